@@ -3,12 +3,20 @@
 
 /// The active range is not that of the class.
 pub const ACTIVE_RANGE: &str = "active-range";
+/// The drive wrote less to its flash than its host wrote.
+pub const AMPLIFICATION_BELOW_ONE: &str = "amplification-below-one";
 /// The location of the client's active range could not be checked against the document.
 pub const AR_LAYOUT: &str = "ar-layout";
 /// The locations of the segments of scattered active ranges could not be checked.
 pub const AR_SEGMENTS_LAYOUT: &str = "ar-segments-layout";
 /// DIRTH: no demand kept the response time below its ceiling.
 pub const ART_CEILING: &str = "art-ceiling";
+/// A trend has a metric that got worse.
+pub const REGRESSION: &str = "regression";
+/// Runs of a trend are not in its series.
+pub const RUNS_LEFT_OUT: &str = "runs-left-out";
+/// The runs of a trend are of several drives of one model.
+pub const SERIALS_DIFFER: &str = "serials-differ";
 /// A test that allows no gap was interrupted and restarted with its purge.
 pub const RESTARTED: &str = "restarted";
 /// I/Os of a trace extend beyond the end of their device.
@@ -49,6 +57,8 @@ pub const DEPTH_COUNTED: &str = "depth-counted";
 pub const DEPTH_UNKNOWN: &str = "depth-unknown";
 /// The two captures of a comparison have different numbers of devices.
 pub const DEVICES_UNPAIRED: &str = "devices-unpaired";
+/// A counter of the device's log went backwards during steps.
+pub const DEVICE_COUNTERS_RESET: &str = "device-counters-reset";
 /// The device completed no I/O for at least one second while some were outstanding.
 pub const DEVICE_SILENT: &str = "device-silent";
 /// The device's log reports throttling.
@@ -103,6 +113,8 @@ pub const FOREIGN_ZONES: &str = "foreign-zones";
 pub const GAP: &str = "gap";
 /// We chose the bins of a histogram.
 pub const HISTOGRAM_BINS: &str = "histogram-bins";
+/// The drive counted other amounts of host writes than the program wrote.
+pub const HOST_COUNTER_DIFFERS: &str = "host-counter-differs";
 /// Hosts that load a device together run different versions of fio. Added by the engine.
 pub const HOSTS_FIO_VERSIONS: &str = "hosts-fio-versions";
 /// One of several hosts achieved much less than the others. Added by the engine.
@@ -123,6 +135,8 @@ pub const IOS_OMITTED: &str = "ios-omitted";
 pub const JOURNAL_TORN: &str = "journal-torn";
 /// Only bounds of a Kolmogorov-Smirnov distance are known.
 pub const KS_BOUNDED: &str = "ks-bounded";
+/// The buckets of the device's latency monitor were reset during steps.
+pub const LATENCY_MONITOR_RESET: &str = "latency-monitor-reset";
 /// I/Os of two layers are counted together.
 pub const LAYERS_MIXED: &str = "layers-mixed";
 /// The drive did not sustain the rate by which a demand was chosen.
@@ -173,6 +187,8 @@ pub const PERCENTILE_UNSUPPORTED: &str = "percentile-unsupported";
 pub const PLATFORM_DIFFERS: &str = "platform-differs";
 /// DIRTH: two of the three points have the same demand.
 pub const POINTS_COINCIDE: &str = "points-coincide";
+/// The parts of a portrait are shorter than the procedures alone.
+pub const PORTRAIT_LENGTH: &str = "portrait-length";
 /// The choice between several steady windows could not be checked.
 pub const POST_25_WINDOW: &str = "post-25-window";
 /// The device had been written before a test that starts with a fresh one.
@@ -263,6 +279,8 @@ pub const SEQUENCE_NOT_STEADY: &str = "sequence-not-steady";
 pub const SEQUENCE_REMARK: &str = "sequence-remark";
 /// Settings of compared runs differ.
 pub const SETTING_DIFFERS: &str = "setting-differs";
+/// A part of a run began with the drive as the parts before it had left it.
+pub const SHARED_PRECONDITIONING: &str = "shared-preconditioning";
 /// Other targets of the same host were tested at the same time. Added by the bench.
 pub const SHARED_HOST: &str = "shared-host";
 /// The device is simulated in virtual time.
@@ -277,6 +295,8 @@ pub const SPLIT: &str = "split";
 pub const SS_INCLUSIVE: &str = "ss-inclusive";
 /// The program could not run during parts of steps.
 pub const STALLED: &str = "stalled";
+/// The program submitted I/Os late that were due, by too much of their response times.
+pub const START_ERROR: &str = "start-error";
 /// The rounds ended without reaching steady state.
 pub const STEADY_STATE_NOT_ACHIEVED: &str = "steady-state-not-achieved";
 /// Steady state was found in a drive that had not yet been written completely once.

@@ -133,13 +133,13 @@ fn running_median(values: &[f64], half: usize) -> Vec<f64> {
 }
 
 /// Sums from the start, for the cost of any part in constant time.
-struct PrefixSums {
+pub(crate) struct PrefixSums {
     values: Vec<f64>,
     squares: Vec<f64>,
 }
 
 impl PrefixSums {
-    fn new(values: &[f64]) -> Self {
+    pub(crate) fn new(values: &[f64]) -> Self {
         // Values around zero keep the differences of the sums exact.
         let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
         let mut sums = PrefixSums { values: vec![0.0], squares: vec![0.0] };
@@ -154,7 +154,7 @@ impl PrefixSums {
     }
 
     /// Returns the squared distances of the values of a part from their mean.
-    fn cost(&self, part: Range<usize>) -> f64 {
+    pub(crate) fn cost(&self, part: Range<usize>) -> f64 {
         let sum = self.values[part.end] - self.values[part.start];
         let square = self.squares[part.end] - self.squares[part.start];
         (square - sum * sum / part.len() as f64).max(0.0)
@@ -170,7 +170,7 @@ struct LastChange {
 
 /// Returns the change points with the smallest sum of costs and penalties, with levels of at least
 /// `shortest` values.
-fn pelt(values: &[f64], shortest: usize, penalty: f64) -> Vec<usize> {
+pub(crate) fn pelt(values: &[f64], shortest: usize, penalty: f64) -> Vec<usize> {
     let sums = PrefixSums::new(values);
     let count = values.len();
     // Best cost of the first values, and where their last level begins.

@@ -39,6 +39,12 @@ pub struct Conditions {
     /// Maximum size of a request that the kernel sends to the device, in KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_kib_max: Option<u64>,
+    /// Power management of a SATA drive's link (`link_power_management_policy` of its port).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_power: Option<String>,
+    /// True if an NVMe controller may change its power state by itself (APST).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_state_changes: Option<bool>,
     /// Rule for the I/O of the control groups that loads run in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_control: Option<IoControl>,

@@ -11,9 +11,9 @@ pub struct DrivePage {
     pub name: String,
     /// Specification and clause that define the page.
     pub source: String,
-    /// How far the page could be decoded.
+    /// Result of decoding the page.
     pub state: PageState,
-    /// What the state says in words; empty for a page that was decoded in full.
+    /// Explanation of the state; empty for a page that was decoded in full.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,
     /// Number of bytes read.
@@ -25,7 +25,7 @@ pub struct DrivePage {
     pub raw: String,
 }
 
-/// How far a page could be decoded.
+/// Result of decoding a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PageState {
@@ -37,7 +37,7 @@ pub enum PageState {
     Zero,
     /// The page has a later version than this program knows; the fields that it knows were decoded.
     Newer,
-    /// The page has the number of another vendor's page; nothing was decoded.
+    /// Another page has this number (its GUID differs); nothing was decoded.
     Foreign,
     /// The drive refused the page.
     Refused,

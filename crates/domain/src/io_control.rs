@@ -66,6 +66,31 @@ pub enum IoControl {
     },
 }
 
+impl fmt::Display for IoControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IoControl::Uncontrolled => f.write_str("none"),
+            IoControl::Max(limits) => {
+                f.write_str("io.max")?;
+                let all = [
+                    ("rbps", limits.read_bytes),
+                    ("wbps", limits.write_bytes),
+                    ("riops", limits.read_ios),
+                    ("wiops", limits.write_ios),
+                ];
+                all.into_iter()
+                    .filter_map(|(key, value)| Some((key, value?)))
+                    .try_for_each(|(key, value)| write!(f, " {key}={value}"))
+            }
+            IoControl::BfqWeight { victim, offender } => {
+                write!(f, "io.bfq.weight {victim}:{offender}")
+            }
+            IoControl::Cost { victim, offender } => write!(f, "io.cost {victim}:{offender}"),
+            IoControl::Latency { target } => write!(f, "io.latency {target}"),
+        }
+    }
+}
+
 /// Upper limits per second; `None` for no limit.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,

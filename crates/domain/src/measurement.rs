@@ -1,8 +1,10 @@
 //! A [`Measurement`]: the counts and times of one step.
 
+pub use crate::device_log::{LogDelta, WriteAmplification};
 use crate::histogram::CoarseHistogram;
 pub use crate::kernel_counts::KernelCounters;
 use crate::replayed::ReplayResult;
+use crate::start_error::StartError;
 use crate::stimulus::{Op, Pace};
 pub use crate::tally::{StreamTally, Tally, UnmeasuredIos, mean, mean_ms};
 use crate::units::{Bytes, Nanos};
@@ -226,27 +228,6 @@ pub struct HostActivity {
     pub segments_retransmitted: Option<u64>,
 }
 
-/// Changes of the device's own counters during the step (NVMe SMART and OCP logs, ATA and SCSI
-/// statistics). `None` if the device does not report a counter.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(default)]
-pub struct LogDelta {
-    /// Bytes written by the host, as counted by the device.
-    pub host_written: Option<Bytes>,
-    /// Bytes written to the flash.
-    pub nand_written: Option<Bytes>,
-    /// Media and data integrity errors.
-    pub media_errors: Option<u64>,
-    /// Number of times that the device throttled because of its temperature.
-    pub throttle_events: Option<u64>,
-    /// Seconds spent throttled or above a temperature limit, whichever is longer.
-    pub throttle_seconds: Option<u64>,
-    /// NVMe critical warning bits at the end of the step.
-    pub critical_warning: Option<u8>,
-}
-
 /// Readings taken around a step: the optional secondary metrics, and the evidence that something
 /// other than the device was the limit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -255,6 +236,10 @@ pub struct SensorReadings {
     /// Device temperature at the end, in degrees Celsius; `None` if it was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_celsius: Option<f64>,
+    /// Ambient temperature: mean of the readings before and after the step, in degrees Celsius;
+    /// `None` if no sensor was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ambient_celsius: Option<f64>,
     /// Mean power during the step, in milliwatts; `None` if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_milliwatts: Option<f64>,
@@ -384,6 +369,10 @@ pub struct Measurement {
     /// Periods in which no thread of the program could run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
+    /// Start errors of the I/Os of paced loads. `None` for closed loops and scripts, without I/Os,
+    /// and for engines that do not report them (fio).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_error: Option<Box<StartError>>,
     /// Totals per interval of about one second, or of the length that the step asks for.
     pub intervals: Vec<Interval>,
     /// Position of every sequential cursor: the byte offset of its next I/O.
@@ -410,9 +399,10 @@ pub struct Measurement {
     /// Account of the replay; `None` unless the load is a script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Box<ReplayResult>>,
-    /// Flash bytes written per host byte written; `None` if the device does not report them.
+    /// Flash bytes written per host byte written; `None` if the device does not report them, or if
+    /// its counters advance in units that are too large to say anything about this step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write_amplification: Option<f64>,
+    pub write_amplification: Option<WriteAmplification>,
     /// Common start with other targets; `None` if this target began alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common_start: Option<CommonStart>,
@@ -488,6 +478,25 @@ impl Measurement {
     pub fn cpu_ns_per_io(&self) -> Option<(f64, f64)> {
         let (cpu, ios) = (self.cpu?, self.total().ios);
         (ios > 0).then(|| (cpu.user.0 as f64 / ios as f64, cpu.system.0 as f64 / ios as f64))
+    }
+    /// Returns the mean power in watts; `None` if it was not measured or is zero.
+    pub fn watts(&self) -> Option<f64> {
+        self.sensed.power_milliwatts.map(|power| power / 1e3).filter(|watts| *watts > 0.0)
+    }
+    /// Returns the energy of the step in joules: its mean power times its measured time. `None` if
+    /// the power was not measured.
+    pub fn joules(&self) -> Option<f64> {
+        Some(self.watts()? * self.elapsed.as_secs_f64())
+    }
+    /// Returns the I/Os per second for each watt, which are I/Os per joule; `None` without power.
+    pub fn iops_per_watt(&self) -> Option<f64> {
+        Some(self.iops()? / self.watts()?)
+    }
+    /// Returns the energy per GB (10^9 bytes) transferred, in joules; `None` without power or
+    /// transfers.
+    pub fn joules_per_gb(&self) -> Option<f64> {
+        let bytes = Some(self.bytes()).filter(|bytes| bytes.0 > 0)?;
+        Some(self.joules()? / bytes.as_gb())
     }
     /// Returns the bytes written, including I/Os that completed outside the measured time: the
     /// device has seen them.
@@ -614,10 +623,32 @@ mod tests {
         assert_eq!(Silence::from_intervals(paced, &intervals), []);
     }
 
+    /// 4 W for 10 s are 40 J; 2 GB of 4,000 I/Os in 10 s are 20 J per GB and 100 I/Os per joule.
+    #[test]
+    fn the_energy_of_a_step_is_its_mean_power_times_its_time() {
+        let tally = Tally { ios: 4_000, bytes: Bytes(2_000_000_000), ..Tally::default() };
+        let mut step = Measurement {
+            elapsed: Nanos::from_secs(10),
+            streams: vec![StreamTally { op: Op::Write, tally }],
+            ..Measurement::default()
+        };
+        assert_eq!((step.joules(), step.iops_per_watt(), step.joules_per_gb()), (None, None, None));
+        step.sensed.power_milliwatts = Some(4_000.0);
+        assert_eq!(step.joules(), Some(40.0));
+        assert_eq!((step.iops_per_watt(), step.joules_per_gb()), (Some(100.0), Some(20.0)));
+        step.sensed.power_milliwatts = Some(0.0);
+        assert_eq!((step.joules(), step.iops_per_watt()), (None, None));
+        step.sensed.power_milliwatts = Some(4_000.0);
+        step.streams.clear();
+        assert_eq!((step.joules(), step.joules_per_gb()), (Some(40.0), None));
+    }
+
     #[test]
     fn a_measurement_without_anything_odd_says_nothing_of_it() {
         let plain = serde_json::to_value(Measurement::default()).unwrap();
-        for name in ["seed", "outstanding", "silences", "stalls", "replay", "threads"] {
+        for name in
+            ["seed", "outstanding", "silences", "stalls", "replay", "threads", "start_error"]
+        {
             assert!(plain.get(name).is_none(), "{name}");
         }
         let read: Measurement = serde_json::from_value(plain).unwrap();

@@ -85,6 +85,8 @@ pub enum PurgeMethod {
     ScsiSanitizeCrypto,
     /// SCSI SANITIZE, overwrite.
     ScsiSanitizeOverwrite,
+    /// A vendor's command that the user gave.
+    VendorCommand,
     /// Discard of every block: weaker than the standard's purge.
     Discard,
     /// Recreation of the scratch file.
@@ -131,6 +133,7 @@ impl PurgeMethod {
             PurgeMethod::ScsiSanitizeBlock => "scsi-sanitize-block",
             PurgeMethod::ScsiSanitizeCrypto => "scsi-sanitize-crypto",
             PurgeMethod::ScsiSanitizeOverwrite => "scsi-sanitize-overwrite",
+            PurgeMethod::VendorCommand => "vendor-command",
             PurgeMethod::Discard => "discard",
             PurgeMethod::RecreateFile => "recreate-file",
             PurgeMethod::Simulated => "simulated",
@@ -156,6 +159,7 @@ impl fmt::Display for PurgeMethod {
             PurgeMethod::ScsiSanitizeBlock => "SCSI SANITIZE (block erase)",
             PurgeMethod::ScsiSanitizeCrypto => "SCSI SANITIZE (cryptographic erase)",
             PurgeMethod::ScsiSanitizeOverwrite => "SCSI SANITIZE (overwrite)",
+            PurgeMethod::VendorCommand => "vendor's command",
             PurgeMethod::Discard => "discard of every block (blkdiscard)",
             PurgeMethod::RecreateFile => "file recreated",
             PurgeMethod::Simulated => "simulated purge",
@@ -165,7 +169,7 @@ impl fmt::Display for PurgeMethod {
 }
 
 /// Methods that can be requested explicitly.
-const CHOICES: [PurgeMethod; 16] = [
+const CHOICES: [PurgeMethod; 17] = [
     PurgeMethod::NvmeFormat,
     PurgeMethod::NvmeFormatCrypto,
     PurgeMethod::NvmeSanitizeBlock,
@@ -180,6 +184,7 @@ const CHOICES: [PurgeMethod; 16] = [
     PurgeMethod::ScsiSanitizeBlock,
     PurgeMethod::ScsiSanitizeCrypto,
     PurgeMethod::ScsiSanitizeOverwrite,
+    PurgeMethod::VendorCommand,
     PurgeMethod::Discard,
     PurgeMethod::Nothing,
 ];
@@ -207,7 +212,7 @@ impl FromStr for PurgeChoice {
                       nvme-sanitize-crypto, nvme-sanitize-overwrite, ata-security-erase, \
                       ata-security-erase-enhanced, ata-sanitize-block, ata-sanitize-crypto, \
                       ata-sanitize-overwrite, scsi-format, scsi-sanitize-block, \
-                      scsi-sanitize-crypto, scsi-sanitize-overwrite, discard, none",
+                      scsi-sanitize-crypto, scsi-sanitize-overwrite, vendor-command, discard, none",
         })
     }
 }
@@ -295,6 +300,19 @@ impl fmt::Display for ReadBack {
     }
 }
 
+/// A vendor's command that purged a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PurgeCommandRecord {
+    /// Command as it was run, with the path of the device.
+    pub command: String,
+    /// First line that the program printed for `--version`; `None` if it printed none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// End of the command's output.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+}
+
 /// A purge that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Purge {
@@ -311,6 +329,9 @@ pub struct Purge {
     /// Error message, if the purge failed and the run continued; `None` if it did not fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
+    /// Command that the user gave; `None` for other methods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<PurgeCommandRecord>,
     /// Further remarks: why no better method was used, and what the tool reported.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,
@@ -319,7 +340,15 @@ pub struct Purge {
 impl Purge {
     /// Creates a purge without further details.
     pub const fn new(method: PurgeMethod, took: Nanos) -> Self {
-        Purge { method, took, blank: None, read_back: None, failed: None, remark: String::new() }
+        Purge {
+            method,
+            took,
+            blank: None,
+            read_back: None,
+            failed: None,
+            command: None,
+            remark: String::new(),
+        }
     }
 
     /// Creates a record that no purge was done, for the reason in `remark`.

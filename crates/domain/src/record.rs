@@ -108,6 +108,8 @@ pub enum RereadOccasion {
     Purge,
     /// After the phase that followed the purge.
     Preconditioning,
+    /// Before the rule of the control groups is replaced.
+    NextRule,
     /// At the end of the run.
     End,
 }
@@ -117,9 +119,23 @@ impl std::fmt::Display for RereadOccasion {
         f.write_str(match self {
             RereadOccasion::Purge => "after the purge",
             RereadOccasion::Preconditioning => "after the preconditioning",
+            RereadOccasion::NextRule => "before the next rule of the control groups",
             RereadOccasion::End => "at the end of the run",
         })
     }
+}
+
+/// Wait until a device is cool enough for a test.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CoolDown {
+    /// Temperature that the device had to be below, in degrees Celsius.
+    pub below: f64,
+    /// Temperature at the beginning of the wait, in degrees Celsius.
+    pub from: f64,
+    /// Temperature at its end, in degrees Celsius.
+    pub to: f64,
+    /// Time waited; zero if the device was cool enough at once.
+    pub waited: Nanos,
 }
 
 /// One line of the journal.
@@ -145,7 +161,7 @@ pub enum JournalEntry {
     },
     /// Host and device were checked before the run touched anything.
     Examined(Vec<Check>),
-    /// What the drive reported about itself, before the run touched anything or at its end.
+    /// Pages read from the drive, before the run touched anything or at its end.
     DrivePages(Vec<DrivePage>),
     /// The settings were amended.
     Amended(Amendment),
@@ -168,8 +184,12 @@ pub enum JournalEntry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         when: Option<RereadOccasion>,
     },
+    /// A vendor's purge command is about to run: the command as the user gave it.
+    PurgeCommand(String),
     /// The device was purged.
     Purged(Purge),
+    /// The bench waited until the device was cool enough for the first load of a test.
+    Cooled(CoolDown),
     /// A step was applied.
     Applied {
         /// The step.
@@ -207,6 +227,13 @@ pub struct Record {
 }
 
 impl Record {
+    /// Returns the waits until the device was cool enough for a test, in order.
+    pub fn cool_downs(&self) -> impl Iterator<Item = &CoolDown> {
+        self.entries.iter().filter_map(|entry| match entry {
+            JournalEntry::Cooled(cooling) => Some(cooling),
+            _ => None,
+        })
+    }
     /// Returns all steps with their outcomes, in order.
     pub fn steps(&self) -> impl Iterator<Item = (&Step, &Outcome)> {
         self.entries.iter().filter_map(|entry| match entry {

@@ -145,12 +145,25 @@ pub struct Settings {
     /// namespaces of a controller.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_destroyed: Vec<String>,
+    /// True for a part of a run that starts from the state that the parts before it left: it
+    /// neither purges nor writes its workload-independent preconditioning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_preconditioning: bool,
     /// True to keep the CPUs out of idle states with a long exit latency.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hold_c_states: bool,
     /// Command that prints the power that the device draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_command: Option<String>,
+    /// Sensor of the ambient temperature: the path of its file, or its hwmon label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ambient_sensor: Option<String>,
+    /// Temperature that the device must be below before the first load of a test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_below: Option<StartBelow>,
+    /// Vendor's purge command, with `{device}` in the place of the device's path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purge_command: Option<String>,
     /// Parameters of single procedures, by name, as the user wrote them: `workload`, `mix`,
     /// `pre-write`, ...
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -199,8 +212,12 @@ impl Settings {
             purge: PurgeChoice::default(),
             purge_failed: PurgeFailure::default(),
             also_destroyed: Vec::new(),
+            shares_preconditioning: false,
             hold_c_states: false,
             power_command: None,
+            ambient_sensor: None,
+            start_below: None,
+            purge_command: None,
             parameters: BTreeMap::new(),
             workload: None,
             sequence: None,
@@ -214,6 +231,20 @@ impl Settings {
     pub fn demand_or(&self, preset: Demand) -> Demand {
         Demand::new(self.threads.unwrap_or(preset.threads), self.depth.unwrap_or(preset.depth))
     }
+}
+
+/// Temperature that a device must be below before the first load of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct StartBelow {
+    /// Temperature in degrees Celsius.
+    pub celsius: f64,
+    /// Longest wait; a run whose device is not cool enough by then halts.
+    pub limit: Nanos,
+}
+
+impl StartBelow {
+    /// Longest wait unless the user gives another (our choice).
+    pub const LIMIT: Nanos = Nanos::from_secs(30 * 60);
 }
 
 /// Hosts that load one device together, and the way to reach them.

@@ -334,6 +334,22 @@ impl FromStr for Nanos {
     }
 }
 
+/// Parses a temperature in degrees Celsius: `45`, `45C` or `45.5 °C`.
+///
+/// # Errors
+/// The text is no number from -60 to 200, or has another unit.
+pub fn parse_celsius(text: &str) -> Result<f64, UnitError> {
+    let number = text.trim();
+    let number = number.strip_suffix(['C', 'c']).unwrap_or(number).trim_end();
+    let number = number.strip_suffix('°').unwrap_or(number).trim_end();
+    let celsius = number.parse::<f64>().ok().filter(|value| (-60.0..=200.0).contains(value));
+    celsius.ok_or_else(|| UnitError {
+        text: text.to_owned(),
+        wanted: "a temperature in degrees Celsius",
+        example: "45C",
+    })
+}
+
 /// Parses `75%` or `75` into whole percent, 1 to 100.
 pub fn parse_percent(text: &str) -> Result<u8, UnitError> {
     let number = text.trim().trim_end_matches('%').trim();
@@ -350,6 +366,16 @@ pub fn parse_percent(text: &str) -> Result<u8, UnitError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_temperature_is_in_degrees_celsius() {
+        for (text, celsius) in [("45", 45.0), ("45C", 45.0), (" 22.5 °C ", 22.5), ("-5c", -5.0)] {
+            assert_eq!(parse_celsius(text), Ok(celsius), "{text}");
+        }
+        for text in ["", "C", "45F", "318K", "201", "NaN", "45CC", "inf"] {
+            assert!(parse_celsius(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn sizes_read_as_the_field_writes_them() {

@@ -4,10 +4,11 @@
 //! the accounts of all threads, off the threads that do I/O, and builds the intervals and totals
 //! of a step.
 
+use crate::start_errors::StartErrorCounts;
 use steadfast_domain::measurement::{Interval, IntervalTally, StreamTally, ThreadTally};
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::stimulus::flush_every;
-use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Tally};
+use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, StartError, Tally};
 
 /// Largest count of a bucket in an [`IntervalAccount`], plus one.
 const BUCKET_LIMIT: u64 = 1 << 32;
@@ -23,6 +24,8 @@ pub struct IntervalAccount {
     /// Stream and response time in nanoseconds of I/Os that were outstanding when the load ended.
     /// Filled only after the end.
     outstanding: Vec<(u32, u64)>,
+    /// Start errors of the I/Os of a paced load.
+    start_errors: StartErrorCounts,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +97,7 @@ impl IntervalAccount {
             buckets: vec![0; streams * FineHistogram::LEN].into(),
             overruns: Vec::with_capacity(16),
             outstanding: Vec::new(),
+            start_errors: StartErrorCounts::new(),
         }
     }
 
@@ -138,6 +142,12 @@ impl IntervalAccount {
     #[cold]
     pub fn count_outstanding(&mut self, stream: u32, response_ns: u64) {
         self.outstanding.push((stream, response_ns));
+    }
+
+    /// Counts the start error of an I/O of a paced load.
+    #[inline(always)]
+    pub fn count_start_error(&mut self, error_ns: u64) {
+        self.start_errors.count(error_ns);
     }
 
     /// Counts an I/O of a script.
@@ -188,6 +198,7 @@ pub struct StepMeter {
     lateness: Vec<IntervalLateness>,
     /// The step's sums of each thread by operation; empty unless the load is counted by thread.
     threads: Vec<Vec<(Op, WideCounts)>>,
+    start_errors: StartErrorCounts,
 }
 
 /// Results of a played script.
@@ -255,8 +266,14 @@ impl StepMeter {
     }
 
     fn with_streams(streams: Box<[StreamMeter]>, is_script: bool) -> Self {
-        let (intervals, lateness, threads) = (Vec::new(), Vec::new(), Vec::new());
-        StepMeter { streams, is_script, intervals, lateness, threads }
+        StepMeter {
+            streams,
+            is_script,
+            intervals: Vec::new(),
+            lateness: Vec::new(),
+            threads: Vec::new(),
+            start_errors: StartErrorCounts::new(),
+        }
     }
 
     fn own(&self) -> impl Iterator<Item = &StreamMeter> {
@@ -312,6 +329,11 @@ impl StepMeter {
     /// Returns the end of the last interval; zero before the first.
     pub fn elapsed(&self) -> Nanos {
         self.intervals.last().map_or(Nanos::ZERO, |interval| interval.end)
+    }
+
+    /// Returns the start errors of the I/Os of paced loads; `None` if there were none.
+    pub fn start_error(&self) -> Option<Box<StartError>> {
+        self.start_errors.result()
     }
 
     /// Returns the response times of the writes that a flush followed, until they were written;
@@ -382,6 +404,7 @@ impl StepMeter {
     /// Adds an account to the open interval and empties it. `first` is the meter's stream that
     /// corresponds to the account's first.
     pub fn add(&mut self, account: &mut IntervalAccount, first: usize) {
+        self.start_errors.take(&mut account.start_errors);
         if account.is_empty() {
             return;
         }

@@ -19,6 +19,7 @@ pub mod sim;
 mod skewed;
 mod stall;
 mod start;
+mod start_errors;
 mod stop;
 mod xoshiro;
 mod zones;

@@ -4,7 +4,7 @@
 
 use crate::xoshiro::Xoshiro256;
 use steadfast_domain::Distribution;
-use steadfast_domain::step::mix64;
+use steadfast_domain::permutation::Permutation;
 
 /// The positions of a range with their distribution.
 #[derive(Debug, Clone)]
@@ -15,11 +15,11 @@ pub(crate) struct SkewedPositions {
 
 #[derive(Debug, Clone)]
 enum PositionLaw {
-    Zipf(ZipfRanks, RankScatter),
+    Zipf(ZipfRanks, Permutation),
     /// Ranks are count x u^exponent of a uniform u.
     Pareto {
         exponent: f64,
-        scatter: RankScatter,
+        scatter: Permutation,
     },
     /// Standard deviation as a share of the range.
     Normal {
@@ -34,11 +34,11 @@ impl SkewedPositions {
         let law = match distribution {
             Distribution::Uniform => return None,
             Distribution::Zipf(_) => {
-                PositionLaw::Zipf(ZipfRanks::new(parameter, count), RankScatter::new(count))
+                PositionLaw::Zipf(ZipfRanks::new(parameter, count), Permutation::new(count, count))
             }
             Distribution::Pareto(_) => PositionLaw::Pareto {
                 exponent: parameter.ln() / (1.0 - parameter).ln(),
-                scatter: RankScatter::new(count),
+                scatter: Permutation::new(count, count),
             },
             Distribution::Normal(_) => PositionLaw::Normal { deviation: parameter / 100.0 },
         };
@@ -115,40 +115,6 @@ impl ZipfRanks {
             let k = x.round().clamp(1.0, self.count as f64);
             if k - x <= self.always || area >= self.area_to(k + 0.5) - k.powf(-self.theta) {
                 return k as u64 - 1;
-            }
-        }
-    }
-}
-
-/// A permutation of `0..count`: a Feistel network over the next power of 4, walked until it is
-/// back in range (J. Black and P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
-/// It depends on nothing but `count`.
-#[derive(Debug, Clone)]
-struct RankScatter {
-    count: u64,
-    half_bits: u32,
-}
-
-impl RankScatter {
-    const ROUNDS: u64 = 4;
-
-    fn new(count: u64) -> Self {
-        let bits = u64::BITS - (count - 1).leading_zeros();
-        RankScatter { count, half_bits: bits.div_ceil(2).max(1) }
-    }
-
-    fn position(&self, rank: u64) -> u64 {
-        let mask = (1u64 << self.half_bits) - 1;
-        let mut at = rank;
-        loop {
-            let (mut left, mut right) = (at >> self.half_bits, at & mask);
-            for round in 0..Self::ROUNDS {
-                let key = self.count.wrapping_mul(Self::ROUNDS).wrapping_add(round);
-                (left, right) = (right, left ^ (mix64(right ^ mix64(key)) & mask));
-            }
-            at = left << self.half_bits | right;
-            if at < self.count {
-                return at;
             }
         }
     }
@@ -257,14 +223,14 @@ mod tests {
     #[test]
     fn every_rank_has_a_position_of_its_own_and_hot_ones_are_not_neighbors() {
         for count in (1..300).chain([1024, 10_007, (1 << 20) + 1]) {
-            let scatter = RankScatter::new(count);
+            let scatter = Permutation::new(count, count);
             let mut seen = vec![false; count as usize];
             for rank in 0..count {
                 let position = scatter.position(rank) as usize;
                 assert!(!std::mem::replace(&mut seen[position], true), "{count} {rank}");
             }
         }
-        let scatter = RankScatter::new(1 << 30);
+        let scatter = Permutation::new(1 << 30, 1 << 30);
         let hot: Vec<u64> = (0..1000).map(|rank| scatter.position(rank)).collect();
         let by_tenth = hot.iter().fold(vec![0u64; 10], |mut tenths, position| {
             tenths[((position * 10) >> 30) as usize] += 1;

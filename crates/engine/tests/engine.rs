@@ -4,6 +4,7 @@
 
 mod fio;
 mod script;
+mod start_error;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::{BTreeMap, HashSet};

@@ -146,6 +146,19 @@ pub enum HostError {
         /// Cause of the failure.
         why: String,
     },
+    /// After a vendor's purge command, or just before it, the device was not the armed one.
+    #[error(
+        "{device}: not the confirmed device around the purge command '{command}': {why}; nothing \
+         more was written. Check the device and start the run again"
+    )]
+    PurgeChangedDevice {
+        /// Device that was confirmed.
+        device: String,
+        /// Command that the user gave.
+        command: String,
+        /// Difference, as a clause.
+        why: String,
+    },
     /// The user stopped the purge.
     #[error("{device}: the purge was stopped; the device is not purged")]
     PurgeStopped {
@@ -198,7 +211,7 @@ pub enum HostError {
     NotNvme {
         /// Device node.
         path: PathBuf,
-        /// What differs.
+        /// Device that the kernel has there instead.
         why: String,
     },
     /// A host setting reads back another value than the one written.

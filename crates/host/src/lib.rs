@@ -64,7 +64,7 @@ pub use files::{
 pub use find_device::find_again;
 pub use host_settings::{
     LoadCgroups, PURGE_PASSWORD, UndoOutcome, conditions, is_password, make_change, plan_changes,
-    undo_change, unlock,
+    undo_change, unlock, with_power_management,
 };
 pub use identity::{confirmation, devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
@@ -75,7 +75,7 @@ pub use processes::process_exists;
 pub use proof::{
     check_clocks, directory_proof, monotonic, proof, since_boot, wait_until, wall_clock_unix_ms,
 };
-pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
+pub use purge::{PurgeCommandLine, PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use refusal::ArmRefusal;
 pub use remote::{
     HostsConsent, RemoteError, RemoteHost, RemoteTarget, arm_hosts, attend_host, look_from_hosts,
@@ -85,8 +85,8 @@ pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;
 pub use scratch_mark::{ScratchMark, scratch_mark};
 pub use sensors::{
-    HostCounters, OwnCgroups, PowerMeter, PowerReport, PowerSource, ProcessorTimes, QuotaCounts,
-    host_counters, kernel_counters, processor_times, temperature,
+    AmbientSensor, HostCounters, OwnCgroups, PowerMeter, PowerReport, PowerSource, ProcessorTimes,
+    QuotaCounts, host_counters, kernel_counters, processor_times, temperature,
 };
 pub use system_roots::SystemRoots;
 pub use target::Target;

@@ -225,6 +225,26 @@ pub(crate) fn controllers(whole: &SysfsNode) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Returns the sysfs directory of a SATA drive's port; `None` for other drives.
+pub(crate) fn ata_port(whole: &SysfsNode) -> Option<PathBuf> {
+    let is_port = |above: &Path| {
+        file_name(above)
+            .strip_prefix("ata")
+            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    whole.directory.ancestors().find(|above| is_port(above)).map(Path::to_owned)
+}
+
+/// Returns the file with the link power management policy of a SATA port; `None` if the kernel has
+/// none.
+pub(crate) fn link_power_file(port: &Path) -> Option<PathBuf> {
+    entries(port)
+        .iter()
+        .flat_map(|host| entries(&host.join("scsi_host")))
+        .map(|host| host.join("link_power_management_policy"))
+        .find(|file| file.is_file())
+}
+
 /// Parses the two numbers in the name of an NVMe namespace such as `nvme0n1`.
 fn nvme_numbers(name: &str) -> Option<(u32, u32)> {
     let (subsystem, namespace) = name.strip_prefix("nvme")?.split_once('n')?;

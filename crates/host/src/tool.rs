@@ -246,7 +246,11 @@ pub(crate) fn ask(
     ask_and_look(program, package, arguments, limit, &mut |_| {})
 }
 
-fn ask_and_look(
+/// Runs a program as [`ask`] does. Calls `each` repeatedly with the time since it started.
+///
+/// # Errors
+/// As [`ask`].
+pub(crate) fn ask_and_look(
     program: &str,
     package: &'static str,
     arguments: &[&str],
@@ -258,8 +262,15 @@ fn ask_and_look(
     let stderr = drain(child.stderr.take());
     let status = wait(&mut child, limit, each);
     if !matches!(status, Ok(Some(_))) {
-        // Its pipes close only when it exits, and the reader threads wait for that.
-        let _ = child.kill();
+        // Its pipes close only when it exits, and the reader threads wait for that. The programs
+        // that it started belong to its process group.
+        if status.is_ok() {
+            // SAFETY: kill has no preconditions; the group exists until the child is waited for.
+            unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
+        } else {
+            // It may have been waited for, and another program may have its number.
+            let _ = child.kill();
+        }
         let _ = child.wait();
     }
     let mut stdout = collect(stdout);

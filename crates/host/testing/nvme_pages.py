@@ -230,6 +230,10 @@ def pages():
     yield page.put("511:496", guid, "byte-496", "h")
     yield Page("feature-02", 4).put("3:0", 0x43, "value", "f")
     yield Page("feature-06", 4).put("3:0", 1, "value", "f")
+    page = Page("feature-0c", 256)
+    for state in (0, 1, 31):
+        page.fill("0 f itps | 3:1 n itpt", 8 * state, f"apst{state}.")
+    yield page
     yield Page("feature-c5", 4096).fill(LATENCY_SETUP)
 
 

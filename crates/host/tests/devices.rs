@@ -6,6 +6,8 @@
 
 #[path = "devices/matrix.rs"]
 mod matrix;
+#[path = "devices/purge_command.rs"]
+mod purge_command;
 
 use std::cell::Cell;
 use std::ffi::CString;

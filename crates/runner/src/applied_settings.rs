@@ -2,7 +2,7 @@
 //! another program can change a write cache unnoticed.
 
 use steadfast_domain::record::RereadOccasion;
-use steadfast_domain::{Caveat, CaveatKind, Conditions, caveats};
+use steadfast_domain::{Caveat, CaveatKind, Conditions, IoControl, caveats};
 
 /// The wanted conditions, those read last, and when to read them again.
 #[derive(Default)]
@@ -33,6 +33,12 @@ impl SettledConditions {
     /// Returns the conditions to be set again; `None` before any were settled.
     pub fn wanted(&self) -> Option<Conditions> {
         self.wanted.clone()
+    }
+
+    /// Returns true if these conditions replace a rule of the control groups.
+    pub fn replaces_rule(&self, wanted: &Conditions) -> bool {
+        let rule = self.got.io_control.filter(|rule| *rule != IoControl::Uncontrolled);
+        rule.is_some() && wanted.io_control != rule
     }
 
     /// Notes that the device was purged.
@@ -73,13 +79,46 @@ fn changes(before: &Conditions, now: &Conditions) -> Vec<String> {
     fn text<T: ToString>(value: Option<T>) -> String {
         value.map_or("unknown".to_owned(), |value| value.to_string())
     }
+    fn rule(control: Option<IoControl>) -> String {
+        control.map_or("not in effect".to_owned(), |control| control.to_string())
+    }
     let merges = |merges: Option<bool>| merges.map(|on| if on { "allowed" } else { "off" });
+    let apst = |on: Option<bool>| on.map(|on| if on { "on" } else { "off" });
     let pairs = [
         ("the write cache", text(before.write_cache), text(now.write_cache)),
         ("request merging", text(merges(before.merges)), text(merges(now.merges))),
         ("the I/O scheduler", text(before.scheduler.as_ref()), text(now.scheduler.as_ref())),
         ("the longest request (KiB)", text(before.request_kib_max), text(now.request_kib_max)),
+        (
+            "the link's power management",
+            text(before.link_power.as_ref()),
+            text(now.link_power.as_ref()),
+        ),
+        ("APST", text(apst(before.power_state_changes)), text(apst(now.power_state_changes))),
+        ("the rule of the control groups", rule(before.io_control), rule(now.io_control)),
     ];
     let differ = pairs.into_iter().filter(|(_, before, now)| before != now);
     differ.map(|(what, before, now)| format!("{what} is {now}, was {before}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::GroupLimits;
+
+    #[test]
+    fn a_rule_that_is_no_longer_in_effect_is_a_change() {
+        let limits = GroupLimits { write_bytes: Some(20_000_000), ..GroupLimits::default() };
+        let wanted =
+            Conditions { io_control: Some(IoControl::Max(limits)), ..Conditions::default() };
+        let mut settled = SettledConditions::default();
+        assert!(!settled.replaces_rule(&wanted));
+        settled.set(&wanted, &wanted);
+        assert!(settled.replaces_rule(&Conditions::default()) && !settled.replaces_rule(&wanted));
+        assert_eq!(settled.read(&wanted, RereadOccasion::End), None);
+        let caveat = settled.read(&Conditions::default(), RereadOccasion::End).unwrap();
+        assert_eq!(caveat.id, caveats::CONDITIONS_CHANGED);
+        assert!(caveat.text.contains("not in effect, was io.max wbps=20000000"), "{}", caveat.text);
+        assert_eq!(settled.read(&Conditions::default(), RereadOccasion::End), None);
+    }
 }

@@ -147,7 +147,10 @@ impl HostChanges {
             // removed it.
             if file.metadata()?.nlink() > 0 {
                 put(&mut file, &self.owner)?;
-                directory.sync();
+                if let Err(error) = directory.sync() {
+                    directory.remove_own(&self.name(), &file);
+                    return Err(error);
+                }
                 return Ok((directory, file));
             }
         }

@@ -594,7 +594,7 @@ fn begin(
     }
     let settings = put_settings(directory, &text, &path)?;
     journal.sync_all().map_err(at(&directory.path().join(JOURNAL)))?;
-    directory.sync();
+    directory.sync().map_err(at(directory.path()))?;
     let chain = to_hex(&Sha256::digest(text.as_bytes()));
     let directory = directory.clone();
     Ok(Ledger { directory, settings, journal, length: 0, chain, next: 1, steps: 0, made_in })

@@ -13,7 +13,7 @@ use crate::progress::{ProgressSink, RunEvent};
 use crate::rig::Rig;
 use std::collections::{BTreeMap, VecDeque};
 use steadfast_domain::drive_page::DrivePage;
-use steadfast_domain::record::{Check, HostChange, RereadOccasion};
+use steadfast_domain::record::{Check, CoolDown, HostChange, RereadOccasion};
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Conditions, Gap, Halt, JournalEntry, Load, Measurement,
@@ -43,6 +43,8 @@ pub struct LiveBench<'a> {
     latched: Option<Halt>,
     /// Checks journaled so far.
     examined: Vec<Check>,
+    /// True until the first load of a test: the device may have to cool down before it.
+    at_start: bool,
 }
 
 /// Position of the run, from which the next step starts.
@@ -134,6 +136,7 @@ impl<'a> LiveBench<'a> {
             position: RunPosition { resumed, ..RunPosition::default() },
             latched: None,
             examined: Vec::new(),
+            at_start: true,
         }
     }
 
@@ -278,6 +281,27 @@ impl<'a> LiveBench<'a> {
         Ok(())
     }
 
+    /// Waits until the device is as cool as the user wants it before the first load of a test.
+    fn cool_down(&mut self) -> Result<Option<CoolDown>, Halt> {
+        let Some(wanted) = self.rig.start_below() else { return Ok(None) };
+        self.end_load();
+        let from = temperature(self.rig)?;
+        let mut cooling = CoolDown { below: wanted.celsius, from, to: from, waited: Nanos::ZERO };
+        while cooling.to >= wanted.celsius {
+            let left = wanted.limit.saturating_sub(cooling.waited);
+            if left == Nanos::ZERO {
+                return Err(too_warm(&self.rig.device().path, &cooling));
+            }
+            self.progress.tell(&RunEvent::Cooling { cooling: &cooling, limit: wanted.limit });
+            let pause = left.min(COOLING_LOOK);
+            self.rig.idle(pause)?;
+            cooling.waited += pause;
+            cooling.to = temperature(self.rig)?;
+        }
+        self.progress.tell(&RunEvent::Cooled(&cooling));
+        Ok(Some(cooling))
+    }
+
     fn run(&mut self, step: &Step) -> Result<Measurement, Halt> {
         let prepared = self.rig.prepare(step).map_err(|refusal| refusal.at_step(step))?;
         if !step.continues {
@@ -325,7 +349,11 @@ impl<'a> LiveBench<'a> {
 
     fn replay(&mut self, step: &Step, past: &Step, outcome: Outcome) -> Result<Outcome, Halt> {
         check_same(step, past)?;
+        let is_first = std::mem::take(&mut self.at_start);
         if self.rig.forgets() {
+            if is_first {
+                self.cool_down()?;
+            }
             self.run_again(step, &outcome)?;
         } else {
             self.position.advance(step, &outcome.measurement);
@@ -380,6 +408,28 @@ fn keep(
     Ok(())
 }
 
+/// Interval between two looks at the temperature of a device that cools down: a look may take a
+/// tool some hundred milliseconds.
+const COOLING_LOOK: Nanos = Nanos::from_secs(10);
+
+fn temperature(rig: &mut dyn Rig) -> Result<f64, Halt> {
+    rig.temperature().ok_or_else(|| {
+        Halt::Refused(format!(
+            "{} no longer reports its temperature, which --start-below needs; check its sensor, \
+             then resume the run",
+            rig.device().path
+        ))
+    })
+}
+
+fn too_warm(device: &str, cooling: &CoolDown) -> Halt {
+    Halt::Refused(format!(
+        "{device}: after {} without I/O, the device has {:.1} C and not less than {:.1} C \
+         (--start-below); cool it, then resume the run, which waits again",
+        cooling.waited, cooling.to, cooling.below
+    ))
+}
+
 fn failed(error: LedgerError) -> Halt {
     Halt::Ledger(error.to_string())
 }
@@ -427,6 +477,9 @@ impl Bench for LiveBench<'_> {
             Some(other) => return Err(unexpected("settled conditions", &other)),
             None => {
                 self.go_live()?;
+                if self.settled.replaces_rule(wanted) {
+                    self.read_again(RereadOccasion::NextRule, false)?;
+                }
                 let got = self.settle_rig(wanted)?;
                 self.journal(&JournalEntry::Settled { wanted: wanted.clone(), got: got.clone() })?;
                 got
@@ -450,6 +503,9 @@ impl Bench for LiveBench<'_> {
                 self.go_live()?;
                 self.end_load();
                 self.progress.tell(&RunEvent::Purging);
+                if let Some(command) = self.rig.purge_command() {
+                    self.journal(&JournalEntry::PurgeCommand(command))?;
+                }
                 let purge = self.purge_rig()?;
                 // Written bytes are counted from the purge on.
                 if let Some(gap) = &mut self.gap {
@@ -461,6 +517,7 @@ impl Bench for LiveBench<'_> {
             }
         };
         self.settled.purged();
+        self.at_start = true;
         self.progress.tell(&RunEvent::Purged(&purge));
         Ok(purge)
     }
@@ -479,6 +536,11 @@ impl Bench for LiveBench<'_> {
                 if precondition_ends {
                     self.end_load();
                     self.read_again(RereadOccasion::Preconditioning, false)?;
+                }
+                if std::mem::take(&mut self.at_start)
+                    && let Some(cooling) = self.cool_down()?
+                {
+                    self.journal(&JournalEntry::Cooled(cooling))?;
                 }
                 let result = self.run(step);
                 self.keep_caveats()?;
@@ -519,6 +581,7 @@ impl Bench for LiveBench<'_> {
 
     fn note(&mut self, note: &Note) {
         self.progress.tell(&RunEvent::Noted(note));
+        self.at_start |= matches!(note, Note::Part(_));
         // A newer version may phrase a note differently, so journaled notes are not compared; they
         // follow from the same steps.
         if let Some(JournalEntry::Noted(_)) = self.past.front() {

@@ -1,8 +1,8 @@
 //! Events of a run.
 
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::record::Check;
-use steadfast_domain::{Conditions, Gap, Note, Outcome, Purge, Step};
+use steadfast_domain::record::{Check, CoolDown};
+use steadfast_domain::{Conditions, Gap, Nanos, Note, Outcome, Purge, Step};
 use steadfast_host::PurgeProgress;
 
 /// Event of a run.
@@ -29,6 +29,15 @@ pub enum RunEvent<'a> {
     PurgeProgress(&'a PurgeProgress<'a>),
     /// The device was purged.
     Purged(&'a Purge),
+    /// The bench waits until the device is cool enough for a test; sent often.
+    Cooling {
+        /// Temperatures and time so far.
+        cooling: &'a CoolDown,
+        /// Longest wait.
+        limit: Nanos,
+    },
+    /// The device is cool enough for the first load of a test.
+    Cooled(&'a CoolDown),
     /// A step starts.
     Begins(&'a Step),
     /// An interval of the running step is complete.

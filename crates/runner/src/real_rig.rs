@@ -9,9 +9,10 @@ use std::time::Duration;
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::record::{Check, HostChange};
+use steadfast_domain::settings::StartBelow;
 use steadfast_domain::{
     Caveat, CaveatKind, Conditions, Device, Halt, Host, IoControl, Measurement, Nanos, Proof,
-    Purge, PurgeMethod, Step, caveats as ids,
+    Purge, PurgeChoice, PurgeMethod, Step, caveats as ids,
 };
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart, StopSignal, TargetEngine};
 use steadfast_host::{
@@ -38,6 +39,10 @@ pub struct DeviceRig {
     has_told_fua: bool,
     /// Control groups that this run made for its loads.
     groups: Option<LoadCgroups>,
+    /// Rule of these groups that was set last.
+    rule: Option<IoControl>,
+    /// Conditions that the procedure settled last.
+    wanted: Conditions,
     /// Change of the device that the rule of these groups needs.
     rule_change: Option<HostChange>,
 }
@@ -79,6 +84,8 @@ impl DeviceRig {
             at_cut: None,
             has_told_fua: false,
             groups: None,
+            rule: None,
+            wanted: Conditions::default(),
             rule_change: None,
         }
     }
@@ -210,7 +217,11 @@ impl Rig for DeviceRig {
             Some(control) => Some(self.control_io(control, journal)?),
             None => None,
         };
-        let mut got = steadfast_host::conditions(self.engine.target(), &self.roots);
+        self.rule = wanted.io_control.filter(|_| matches!(controlled, Some(Ok(_))));
+        let target = self.engine.target();
+        let got = steadfast_host::conditions(target, &self.roots);
+        let mut got = steadfast_host::with_power_management(got, wanted, target, &self.roots);
+        self.wanted = wanted.clone();
         match controlled {
             Some(Ok(control)) => got.io_control = Some(control),
             Some(Err(why)) => unmet.push(why),
@@ -221,7 +232,25 @@ impl Rig for DeviceRig {
     }
 
     fn read_back(&mut self) -> Option<Conditions> {
-        Some(steadfast_host::conditions(self.engine.target(), &self.roots))
+        let (target, roots) = (self.engine.target(), &self.roots);
+        let found = steadfast_host::conditions(target, roots);
+        let mut found = steadfast_host::with_power_management(found, &self.wanted, target, roots);
+        if let (Some(groups), Some(rule)) = (&self.groups, self.rule) {
+            found.io_control = groups.check(rule).is_ok().then_some(rule);
+        }
+        Some(found)
+    }
+
+    fn purge_command(&self) -> Option<String> {
+        let order = self.surroundings.purge_order();
+        let is_asked = order.choice == PurgeChoice::Method(PurgeMethod::VendorCommand);
+        order.command.as_ref().filter(|_| is_asked).map(ToString::to_string)
+    }
+    fn start_below(&self) -> Option<StartBelow> {
+        self.surroundings.start_below()
+    }
+    fn temperature(&mut self) -> Option<f64> {
+        self.surroundings.temperature()
     }
 
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::time::Duration;
-use steadfast_domain::measurement::{LoadPart, StreamTally};
+use steadfast_domain::measurement::{LoadPart, LogDelta, StreamTally};
 use steadfast_domain::{
     Bench, Bytes, Conditions, Demand, Halt, Load, Measurement, Nanos, Note, Op, Outcome, Procedure,
     Purge, PurgeMethod, ScriptLoad, Step, StepPlace, Stimulus, Tally, WriteCache,
@@ -342,6 +342,20 @@ impl Rehearsal {
             DriveOutlook::Worst => 1 << (step.place.round % 2 * 8 + 6),
         }
     }
+
+    /// Returns the counters of a drive whose write amplification is constant for the best outlook,
+    /// and far apart from round to round for the worst.
+    fn log(&self, step: &Step, written: Bytes) -> LogDelta {
+        let amplification = match self.outlook {
+            DriveOutlook::Best => 1,
+            DriveOutlook::Worst => 1 + u64::from(step.place.round % 2),
+        };
+        LogDelta {
+            host_written: Some(written),
+            nand_written: Some(Bytes(written.0.saturating_mul(amplification))),
+            ..LogDelta::default()
+        }
+    }
 }
 
 /// Returns the measurement of a drive of constant speed.
@@ -422,11 +436,12 @@ impl Bench for Rehearsal {
                 .and_then(|stimulus| stimulus.until.time.and(stimulus.until.bytes)),
             demand: step.load.stimulus().map(|stimulus| stimulus.demand),
         })?;
-        let measurement = match &step.load {
+        let mut measurement = match &step.load {
             Load::Stimulus(stimulus) => imagined(stimulus, self.iops(step), &leg),
             Load::Together(stimuli) => imagined_at_once(stimuli, self.iops(step), &leg),
             Load::Script(script) => imagined_replay(script, &leg),
         };
+        measurement.sensed.log = Some(self.log(step, measurement.written()));
         Ok(Outcome { measurement, gap_before: None })
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {

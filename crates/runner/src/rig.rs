@@ -6,6 +6,7 @@ use crate::surroundings::HostRequests;
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::record::{Check, HostChange};
+use steadfast_domain::settings::StartBelow;
 use steadfast_domain::{
     Caveat, Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Proof, Purge, PurgeMethod,
     Step,
@@ -84,6 +85,19 @@ pub trait Rig: Send {
     /// Returns the purge method that will be used; nothing is written. Errors: the user's choice
     /// is not possible.
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt>;
+    /// Returns the vendor's purge command that the user gave; `None` if another purge is wanted.
+    fn purge_command(&self) -> Option<String> {
+        None
+    }
+    /// Returns how cool the device must be before the first load of a test; `None` if the user did
+    /// not say.
+    fn start_below(&self) -> Option<StartBelow> {
+        None
+    }
+    /// Returns the device's temperature in degrees Celsius; `None` if it reports none.
+    fn temperature(&mut self) -> Option<f64> {
+        None
+    }
     /// Purges the device to the state of never having been written.
     fn purge(&mut self, journal: Journal<'_>, tell: PurgeCallback<'_>) -> Result<Purge, Halt>;
     /// Allocates what a step needs, before anything is touched. Errors: why the step cannot be

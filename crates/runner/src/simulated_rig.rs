@@ -3,7 +3,7 @@
 use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig};
 use crate::surroundings::HostRequests;
 use steadfast_domain::record::HostChange;
-use steadfast_domain::settings::SimGap;
+use steadfast_domain::settings::{SimGap, StartBelow};
 use steadfast_domain::{
     Bytes, Conditions, Device, Gap, Halt, Host, IoControl, Measurement, Nanos, Purge, PurgeChoice,
     PurgeMethod, Step, WriteCache,
@@ -15,6 +15,7 @@ use steadfast_engine::{Engine, PreparedStep, StepRefusal, StepStart};
 pub struct SimulatedRig {
     ssd: SimulatedSsd,
     purge: PurgeChoice,
+    start_below: Option<StartBelow>,
     gap: Option<SimGap>,
     /// Number of steps begun so far.
     steps: u64,
@@ -23,7 +24,7 @@ pub struct SimulatedRig {
 impl SimulatedRig {
     /// Creates a rig around a drive, with a gap in virtual time if requested.
     pub fn new(ssd: SimulatedSsd, gap: Option<SimGap>) -> Self {
-        SimulatedRig { ssd, purge: PurgeChoice::Auto, gap, steps: 0 }
+        SimulatedRig { ssd, purge: PurgeChoice::Auto, start_below: None, gap, steps: 0 }
     }
 }
 
@@ -62,6 +63,13 @@ impl Rig for SimulatedRig {
     }
     fn wish(&mut self, wishes: &HostRequests) {
         self.purge = wishes.purge.choice;
+        self.start_below = wishes.start_below;
+    }
+    fn start_below(&self) -> Option<StartBelow> {
+        self.start_below
+    }
+    fn temperature(&mut self) -> Option<f64> {
+        Some(self.ssd.temperature_celsius())
     }
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
         match self.purge {

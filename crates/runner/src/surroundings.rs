@@ -2,31 +2,34 @@
 //! around each step, and the locks that keep the host awake.
 
 use std::fmt::Display;
+use steadfast_domain::device_log::{LogDelta, WriteAmplification};
 use steadfast_domain::drive_page::DrivePage;
-use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::record::{Check, CheckState, HostChange};
+use steadfast_domain::settings::StartBelow;
 use steadfast_domain::{Device, Load, Measurement, Nanos, Settings, Step};
 use steadfast_engine::StopSignal;
 use steadfast_host::{
-    DeviceLogs, Examination, HostCounters, IdleStateHold, LogReading, OwnCgroups, PowerMeter,
-    PowerSource, PurgeOrder, QuotaCounts, SleepInhibition, SystemRoots, UndoOutcome,
+    AmbientSensor, DeviceLogs, Examination, HostCounters, IdleStateHold, LogReading, OwnCgroups,
+    PowerMeter, PowerSource, PurgeCommandLine, PurgeOrder, QuotaCounts, SleepInhibition,
+    SystemRoots, UndoOutcome,
 };
 
 /// Shortest step for which the device's logs are read: asking a drive for them costs it some
-/// milliseconds.
+/// milliseconds. Shorter steps share readings: the logs are read after the first step that ends
+/// this much later than the last reading.
 const LOGGED_FROM: Nanos = Nanos::from_secs(10);
 
-/// Fewest host-written bytes for which a step's write amplification is meaningful: the counters
-/// of some drives advance in steps of many megabytes.
-const AMPLIFIED_FROM: u64 = 1_000_000_000;
-
 /// The user's requests for the host during a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostRequests {
     /// True if the processors are kept out of slow idle states.
     pub hold_idle_states: bool,
     /// Command that prints the device's power.
     pub power_command: Option<String>,
+    /// Sensor of the ambient temperature, as the user named it.
+    pub ambient_sensor: Option<String>,
+    /// Temperature that the device must be below before a test's first load.
+    pub start_below: Option<StartBelow>,
     /// Purge method and its options.
     pub purge: PurgeOrder,
 }
@@ -37,8 +40,14 @@ impl HostRequests {
         HostRequests {
             hold_idle_states: settings.hold_c_states,
             power_command: settings.power_command.clone(),
+            ambient_sensor: settings.ambient_sensor.clone(),
+            start_below: settings.start_below,
             purge: PurgeOrder {
                 choice: settings.purge,
+                command: settings
+                    .purge_command
+                    .as_deref()
+                    .and_then(|command| PurgeCommandLine::parse(command).ok()),
                 failed: settings.purge_failed,
                 seed: settings.seed,
                 also: settings.also_destroyed.clone(),
@@ -54,15 +63,27 @@ pub(crate) struct Surroundings {
     roots: SystemRoots,
     wishes: HostRequests,
     logs: DeviceLogs,
-    /// The last reading, as long as nothing but steps has happened to the device since.
-    last: Option<LogReading>,
+    /// The last reading and the steps since, as long as nothing but steps has happened to the
+    /// device.
+    last: Option<SharedReading>,
     power: Option<PowerMeter>,
+    ambient: Option<AmbientSensor>,
     locks: Vec<RunLock>,
     throttled: Option<u64>,
     /// The control groups of this program.
     cgroups: Option<OwnCgroups>,
     /// Settings that were not restored because something else has changed them.
     left: Vec<Check>,
+}
+
+/// A reading of the device's logs, and the short steps since.
+struct SharedReading {
+    /// The reading; `None` if there was none before these steps.
+    log: Option<LogReading>,
+    /// Phase of the steps.
+    phase: String,
+    steps: u32,
+    time: Nanos,
 }
 
 /// A lock held until the run ends.
@@ -73,7 +94,8 @@ enum RunLock {
 
 /// State before a step.
 pub(crate) struct StepBaseline {
-    log: Option<LogReading>,
+    logs: SharedReading,
+    ambient: Option<f64>,
     host: HostCounters,
     quotas: Option<QuotaCounts>,
 }
@@ -87,6 +109,7 @@ impl Surroundings {
             logs: DeviceLogs::new(device, roots),
             last: None,
             power: None,
+            ambient: None,
             locks: Vec::new(),
             throttled: None,
             cgroups: OwnCgroups::of_this_process(roots),
@@ -109,6 +132,7 @@ impl Surroundings {
         found.checks.push(self.keep_awake());
         found.checks.extend(self.hold_idle_states());
         found.checks.extend(self.begin_power());
+        found.checks.extend(self.find_ambient_sensor());
         self.throttled = steadfast_host::throttle_count(&self.roots);
         found
     }
@@ -166,6 +190,31 @@ impl Surroundings {
         })
     }
 
+    fn find_ambient_sensor(&mut self) -> Option<Check> {
+        let (id, subject) = ("ambient-sensor", "Ambient temperature");
+        let wanted = self.wishes.ambient_sensor.as_ref()?;
+        Some(match AmbientSensor::find(wanted, &self.roots) {
+            Ok(sensor) => {
+                let found = format!("{:.1} C at {}", sensor.first, sensor.path.display());
+                self.ambient = Some(sensor);
+                check(id, subject, CheckState::Good, found, "")
+            }
+            Err(why) => check(id, subject, CheckState::Attention, why, ""),
+        })
+    }
+
+    /// Returns how warm the device must not be before a test's first load.
+    pub(crate) fn start_below(&self) -> Option<StartBelow> {
+        self.wishes.start_below
+    }
+
+    /// Returns the device's temperature in degrees Celsius, from its hwmon device or its logs;
+    /// `None` if it has none.
+    pub(crate) fn temperature(&mut self) -> Option<f64> {
+        steadfast_host::temperature(&self.device, &self.roots)
+            .or_else(|| self.logs.read()?.temperature_celsius)
+    }
+
     /// Notes that something other than a step happens to the device, whose counts belong to no
     /// step.
     pub(crate) fn pass_over(&mut self) {
@@ -174,13 +223,21 @@ impl Surroundings {
 
     /// Reads everything that is compared after a step.
     pub(crate) fn before(&mut self, step: &Step) -> StepBaseline {
-        let log = self.last.take().filter(|_| is_logged(step));
-        let log = log.or_else(|| self.read_log(step));
+        let phase = &step.place.phase;
+        let last = self.last.take();
+        let logs = if is_logged(step) {
+            let last = last.filter(|last| last.steps == 0).and_then(|last| last.log);
+            SharedReading::new(last.or_else(|| self.logs.read()), phase)
+        } else {
+            // The logs are never read just before a short step: it may have to find the device idle.
+            SharedReading::taken_over(last, phase)
+        };
         if let Some(power) = &self.power {
             power.begin();
         }
         StepBaseline {
-            log,
+            logs,
+            ambient: self.ambient.as_ref().and_then(AmbientSensor::celsius),
             host: steadfast_host::host_counters(&self.roots),
             quotas: self.quota_counts(),
         }
@@ -216,18 +273,31 @@ impl Surroundings {
         sensed.host = host.activity_since(&before.host).map(Box::new);
         sensed.power_milliwatts = power;
         sensed.temperature_celsius = steadfast_host::temperature(&self.device, &self.roots);
-        let Some(log_before) = before.log else { return };
-        let Some(log) = self.read_log(step) else { return };
-        let delta = log.since(&log_before);
-        sensed.temperature_celsius = sensed.temperature_celsius.or(log.temperature_celsius);
-        sensed.log = Some(delta);
-        measurement.write_amplification =
-            measurement.write_amplification.or_else(|| amplification(&delta));
-        self.last = Some(log);
+        let ambient = self.ambient.as_ref().and_then(AmbientSensor::celsius);
+        sensed.ambient_celsius =
+            before.ambient.zip(ambient).map(|(before, after)| (before + after) / 2.0);
+        self.read_logs(before.logs, step, measurement);
     }
 
-    fn read_log(&mut self, step: &Step) -> Option<LogReading> {
-        if is_logged(step) { self.logs.read() } else { None }
+    /// Reads the device's logs after a step, or counts it as one that shares the next reading.
+    fn read_logs(&mut self, mut logs: SharedReading, step: &Step, measurement: &mut Measurement) {
+        if !logs.is_due_after(step, measurement) {
+            self.last = Some(logs);
+            return;
+        }
+        let Some(now) = self.logs.read() else { return };
+        let sensed = &mut measurement.sensed;
+        sensed.temperature_celsius = sensed.temperature_celsius.or(now.temperature_celsius);
+        if let Some(before) = &logs.log {
+            let delta = LogDelta { earlier_steps: logs.steps - 1, ..now.since(before) };
+            // The quotient of several steps is none of this one.
+            let own = Some(&delta).filter(|delta| delta.earlier_steps == 0);
+            measurement.write_amplification = measurement
+                .write_amplification
+                .or_else(|| own.and_then(WriteAmplification::from_log));
+            sensed.log = Some(delta);
+        }
+        self.last = Some(SharedReading::new(Some(now), &step.place.phase));
     }
 
     /// Records a setting that was not restored, for the report.
@@ -322,11 +392,29 @@ fn is_logged(step: &Step) -> bool {
     length.is_none_or(|length| length >= LOGGED_FROM)
 }
 
-/// Returns flash bytes per host byte, both as counted by the device; `None` if they are unknown
-/// or too few.
-fn amplification(delta: &LogDelta) -> Option<f64> {
-    let (host, nand) = (delta.host_written?.0, delta.nand_written?.0);
-    (host >= AMPLIFIED_FROM).then(|| nand as f64 / host as f64)
+impl SharedReading {
+    fn new(log: Option<LogReading>, phase: &str) -> Self {
+        SharedReading { log, phase: phase.to_owned(), steps: 0, time: Nanos::ZERO }
+    }
+
+    /// Returns the reading that a short step of this phase shares: the last one, unless steps of
+    /// another phase followed it.
+    fn taken_over(last: Option<SharedReading>, phase: &str) -> Self {
+        match last {
+            Some(last) if last.steps == 0 || last.phase == phase => {
+                SharedReading { phase: phase.to_owned(), ..last }
+            }
+            _ => SharedReading::new(None, phase),
+        }
+    }
+
+    /// Counts a step. Returns true if the logs are to be read after it: it is long, or the short
+    /// steps have taken long enough and leave no load running.
+    fn is_due_after(&mut self, step: &Step, measurement: &Measurement) -> bool {
+        self.steps += 1;
+        self.time += measurement.elapsed;
+        is_logged(step) || (self.time >= LOGGED_FROM && measurement.complete)
+    }
 }
 
 #[cfg(test)]
@@ -334,21 +422,6 @@ mod tests {
     use super::*;
     use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
     use steadfast_domain::{Bytes, Demand, StepPlace, Stimulus};
-
-    fn delta(host: u64, nand: u64) -> LogDelta {
-        LogDelta {
-            host_written: Some(Bytes(host)),
-            nand_written: Some(Bytes(nand)),
-            ..LogDelta::default()
-        }
-    }
-
-    #[test]
-    fn write_amplification_needs_enough_writes() {
-        assert_eq!(amplification(&delta(2_000_000_000, 5_000_000_000)), Some(2.5));
-        assert_eq!(amplification(&delta(999_999_999, 5_000_000_000)), None);
-        assert_eq!(amplification(&LogDelta::default()), None);
-    }
 
     fn step(until: LoadLimits, cut: Option<u64>) -> Step {
         let stimulus = Stimulus::new(
@@ -373,5 +446,31 @@ mod tests {
         assert!(is_logged(&step(seconds(21_600), Some(60))));
         assert!(is_logged(&step(bytes, None)));
         assert!(!is_logged(&step(bytes, Some(5))));
+    }
+
+    #[test]
+    fn short_steps_of_a_phase_share_a_reading() {
+        let mut short = step(LoadLimits::time(Nanos::from_secs(4)), None);
+        let ran = |seconds, complete| Measurement {
+            elapsed: Nanos::from_secs(seconds),
+            complete,
+            ..Measurement::default()
+        };
+        // A reading that a long step of another phase ended with is shared.
+        let after_long = SharedReading::new(Some(LogReading::default()), "precondition");
+        let mut shared = SharedReading::taken_over(Some(after_long), "rounds");
+        let due = [ran(4, true), ran(4, true), ran(4, true)]
+            .map(|measured| shared.is_due_after(&short, &measured));
+        assert_eq!((due, shared.steps), ([false, false, true], 3));
+        assert!(shared.log.is_some());
+        // One that steps of another phase followed is not.
+        assert_eq!(shared.phase, "rounds");
+        let other = SharedReading::taken_over(Some(shared), "histogram");
+        assert!(other.log.is_none() && other.steps == 0);
+        // A running load is not disturbed.
+        short.cut = Some(Nanos::from_secs(1));
+        let mut running = SharedReading::new(None, "rounds");
+        assert!(!running.is_due_after(&short, &ran(60, false)));
+        assert!(running.is_due_after(&short, &ran(1, true)));
     }
 }

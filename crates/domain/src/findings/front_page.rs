@@ -24,6 +24,37 @@ pub struct FrontPage {
     /// a new page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<String>,
+    /// Questions that the figures answer; where there are any, page one prints the figures below
+    /// their questions, also those without a value, and the tests of a run of several procedures
+    /// stand in the summary only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<FrontQuestion>,
+    /// IDs of the figures on the card, in order; empty for the first ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub card: Vec<String>,
+}
+
+/// A question of a reader and the figures that answer it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct FrontQuestion {
+    /// The question in plain words.
+    pub question: String,
+    /// Figures that answer it, in print order.
+    pub answers: Vec<FrontAnswer>,
+    /// The load behind the figures in one or two sentences.
+    pub note: String,
+}
+
+/// A figure that answers a question, and its source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct FrontAnswer {
+    /// ID of the key figure.
+    pub figure: String,
+    /// ID of the part that measured it.
+    pub part: String,
+    /// Reason why it has no value; `None` if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 impl FrontPage {

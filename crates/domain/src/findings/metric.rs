@@ -60,11 +60,48 @@ impl Metric {
     pub fn ranging(self, range: Option<(f64, f64)>) -> Self {
         Metric { range, ..self }
     }
+    /// Returns true if this is the rate in bytes of a point whose rate in I/Os is `other`, and all
+    /// I/Os have the same size: both change alike.
+    pub fn repeats(&self, other: &Metric) -> bool {
+        self.metric == "throughput"
+            && other.metric == "iops"
+            && self.point == other.point
+            && self.size.is_some()
+    }
     /// Returns true if both metrics measure the same thing and can be compared.
     pub fn is_same(&self, other: &Metric) -> bool {
         let name = |one: &Metric| (one.size, one.read_percent, one.direction);
         (&self.metric, &self.point, &self.unit) == (&other.metric, &other.point, &other.unit)
             && name(self) == name(other)
+    }
+}
+
+/// Direction in which a number improves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MetricGoal {
+    /// Higher is better: a rate.
+    More,
+    /// Lower is better: a time.
+    Less,
+}
+
+impl MetricGoal {
+    /// Returns the goal of numbers of a unit; `None` if neither direction is better, as for
+    /// temperatures.
+    pub fn from_unit(unit: &str) -> Option<Self> {
+        match unit {
+            "IOPS" | "MB/s" | "GB/s" | "MiB/s" | "IOPS/W" => Some(MetricGoal::More),
+            "ms" | "us" | "µs" | "s" | "min" | "h" => Some(MetricGoal::Less),
+            _ => None,
+        }
+    }
+    /// Returns true if a change in percent is a change for the worse.
+    pub fn is_worse(self, percent: f64) -> bool {
+        match self {
+            MetricGoal::More => percent < 0.0,
+            MetricGoal::Less => percent > 0.0,
+        }
     }
 }
 
@@ -81,9 +118,11 @@ pub const COMPARED: [(&str, &str); 7] = [
 ];
 
 /// Secondary metrics that comparisons show on a page of their own, with their printed names.
-pub const COMPARED_SECONDARY: [(&str, &str); 4] = [
+pub const COMPARED_SECONDARY: [(&str, &str); 6] = [
     ("power", "Power"),
     ("iops-per-watt", "IOPS per watt"),
+    ("joules-per-gb", "Energy per GB"),
+    ("write-amplification", "Write amplification"),
     ("cpu-system", "CPU system time"),
     ("cpu-io-wait", "CPU I/O wait"),
 ];
@@ -107,6 +146,14 @@ mod tests {
         assert!(meets((90.0, 110.0), (100.0, 100.0)));
         assert!(!meets((99.0, 101.0), (101.5, 103.0)));
         assert!(may_be_noise(None, Some((0.0, 1.0))), "nothing is known of the one");
+    }
+
+    #[test]
+    fn rates_are_to_rise_and_times_to_fall() {
+        let is_worse = |unit, percent| MetricGoal::from_unit(unit).unwrap().is_worse(percent);
+        assert!(is_worse("IOPS", -1.0) && !is_worse("IOPS", 1.0));
+        assert!(is_worse("ms", 1.0) && !is_worse("ms", -1.0));
+        assert_eq!(MetricGoal::from_unit("C"), None);
     }
 
     #[test]

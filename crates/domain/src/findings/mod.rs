@@ -11,8 +11,8 @@ mod table;
 
 pub use caveat::{Caveat, CaveatKind};
 pub use end::EndState;
-pub use front_page::{FrontPage, KeyFigure};
-pub use metric::{COMPARED, COMPARED_SECONDARY, Metric, may_be_noise};
+pub use front_page::{FrontAnswer, FrontPage, FrontQuestion, KeyFigure};
+pub use metric::{COMPARED, COMPARED_SECONDARY, Metric, MetricGoal, may_be_noise};
 pub use plot::{Axis, ClockTime, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 pub use setting::{Facts, OptionalText, Origin, Role, Setting};
 pub use table::{Cell, Column, Row, Table};

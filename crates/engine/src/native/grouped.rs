@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
-use steadfast_domain::measurement::{CpuTime, Interval, IntervalTally, LoadPart, UnmeasuredIos};
+use steadfast_domain::measurement::{
+    CommonStart, CpuTime, Interval, IntervalTally, LoadPart, UnmeasuredIos,
+};
 use steadfast_domain::{Bytes, Halt, LoadGroup, Measurement, Nanos, Op, Step, Tally};
 use steadfast_host::{HostError, LoadProcess, MessageLink, inherit_target, monotonic};
 
@@ -69,8 +71,8 @@ impl GroupedLoad {
 
     fn lost(&self, error: &io::Error) -> Halt {
         Halt::Refused(format!(
-            "the process of the load '{}' has ended: {error}; see dmesg for an out-of-memory kill, then \
-             steadfast resume RUN_DIR",
+            "the process of the load '{}' has ended: {error}; see dmesg for an out-of-memory kill, \
+             then steadfast resume RUN_DIR",
             self.group
         ))
     }
@@ -271,6 +273,9 @@ fn merged(loads: Vec<Measurement>) -> Measurement {
         if let Some(alone) = load.writes_alone {
             whole.writes_alone.get_or_insert_with(Tally::default).merge(&alone);
         }
+        if let Some(error) = load.start_error {
+            whole.start_error.get_or_insert_default().merge(&error);
+        }
         whole.threads.extend(load.threads);
         whole.unmeasured.extend(load.unmeasured);
         whole.outstanding += load.outstanding;
@@ -281,6 +286,11 @@ fn merged(loads: Vec<Measurement>) -> Measurement {
         whole
             .cursors
             .extend(load.cursors.into_iter().map(|(key, at)| (format!("{prefix}{key}"), at)));
+        // The latest start is that of the step.
+        let late = |start: &Option<CommonStart>| start.as_ref().and_then(|start| start.late);
+        if late(&load.common_start) >= late(&whole.common_start) {
+            whole.common_start = load.common_start;
+        }
         whole.seed = whole.seed.or(load.seed);
         if let Some(cpu) = load.cpu {
             let before = whole.cpu.unwrap_or(CpuTime { user: Nanos::ZERO, system: Nanos::ZERO });

@@ -527,6 +527,7 @@ impl NativeLoad {
         let elapsed = meter.elapsed();
         let threads = meter.take_threads();
         let writes_alone = meter.writes_alone();
+        let start_error = meter.start_error();
         let (streams, intervals, replay) = match &self.script {
             None => {
                 let (streams, intervals) = meter.finish();
@@ -543,6 +544,7 @@ impl NativeLoad {
             unmeasured: self.take_unmeasured(),
             outstanding: self.outstanding,
             stalls: std::mem::take(&mut self.stalls),
+            start_error,
             silences: self.silence.take(Nanos(clock.nanos(begin))),
             intervals,
             threads,

@@ -25,6 +25,7 @@ mod queue;
 mod ring;
 mod shared;
 mod silence;
+mod slot_waits;
 mod verify;
 mod waking;
 mod worker;

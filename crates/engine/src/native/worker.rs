@@ -16,6 +16,7 @@ use super::pace::PaceSchedule;
 use super::pattern::PatternWriter;
 use super::queue::{Completion, Queue, Request, SlotBuffer, SubmitWait};
 use super::shared::{IssuePermit, LoadFailure, LocatedFault, SharedLoad, ThreadLane};
+use super::slot_waits::SlotWaits;
 use super::verify::ReadVerifier;
 use crate::accounting::IntervalAccount;
 use crate::commits::{CommitGroups, UncommittedWrite};
@@ -33,6 +34,8 @@ struct WorkerSlot {
     offset: u64,
     size: u32,
     stream: u32,
+    /// Start error in ticks of an I/O of a paced load; see [`steadfast_domain::StartError`].
+    late: u64,
     /// Bytes by which it is shorter than its stream's transfer size.
     missing: u32,
     /// Result of a complete transfer.
@@ -40,8 +43,16 @@ struct WorkerSlot {
     op: Op,
 }
 
-const VACANT: WorkerSlot =
-    WorkerSlot { began: 0, offset: 0, size: 0, stream: 0, missing: 0, expected: 0, op: Op::Flush };
+const VACANT: WorkerSlot = WorkerSlot {
+    began: 0,
+    offset: 0,
+    size: 0,
+    stream: 0,
+    late: 0,
+    missing: 0,
+    expected: 0,
+    op: Op::Flush,
+};
 
 /// Data buffers of a thread's I/Os.
 #[derive(Debug)]
@@ -117,6 +128,7 @@ pub(super) struct Worker<'s, Q: Queue> {
     transfers: ThreadBuffers,
     checker: Option<ReadVerifier>,
     schedule: Option<PaceSchedule>,
+    slot_waits: SlotWaits,
     outstanding: u32,
     /// Accounting turn that was last published to the lane.
     turn: u32,
@@ -149,6 +161,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             transfers,
             checker,
             schedule: None,
+            slot_waits: SlotWaits::default(),
             outstanding: 0,
             turn: u32::MAX,
             limited: shared.budget.is_limited,
@@ -212,8 +225,27 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             let wait = self.pause(now);
             // Nothing has to complete between two due times, however long that is.
             self.lane.publish_outstanding(self.outstanding);
+            self.note_start_errors();
+            let was_open = self.has_open_slot();
+            let is_due = self.next_due().is_some_and(|due| due <= now);
+            self.slot_waits.note_waiting(is_due && !was_open, now);
             self.submit(wait)?;
-            self.reap();
+            let reaped = self.reap();
+            if !was_open && self.has_open_slot() {
+                self.slot_waits.note_opened(reaped);
+            }
+        }
+    }
+
+    /// Notes how late the I/Os of the batch are, which is submitted next.
+    fn note_start_errors(&mut self) {
+        if self.batch.is_empty() {
+            return;
+        }
+        let now = self.clock.ticks();
+        for slot in &self.batch {
+            let slot = &mut self.slots[*slot as usize];
+            slot.late = self.slot_waits.start_error(slot.began, now);
         }
     }
 
@@ -289,6 +321,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             offset: drawn.offset,
             size: drawn.size,
             stream: drawn.stream,
+            late: 0,
             missing,
             expected: if moves { drawn.size as i32 } else { 0 },
             op: drawn.op,
@@ -357,9 +390,9 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         self.queue.submit(wait)
     }
 
-    /// Counts the completed I/Os and issues as many new ones.
+    /// Counts the completed I/Os and issues as many new ones. Returns its clock reading.
     #[inline(always)]
-    fn reap(&mut self) {
+    fn reap(&mut self) -> u64 {
         let turn = self.lane.begin_reap(self.shared);
         let seen = self.queue.look();
         let now = self.clock.ticks();
@@ -386,6 +419,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             self.turn = turn;
             self.lane.publish(turn, self.outstanding);
         }
+        now
     }
 
     /// Counts the I/Os that are no longer waited for, once, with their time so far.
@@ -455,6 +489,9 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             } else {
                 account.count_short(slot.stream, response, slot.missing.into());
             }
+            if self.schedule.is_some() {
+                account.count_start_error(self.clock.nanos(slot.late));
+            }
         }
         if self.checker.is_some() {
             self.check(completion, &slot);
@@ -493,13 +530,16 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             if self.checker.is_some() {
                 self.check(completion, &slot);
             }
-            let WorkerSlot { stream, size, missing, began, .. } = slot;
+            let WorkerSlot { stream, size, missing, began, late, .. } = slot;
             if failed {
                 commits.failed(completion.slot);
             } else {
                 let response = self.clock.nanos(now.saturating_sub(began));
                 if counting {
                     account.count_sized(commits.alone_stream(), response, size.into());
+                    if self.schedule.is_some() {
+                        account.count_start_error(self.clock.nanos(late));
+                    }
                 } else if !self.lane.has_given_up() {
                     account.count_outstanding(commits.alone_stream(), response);
                 }

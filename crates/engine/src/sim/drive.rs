@@ -6,7 +6,9 @@ use super::mapping::{PageMap, UNMAPPED};
 use super::slc_cache::SlcCache;
 use super::spec::{DriveSpec, PAGE};
 use crate::draw::DrawnIo;
-use steadfast_domain::{Op, WriteCache};
+use steadfast_domain::device_log::DeviceCounters;
+use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::{Bytes, Op, WriteCache};
 
 const PAGE_BITS: u32 = PAGE.trailing_zeros();
 
@@ -43,6 +45,11 @@ pub(super) struct SimulatedDrive {
     spell_ends: u64,
     wear: f64,
     host_bytes: u64,
+    /// Share of the written data that the limit of writes counts.
+    counted_share: f64,
+    /// Time until which that limit delays writes.
+    limited: u64,
+    read_bytes: u64,
     celsius: f64,
     felt: ThermalState,
 }
@@ -52,21 +59,6 @@ pub(super) struct SimulatedDrive {
 struct ThermalState {
     at: u64,
     programmed: u64,
-}
-
-/// Bytes written since the drive was created: by its host, and to its flash.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct WrittenBytes {
-    host: u64,
-    flash: u64,
-}
-
-impl WrittenBytes {
-    /// Returns flash bytes per host byte since `earlier`; `None` if the host wrote nothing.
-    pub(super) fn amplification_since(self, earlier: WrittenBytes) -> Option<f64> {
-        let host = self.host - earlier.host;
-        (host > 0).then(|| (self.flash - earlier.flash) as f64 / host as f64)
-    }
 }
 
 impl SimulatedDrive {
@@ -85,6 +77,9 @@ impl SimulatedDrive {
             spell_ends: 0,
             wear: 1.0,
             host_bytes: 0,
+            counted_share: 1.0,
+            limited: 0,
+            read_bytes: 0,
             celsius: IDLE_CELSIUS,
             felt: ThermalState::default(),
         }
@@ -103,12 +98,28 @@ impl SimulatedDrive {
         self.wear = wear;
     }
 
+    /// Sets the content of the writes that follow.
+    pub(super) fn set_data_pattern(&mut self, pattern: &DataPattern) {
+        let random = match pattern {
+            DataPattern::Zero | DataPattern::Repeating(_) => 0.0,
+            DataPattern::Entropy { random_percent, .. } => f64::from(*random_percent) / 100.0,
+            DataPattern::RandomUnique | DataPattern::RandomOnce | DataPattern::File(_) => 1.0,
+        };
+        let compresses = self.spec.write_limit.is_some_and(|limit| limit.compresses);
+        self.counted_share = if compresses { random } else { 1.0 };
+    }
+
     pub(super) fn host_bytes(&self) -> u64 {
         self.host_bytes
     }
 
-    pub(super) fn written(&self) -> WrittenBytes {
-        WrittenBytes { host: self.host_bytes, flash: self.mapping.programmed() * PAGE }
+    /// Returns the drive's own counters, which are exact.
+    pub(super) fn counters(&self) -> DeviceCounters {
+        DeviceCounters {
+            host_written: Some(Bytes(self.host_bytes)),
+            host_read: Some(Bytes(self.read_bytes)),
+            nand_written: Some(Bytes(self.mapping.programmed() * PAGE)),
+        }
     }
 
     /// Takes a command at `now`, which is not before the previous one. Returns the time of its
@@ -160,6 +171,7 @@ impl SimulatedDrive {
 
     fn read(&mut self, io: &DrawnIo) -> u64 {
         let (first, last) = pages(io);
+        self.read_bytes += u64::from(io.size);
         let open = self.mapping.host_open();
         let mut cached = 0;
         for (logical, page) in (first..).zip(self.mapping.lookup_run(first, last - first + 1)) {
@@ -191,12 +203,19 @@ impl SimulatedDrive {
         if let Some(slc) = &mut self.slc {
             self.dies.now = slc.write(self.link_in, (first, last), io.size.into());
         }
+        if let Some(limit) = self.spec.write_limit {
+            let counted = (f64::from(io.size) * self.counted_share) as u64;
+            let time = counted * 1000 / u64::from(limit.mb_per_second);
+            self.limited = self.limited.max(self.dies.now) + time;
+            self.dies.now = self.limited;
+        }
         let end = io.offset + u64::from(io.size);
-        if (io.offset | end) & (PAGE - 1) != 0 {
+        let pages = self.spec.indirection_pages;
+        if (io.offset | end) & (u64::from(pages) * PAGE - 1) != 0 {
             self.fetch_edges(io.offset, end);
         }
         self.dies.programmed = 0;
-        for logical in first..=last {
+        for logical in first & !(pages - 1)..=last | (pages - 1) {
             self.mapping.write(logical, &mut self.dies);
         }
         if self.is_durable_when_admitted(io.fua) {
@@ -206,17 +225,21 @@ impl SimulatedDrive {
         self.dies.programmed.max(self.dies.now)
     }
 
-    /// Reads the pages that a write covers in part, which are then written whole.
+    /// Reads the indirection units that a write covers in part, which are then written whole.
     fn fetch_edges(&mut self, begin: u64, end: u64) {
         let open = self.mapping.host_open();
-        let cut = [begin, end].into_iter().filter(|edge| edge & (PAGE - 1) != 0);
+        let pages = self.spec.indirection_pages;
+        let unit = u64::from(pages) * PAGE;
+        let cut = [begin, end].into_iter().filter(|edge| edge & (unit - 1) != 0);
         for edge in cut {
-            let page = self.mapping.lookup((edge >> PAGE_BITS) as u32);
-            if page == UNMAPPED {
-                continue;
-            }
-            if !(open.contains(&page) && self.dies.is_buffered(page, open.end)) {
-                self.dies.want(page);
+            let first = (edge >> PAGE_BITS) as u32 & !(pages - 1);
+            for page in self.mapping.lookup_run(first, pages) {
+                if *page == UNMAPPED {
+                    continue;
+                }
+                if !(open.contains(page) && self.dies.is_buffered(*page, open.end)) {
+                    self.dies.want(*page);
+                }
             }
         }
         self.dies.now = self.dies.read_wanted();
@@ -248,6 +271,18 @@ impl SimulatedDrive {
     #[inline(always)]
     fn link_time(&self, bytes: u32) -> u64 {
         (u64::from(bytes) * self.dies.times.kib) >> 10
+    }
+
+    /// Returns the energy in joules that the drive has used for its work since it was created,
+    /// without its idle power; `None` if it has no power model.
+    pub(super) fn work_joules(&self) -> Option<f64> {
+        let power = self.spec.power?;
+        let pages = self.mapping.programmed() as f64;
+        let moved = (self.host_bytes + self.read_bytes) as f64;
+        Some(
+            pages * f64::from(power.page_program_nanojoules) * 1e-9
+                + moved * f64::from(power.byte_picojoules) * 1e-12,
+        )
     }
 
     /// Collects garbage in an idle period of the host.

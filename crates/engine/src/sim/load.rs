@@ -261,6 +261,7 @@ impl RunningLoad {
     fn settle(&mut self, slot: usize, window: &mut SimulatedMeasurement, time: SettleTime) -> bool {
         let io = self.slots[slot];
         let (thread, place) = self.place_of(slot);
+        let is_paced = !self.pacer.is_closed();
         let (first, now, commits) = (self.first_stream, self.now, &mut self.commits[thread]);
         if io.op == Op::Write {
             if io.fails {
@@ -271,6 +272,9 @@ impl RunningLoad {
             match time {
                 SettleTime::Measured => {
                     window.account.count_sized(alone, now - io.since, io.size.into());
+                    if is_paced {
+                        window.account.count_start_error(0);
+                    }
                 }
                 SettleTime::Ramp => {}
                 SettleTime::Ended(_) => window.account.count_outstanding(alone, now - io.since),
@@ -496,6 +500,14 @@ impl RunningLoad {
         short
     }
 
+    /// Counts the start error of an I/O of a paced load: nothing is late in virtual time.
+    #[inline(always)]
+    fn count_start(&self, window: &mut SimulatedMeasurement) {
+        if !self.pacer.is_closed() {
+            window.account.count_start_error(0);
+        }
+    }
+
     /// Counts a completed I/O. Returns false if too many have failed.
     #[inline]
     fn complete(&mut self, slot: usize, window: &mut SimulatedMeasurement) -> bool {
@@ -504,6 +516,7 @@ impl RunningLoad {
         let plain = !io.fails && io.short == 0 && self.now >= self.measured_from;
         if plain {
             window.account.count(io.stream, self.now - io.since);
+            self.count_start(window);
             return true;
         }
         self.complete_slow_path(&io, window)
@@ -519,6 +532,7 @@ impl RunningLoad {
     ) -> bool {
         if !io.fails && self.now >= self.measured_from {
             window.account.count_short(io.stream, self.now - io.since, u64::from(io.short));
+            self.count_start(window);
             return true;
         }
         if !io.fails {

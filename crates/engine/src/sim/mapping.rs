@@ -124,7 +124,7 @@ impl PageMap {
     }
 
     /// Returns the physical page of a logical page.
-    #[inline(always)]
+    #[cfg(test)]
     pub(super) fn lookup(&self, logical: u32) -> u32 {
         self.physical[logical as usize]
     }

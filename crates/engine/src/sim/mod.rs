@@ -16,6 +16,8 @@ mod commit_tests;
 mod drive;
 mod fault;
 mod flash;
+#[cfg(test)]
+mod hidden_tests;
 mod load;
 mod mapping;
 mod pace;
@@ -32,7 +34,7 @@ mod tests;
 
 pub use fault::SimFault;
 pub use pseudo_slc::PseudoSlc;
-pub use spec::{DriveSpec, IdleState, drive, drives};
+pub use spec::{DriveSpec, IdleState, PowerModel, WriteLimit, drive, drives};
 
 use crate::draw::DrawPlan;
 use crate::engine::Engine;
@@ -42,14 +44,15 @@ use crate::prepared::{PreparedStep, StepRefusal};
 use crate::start::StepStart;
 use crate::stop::StopSignal;
 use calendar::MOST_SLOTS;
-use drive::{SimulatedDrive, WrittenBytes};
+use drive::SimulatedDrive;
 use fault::{FaultState, ThrottleCounts};
 use load::{AdvanceEnd, SimContext, SimulatedMeasurement};
 use pace::Pacer;
 use running::{SimulatedLoad, SimulatedRun, SimulatedRunKind};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use steadfast_domain::measurement::{Interval, LogDelta, SensorReadings};
+use steadfast_domain::device_log::{DeviceCounters, LogDelta, WriteAmplification};
+use steadfast_domain::measurement::{Interval, SensorReadings};
 use steadfast_domain::{
     Bytes, Demand, Device, Halt, IoStream, Load, Measurement, Nanos, Op, Purge, PurgeMethod,
     ScriptLoad, Step, Stimulus, Transport, WriteCache,
@@ -72,8 +75,9 @@ const PATIENCE: Duration = Duration::from_millis(5);
 
 /// Counters of the drive when a step's measurement began.
 struct CounterBaseline {
-    written: WrittenBytes,
-    log: Option<ThrottleCounts>,
+    counters: DeviceCounters,
+    throttling: Option<ThrottleCounts>,
+    work_joules: Option<f64>,
 }
 
 /// A drive in virtual time.
@@ -225,14 +229,42 @@ impl SimulatedSsd {
         }
     }
 
-    /// Returns the changes of the drive's own log since `earlier`; `None` if it keeps none.
-    fn log_since(&self, earlier: Option<ThrottleCounts>) -> Option<LogDelta> {
-        let (now, earlier) = (self.fates.throttling()?, earlier?);
-        Some(LogDelta {
-            throttle_events: Some(now.events - earlier.events),
-            throttle_seconds: Some((now.nanos - earlier.nanos) / Nanos::SECOND.0),
+    /// Returns the drive's counters now.
+    fn baseline(&self) -> CounterBaseline {
+        CounterBaseline {
+            counters: self.drive.counters(),
+            throttling: self.fates.throttling(),
+            work_joules: self.drive.work_joules(),
+        }
+    }
+
+    /// Returns the changes of the drive's own log since `earlier`, which are exact.
+    fn log_since(&self, earlier: &CounterBaseline) -> LogDelta {
+        let (before, after) = (earlier.counters, self.drive.counters());
+        let since =
+            |bytes: fn(&DeviceCounters) -> Option<Bytes>| Some(bytes(&after)? - bytes(&before)?);
+        let throttling = self.fates.throttling().zip(earlier.throttling);
+        LogDelta {
+            host_written: since(|counters| counters.host_written),
+            nand_written: since(|counters| counters.nand_written),
+            host_read: since(|counters| counters.host_read),
+            host_unit: Some(Bytes(0)),
+            nand_unit: Some(Bytes(0)),
+            before: Some(before),
+            after: Some(after),
+            throttle_events: throttling.map(|(now, then)| now.events - then.events),
+            throttle_seconds: throttling
+                .map(|(now, then)| (now.nanos - then.nanos) / Nanos::SECOND.0),
             ..LogDelta::default()
-        })
+        }
+    }
+
+    /// Returns the mean power in milliwatts since `earlier`; `None` if the drive has no power model
+    /// or no time has passed.
+    fn power_since(&self, earlier: &CounterBaseline, elapsed: Nanos) -> Option<f64> {
+        let idle = f64::from(self.spec.power?.idle_milliwatts);
+        let work = self.drive.work_joules()? - earlier.work_joules?;
+        (elapsed > Nanos::ZERO).then(|| idle + work / elapsed.as_secs_f64() * 1e3)
     }
 
     /// Waits, in real time, until a stop is requested.
@@ -296,8 +328,9 @@ impl SimulatedSsd {
             SimulatedRunKind::Several(loads) => (loads.cursors(), loads.seed()),
             SimulatedRunKind::Script(_) => (BTreeMap::new(), None),
         };
-        let write_amplification = self.drive.written().amplification_since(before.written);
         let elapsed = window.meter.elapsed();
+        let log = self.log_since(&before);
+        let power_milliwatts = self.power_since(&before, elapsed);
         let parts = match &load.course {
             SimulatedRunKind::Several(loads) => loads.parts(began, elapsed),
             SimulatedRunKind::Drawn(_) | SimulatedRunKind::Script(_) => Vec::new(),
@@ -310,6 +343,7 @@ impl SimulatedSsd {
         }
         window.add_outstanding();
         let writes_alone = window.meter.writes_alone();
+        let start_error = window.meter.start_error();
         let (streams, intervals, replay) = match &load.course {
             SimulatedRunKind::Drawn(_) | SimulatedRunKind::Several(_) => {
                 let (streams, intervals) = window.meter.finish();
@@ -332,6 +366,7 @@ impl SimulatedSsd {
             writes_alone,
             parts,
             unmeasured: window.unmeasured.parts(),
+            start_error,
             silences: window.silences,
             intervals,
             cursors,
@@ -339,10 +374,11 @@ impl SimulatedSsd {
             fault_count: window.fault_count,
             faults: window.faults,
             replay,
-            write_amplification,
+            write_amplification: WriteAmplification::from_log(&log),
             sensed: SensorReadings {
                 temperature_celsius: Some(self.drive.celsius()),
-                log: self.log_since(before.log),
+                power_milliwatts,
+                log: Some(log),
                 ..SensorReadings::default()
             },
             ..Measurement::default()
@@ -557,6 +593,9 @@ impl Engine for SimulatedSsd {
     ) -> Result<Measurement, Halt> {
         let (step, prepared) = prepared.into_parts();
         let step = &step;
+        if let Some(stimulus) = step.load.stimulus() {
+            self.drive.set_data_pattern(&stimulus.data_pattern);
+        }
         let mut load = self.load_for(step, prepared, start)?;
         let mut window = SimulatedMeasurement::new(
             &load.load,
@@ -564,8 +603,7 @@ impl Engine for SimulatedSsd {
             self.clock.max(load.measured_from()),
         );
         let applied = self.pass_ramp(&mut load, &mut window, step).and_then(|()| {
-            let before =
-                CounterBaseline { written: self.drive.written(), log: self.fates.throttling() };
+            let before = self.baseline();
             Ok((before, self.measure(&mut load, &mut window, step, watch)?))
         });
         match applied {

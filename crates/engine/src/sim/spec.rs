@@ -55,8 +55,36 @@ pub struct DriveSpec {
     pub(super) pseudo_slc: Option<PseudoSlc>,
     /// Power states that the drive enters when idle, the lightest first.
     pub(super) idle_states: &'static [IdleState],
+    /// Power that the drive draws, if it reports any.
+    pub(super) power: Option<PowerModel>,
     /// Fault of the drive, if it has one.
     pub(super) fault: Option<SimFault>,
+    /// Pages of an indirection unit, a power of two: a write of a part of one reads and writes all
+    /// of it.
+    pub(super) indirection_pages: u32,
+    /// Limit of all writes, if the drive has one.
+    pub(super) write_limit: Option<WriteLimit>,
+}
+
+/// Limit of a drive's writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteLimit {
+    /// Rate that no pattern of writes exceeds, in MB/s.
+    pub mb_per_second: u32,
+    /// True if only the random part of the data counts, because the drive compresses it.
+    pub compresses: bool,
+}
+
+/// Power of a drive: a constant part, and energy for each page programmed and each byte that moves
+/// between host and drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PowerModel {
+    /// Power without any work, in milliwatts.
+    pub idle_milliwatts: u32,
+    /// Energy to program a page of 4 KiB, in nanojoules.
+    pub page_program_nanojoules: u32,
+    /// Energy for a byte read or written by the host, in picojoules.
+    pub byte_picojoules: u32,
 }
 
 /// A power state that a drive enters by itself.
@@ -86,6 +114,41 @@ impl DriveSpec {
     #[must_use]
     pub fn with_idle_states(self, states: &'static [IdleState]) -> Self {
         DriveSpec { idle_states: states, ..self }
+    }
+    /// Sets the pages visible to the host, and the number of superblocks, which hold more.
+    #[must_use]
+    pub fn with_flash(self, logical_pages: u32, superblocks: u32) -> Self {
+        DriveSpec { logical_pages, superblocks, ..self }
+    }
+    /// Sets the pages of an indirection unit, a power of two.
+    #[must_use]
+    pub fn with_indirection(self, pages: u32) -> Self {
+        DriveSpec { indirection_pages: pages, ..self }
+    }
+    /// Sets a limit of all writes.
+    #[must_use]
+    pub fn with_write_limit(self, limit: WriteLimit) -> Self {
+        DriveSpec { write_limit: Some(limit), ..self }
+    }
+    /// Sets the time to program a unit.
+    #[must_use]
+    pub fn with_program_time(self, time: Nanos) -> Self {
+        DriveSpec { program_ns: u32::try_from(time.0).unwrap_or(u32::MAX), ..self }
+    }
+    /// Sets the number of superblocks, which determines the over-provisioning.
+    #[must_use]
+    pub fn with_superblocks(self, superblocks: u32) -> Self {
+        DriveSpec { superblocks, ..self }
+    }
+    /// Returns the flash beyond the user capacity, as a share of it.
+    pub fn spare(&self) -> f64 {
+        let pages = f64::from(self.superblocks) * f64::from(self.superblock_pages);
+        pages / f64::from(self.logical_pages) - 1.0
+    }
+    /// Sets the power that the drive draws.
+    #[must_use]
+    pub fn with_power(self, power: PowerModel) -> Self {
+        DriveSpec { power: Some(power), ..self }
     }
     /// Returns the user capacity.
     pub fn capacity(&self) -> Bytes {
@@ -127,7 +190,10 @@ const SMALL: DriveSpec = DriveSpec {
     link_mb_per_second: 100,
     pseudo_slc: None,
     idle_states: &[],
+    power: None,
     fault: None,
+    indirection_pages: 1,
+    write_limit: None,
 };
 
 /// A drive whose flash costs no time.
@@ -147,7 +213,7 @@ const EXACT: DriveSpec = DriveSpec {
     ..SMALL
 };
 
-static DRIVES: [DriveSpec; 9] = [
+static DRIVES: [DriveSpec; 10] = [
     SMALL,
     DriveSpec {
         name: "client",
@@ -173,7 +239,14 @@ static DRIVES: [DriveSpec; 9] = [
         link_mb_per_second: 530,
         pseudo_slc: None,
         idle_states: &[],
+        power: Some(PowerModel {
+            idle_milliwatts: 50,
+            page_program_nanojoules: 12_000,
+            byte_picojoules: 1_500,
+        }),
         fault: None,
+        indirection_pages: 1,
+        write_limit: None,
     },
     DriveSpec {
         name: "enterprise",
@@ -199,7 +272,14 @@ static DRIVES: [DriveSpec; 9] = [
         link_mb_per_second: 3_200,
         pseudo_slc: None,
         idle_states: &[],
+        power: Some(PowerModel {
+            idle_milliwatts: 3_500,
+            page_program_nanojoules: 12_000,
+            byte_picojoules: 1_000,
+        }),
         fault: None,
+        indirection_pages: 1,
+        write_limit: None,
     },
     DriveSpec {
         name: "unsteady",
@@ -262,6 +342,16 @@ static DRIVES: [DriveSpec; 9] = [
             IdleState { after: Nanos::from_millis(100), exit_latency: Nanos(1_500_000) },
             IdleState { after: Nanos::from_secs(2), exit_latency: Nanos::from_millis(25) },
         ],
+        ..EXACT
+    },
+    DriveSpec {
+        name: "greedy",
+        summary: "256 MiB, small superblocks, like exact; counts its host and flash writes",
+        model: "Steadfast Simulated Greedy",
+        serial: "SIM-GREEDY",
+        logical_pages: 1 << 16,
+        superblock_pages: 32,
+        superblocks: 2304,
         ..EXACT
     },
 ];

@@ -3,7 +3,7 @@
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
 use crate::device_log::NvmeFacts;
-use crate::sysfs_node::controllers;
+use crate::sysfs_node::{self, controllers, link_power_file};
 use crate::system_roots::{entries, file_name, read_number, read_text};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,13 +78,7 @@ fn pcie_link(subject: &CheckSubject<'_>) -> Option<Check> {
 
 /// Returns the sysfs directory of a SATA drive's port.
 fn ata_port(subject: &CheckSubject<'_>) -> Option<PathBuf> {
-    let whole = subject.whole.as_ref()?;
-    let is_port = |above: &Path| {
-        file_name(above)
-            .strip_prefix("ata")
-            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-    };
-    whole.directory.ancestors().find(|above| is_port(above)).map(Path::to_owned)
+    sysfs_node::ata_port(subject.whole.as_ref()?)
 }
 
 fn sata_link(subject: &CheckSubject<'_>) -> Option<Check> {
@@ -127,10 +121,7 @@ fn sata_mode(subject: &CheckSubject<'_>) -> Option<Check> {
 
 fn sata_power(subject: &CheckSubject<'_>) -> Option<Check> {
     let port = ata_port(subject)?;
-    let policy = entries(&port)
-        .iter()
-        .flat_map(|host| entries(&host.join("scsi_host")))
-        .find_map(|host| read_text(&host.join("link_power_management_policy")))?;
+    let policy = read_text(&link_power_file(&port)?)?;
     Some(match policy.as_str() {
         "max_performance" => LINK_POWER.good(policy),
         _ => LINK_POWER.attention(

@@ -9,15 +9,17 @@ mod json;
 mod nvme;
 mod reading;
 mod smart;
+mod units;
 
 use crate::error::HostError;
 use crate::nvme::{DrivePages, NvmeNode};
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
 use crate::tool::{InstalledTools, Tools};
-use nvme::OcpAccess;
+use nvme::{LatencyAccess, OcpAccess};
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::{Device, Transport};
+use units::LearnedUnit;
 
 #[cfg(test)]
 pub(crate) use nvme::{LatencyMonitor, LifeWrites, PowerState};
@@ -31,7 +33,7 @@ const PATIENCE: u32 = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum LogAccess {
     /// Admin commands to the controller.
-    Nvme { node: NvmeNode, ocp: OcpAccess },
+    Nvme { node: NvmeNode, ocp: OcpAccess, latency: LatencyAccess },
     /// `smartctl` on the whole device.
     Smart { path: String, transport: Transport },
 }
@@ -43,13 +45,22 @@ pub struct DeviceLogs {
     answered: bool,
     failures: u32,
     given_up: Option<String>,
+    host_unit: LearnedUnit,
+    nand_unit: LearnedUnit,
 }
 
 impl DeviceLogs {
     /// Creates a reader; reads nothing yet. For a partition or one of several namespaces, the logs
     /// are those of the whole drive.
     pub fn new(device: &Device, roots: &SystemRoots) -> Self {
-        DeviceLogs { way: way(device, roots), answered: false, failures: 0, given_up: None }
+        DeviceLogs {
+            way: way(device, roots),
+            answered: false,
+            failures: 0,
+            given_up: None,
+            host_unit: LearnedUnit::default(),
+            nand_unit: LearnedUnit::default(),
+        }
     }
 
     /// Returns true if the device may have logs and reading has not been given up.
@@ -62,17 +73,21 @@ impl DeviceLogs {
         self.given_up.as_deref()
     }
 
-    /// Reads the counters. Returns `None` if the device has no logs or the read failed. Gives up
+    /// Reads the counters, each with the unit in which it was seen to advance. Returns `None` if the device has no logs or the read failed. Gives up
     /// after a failed first read, or after several failures in a row.
     pub fn read(&mut self) -> Option<LogReading> {
         let read = match self.way.as_mut()? {
-            LogAccess::Nvme { node, ocp } => nvme::counters(node, ocp, &InstalledTools),
+            LogAccess::Nvme { node, ocp, latency } => {
+                nvme::counters(node, ocp, latency, &InstalledTools)
+            }
             LogAccess::Smart { path, transport } => smart::counters(path, transport),
         };
         match read {
             Ok(reading) if !reading.is_empty() => {
                 (self.answered, self.failures) = (true, 0);
-                Some(reading)
+                let host_unit = self.host_unit.learn(reading.host_written, reading.host_unit);
+                let nand_unit = self.nand_unit.learn(reading.nand_written, reading.nand_unit);
+                Some(LogReading { host_unit, nand_unit, ..reading })
             }
             Ok(_) => self.fail("its logs contain no known counters".to_owned()),
             Err(error) => self.fail(error.to_string()),
@@ -95,6 +110,7 @@ fn way(device: &Device, roots: &SystemRoots) -> Option<LogAccess> {
         Transport::Nvme => Some(LogAccess::Nvme {
             node: NvmeNode::of_namespace(&whole, roots),
             ocp: OcpAccess::Unknown,
+            latency: LatencyAccess::Unknown,
         }),
         Transport::Sata | Transport::Sas | Transport::Usb => {
             let path = roots.dev.join(&whole.name).to_string_lossy().into_owned();

@@ -6,9 +6,12 @@ use crate::nvme::layouts::{
     controller, endurance, latency_monitor, namespace, ocp_smart, power_management, self_test,
     smart,
 };
-use crate::nvme::{DrivePages, NvmeNode, OcpLogs, ReadPage, identify_controller, smart_log};
+use crate::nvme::{
+    DrivePages, NvmeNode, OcpLogs, PageField, ReadPage, identify_controller, smart_log,
+};
 use crate::tool::Tools;
 use steadfast_domain::Bytes;
+use steadfast_domain::device_log::LatencyBuckets;
 
 /// Data unit of the SMART log in bytes: 1000 blocks of 512 bytes (NVMe Base 2.1, 5.1.12.1.3).
 const DATA_UNIT: u64 = 512_000;
@@ -30,11 +33,23 @@ pub(super) enum OcpAccess {
     Absent,
 }
 
+/// Access to the log of the OCP latency monitor (C3h).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LatencyAccess {
+    /// Not requested yet.
+    Unknown,
+    /// Requested with each reading.
+    Enabled,
+    /// Refused, another vendor's page, or not enabled.
+    Absent,
+}
+
 /// Reads the counters of a controller. Once the OCP log is refused, or another vendor's page is in
 /// its place, it is not requested again.
 pub(super) fn counters(
     node: &NvmeNode,
     ocp: &mut OcpAccess,
+    latency: &mut LatencyAccess,
     tools: &dyn Tools,
 ) -> Result<LogReading, HostError> {
     let admin = tools.open_nvme(node)?;
@@ -52,7 +67,40 @@ pub(super) fn counters(
             Err(_) => {}
         }
     }
-    Ok(reading(&smart, extended.as_ref()))
+    let mut reading = reading(&smart, extended.as_ref());
+    if let OcpAccess::By(logs) = *ocp
+        && *latency != LatencyAccess::Absent
+    {
+        match logs.latency(&*admin) {
+            Ok(page) if is_enabled(&page) => {
+                *latency = LatencyAccess::Enabled;
+                reading.latency_buckets = latency_buckets(&page);
+                reading.latency_timer = page.count(&latency_monitor::TIMER);
+            }
+            Ok(_) | Err(HostError::NvmeStatus { .. }) => *latency = LatencyAccess::Absent,
+            Err(_) => {}
+        }
+    }
+    Ok(reading)
+}
+
+/// Returns true if the latency monitor counts.
+fn is_enabled(page: &ReadPage) -> bool {
+    page.count(&latency_monitor::STATUS).is_some_and(|status| status & 1 == 1)
+}
+
+/// Returns the counts of the active buckets; `None` if the page does not hold all of them.
+fn latency_buckets(page: &ReadPage) -> Option<LatencyBuckets> {
+    use latency_monitor::counters::{READ, TRIM, WRITE};
+    let mut buckets = LatencyBuckets::default();
+    let active = page.group(&latency_monitor::ACTIVE);
+    for (number, bytes) in &active {
+        let count = |field: &PageField| field.number_in(bytes)?.try_into().ok();
+        buckets.reads[*number] = count(&READ)?;
+        buckets.writes[*number] = count(&WRITE)?;
+        buckets.trims[*number] = count(&TRIM)?;
+    }
+    (active.len() == buckets.reads.len()).then_some(buckets)
 }
 
 /// Returns the counters and the current state in a drive's pages.
@@ -70,12 +118,16 @@ fn reading(smart: &ReadPage, ocp: Option<&ReadPage>) -> LogReading {
     let spare = smart.count(&smart::AVSP);
     let spare_threshold = smart.count(&smart::AVSPT);
     let of_ocp = |field| ocp.and_then(|page| page.count(field));
+    let data_units = |field| Some(Bytes(smart.count(field)?.checked_mul(DATA_UNIT)?));
+    let host_written = data_units(&smart::DUW);
+    let nand_written = of_ocp(&ocp_smart::MEDIA_WRITTEN).map(Bytes);
     LogReading {
-        host_written: smart
-            .count(&smart::DUW)
-            .and_then(|units| units.checked_mul(DATA_UNIT))
-            .map(Bytes),
-        nand_written: of_ocp(&ocp_smart::MEDIA_WRITTEN).map(Bytes),
+        host_written,
+        host_read: data_units(&smart::DUR),
+        nand_written,
+        host_unit: host_written.map(|_| Bytes(DATA_UNIT)),
+        // The page counts bytes; `DeviceLogs` learns in which steps.
+        nand_unit: nand_written.map(|_| Bytes(1)),
         media_errors: smart.count(&smart::MDIE),
         // OCP counts throttling of any cause.
         throttle_events: of_ocp(&ocp_smart::THROTTLES)
@@ -383,7 +435,7 @@ mod tests {
             (begin().answers(OCP, vec![0; 512]), None, false),
         ] {
             let mut ocp = OcpAccess::Unknown;
-            let reading = counters(&node(), &mut ocp, &tools).unwrap();
+            let reading = counters(&node(), &mut ocp, &mut LatencyAccess::Absent, &tools).unwrap();
             assert!(tools.is_over());
             assert_eq!((reading.nand_written, ocp != OcpAccess::Absent), (written, is_there));
         }
@@ -401,7 +453,7 @@ mod tests {
         };
         let mut ocp = OcpAccess::Unknown;
         let tools = begin().answers("Get Log Page 00h", list(0));
-        counters(&node(), &mut ocp, &tools).unwrap();
+        counters(&node(), &mut ocp, &mut LatencyAccess::Absent, &tools).unwrap();
         assert_eq!((ocp, tools.is_over()), (OcpAccess::Absent, true));
 
         // Entry 2 of the UUID list is that of the OCP.
@@ -413,9 +465,63 @@ mod tests {
             .answers("Identify (CNS 17h)", uuids)
             .answers(OCP, ocp_bytes());
         let mut ocp = OcpAccess::Unknown;
-        counters(&node(), &mut ocp, &tools).unwrap();
+        counters(&node(), &mut ocp, &mut LatencyAccess::Absent, &tools).unwrap();
         assert_eq!(tools.last_words(), [0x007f_00c0, 0, 0, 0, 2, 0]);
         assert!(matches!(ocp, OcpAccess::By(_)) && tools.is_over());
+    }
+
+    const LATENCY: &str = "Get Log Page C3h";
+
+    /// A page of the latency monitor: bucket n has n + 1 reads, 10 n writes and no deallocates.
+    fn latency_bytes(status: u128) -> Vec<u8> {
+        let guid = 0x85d4_5e58_d4e6_4370_9c6c_84d0_8cc0_7a92;
+        let mut fields = vec![(0, 1, status), (2, 2, 77), (494, 2, 4), (496, 16, guid)];
+        for bucket in 0..4 {
+            let place = 32 + 16 * bucket;
+            fields.push((place + 8, 4, 10 * bucket as u128));
+            fields.push((place + 12, 4, bucket as u128 + 1));
+        }
+        page(512, &fields)
+    }
+
+    #[test]
+    fn the_latency_monitor_is_read_while_it_is_enabled() {
+        // Version 1.4, which has no list of log pages.
+        let identity = ReadPage::new(&controller::PAGE, page(4096, &[(80, 4, 0x1_0400)]));
+        let logs = OcpLogs::of(&&Transcript::default(), &identity).unwrap();
+        let mut newer = latency_bytes(1);
+        newer[494] = 9;
+        let counts = Some(([1, 2, 3, 4], [0, 10, 20, 30]));
+        for (bytes, expected, access) in [
+            (latency_bytes(1), counts, LatencyAccess::Enabled),
+            (newer, counts, LatencyAccess::Enabled),
+            (latency_bytes(0), None, LatencyAccess::Absent),
+            (vec![0; 512], None, LatencyAccess::Absent),
+        ] {
+            let tools = Transcript::default()
+                .answers(SMART, smart_bytes())
+                .answers(OCP, ocp_bytes())
+                .answers(LATENCY, bytes);
+            let (mut ocp, mut latency) = (OcpAccess::By(logs), LatencyAccess::Unknown);
+            let found = counters(&node(), &mut ocp, &mut latency, &tools).unwrap();
+            let buckets = found.latency_buckets.map(|buckets| (buckets.reads, buckets.writes));
+            assert_eq!((buckets, latency, tools.is_over()), (expected, access, true));
+        }
+        // A refused page is not requested again, a broken command is.
+        for (tools, access) in [
+            (Transcript::default(), LatencyAccess::Absent),
+            (Transcript::default(), LatencyAccess::Unknown),
+        ] {
+            let tools = tools.answers(SMART, smart_bytes()).answers(OCP, ocp_bytes());
+            let tools = match access {
+                LatencyAccess::Absent => tools.refuses(LATENCY, 0x4109),
+                _ => tools.breaks(LATENCY, libc::EACCES),
+            };
+            let (mut ocp, mut latency) = (OcpAccess::By(logs), LatencyAccess::Unknown);
+            let found = counters(&node(), &mut ocp, &mut latency, &tools).unwrap();
+            assert_eq!((found.latency_buckets, latency), (None, access));
+            assert!(found.nand_written.is_some(), "the other pages count");
+        }
     }
 
     fn node() -> NvmeNode {

@@ -1,7 +1,7 @@
 //! One reading of a device's logs, and the difference between two.
 
 use steadfast_domain::Bytes;
-use steadfast_domain::measurement::LogDelta;
+use steadfast_domain::device_log::{DeviceCounters, LatencyBuckets, LogDelta};
 
 /// One reading of a device's logs: lifetime counters and the current state. `None` means that
 /// the device does not report the value.
@@ -9,8 +9,18 @@ use steadfast_domain::measurement::LogDelta;
 pub struct LogReading {
     /// Bytes written by the host.
     pub host_written: Option<Bytes>,
+    /// Bytes read by the host.
+    pub host_read: Option<Bytes>,
     /// Bytes written to the NAND flash.
     pub nand_written: Option<Bytes>,
+    /// Amount by which the counter of `host_written` advances; `None` if it is unknown.
+    pub host_unit: Option<Bytes>,
+    /// Amount by which the counter of `nand_written` advances; `None` if it is unknown.
+    pub nand_unit: Option<Bytes>,
+    /// Active buckets of the latency monitor; `None` if it is not enabled.
+    pub latency_buckets: Option<LatencyBuckets>,
+    /// Time for which the active buckets have counted, in units of 5 minutes.
+    pub latency_timer: Option<u64>,
     /// Number of media and data integrity errors.
     pub media_errors: Option<u64>,
     /// Number of thermal throttling events. The OCP log counts throttling of any cause.
@@ -53,23 +63,61 @@ impl LogReading {
     /// Returns the counts since an earlier reading. A counter that decreased was reset, for example
     /// by a sanitize, and yields `None`.
     pub fn since(&self, before: &LogReading) -> LogDelta {
-        let bytes = |now: Option<Bytes>, then: Option<Bytes>| {
-            now.zip(then).and_then(|(now, then)| now.0.checked_sub(then.0)).map(Bytes)
+        let mut went_backwards = false;
+        let mut count = |now: Option<u64>, then: Option<u64>| {
+            let (now, then) = now.zip(then)?;
+            went_backwards |= now < then;
+            now.checked_sub(then)
         };
-        let count = |now: Option<u64>, then: Option<u64>| {
-            now.zip(then).and_then(|(now, then)| now.checked_sub(then))
+        let mut bytes = |now: Option<Bytes>, then: Option<Bytes>| {
+            count(now.map(|bytes| bytes.0), then.map(|bytes| bytes.0)).map(Bytes)
         };
+        let host_written = bytes(self.host_written, before.host_written);
+        let nand_written = bytes(self.nand_written, before.nand_written);
+        let host_read = bytes(self.host_read, before.host_read);
+        let media_errors = count(self.media_errors, before.media_errors);
+        let throttle_events = count(self.throttle_events, before.throttle_events);
         let throttled = count(self.throttled_seconds, before.throttled_seconds);
         let hot = count(self.over_temperature_seconds, before.over_temperature_seconds);
+        let latency_buckets = self.latency_since(before);
+        let has_latency = self.latency_buckets.is_some() && before.latency_buckets.is_some();
         LogDelta {
-            host_written: bytes(self.host_written, before.host_written),
-            nand_written: bytes(self.nand_written, before.nand_written),
-            media_errors: count(self.media_errors, before.media_errors),
-            throttle_events: count(self.throttle_events, before.throttle_events),
+            host_written,
+            nand_written,
+            host_read,
+            host_unit: self.host_unit.filter(|_| host_written.is_some()),
+            nand_unit: self.nand_unit.filter(|_| nand_written.is_some()),
+            before: before.counters(),
+            after: self.counters(),
+            went_backwards,
+            earlier_steps: 0,
+            media_errors,
+            throttle_events,
             // Both timers may run at the same time, so the larger one is used and not the sum.
             throttle_seconds: throttled.max(hot),
             critical_warning: self.critical_warning,
+            latency_buckets,
+            latency_was_reset: has_latency && latency_buckets.is_none(),
         }
+    }
+
+    /// Returns the counters of bytes; `None` if none is known.
+    fn counters(&self) -> Option<DeviceCounters> {
+        let counters = DeviceCounters {
+            host_written: self.host_written,
+            host_read: self.host_read,
+            nand_written: self.nand_written,
+        };
+        (counters != DeviceCounters::default()).then_some(counters)
+    }
+
+    /// Returns the counts of the latency monitor; `None` if its buckets were reset in between: a
+    /// count or their timer is lower now.
+    fn latency_since(&self, before: &LogReading) -> Option<LatencyBuckets> {
+        let timer_was_reset =
+            self.latency_timer.zip(before.latency_timer).is_some_and(|(now, then)| now < then);
+        let now = self.latency_buckets.filter(|_| !timer_was_reset)?;
+        now.since(&before.latency_buckets?)
     }
 
     /// Returns true if no field except the temperature is known.

@@ -18,6 +18,9 @@ const NOTHING_READ: i32 = 0b11;
 /// Data unit of NVMe's SMART log in bytes.
 const NVME_DATA_UNIT: u64 = 512_000;
 
+/// Unit of the gigabytes of SCSI error counters: `smartctl` prints three decimals.
+const SCSI_UNIT: Bytes = Bytes(1_000_000);
+
 /// Reads the counters of a device.
 pub(super) fn counters(path: &str, transport: &Transport) -> Result<LogReading, HostError> {
     let logs: &[&str] = match transport {
@@ -83,6 +86,10 @@ fn bridged_nvme(log: &Value) -> LogReading {
         host_written: named(log, &["data_units_written"])
             .and_then(|units| units.checked_mul(NVME_DATA_UNIT))
             .map(Bytes),
+        host_read: named(log, &["data_units_read"])
+            .and_then(|units| units.checked_mul(NVME_DATA_UNIT))
+            .map(Bytes),
+        host_unit: Some(Bytes(NVME_DATA_UNIT)),
         media_errors: named(log, &["media_errors"]),
         over_temperature_seconds: minutes[0]
             .zip(minutes[1])
@@ -95,6 +102,20 @@ fn bridged_nvme(log: &Value) -> LogReading {
     }
 }
 
+/// A count of bytes and the unit in which it advances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CountedBytes {
+    bytes: Bytes,
+    unit: Bytes,
+}
+
+impl CountedBytes {
+    /// Converts a count of units; `None` if it exceeds 64 bits.
+    fn in_units(count: u64, unit: u64) -> Option<CountedBytes> {
+        Some(CountedBytes { bytes: Bytes(count.checked_mul(unit)?), unit: Bytes(unit) })
+    }
+}
+
 fn is_ata(log: &Value) -> bool {
     log.pointer("/device/protocol").and_then(Value::as_str) == Some("ATA")
 }
@@ -102,15 +123,16 @@ fn is_ata(log: &Value) -> bool {
 fn ata(log: &Value) -> LogReading {
     let statistic = |page, name| statistic(log, page, name);
     let sector = named(log, &["logical_block_size"]);
-    let sectors = statistic(1, "Logical Sectors Written");
     let attributes = SmartAttributes::from_json(log);
+    let sectors = |name| CountedBytes::in_units(statistic(1, name)?, sector?);
+    let host = sectors("Logical Sectors Written").or_else(|| attributes.host_written(sector));
+    let nand = attributes.nand_written();
     LogReading {
-        host_written: sectors
-            .zip(sector)
-            .and_then(|(sectors, sector)| sectors.checked_mul(sector))
-            .or_else(|| attributes.host_written(sector))
-            .map(Bytes),
-        nand_written: attributes.nand_written().map(Bytes),
+        host_written: host.map(|host| host.bytes),
+        host_read: sectors("Logical Sectors Read").map(|read| read.bytes),
+        nand_written: nand.map(|nand| nand.bytes),
+        host_unit: host.map(|host| host.unit),
+        nand_unit: nand.map(|nand| nand.unit),
         media_errors: statistic(4, "Number of Reported Uncorrectable Errors")
             .or_else(|| attributes.raw("Reported_Uncorrect")),
         over_temperature_seconds: statistic(5, "Time in Over-Temperature")
@@ -171,30 +193,41 @@ impl SmartAttributes {
 
     /// Returns the bytes written by the host, from attributes such as `Total_LBAs_Written`,
     /// `Host_Writes_32MiB` or `Lifetime_Writes_GiB`.
-    fn host_written(&self, sector: Option<u64>) -> Option<u64> {
+    fn host_written(&self, sector: Option<u64>) -> Option<CountedBytes> {
         self.0.iter().find_map(|(name, raw)| {
             let unit = written(name).filter(|_| !is_flash(name))?.or(sector)?;
-            raw.checked_mul(unit)
+            CountedBytes::in_units(*raw, unit)
         })
     }
 
     /// Returns the bytes written to the flash, from attributes such as `NAND_Writes_1GiB` or
-    /// `Flash_Writes_GiB`. If the drive counts SLC and TLC writes separately, returns the sum.
-    fn nand_written(&self) -> Option<u64> {
-        let found: Vec<(&str, u64)> = self
+    /// `Flash_Writes_GiB`. If the drive counts SLC and TLC writes separately, returns the sum, whose
+    /// unit is the sum of the units.
+    fn nand_written(&self) -> Option<CountedBytes> {
+        let found: Vec<(&str, CountedBytes)> = self
             .0
             .iter()
             .filter(|(name, _)| is_flash(name))
-            .filter_map(|(name, raw)| Some((name.as_str(), raw.checked_mul(written(name)??)?)))
+            .filter_map(|(name, raw)| {
+                Some((name.as_str(), CountedBytes::in_units(*raw, written(name)??)?))
+            })
             .collect();
         let is_part = |name: &str| name.contains("SLC") || name.contains("TLC");
-        let parts: Vec<u64> =
-            found.iter().filter(|(name, _)| is_part(name)).map(|(_, bytes)| *bytes).collect();
+        let parts: Vec<CountedBytes> =
+            found.iter().filter(|(name, _)| is_part(name)).map(|(_, counted)| *counted).collect();
         match parts.len() {
-            0 => found.first().map(|(_, bytes)| *bytes),
+            0 => found.first().map(|(_, counted)| *counted),
             // One part without the other would undercount.
             1 => None,
-            _ => parts.iter().try_fold(0u64, |sum, bytes| sum.checked_add(*bytes)),
+            _ => {
+                let none = CountedBytes { bytes: Bytes(0), unit: Bytes(0) };
+                parts.iter().try_fold(none, |sum, part| {
+                    Some(CountedBytes {
+                        bytes: Bytes(sum.bytes.0.checked_add(part.bytes.0)?),
+                        unit: Bytes(sum.unit.0.checked_add(part.unit.0)?),
+                    })
+                })
+            }
         }
     }
 }
@@ -232,11 +265,16 @@ fn scsi(log: &Value) -> LogReading {
         at(log, &format!("/scsi_error_counter_log/{direction}/total_uncorrected_errors"))
     };
     let known: Vec<u64> = ["read", "write", "verify"].into_iter().filter_map(errors).collect();
-    LogReading {
-        host_written: log
-            .pointer("/scsi_error_counter_log/write/gigabytes_processed")
+    let processed = |direction: &str| {
+        log.pointer(&format!("/scsi_error_counter_log/{direction}/gigabytes_processed"))
             .and_then(gigabytes)
-            .map(Bytes),
+            .map(Bytes)
+    };
+    let host_written = processed("write");
+    LogReading {
+        host_written,
+        host_read: processed("read"),
+        host_unit: host_written.map(|_| SCSI_UNIT),
         media_errors: (!known.is_empty())
             .then(|| known.iter().fold(0u64, |sum, errors| sum.saturating_add(*errors))),
         percentage_used: named(log, &["scsi_percentage_used_endurance_indicator"]),
@@ -307,6 +345,7 @@ mod tests {
         let found = reading(&ata_drive());
         assert_eq!(found.host_written, Some(Bytes(65_536_000 * 512)));
         assert_eq!(found.nand_written, Some(Bytes(50 << 30)));
+        assert_eq!((found.host_unit, found.nand_unit), (Some(Bytes(512)), Some(Bytes(1 << 30))));
         assert_eq!(found.media_errors, Some(4), "an invalid statistic is none");
         assert_eq!(found.over_temperature_seconds, Some(180));
         assert_eq!(found.percentage_used, Some(12));
@@ -319,7 +358,9 @@ mod tests {
     fn attributes_count_only_where_the_model_and_the_unit_are_known() {
         let mut drive = ata_drive();
         drive["ata_device_statistics"] = json!({});
-        assert_eq!(reading(&drive).host_written, Some(Bytes(1000 * (32 << 20))));
+        let by_attributes = reading(&drive);
+        assert_eq!(by_attributes.host_written, Some(Bytes(1000 * (32 << 20))));
+        assert_eq!(by_attributes.host_unit, Some(Bytes(32 << 20)));
         drive["in_smartctl_database"] = json!(false);
         let found = reading(&drive);
         assert_eq!(
@@ -338,7 +379,8 @@ mod tests {
             ("Total_LBAs_Written", u64::MAX, Some(512), None),
         ] {
             let attributes = SmartAttributes(vec![(name.to_owned(), raw)]);
-            assert_eq!(attributes.host_written(sector), host, "{name}");
+            let found = attributes.host_written(sector).map(|counted| counted.bytes.0);
+            assert_eq!(found, host, "{name}");
         }
     }
 
@@ -347,11 +389,12 @@ mod tests {
         let rows = |rows: &[(&str, u64)]| {
             SmartAttributes(rows.iter().map(|(n, r)| ((*n).to_owned(), *r)).collect())
                 .nand_written()
+                .map(|counted| (counted.bytes.0, counted.unit.0))
         };
         let both = [("NAND_GB_Written_TLC", 3), ("NAND_GB_Written_SLC", 2)];
-        assert_eq!(rows(&both), Some(5_000_000_000));
+        assert_eq!(rows(&both), Some((5_000_000_000, 2_000_000_000)));
         assert_eq!(rows(&both[..1]), None);
-        assert_eq!(rows(&[("Flash_Writes_GiB", 3)]), Some(3 << 30));
+        assert_eq!(rows(&[("Flash_Writes_GiB", 3)]), Some((3 << 30, 1 << 30)));
         assert_eq!(rows(&[("NAND_Reads_GiB", 3)]), None);
         assert_eq!(rows(&[("Host_Writes_GiB", 3)]), None);
     }
@@ -370,6 +413,10 @@ mod tests {
         });
         let found = reading(&drive);
         assert_eq!(found.host_written, Some(Bytes(25_500_000_000)));
+        assert_eq!(
+            (found.host_read, found.host_unit),
+            (Some(Bytes(12_699_000_000)), Some(SCSI_UNIT))
+        );
         assert_eq!((found.media_errors, found.percentage_used), (Some(3), Some(4)));
         assert_eq!(found.self_test, Some(SelfTest::Running { done_percent: None }));
         assert_eq!(found.temperature_celsius, Some(35.0));

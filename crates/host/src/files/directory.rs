@@ -411,9 +411,17 @@ impl Directory {
         calls::rename(&self.file, from, to, 0)
     }
 
-    /// Makes new names durable, if the file system can.
-    pub fn sync(&self) {
-        let _ = self.file.sync_all();
+    /// Makes new names durable. A file system that cannot sync a directory keeps its own order.
+    ///
+    /// # Errors
+    /// Returns the kernel's error if the names may be lost, such as `EIO`.
+    pub fn sync(&self) -> io::Result<()> {
+        match self.file.sync_all() {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EBADF)) => {
+                Ok(())
+            }
+            synced => synced,
+        }
     }
 }
 

@@ -122,7 +122,7 @@ impl NewFile {
             _ => FileError::io("rename it", &path)(error),
         })?;
         self.unfinished = None;
-        self.directory.sync();
+        self.directory.sync().map_err(FileError::io("make its name durable", &path))?;
         Ok(file)
     }
 }

@@ -31,6 +31,7 @@ const PRESENT: &str = "present";
 
 /// File of the model of costs.
 const QOS: &str = "io.cost.qos";
+
 /// Weight of a new group (cgroup-v2.rst, bfq-iosched.rst).
 const DEFAULT_WEIGHT: u32 = 100;
 
@@ -118,10 +119,7 @@ impl LoadCgroups {
     pub fn apply(&self, control: IoControl) -> Result<(), HostError> {
         let is_limit = matches!(control, IoControl::Max(_));
         let is_target = matches!(control, IoControl::Latency { .. });
-        let bfq = match self.version {
-            CgroupVersion::One => "blkio.bfq.weight",
-            CgroupVersion::Two => "io.bfq.weight",
-        };
+        let bfq = self.bfq_file();
         // What another rule left behind is removed first, as far as the kernel has it.
         if !is_limit {
             match self.limit(GroupLimits::default()) {
@@ -147,12 +145,52 @@ impl LoadCgroups {
         }
     }
 
+    /// Checks that the kernel still has a rule that was applied.
+    ///
+    /// # Errors
+    /// A group is gone, or its rule is another one.
+    pub fn check(&self, control: IoControl) -> Result<(), HostError> {
+        match control {
+            // The read of a limit says that the groups are gone.
+            IoControl::Uncontrolled if !self.directory.is_dir() => {
+                self.check_limit(GroupLimits::default())
+            }
+            // A kernel without limits has none.
+            IoControl::Uncontrolled => match self.check_limit(GroupLimits::default()) {
+                Err(error @ HostError::NotTaken { .. }) => Err(error),
+                _ => Ok(()),
+            },
+            IoControl::Max(limits) => self.check_limit(limits),
+            IoControl::BfqWeight { victim, offender } => {
+                self.check_weights(self.bfq_file(), [victim, offender])
+            }
+            IoControl::Cost { victim, offender } => {
+                self.check_weights("io.weight", [victim, offender])
+            }
+            IoControl::Latency { target } => self.check_target(target),
+        }
+    }
+
+    /// Returns the name of the file of weights of the scheduler BFQ.
+    fn bfq_file(&self) -> &'static str {
+        match self.version {
+            CgroupVersion::One => "blkio.bfq.weight",
+            CgroupVersion::Two => "io.bfq.weight",
+        }
+    }
+
     /// Sets the weights of both groups.
     fn weigh(&self, file: &'static str, weights: [u32; 2]) -> Result<(), HostError> {
         for (group, weight) in LoadGroup::ALL.into_iter().zip(weights) {
+            write(&self.directory.join(group.name()).join(file), &weight.to_string())?;
+        }
+        self.check_weights(file, weights)
+    }
+
+    fn check_weights(&self, file: &'static str, weights: [u32; 2]) -> Result<(), HostError> {
+        for (group, weight) in LoadGroup::ALL.into_iter().zip(weights) {
             let path = self.directory.join(group.name()).join(file);
             let weight = weight.to_string();
-            write(&path, &weight)?;
             let found = read_text(&path).unwrap_or_default();
             if found.trim_start_matches("default ") != weight {
                 return Err(not_taken(&path, weight, found));
@@ -171,9 +209,13 @@ impl LoadCgroups {
 
     /// Sets the target of the victim.
     fn aim(&self, target: Nanos) -> Result<(), HostError> {
-        let ((major, minor), path) = (self.number, self.target_file());
-        let wanted = format!("target={}", target.0 / 1000);
-        write(&path, &format!("{major}:{minor} {wanted}"))?;
+        let (major, minor) = self.number;
+        write(&self.target_file(), &format!("{major}:{minor} {}", target_text(target)))?;
+        self.check_target(target)
+    }
+
+    fn check_target(&self, target: Nanos) -> Result<(), HostError> {
+        let (path, wanted) = (self.target_file(), target_text(target));
         match line(&path, self.number)? {
             Some(found) if found == wanted => Ok(()),
             found => Err(not_taken(&path, wanted, found.unwrap_or_default())),
@@ -183,7 +225,7 @@ impl LoadCgroups {
     /// Removes the target of the victim, if the kernel has targets.
     fn remove_target(&self) {
         let (major, minor) = self.number;
-        let _ = fs::write(self.target_file(), format!("{major}:{minor} target=0"));
+        let _ = write(&self.target_file(), &format!("{major}:{minor} target=0"));
     }
 
     fn target_file(&self) -> PathBuf {
@@ -193,35 +235,35 @@ impl LoadCgroups {
     /// Sets the upper limits of the offender.
     fn limit(&self, limits: GroupLimits) -> Result<(), HostError> {
         let (major, minor) = self.number;
-        let group = self.directory.join(LoadGroup::Offender.name());
-        let all = [
-            ("read_bps", "rbps", limits.read_bytes),
-            ("write_bps", "wbps", limits.write_bytes),
-            ("read_iops", "riops", limits.read_ios),
-            ("write_iops", "wiops", limits.write_ios),
-        ];
         if self.version == CgroupVersion::Two {
-            let path = group.join("io.max");
-            let text = |value: Option<u64>| value.map_or("max".to_owned(), |v| v.to_string());
-            let keys: Vec<String> =
-                all.iter().map(|(_, key, value)| format!("{key}={}", text(*value))).collect();
-            write(&path, &format!("{major}:{minor} {}", keys.join(" ")))?;
+            let keys = limit_keys(limits).map(|(key, value)| {
+                format!("{key}={}", value.map_or("max".to_owned(), |value| value.to_string()))
+            });
+            write(&self.limit_file(), &format!("{major}:{minor} {}", keys.join(" ")))?;
+        } else {
+            for (path, value) in self.throttle_files(limits) {
+                // 0 removes the limit.
+                write(&path, &format!("{major}:{minor} {}", value.unwrap_or(0)))?;
+            }
+        }
+        self.check_limit(limits)
+    }
+
+    fn check_limit(&self, limits: GroupLimits) -> Result<(), HostError> {
+        if self.version == CgroupVersion::Two {
+            let path = self.limit_file();
             let found = line(&path, self.number)?.unwrap_or_default();
-            let is_set = |(_, key, value): &(&str, &str, Option<u64>)| match value {
-                Some(value) => {
-                    found.split_whitespace().any(|part| part == format!("{key}={value}"))
+            for (key, value) in limit_keys(limits) {
+                let text = value.map_or("max".to_owned(), |value| value.to_string());
+                let has = found.split_whitespace().find_map(|part| part.strip_prefix(key));
+                // Without any limit the kernel prints no line.
+                if has.and_then(|rest| rest.strip_prefix('=')).unwrap_or("max") != text {
+                    return Err(not_taken(&path, format!("{key}={text}"), found));
                 }
-                None => true,
-            };
-            if !all.iter().all(is_set) {
-                return Err(not_taken(&path, keys.join(" "), found));
             }
             return Ok(());
         }
-        for (name, _, value) in all {
-            let path = group.join(format!("blkio.throttle.{name}_device"));
-            // 0 removes the limit.
-            write(&path, &format!("{major}:{minor} {}", value.unwrap_or(0)))?;
+        for (path, value) in self.throttle_files(limits) {
             let found = line(&path, self.number)?;
             if found != value.map(|value| value.to_string()) {
                 let wanted = value.unwrap_or(0).to_string();
@@ -230,6 +272,37 @@ impl LoadCgroups {
         }
         Ok(())
     }
+
+    fn limit_file(&self) -> PathBuf {
+        self.directory.join(LoadGroup::Offender.name()).join("io.max")
+    }
+
+    /// Returns the files of version 1 with the offender's limits.
+    fn throttle_files(&self, limits: GroupLimits) -> [(PathBuf, Option<u64>); 4] {
+        let group = self.directory.join(LoadGroup::Offender.name());
+        [
+            ("read_bps", limits.read_bytes),
+            ("write_bps", limits.write_bytes),
+            ("read_iops", limits.read_ios),
+            ("write_iops", limits.write_ios),
+        ]
+        .map(|(name, value)| (group.join(format!("blkio.throttle.{name}_device")), value))
+    }
+}
+
+/// Returns the keys of `io.max` with their limits.
+fn limit_keys(limits: GroupLimits) -> [(&'static str, Option<u64>); 4] {
+    [
+        ("rbps", limits.read_bytes),
+        ("wbps", limits.write_bytes),
+        ("riops", limits.read_ios),
+        ("wiops", limits.write_ios),
+    ]
+}
+
+/// Returns a target as `io.latency` has it, in microseconds.
+fn target_text(target: Nanos) -> String {
+    format!("target={}", target.0 / 1000)
 }
 
 /// Returns a change that makes something present.
@@ -449,5 +522,42 @@ mod tests {
         assert!(GroupSetting::parse("io.cost.qos for 1:2 of control group /etc", &roots).is_none());
         assert!(GroupSetting::parse("io controller of control group /etc", &roots).is_none());
         assert!(GroupSetting::parse("queue/nomerges of sda", &roots).is_none());
+    }
+
+    /// Files in place of the kernel's, as version 2 has them.
+    #[test]
+    fn a_rule_that_another_program_changed_is_found() {
+        let scratch = tempfile::tempdir().unwrap();
+        let groups = LoadCgroups {
+            version: CgroupVersion::Two,
+            directory: scratch.path().to_owned(),
+            number: (259, 3),
+        };
+        for group in LoadGroup::ALL {
+            let group = scratch.path().join(group.name());
+            fs::create_dir(&group).unwrap();
+            for file in ["io.max", "io.bfq.weight"] {
+                fs::write(group.join(file), "").unwrap();
+            }
+        }
+        let limit = scratch.path().join("offender/io.max");
+        assert!(groups.check(IoControl::Uncontrolled).is_ok());
+        let limits = GroupLimits { write_bytes: Some(4_000_000), ..GroupLimits::default() };
+        groups.limit(limits).unwrap();
+        let text = fs::read_to_string(&limit).unwrap();
+        assert_eq!(text, "259:3 rbps=max wbps=4000000 riops=max wiops=max");
+        assert!(groups.check(IoControl::Max(limits)).is_ok());
+        assert!(groups.check(IoControl::Uncontrolled).is_err());
+        for changed in ["", "259:3 rbps=max wbps=5000000 riops=max wiops=max", "8:0 wbps=4000000"] {
+            fs::write(&limit, changed).unwrap();
+            assert!(groups.check(IoControl::Max(limits)).is_err(), "{changed}");
+        }
+        fs::write(&limit, "259:3 rbps=1000 wbps=4000000 riops=max wiops=max").unwrap();
+        assert!(groups.check(IoControl::Max(limits)).is_err(), "a limit more");
+        let weights = IoControl::BfqWeight { victim: 1000, offender: 10 };
+        groups.weigh("io.bfq.weight", [1000, 10]).unwrap();
+        assert!(groups.check(weights).is_ok());
+        fs::write(scratch.path().join("victim/io.bfq.weight"), "default 100").unwrap();
+        assert!(groups.check(weights).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use crate::ata_security::{self, PASSWORD};
 use crate::error::HostError;
 use crate::nvme::NvmeNode;
-use crate::sysfs_node::SysfsNode;
+use crate::sysfs_node::{SysfsNode, ata_port, controllers, link_power_file};
 use crate::system_roots::{SystemRoots, entries};
 use crate::tool::{InstalledTools, Tools};
 use std::fs;
@@ -23,6 +23,8 @@ pub(super) enum HostSetting {
     Merges,
     Scheduler,
     RequestSize,
+    LinkPower,
+    PowerStateChanges,
     ScsiWriteCache,
     VirtioWriteCache,
     NvmeWriteCache,
@@ -30,10 +32,12 @@ pub(super) enum HostSetting {
 }
 
 impl HostSetting {
-    pub const ALL: [HostSetting; 7] = [
+    pub const ALL: [HostSetting; 9] = [
         HostSetting::Merges,
         HostSetting::Scheduler,
         HostSetting::RequestSize,
+        HostSetting::LinkPower,
+        HostSetting::PowerStateChanges,
         HostSetting::ScsiWriteCache,
         HostSetting::VirtioWriteCache,
         HostSetting::NvmeWriteCache,
@@ -45,6 +49,8 @@ impl HostSetting {
             HostSetting::Merges => "queue/nomerges",
             HostSetting::Scheduler => "queue/scheduler",
             HostSetting::RequestSize => "queue/max_sectors_kb",
+            HostSetting::LinkPower => "link_power_management_policy",
+            HostSetting::PowerStateChanges => "power/pm_qos_latency_tolerance_us",
             HostSetting::ScsiWriteCache => "write cache (caching mode page)",
             HostSetting::VirtioWriteCache => "write cache (virtio)",
             HostSetting::NvmeWriteCache => "write cache (NVMe feature 06h)",
@@ -55,7 +61,14 @@ impl HostSetting {
     /// Returns true if the kernel keeps the value, which is lost with the disk; false if the device
     /// keeps it.
     pub const fn is_kept_by_the_kernel(self) -> bool {
-        matches!(self, HostSetting::Merges | HostSetting::Scheduler | HostSetting::RequestSize)
+        matches!(
+            self,
+            HostSetting::Merges
+                | HostSetting::Scheduler
+                | HostSetting::RequestSize
+                | HostSetting::LinkPower
+                | HostSetting::PowerStateChanges
+        )
     }
 
     /// Returns the sysfs attribute of the setting; `None` if the device's own commands read and write
@@ -68,6 +81,14 @@ impl HostSetting {
                 .map(|disk| disk.join("cache_type"))
                 .find(|attribute| attribute.is_file()),
             HostSetting::VirtioWriteCache => Some(whole.directory.join("cache_type")),
+            HostSetting::LinkPower => {
+                let file = ata_port(whole).and_then(|port| link_power_file(&port));
+                Some(file.unwrap_or_else(|| whole.directory.join(self.name())))
+            }
+            HostSetting::PowerStateChanges => {
+                let controller = controllers(whole).into_iter().next();
+                Some(controller.unwrap_or_else(|| whole.directory.clone()).join(self.name()))
+            }
             _ => Some(whole.directory.join(self.name())),
         }
     }

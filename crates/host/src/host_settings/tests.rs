@@ -225,3 +225,60 @@ fn merges_are_stopped_in_every_queue_below() {
     make_change(&changes[0], &machine.roots).unwrap();
     assert_eq!(conditions(&target, &machine.roots).merges, Some(false));
 }
+
+/// The policy of a SATA drive's port: changed, read back, put back; a drive without a port has none.
+#[test]
+fn link_power_of_a_sata_drive_is_changed_and_put_back() {
+    let machine = MachineFixture::new();
+    machine.sata("sda", "8:0", 1000);
+    let file = "sys/devices/pci0000:00/0000:00:17.0/ata1/host0/scsi_host/host0";
+    machine.write(&format!("{file}/link_power_management_policy"), "max_performance\n");
+    let target = target(&machine, "sda");
+    let roots = &machine.roots;
+    let asked = Conditions { link_power: Some("min_power".into()), ..Conditions::default() };
+    let policy = || with_power_management(Conditions::default(), &asked, &target, roots).link_power;
+    assert_eq!(policy().as_deref(), Some("max_performance"));
+    assert_eq!(conditions(&target, roots).link_power, None, "read only where it is requested");
+    let (changes, unmet) = plan_changes(&asked, &target, roots);
+    assert_eq!((changes.len(), unmet.len()), (1, 0), "{unmet:?}");
+    assert_eq!(
+        (changes[0].before.as_str(), changes[0].after.as_str()),
+        ("max_performance", "min_power")
+    );
+    make_change(&changes[0], roots).unwrap();
+    assert_eq!(policy().as_deref(), Some("min_power"));
+    assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::PutBack);
+    assert_eq!(policy().as_deref(), Some("max_performance"));
+    machine.block("virtual/block/loop0", "7:0", 1000);
+    let (changes, unmet) = plan_changes(&asked, &self::target(&machine, "loop0"), roots);
+    assert_eq!((changes.len(), unmet.len()), (0, 1), "refused without the kernel's file");
+}
+
+/// APST is off with a latency tolerance of 0, and on again with the kernel's own default.
+#[test]
+fn power_state_changes_of_nvme_are_turned_off_and_on() {
+    let machine = MachineFixture::new();
+    let disk = machine.nvme(0, 1, 1000);
+    let controller = crate::sysfs_node::controllers(&disk).remove(0);
+    std::fs::create_dir_all(controller.join("power")).unwrap();
+    let file = controller.join("power/pm_qos_latency_tolerance_us");
+    std::fs::write(&file, "25000\n").unwrap();
+    let target = target(&machine, "nvme0n1");
+    let roots = &machine.roots;
+    let asked = |on| Conditions { power_state_changes: Some(on), ..Conditions::default() };
+    let is_on = || {
+        let got = with_power_management(Conditions::default(), &asked(true), &target, roots);
+        got.power_state_changes
+    };
+    assert_eq!(is_on(), Some(true));
+    assert_eq!(plan_changes(&asked(true), &target, roots).0, Vec::new(), "already on");
+    let (changes, unmet) = plan_changes(&asked(false), &target, roots);
+    assert_eq!((changes.len(), unmet.len()), (1, 0), "{unmet:?}");
+    make_change(&changes[0], roots).unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "0");
+    assert_eq!(is_on(), Some(false));
+    let (on, _) = plan_changes(&asked(true), &target, roots);
+    assert_eq!(on[0].after, "100000", "the kernel's default");
+    assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::PutBack);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "25000");
+}

@@ -4,13 +4,22 @@ use super::place::change_of;
 use super::setting::HostSetting;
 use crate::identity::{kernel_write_cache, parse_write_cache};
 use crate::sysfs_node::SysfsNode;
-use crate::system_roots::SystemRoots;
+use crate::system_roots::{SystemRoots, read_text};
 use crate::target::Target;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Conditions, Transport, WriteCache};
 
 /// `queue/nomerges`: 0 merges, 1 merges only with the last request, 2 never merges.
 const NO_MERGES: u8 = 2;
+
+/// `power/pm_qos_latency_tolerance_us` with which the kernel turns APST off, and its own default
+/// (drivers/nvme/host/core.c, `default_ps_max_latency_us`).
+const NO_LATENCY: &str = "0";
+const KERNEL_LATENCY: &str = "100000";
+
+/// Policy of a link that the kernel prints but does not take (drivers/ata/libata-sata.c,
+/// `ata_scsi_lpm_store`): a change of it could not be undone.
+const FIRMWARE_POLICY: &str = "keep_firmware_settings";
 
 /// Returns the setting for the write cache of a device; `None` if it cannot be set.
 fn write_cache_setting(whole: &SysfsNode, transport: &Transport) -> Option<HostSetting> {
@@ -89,6 +98,22 @@ pub fn conditions(target: &Target, roots: &SystemRoots) -> Conditions {
     }
 }
 
+/// Adds the power management of link and controller to conditions that were read, as far as it was
+/// requested: other runs neither change nor watch it.
+pub fn with_power_management(
+    got: Conditions,
+    wanted: &Conditions,
+    target: &Target,
+    roots: &SystemRoots,
+) -> Conditions {
+    let Some(whole) = node_of(target, roots) else { return got };
+    let read = |setting: HostSetting| setting.read(&whole, roots).ok();
+    let link_power = wanted.link_power.as_ref().and_then(|_| read(HostSetting::LinkPower));
+    let latency = wanted.power_state_changes.and_then(|_| read(HostSetting::PowerStateChanges));
+    let power_state_changes = latency.map(|latency| latency != NO_LATENCY);
+    Conditions { link_power, power_state_changes, ..got }
+}
+
 /// Returns the changes that establish these conditions, and one sentence for each condition that
 /// cannot be met. Changes nothing: journal each change first, then call [`super::make_change`].
 pub fn plan_changes(
@@ -117,6 +142,10 @@ impl ChangePlan<'_> {
             wanted.merges.map(|on| format!("merges {}", if on { "on" } else { "off" })),
             wanted.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
             wanted.request_kib_max.map(|kib| format!("requests of {kib} KiB")),
+            wanted.link_power.as_ref().map(|policy| format!("link power {policy}")),
+            wanted
+                .power_state_changes
+                .map(|on| format!("power state changes {}", if on { "on" } else { "off" })),
         ];
         self.unmet.extend(asked.into_iter().flatten().map(|what| {
             format!("{what}: {name} is a file, and the device below it is not changed")
@@ -136,6 +165,29 @@ impl ChangePlan<'_> {
         if let Some(kib) = wanted.request_kib_max {
             self.request_size(kib, whole);
         }
+        if let Some(policy) = &wanted.link_power {
+            match HostSetting::LinkPower.read(whole, self.roots) {
+                Ok(now) if now == FIRMWARE_POLICY => self.unmet.push(format!(
+                    "link power {policy}: it is {now}, which the kernel does not take back"
+                )),
+                _ => self.change(HostSetting::LinkPower, whole, policy),
+            }
+        }
+        if let Some(on) = wanted.power_state_changes {
+            self.power_state_changes(on, whole);
+        }
+    }
+
+    /// Plans the longest time that the controller may take to wake: none turns APST off.
+    fn power_state_changes(&mut self, on: bool, whole: &SysfsNode) {
+        let now = HostSetting::PowerStateChanges.read(whole, self.roots).ok();
+        if now.map(|latency| latency != NO_LATENCY) == Some(on) {
+            return;
+        }
+        let preset = self.roots.sys.join("module/nvme_core/parameters/default_ps_max_latency_us");
+        let preset = read_text(&preset).filter(|latency| latency != NO_LATENCY);
+        let latency = if on { preset.as_deref().unwrap_or(KERNEL_LATENCY) } else { NO_LATENCY };
+        self.change(HostSetting::PowerStateChanges, whole, latency);
     }
 
     fn write_cache(&mut self, wanted: WriteCache, whole: &SysfsNode, transport: &Transport) {

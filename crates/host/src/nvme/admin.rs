@@ -80,8 +80,8 @@ pub(crate) struct NvmeNode {
     is_block: bool,
     /// Serial number of the controller in sysfs.
     pub serial: Option<String>,
-    /// Identifier of the namespace.
-    pub nsid: u32,
+    /// Identifier of the namespace; `None` if sysfs lists none.
+    pub nsid: Option<u32>,
 }
 
 impl NvmeNode {
@@ -95,7 +95,7 @@ impl NvmeNode {
         let attribute = |name: &str| read_text(&directory.as_ref()?.join(name));
         let path = directory.as_ref().map(|directory| roots.dev.join(file_name(directory)));
         let serial = attribute("serial");
-        let nsid = whole.number("nsid").unwrap_or(1);
+        let nsid = whole.number("nsid");
         match path {
             Some(path) if path.exists() => {
                 let number = attribute("dev").and_then(|text| parse_device_number(&text));

@@ -798,6 +798,40 @@ pub(crate) mod write_cache {
     };
 }
 
+/// Autonomous Power State Transition (feature 0Ch): for each power state the one that the controller
+/// enters by itself, and after which idle time.
+pub(crate) mod power_state_changes {
+    use super::*;
+
+    pub(crate) mod change {
+        use super::super::*;
+        fields! {
+            ITPS 0 + 1 Flags   ""   "itps" "idle transition power state (bits 7:3)";
+            ITPT 1 + 3 NonZero "ms" "itpt" "idle time prior to transition";
+        }
+    }
+
+    pub(crate) static PAGE: PageLayout = PageLayout {
+        id: "feature-0c",
+        name: "Autonomous Power State Transition",
+        source: "NVMe Base 2.1, 5.1.25.1",
+        length: 256,
+        may_be_zero: true,
+        version: None,
+        guid: None,
+        fields: &[],
+        groups: &[FieldGroup {
+            id: "apst",
+            name: "from power state",
+            offset: 0,
+            stride: 8,
+            count: 32,
+            descending: false,
+            fields: change::FIELDS,
+        }],
+    };
+}
+
 /// OCP Latency Monitor (feature C5h): how log page C3h is set up.
 pub(crate) mod latency_setup {
     use super::*;

@@ -12,7 +12,7 @@ mod tests;
 
 pub(crate) use admin::{AdminCommand, NvmeAdmin, NvmeNode};
 pub(crate) use commands::{FormatRequest, IdentifyData, SanitizeAction};
-pub(crate) use page::ReadPage;
+pub(crate) use page::{PageField, ReadPage};
 pub(crate) use pages::{
     DrivePages, OcpLogs, identify_controller, identify_namespace, sanitize_status, smart_log,
 };

@@ -1,8 +1,9 @@
 //! Decodes a page by its layout: a table of fields with their place, kind, unit and clause.
 
 use steadfast_domain::drive_page::{DriveField, DrivePage, PageState};
+use steadfast_domain::hex::to_hex;
 
-/// How the bytes of a field are read; numbers are little-endian.
+/// Kind of a field's content; numbers are little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldKind {
     Number,
@@ -112,7 +113,7 @@ impl PageField {
                 text.trim_matches(crate::system_roots::is_padding).to_owned()
             }
             _ if bytes.iter().all(|byte| *byte == 0) => String::new(),
-            _ => hexadecimal(bytes),
+            _ => to_hex(bytes),
         };
         (!text.is_empty()).then_some(text)
     }
@@ -208,7 +209,7 @@ impl ReadPage {
                 let [now, known] = [now, known].map(Option::unwrap_or_default);
                 format!("version {now}, decoded as version {known}")
             }
-            PageState::Foreign => "another vendor's page has this number".to_owned(),
+            PageState::Foreign => "another page has this number (its GUID differs)".to_owned(),
             PageState::Complete | PageState::Refused => String::new(),
         }
     }
@@ -241,7 +242,7 @@ impl ReadPage {
             remark: self.remark(),
             length: u32::try_from(self.bytes.len()).unwrap_or(u32::MAX),
             fields,
-            raw: hexadecimal(&self.bytes[..used]),
+            raw: to_hex(&self.bytes[..used]),
         }
     }
 }
@@ -267,8 +268,4 @@ fn identifier(layout: &PageLayout, part: Option<u16>) -> String {
 fn shown(field: &PageField, bytes: &[u8], id: String, name: String) -> Option<DriveField> {
     let value = field.value_in(bytes)?;
     Some(DriveField { id, name, value, unit: field.unit.to_owned() })
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

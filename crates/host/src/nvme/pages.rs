@@ -4,8 +4,8 @@ use super::admin::NvmeAdmin;
 use super::commands::{IdentifyData, LogRequest};
 use super::layouts::{
     controller, effects, endurance, errors, events, fdp_configurations, fdp_events, fdp_statistics,
-    fdp_usage, latency_monitor, latency_setup, namespace, ocp_smart, power_management, sanitize,
-    self_test, smart, telemetry, write_cache,
+    fdp_usage, latency_monitor, latency_setup, namespace, ocp_smart, power_management,
+    power_state_changes, sanitize, self_test, smart, telemetry, write_cache,
 };
 use super::page::{PageLayout, ReadPage, refused_page};
 use crate::error::HostError;
@@ -64,7 +64,7 @@ fn log(
     Ok(ReadPage::new(layout, admin.log_page(&request)?))
 }
 
-/// Whether a controller has the OCP logs, and by which index of its UUID list they are requested.
+/// A controller's OCP logs, requested by an index of its UUID list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OcpLogs {
     uuid_index: u8,
@@ -93,7 +93,8 @@ impl OcpLogs {
         log(admin, &ocp_smart::PAGE, self.request(OCP_SMART))
     }
 
-    fn latency(self, admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
+    /// Reads the log of the latency monitor (C3h).
+    pub fn latency(self, admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
         log(admin, &latency_monitor::PAGE, self.request(OCP_LATENCY))
     }
 
@@ -113,8 +114,8 @@ fn is_listed(list: &[u8], id: u8) -> bool {
     list.get(usize::from(id) * 4).is_some_and(|bits| bits & 1 == 1)
 }
 
-/// Returns the index of the OCP UUID in a UUID list: 32 bytes per entry, of which the UUID is the
-/// second half; entry 0 is not used.
+/// Returns the index of the OCP UUID in a UUID list: 32 bytes per entry, the UUID in the second
+/// half; entry 0 is not used.
 fn ocp_index(list: &[u8]) -> Option<u8> {
     let mut entries = list.chunks_exact(32).skip(1);
     let index = entries.position(|entry| entry[16..] == OCP_UUID)?;
@@ -133,16 +134,18 @@ pub(crate) struct DrivePages {
 }
 
 impl DrivePages {
-    /// Reads all pages of a controller and one of its namespaces.
+    /// Reads all pages of a controller, and those of one of its namespaces if it is known.
     ///
     /// # Errors
     /// Identify Controller or SMART cannot be read.
-    pub fn read(admin: &dyn NvmeAdmin, nsid: u32) -> Result<DrivePages, HostError> {
+    pub fn read(admin: &dyn NvmeAdmin, nsid: Option<u32>) -> Result<DrivePages, HostError> {
         let mut pages = DrivePages::default();
         let identity = identify_controller(admin)?;
         let smart = smart_log(admin)?;
         pages.pages.extend([(None, identity.clone()), (None, smart)]);
-        pages.keep(&namespace::PAGE, None, identify_namespace(admin, nsid));
+        if let Some(nsid) = nsid {
+            pages.keep(&namespace::PAGE, None, identify_namespace(admin, nsid));
+        }
         pages.standard_logs(admin, &identity);
         let group = pages.get(&namespace::PAGE).and_then(|page| page.number(&namespace::ENDGID));
         if let Some(group) = group.and_then(|group| u16::try_from(group).ok()) {
@@ -239,6 +242,11 @@ impl DrivePages {
         self.keep(&power_management::PAGE, None, value(&power_management::PAGE, 0x02));
         if has(identity, &controller::VWC, 1) {
             self.keep(&write_cache::PAGE, None, value(&write_cache::PAGE, 0x06));
+        }
+        if has(identity, &controller::APSTA, 1) {
+            let layout = &power_state_changes::PAGE;
+            let bytes = admin.feature_data(0x0c, 0, layout.length);
+            self.keep(layout, None, bytes.map(|bytes| ReadPage::new(layout, bytes)));
         }
     }
 

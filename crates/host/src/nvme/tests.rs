@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use steadfast_domain::drive_page::{DrivePage, PageState};
 use steadfast_domain::step::mix64;
 
-static LAYOUTS: [&PageLayout; 20] = [
+static LAYOUTS: [&PageLayout; 21] = [
     &controller::PAGE,
     &namespace::PAGE,
     &errors::PAGE,
@@ -28,6 +28,7 @@ static LAYOUTS: [&PageLayout; 20] = [
     &latency_monitor::PAGE,
     &power_management::PAGE,
     &write_cache::PAGE,
+    &power_state_changes::PAGE,
     &latency_setup::PAGE,
 ];
 
@@ -216,13 +217,14 @@ fn every_announced_page_is_read_and_a_refused_one_is_said() {
         .answers("Get Log Page C3h", bytes("log-c3"))
         .answers("Get Features C5h", bytes("feature-c5"))
         .completes("Get Features 02h", || ())
-        .completes("Get Features 06h", || ());
+        .completes("Get Features 06h", || ())
+        .answers("Get Features 0Ch", bytes("feature-0c"));
     let machine = MachineFixture::new();
     let node = NvmeNode::of_namespace(&machine.nvme(0, 1, 1000), &machine.roots);
-    let pages = DrivePages::read(&*tools.open_nvme(&node).unwrap(), 1).unwrap();
+    let pages = DrivePages::read(&*tools.open_nvme(&node).unwrap(), Some(1)).unwrap();
     assert!(tools.is_over());
     let records = pages.records();
-    assert_eq!(records.len(), 20);
+    assert_eq!(records.len(), 21);
     let of_group: Vec<&str> = records
         .iter()
         .filter(|page| page.id.ends_with("-5"))
@@ -265,7 +267,7 @@ fn what_is_not_announced_is_not_requested() {
             .answers("Get Log Page 00h", vec![0; 1024])
             .completes("Get Features 02h", || ()),
     ] {
-        let pages = DrivePages::read(&*tools.open_nvme(&node).unwrap(), 1).unwrap();
+        let pages = DrivePages::read(&*tools.open_nvme(&node).unwrap(), Some(1)).unwrap();
         assert!(tools.is_over());
         let states: Vec<_> = pages.records().iter().map(|page| page.state).collect();
         let complete = PageState::Complete;
@@ -295,6 +297,6 @@ fn another_device_in_the_place_of_the_node_is_refused() {
     // The right number, and no NVMe device behind it.
     machine.set(&disk, "device/dev", "1:3\n");
     let admin = NvmeNode::of_namespace(&disk, &machine.roots).open().unwrap();
-    let error = DrivePages::read(&admin, 1).unwrap_err().to_string();
+    let error = DrivePages::read(&admin, Some(1)).unwrap_err().to_string();
     assert!(error.contains("cannot send Identify (CNS 01h): Inappropriate ioctl"), "{error}");
 }

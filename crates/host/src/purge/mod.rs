@@ -12,12 +12,15 @@
 mod ability;
 mod ata;
 mod blank;
+mod command;
+mod command_line;
 mod discard;
 mod nvme;
 mod plan;
 mod scsi;
 mod work;
 
+pub use command_line::PurgeCommandLine;
 pub use work::{PurgeOrder, PurgeProgress, PurgeWatch};
 
 use crate::error::HostError;
@@ -96,9 +99,14 @@ fn purge_with(
 }
 
 /// Returns true if the run may continue after this error: a stop is not a failure, and without a
-/// journal nothing may continue.
+/// journal or on another device nothing may continue.
 fn may_continue(error: &HostError) -> bool {
-    !matches!(error, HostError::PurgeStopped { .. } | HostError::Unjournalled(_))
+    !matches!(
+        error,
+        HostError::PurgeStopped { .. }
+            | HostError::Unjournalled(_)
+            | HostError::PurgeChangedDevice { .. }
+    )
 }
 
 fn verify(
@@ -114,10 +122,14 @@ fn verify(
     }
     let read = places.look_after(target)?;
     let mut remarks = vec![plan.remark.clone()];
-    if let PurgeOutcome::PurgedBy(tool) = done
-        && let Some(path) = tools.path_of(tool)
-    {
-        remarks.push(format!("commanded by {}", path.display()));
+    let mut command = None;
+    match done {
+        PurgeOutcome::PurgedBy(tool) => {
+            let path = tools.path_of(tool);
+            remarks.extend(path.map(|path| format!("commanded by {}", path.display())));
+        }
+        PurgeOutcome::Commanded(record) => command = Some(record),
+        PurgeOutcome::Purged | PurgeOutcome::Unknown => {}
     }
     if read.written_before == 0 {
         remarks.push(
@@ -147,7 +159,7 @@ fn verify(
     remarks.retain(|remark| !remark.is_empty());
     let blank = Some(read.is_blank());
     let remark = remarks.join("; ");
-    Ok(Purge { blank, read_back: Some(read), remark, ..Purge::new(plan.method, took) })
+    Ok(Purge { blank, read_back: Some(read), remark, command, ..Purge::new(plan.method, took) })
 }
 
 impl PurgePlan {
@@ -165,6 +177,7 @@ impl PurgePlan {
             PurgeCommand::Scsi(command) => {
                 command.carry_out(work).map(|()| PurgeOutcome::PurgedBy(command.tool()))
             }
+            PurgeCommand::Vendor(command) => command.carry_out(work),
         };
         done.map_err(|error| match error {
             HostError::ToolFailed { .. }

@@ -79,10 +79,25 @@ pub(super) fn abilities(
     formats.chain(sanitizes).map(|(method, way)| PurgeSupport::sure(method, way)).collect()
 }
 
+/// Returns the other namespaces of a namespace's subsystem.
+///
+/// # Errors
+/// The controller cannot be asked, or the use of a namespace cannot be checked, with the reason in
+/// words.
+pub(super) fn other_namespaces(
+    whole: &SysfsNode,
+    roots: &SystemRoots,
+    tools: &dyn Tools,
+) -> Result<Vec<SysfsNode>, String> {
+    Controller::ask(whole, roots, tools).siblings
+}
+
 /// Identify data of a controller and of one of its namespaces.
 struct ControllerIdentity {
     controller: ReadPage,
     namespace: ReadPage,
+    /// Identifier of the namespace.
+    nsid: u32,
 }
 
 /// A controller with its Identify data, and the other namespaces.
@@ -129,7 +144,7 @@ impl Controller {
         let flbas = of_namespace(&namespace::FLBAS)
             .ok_or("the namespace does not report its LBA format (FLBAS)")?;
         let dps = of_namespace(&namespace::DPS).unwrap_or(0);
-        let request = FormatRequest { nsid: self.node.nsid, flbas, dps, erase };
+        let request = FormatRequest { nsid: identity.nsid, flbas, dps, erase };
         let reaches_all = fna & (FNA_FORMATS_ALL | FNA_ERASES_ALL) != 0;
         self.command(method, NvmePurgeAction::Format(request), reaches_all)
     }
@@ -164,8 +179,11 @@ fn identify(node: &NvmeNode, admin: &dyn NvmeAdmin) -> Result<ControllerIdentity
             shown(&node.serial)
         ));
     }
-    let namespace = identify_namespace(admin, node.nsid).map_err(words)?;
-    Ok(ControllerIdentity { controller, namespace })
+    let nsid = node.nsid.ok_or_else(|| {
+        format!("sysfs lists no namespace identifier (nsid) for {}", node.path.display())
+    })?;
+    let namespace = identify_namespace(admin, nsid).map_err(words)?;
+    Ok(ControllerIdentity { controller, namespace, nsid })
 }
 
 /// Returns the other namespaces of the controller's subsystem. Without the kernel's multipath

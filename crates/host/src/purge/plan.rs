@@ -1,6 +1,7 @@
 //! Purge methods of a target, and the choice among them.
 
 use super::ability::PurgeSupport;
+use super::command::VendorCommand;
 use super::discard::{self, no_discard};
 use super::work::PurgeOrder;
 use super::{ata, nvme, scsi};
@@ -22,6 +23,7 @@ pub(super) enum PurgeCommand {
     Nvme(nvme::NvmePurgeCommand),
     Ata(ata::AtaPurgeCommand),
     Scsi(scsi::ScsiPurgeCommand),
+    Vendor(VendorCommand),
 }
 
 /// The chosen method, with every other device it erases armed and held.
@@ -52,6 +54,7 @@ impl PurgePlan {
                 remark: "--purge none; the device keeps its history".into(),
                 _others: Vec::new(),
             }),
+            PurgeChoice::Method(PurgeMethod::VendorCommand) => candidates.commanded(order, tools),
             PurgeChoice::Method(method) => candidates.asked_for(method, order),
         }
     }
@@ -126,6 +129,45 @@ impl<'a> PurgeCandidates<'a> {
         let way = way.map_err(&refused)?;
         let others = reached(&way, order, self.roots).map_err(&refused)?;
         Ok(PurgePlan { method, way, remark: lesser(method, &[]), _others: others })
+    }
+
+    /// Plans the user's command. It may erase as much as a sanitize: all namespaces of an NVMe
+    /// subsystem, and never a part of a drive.
+    fn commanded(self, order: &PurgeOrder, tools: &dyn Tools) -> Result<PurgePlan, HostError> {
+        let method = PurgeMethod::VendorCommand;
+        let device = self.target.device();
+        let refused = |why: String| HostError::NoSuchPurge {
+            device: device.path.clone(),
+            method: method.name().to_owned(),
+            why,
+            possible: self.possible(),
+        };
+        let line = order
+            .command
+            .as_ref()
+            .ok_or_else(|| refused("no command is given (--purge-command)".into()))?;
+        let node = SysfsNode::named(&device.name, self.roots).filter(|_| !self.target.is_file());
+        let node = node.ok_or_else(|| refused("it is not a block device".into()))?;
+        if node.partition().is_some() {
+            return Err(refused(
+                "it is a partition, and a vendor's command may erase the whole device".into(),
+            ));
+        }
+        if matches!(device.transport, Transport::Mapped) {
+            return Err(refused(
+                "it is mapped, and a vendor's command may erase the drives below it".into(),
+            ));
+        }
+        let siblings = match device.transport {
+            Transport::Nvme => {
+                nvme::other_namespaces(&node, self.roots, tools).map_err(&refused)?
+            }
+            _ => Vec::new(),
+        };
+        let command = VendorCommand::new(line, node, siblings, self.roots).map_err(&refused)?;
+        let way = PurgeCommand::Vendor(command);
+        let others = reached(&way, order, self.roots).map_err(&refused)?;
+        Ok(PurgePlan { method, way, remark: String::new(), _others: others })
     }
 
     fn possible(&self) -> String {
@@ -229,8 +271,12 @@ fn reached(
     order: &PurgeOrder,
     roots: &SystemRoots,
 ) -> Result<Vec<Target>, String> {
-    let PurgeCommand::Nvme(command) = way else { return Ok(Vec::new()) };
-    command.siblings.iter().map(|sibling| arm_sibling(sibling, order, roots)).collect()
+    let siblings = match way {
+        PurgeCommand::Nvme(command) => &command.siblings,
+        PurgeCommand::Vendor(command) => &command.siblings,
+        _ => return Ok(Vec::new()),
+    };
+    siblings.iter().map(|sibling| arm_sibling(sibling, order, roots)).collect()
 }
 
 fn arm_sibling(

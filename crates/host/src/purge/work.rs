@@ -1,6 +1,7 @@
 //! Inputs of a purge: the user's order, the tools, and the observer that journals changes and
 //! shows progress.
 
+use super::command_line::PurgeCommandLine;
 use crate::error::HostError;
 use crate::nvme::{AdminCommand, NvmeAdmin};
 use crate::target::Target;
@@ -8,6 +9,7 @@ use crate::tool::{Tool, Tools};
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
+use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{PurgeChoice, PurgeFailure};
 
@@ -19,6 +21,8 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct PurgeOrder {
     /// Method, or `auto`.
     pub choice: PurgeChoice,
+    /// Command of a vendor's purge.
+    pub command: Option<PurgeCommandLine>,
     /// Policy if the purge fails.
     pub failed: PurgeFailure,
     /// Seed that selects the places that are read back.
@@ -106,7 +110,7 @@ impl PurgeContext<'_> {
         })
     }
 
-    fn tell_uncancelable(&mut self, doing: &str) {
+    pub fn tell_uncancelable(&mut self, doing: &str) {
         if self.watch.is_stopped() {
             let doing = format!("{doing}; it cannot be canceled, the run stops after it");
             self.tell(&doing, None);
@@ -121,6 +125,8 @@ pub(super) enum PurgeOutcome {
     Purged,
     /// Purged by a command that this tool sent.
     PurgedBy(Tool),
+    /// Purged by a command of the user.
+    Commanded(PurgeCommandRecord),
     /// The device announced the command but does not support it.
     Unknown,
 }

@@ -1,5 +1,6 @@
 //! Counters and sensors of a device and its host.
 
+mod ambient;
 mod cgroup;
 mod host;
 mod monitors;
@@ -13,6 +14,7 @@ use std::fs;
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::{Bytes, Device, Transport};
 
+pub use ambient::AmbientSensor;
 pub use cgroup::{OwnCgroups, QuotaCounts};
 pub use host::{HostCounters, host_counters};
 pub use power::{PowerMeter, PowerReport, PowerSource};

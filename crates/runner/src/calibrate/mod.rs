@@ -1,9 +1,12 @@
-//! Runs the same points through this program's engine and fio in turn, and compares the two.
+//! Runs the same points through this program's engine and fio in turn, and compares the two; and
+//! measures what commits and rates cost the engine itself.
 
 mod judging;
+mod own_cost;
 mod point;
 
 pub use judging::{CalibrationReading, Comparison, Judgement, agree, median_run};
+pub use own_cost::OwnCost;
 pub use point::CalibrationPoint;
 
 use crate::host_changes::HostChanges;
@@ -11,8 +14,8 @@ use crate::rig::Rig;
 use crate::single_step::once;
 use std::fmt;
 use steadfast_domain::record::Check;
-use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
-use steadfast_domain::{Bytes, Caveat, Halt, Measurement, Nanos, Step, StepPlace, Stimulus};
+use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Pace};
+use steadfast_domain::{Bytes, Caveat, Halt, Load, Measurement, Nanos, Step, StepPlace, Stimulus};
 use steadfast_engine::StepRefusal;
 
 /// Seconds that a run takes in addition to its load.
@@ -64,6 +67,9 @@ pub struct CalibrationResult {
     pub engines: [String; 2],
     /// Results, one per point in the order of [`Calibration::points`].
     pub comparisons: Vec<Comparison>,
+    /// Costs of this program's engine: of commits if the target may be written, then of rates, the
+    /// highest first.
+    pub own_costs: Vec<OwnCost>,
 }
 
 /// Why two engines could not be compared.
@@ -108,6 +114,8 @@ pub enum CalibrationEvent<'a> {
         /// The result.
         reading: &'a CalibrationReading,
     },
+    /// A cost of this program's engine was measured.
+    OwnCost(&'a OwnCost),
     /// Checks and caveats that concern the numbers.
     Beside {
         /// Checks of device and host.
@@ -146,7 +154,8 @@ impl Calibration {
 
     /// Returns the approximate duration of all runs in seconds.
     pub fn expected_seconds(&self) -> f64 {
-        let runs = self.points.len() as u32 * 2 * self.repeats;
+        let own = u32::from(self.may_write) + 1 + own_cost::SHARES.len() as u32;
+        let runs = self.points.len() as u32 * 2 * self.repeats + own;
         f64::from(runs) * ((self.time + self.ramp).as_secs_f64() + OVERHEAD_SECONDS)
     }
 
@@ -168,7 +177,43 @@ impl Calibration {
         }
         let points = (1..).zip(&self.points);
         let compared = points.map(|(number, point)| self.compare(point, number, arena));
-        Ok(CalibrationResult { engines, comparisons: compared.collect::<Result<_, _>>()? })
+        let comparisons = compared.collect::<Result<_, _>>()?;
+        Ok(CalibrationResult { engines, comparisons, own_costs: self.own_costs(arena)? })
+    }
+
+    /// Measures what commits and rates cost this program's engine.
+    fn own_costs<A: CalibrationContext>(&self, arena: &mut A) -> Result<Vec<OwnCost>, A::Error> {
+        let mut costs = Vec::new();
+        if self.may_write {
+            costs.push(self.own_cost(&CalibrationPoint::commits(), Pace::Closed, 1, arena)?);
+        }
+        let reads = CalibrationPoint::rates();
+        let highest = self.own_cost(&reads, own_cost::highest_pace(), 2, arena)?;
+        let rate = highest.iops;
+        costs.push(highest);
+        for (number, share) in (3..).zip(own_cost::SHARES) {
+            costs.push(self.own_cost(&reads, Pace::poisson(rate * share), number, arena)?);
+        }
+        Ok(costs)
+    }
+
+    fn own_cost<A: CalibrationContext>(
+        &self,
+        point: &CalibrationPoint,
+        pace: Pace,
+        number: u32,
+        arena: &mut A,
+    ) -> Result<OwnCost, A::Error> {
+        let engine = CalibrationEngine::Uring;
+        let mut step = self.step(point, 0, number);
+        if let Load::Stimulus(stimulus) = &mut step.load {
+            stimulus.pace = pace;
+        }
+        let measured = self.apply(engine, &step, arena)?;
+        let cost = OwnCost::from_measurement(point.to_string(), pace, &measured)
+            .ok_or_else(|| CalibrateError::Nothing { point: point.clone(), engine })?;
+        arena.tell(&CalibrationEvent::OwnCost(&cost));
+        Ok(cost)
     }
 
     /// Checks that an engine can apply every point before anything is done. Returns its
@@ -179,7 +224,12 @@ impl Calibration {
         arena: &mut A,
     ) -> Result<String, A::Error> {
         let mut rig = arena.rig(engine)?;
-        for point in &self.points {
+        let mut points = self.points.clone();
+        if engine == CalibrationEngine::Uring {
+            points.push(CalibrationPoint::rates());
+            points.extend(self.may_write.then(CalibrationPoint::commits));
+        }
+        for point in &points {
             if let Err(why) = rig.prepare(&self.step(point, 1, 1)) {
                 return Err(CalibrateError::Refused { point: point.clone(), engine, why }.into());
             }

@@ -1,8 +1,10 @@
 //! Points at which engines are compared.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::stimulus::Durability;
 use steadfast_domain::{Bytes, Demand};
 
 /// An access pattern and a demand, such as `RND 4K R T1Q32`.
@@ -31,6 +33,22 @@ impl CalibrationPoint {
             })
         };
         usual.into_iter().flat_map(at).collect()
+    }
+
+    /// Returns commits one at a time: a write and its flush.
+    pub(super) fn commits() -> CalibrationPoint {
+        let every = NonZeroU32::MIN;
+        let pattern = AccessPattern {
+            durability: Durability::Flush(every),
+            ..AccessPattern::random(Bytes::kib(4), 0)
+        };
+        CalibrationPoint { pattern, demand: Demand::new(1, 1) }
+    }
+
+    /// Returns the load of one thread whose rates are offered.
+    pub(super) fn rates() -> CalibrationPoint {
+        let pattern = AccessPattern::random(Bytes::kib(4), 100);
+        CalibrationPoint { pattern, demand: Demand::new(1, 256) }
     }
 
     /// Returns the point that writes a range once.
@@ -81,5 +99,7 @@ mod tests {
         let both = names(true);
         assert_eq!((both.len(), both[1].as_str()), (6, "RND 4K W T1Q1"));
         assert_eq!(CalibrationPoint::filling().to_string(), "SEQ 128K W T1Q32");
+        assert_eq!(CalibrationPoint::commits().to_string(), "RND 4K W FLUSH/1 T1Q1");
+        assert_eq!(CalibrationPoint::rates().to_string(), "RND 4K R T1Q256");
     }
 }

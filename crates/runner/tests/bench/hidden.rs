@@ -192,3 +192,49 @@ fn exit_latencies_are_recovered_exactly_by_idle_exit() {
     let awake = run(drive("exact").unwrap(), "idle-exit", &[]);
     assert!(awake.ending.starts_with("No idle time up to"), "{}", awake.ending);
 }
+
+/// Write amplification of the saturation's minutes, and the bytes that the run wrote in all.
+struct Saturation {
+    amplification: Vec<f64>,
+    written: u64,
+}
+
+/// Conducts WSAT with these parameters and returns what the drive counted.
+fn saturated(spec: &DriveSpec, ending: &str, parameters: &[(&str, &str)]) -> Saturation {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let mut plan = plan(spec, "wsat", parameters);
+    plan.settings.steady_state = ending.parse().unwrap();
+    let ledger = Ledger::create(&directory, &plan).unwrap();
+    let procedure = super::procedure(&plan, &[]);
+    let mut rig = rig(spec);
+    conduct(&*procedure, &mut rig, ledger, &[], "steadfast 0", &mut NoProgress).unwrap();
+    let record = Ledger::read(&directory).unwrap().into_record();
+    let of_saturation = |phase: &str| phase == "saturation";
+    let minutes = record.steps().filter(|(step, _)| of_saturation(&step.place.phase));
+    let amplification = minutes
+        .filter_map(|(_, done)| done.measurement.write_amplification)
+        .map(|counted| counted.ratio);
+    let written = record.steps().map(|(_, done)| done.measurement.bytes().0).sum();
+    Saturation { amplification: amplification.collect(), written }
+}
+
+/// A pass of 1.07 to 1.28 capacities leaves the drive as 13 capacities of random writes do.
+#[test]
+fn one_pass_leaves_the_drive_in_the_steady_state_of_random_writes() {
+    for superblocks in [548, 594, 656] {
+        let spec = drive("small").unwrap().clone().with_superblocks(superblocks);
+        let parameters = [("histogram-time", "1s")];
+        let long = saturated(&spec, "fills:13", &parameters);
+        let last = &long.amplification[long.amplification.len() - 5..];
+        let steady = last.iter().sum::<f64>() / last.len() as f64;
+        let spare = format!("{}%", spec.spare() * 100.0);
+        let parameters = [parameters[0], ("precondition", "one-pass"), ("spare", &spare)];
+        let short = saturated(&spec, "time:2min", &parameters);
+        let first = short.amplification[0];
+        let passed = spec.capacity().0 as f64 * (1.0 + spec.spare());
+        println!("{spare}: {first:.3} after the pass, {steady:.3} after {} bytes", long.written);
+        assert!((first / steady - 1.0).abs() < 0.05, "{spare}: {first} for {steady}");
+        assert!(passed < 0.1 * long.written as f64, "{passed} of {}", long.written);
+    }
+}

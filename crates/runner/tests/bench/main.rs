@@ -1,17 +1,19 @@
 //! The live bench on a rig in memory: whole procedures, interrupted at every point.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
+mod cooling;
 mod hidden;
 mod once;
+mod portrait;
 mod read_back;
 mod scripts;
 mod verify_write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::{Check, CheckState, HostChange, RECORD_VERSION};
-use steadfast_domain::settings::Amendment;
+use steadfast_domain::settings::{Amendment, StartBelow};
 use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Conditions, Device, EndState, Findings, Halt, Host, JournalEntry,
     Measurement, Nanos, Procedure, Profile, Proof, Purge, PurgeMethod, Settings, Step, Tally,
@@ -42,6 +44,14 @@ struct RigLog {
     stuck: Option<&'static str>,
     /// Caveats that arise in the next step.
     caveats: Vec<Caveat>,
+    /// Temperature that the user wants, and the temperatures that the device reports, one after
+    /// the other; the last one lasts.
+    start_below: Option<StartBelow>,
+    temperatures: VecDeque<f64>,
+    /// Vendor's purge command.
+    purge_command: Option<&'static str>,
+    /// Time that the device was left idle.
+    idled: Nanos,
 }
 
 const PASSWORD: &str = "ATA password of memory, M1";
@@ -207,8 +217,21 @@ impl Rig for MemoryRig<'_> {
     fn take_caveats(&mut self) -> Vec<Caveat> {
         std::mem::take(&mut self.log.caveats)
     }
-    fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
+    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
+        self.log.idled += time;
         Ok(())
+    }
+    fn start_below(&self) -> Option<StartBelow> {
+        self.log.start_below
+    }
+    fn temperature(&mut self) -> Option<f64> {
+        match self.log.temperatures.len() {
+            0 | 1 => self.log.temperatures.front().copied(),
+            _ => self.log.temperatures.pop_front(),
+        }
+    }
+    fn purge_command(&self) -> Option<String> {
+        self.log.purge_command.map(str::to_owned)
     }
     fn restore(&mut self, change: &HostChange) -> Result<(), Halt> {
         if self.log.stuck == Some(change.setting.as_str()) {

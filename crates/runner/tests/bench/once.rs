@@ -162,7 +162,7 @@ impl CalibrationContext for SimulatedTargets {
             CalibrationEvent::Read { point, repeat, engine, .. } => {
                 self.told.push(format!("{point} {repeat} {engine}"));
             }
-            CalibrationEvent::Beside { .. } => {}
+            CalibrationEvent::OwnCost(_) | CalibrationEvent::Beside { .. } => {}
         }
     }
 }
@@ -196,8 +196,31 @@ fn engines_take_turns_and_two_alike_agree() {
     assert!(agree(&calibrated.comparisons));
 }
 
-/// Three repeats of two runs of 200 ms, with half a second of overhead for each run.
+/// The highest rate is what the drive completes of a rate that is beyond it; the others are shares
+/// of it, and nothing is late in virtual time.
+#[test]
+fn commits_and_rates_have_a_cost_of_their_own() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut arena = SimulatedTargets { directory: scratch.path().join("h"), told: Vec::new() };
+    let costs = calibration(true).conduct(&mut arena).unwrap().own_costs;
+    let [commits, highest, rates @ ..] = &costs[..] else { panic!("{costs:?}") };
+    assert_eq!((commits.point.as_str(), commits.offered_iops), ("RND 4K W FLUSH/1 T1Q1", None));
+    assert!(commits.flush_mean_ns < commits.mean_ns, "{commits:?}");
+    assert_eq!(commits.start_error_max_ns, None);
+    assert_eq!((highest.point.as_str(), highest.offered_iops), ("RND 4K R T1Q256", Some(1e6)));
+    assert!(highest.iops > 5_000.0 && highest.iops < 1e5, "{highest:?}");
+    for (share, rate) in [0.25, 0.5, 0.75, 0.9].into_iter().zip(rates) {
+        let offered = rate.offered_iops.unwrap();
+        assert!((offered / highest.iops / share - 1.0).abs() < 1e-6, "{rate:?}");
+        assert!((rate.iops / offered - 1.0).abs() < 0.2, "{rate:?}");
+        assert_eq!((rate.start_error_p50_ns, rate.start_error_max_ns), (Some(0), Some(0)));
+    }
+    let read_only = calibration(false).conduct(&mut arena).unwrap().own_costs;
+    assert_eq!((rates.len(), read_only.len()), (4, 5), "no commits where nothing may be written");
+}
+
+/// Three repeats of two runs and five rates of 200 ms, with half a second of overhead for each.
 #[test]
 fn the_time_is_known_beforehand() {
-    assert!((calibration(false).expected_seconds() - 4.2).abs() < 1e-9);
+    assert!((calibration(false).expected_seconds() - 7.7).abs() < 1e-9);
 }

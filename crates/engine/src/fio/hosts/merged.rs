@@ -5,6 +5,7 @@ use super::super::counts::FioCounts;
 use super::client::HostResult;
 use std::collections::BTreeMap;
 use steadfast_domain::measurement::{HostPart, Interval, Silence, UnmeasuredIos};
+use steadfast_domain::step::is_partial;
 use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Op, Stimulus};
 
 /// One host's part of a step, and its start.
@@ -127,9 +128,6 @@ fn unmeasured(measured: &[MeasuredShare<'_>], ops: &[Op]) -> Vec<UnmeasuredIos> 
     ops.iter().map(sum_of).filter(|part| part.ios > 0).collect()
 }
 
-/// A shorter interval is marked partial: fio reports every second.
-const WHOLE: Nanos = Nanos::from_millis(950);
-
 /// Merges the hosts' intervals by number; each lasts as long as the hosts' intervals on average.
 /// Hosts report up to a quarter of a second apart.
 fn intervals(measured: &[MeasuredShare<'_>]) -> Vec<Interval> {
@@ -154,7 +152,7 @@ fn intervals(measured: &[MeasuredShare<'_>]) -> Vec<Interval> {
         intervals.push(Interval {
             begin,
             end,
-            partial: !complete || end.saturating_sub(begin) < WHOLE,
+            partial: !complete || is_partial(end.saturating_sub(begin), Nanos::SECOND),
             tallies: all.interval_tallies(),
         });
     }

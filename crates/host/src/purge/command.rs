@@ -1,0 +1,181 @@
+//! A vendor's purge command: a program that the user names, run on the target without a shell.
+
+use super::command_line::PurgeCommandLine;
+use super::work::{PurgeContext, PurgeOutcome};
+use crate::error::HostError;
+use crate::identity::describe;
+use crate::processes;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::SystemRoots;
+use crate::target::{Target, length_of};
+use crate::tool;
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+use steadfast_domain::purge::PurgeCommandRecord;
+use steadfast_domain::text::excerpt;
+
+/// Time limit for the program's version.
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
+
+/// Maximum number of characters of the command's output that are kept, from its end.
+const OUTPUT_MAX: usize = 2000;
+
+/// A vendor's command for one device.
+#[derive(Debug)]
+pub(super) struct VendorCommand {
+    words: Vec<String>,
+    limit: Duration,
+    node: SysfsNode,
+    roots: SystemRoots,
+    /// Other namespaces that the command may erase.
+    pub siblings: Vec<SysfsNode>,
+}
+
+impl VendorCommand {
+    /// Creates the command for a whole device.
+    ///
+    /// # Errors
+    /// The program is not installed, with the reason in words.
+    pub fn new(
+        line: &PurgeCommandLine,
+        node: SysfsNode,
+        siblings: Vec<SysfsNode>,
+        roots: &SystemRoots,
+    ) -> Result<VendorCommand, String> {
+        let words = line.words_for(&node.path(roots).to_string_lossy());
+        tool::find_program(words[0].as_ref())
+            .ok()
+            .filter(|path| path.is_file())
+            .ok_or_else(|| format!("'{}' is not installed", words[0]))?;
+        Ok(VendorCommand { words, limit: line.limit, node, roots: roots.clone(), siblings })
+    }
+
+    /// Runs the command, with the device's identity checked before and after it.
+    pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<PurgeOutcome, HostError> {
+        self.check_identity(work.target)?;
+        self.refuse_second()?;
+        let version = self.version();
+        if work.watch.is_stopped() {
+            return Err(work.stopped());
+        }
+        // The program has run for its version, perhaps for seconds.
+        self.check_identity(work.target)?;
+        let ran = self.run(work);
+        // Also after a failure: the run may continue without a purge.
+        self.check_identity(work.target)?;
+        Ok(PurgeOutcome::Commanded(PurgeCommandRecord {
+            command: self.words.join(" "),
+            version,
+            output: ran?,
+        }))
+    }
+
+    /// Refuses to run the command while it runs already, as after a run that was killed meanwhile.
+    fn refuse_second(&self) -> Result<(), HostError> {
+        let arguments: Vec<&[u8]> = self.words[1..].iter().map(|word| word.as_bytes()).collect();
+        for process in processes::all(&self.roots)? {
+            let Ok(line) = std::fs::read(process.join("cmdline")) else { continue };
+            let line = line.strip_suffix(b"\0").unwrap_or(&line);
+            let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+            if words.ends_with(&arguments) {
+                let number = process.file_name().unwrap_or_default().display().to_string();
+                return Err(HostError::ToolFailed {
+                    command: self.words.join(" "),
+                    how: format!("process {number} runs it already"),
+                    said: format!("wait until it has ended, or end it with kill {number}"),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&self, work: &mut PurgeContext<'_>) -> Result<String, HostError> {
+        let doing = format!("running {}", self.words[0]);
+        let arguments: Vec<&str> = self.words[1..].iter().map(String::as_str).collect();
+        let answer =
+            tool::ask_and_look(&self.words[0], "that has it", &arguments, self.limit, &mut |_| {
+                work.tell_uncancelable(&doing)
+            })?;
+        let output = kept(&format!("{}\n{}", answer.stdout.trim(), answer.stderr.trim()));
+        if answer.status.success() {
+            return Ok(output);
+        }
+        Err(HostError::ToolFailed {
+            command: self.words.join(" "),
+            how: answer.status.to_string(),
+            said: output.replace('\n', "; "),
+        })
+    }
+
+    /// Returns the first line that the program prints for `--version`; `None` if there is none.
+    fn version(&self) -> Option<String> {
+        let answer =
+            tool::ask(&self.words[0], "that has it", &["--version"], VERSION_LIMIT).ok()?;
+        let text = if answer.stdout.trim().is_empty() { answer.stderr } else { answer.stdout };
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+        answer.status.success().then(|| excerpt(line).to_string())
+    }
+
+    /// Checks that the path in the command leads to the armed device, and that the device has kept
+    /// its identity and size.
+    fn check_identity(&self, target: &Target) -> Result<(), HostError> {
+        let armed = target.device();
+        let changed = |why: String| HostError::PurgeChangedDevice {
+            device: armed.path.clone(),
+            command: self.words.join(" "),
+            why,
+        };
+        let path = self.node.path(&self.roots);
+        let number =
+            |found: std::io::Result<std::fs::Metadata>| found.map(|found| found.rdev()).ok();
+        let (named, held) = (number(path.metadata()), number(target.file().metadata()));
+        if named.is_none() || named != held {
+            return Err(changed(format!("{} is another device now", path.display())));
+        }
+        if length_of(target.file()).ok() != Some(armed.capacity.0) {
+            return Err(changed("its capacity has changed".to_owned()));
+        }
+        let now = describe(&self.node, &path, &self.roots);
+        for (what, before, now) in [
+            ("serial number", &armed.serial, &now.serial),
+            ("model", &armed.model, &now.model),
+            ("identifier (wwid)", &armed.wwid, &now.wwid),
+        ] {
+            if before != now {
+                let shown = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".into());
+                return Err(changed(format!(
+                    "its {what} was {} and is {}",
+                    shown(before),
+                    shown(now)
+                )));
+            }
+        }
+        if armed.logical_sector != now.logical_sector {
+            return Err(changed(format!(
+                "its sectors had {} bytes and have {}",
+                armed.logical_sector, now.logical_sector
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the end of a command's output in printable characters.
+fn kept(text: &str) -> String {
+    let printable: String = text.trim().chars().filter(|c| *c == '\n' || !c.is_control()).collect();
+    let skipped = printable.chars().count().saturating_sub(OUTPUT_MAX);
+    printable.chars().skip(skipped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_an_output_is_kept_without_control_characters() {
+        assert_eq!(kept(" a\u{1b}[31m\nb\r\n"), "a[31m\nb");
+        let long: String = (0..3000).map(|n| if n == 2999 { 'z' } else { 'a' }).collect();
+        let end = kept(&long);
+        assert_eq!((end.len(), end.ends_with("az")), (OUTPUT_MAX, true));
+    }
+}

@@ -1,0 +1,160 @@
+//! A vendor's purge command, played by scripts on loop devices: what it leaves on the device, and
+//! not what it says, decides.
+
+use super::{LoopDevice, MIB, StoppingWatch, arm_confirmed, fill, order};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use steadfast_domain::{Purge, PurgeFailure, PurgeMethod};
+use steadfast_host::{
+    HostError, PurgeCommandLine, PurgeOrder, SystemRoots, foresee_purge, inspect, purge,
+};
+
+/// Zeros `$2`, the whole device. The run holds the device exclusively, so that `blkdiscard` needs
+/// its option -f.
+const ZERO: &str =
+    "blkdiscard -f -z \"$2\" || dd if=/dev/zero of=\"$2\" bs=1M count=8 conv=notrunc";
+
+/// A device full of data and a script that stands for a vendor's tool.
+struct VendorCase {
+    device: LoopDevice,
+    order: PurgeOrder,
+}
+
+impl VendorCase {
+    fn new(test: &str, script: &str) -> Option<VendorCase> {
+        let device = LoopDevice::blank(test)?;
+        let path = device.beside("tool");
+        let version = "if [ \"$1\" = --version ]; then echo tool 4.2; exit; fi";
+        fs::write(&path, format!("#!/bin/sh\n{version}\n{script}\n")).unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        let line = format!("{} erase {{device}}", path.display());
+        let command = Some(PurgeCommandLine::parse(&line).unwrap());
+        let order = PurgeOrder { command, ..order(PurgeMethod::VendorCommand) };
+        Some(VendorCase { device, order })
+    }
+
+    fn purged(&self) -> Result<Purge, HostError> {
+        let mut target = arm_confirmed(&self.device.inspect(), &[]).unwrap();
+        fill(&target, 0x5a);
+        purge(&mut target, &self.order, &mut StoppingWatch::default(), &SystemRoots::real())
+    }
+
+    fn content(&self) -> Vec<u8> {
+        fs::read(self.device.beside("image")).unwrap()
+    }
+}
+
+#[test]
+fn a_command_that_erases_is_proven_by_what_is_read_back() {
+    let script = format!("{ZERO}\necho erased \"$2\"; echo took 1 s >&2");
+    let test = "a_command_that_erases_is_proven_by_what_is_read_back";
+    let Some(case) = VendorCase::new(test, &script) else { return };
+    let done = case.purged().unwrap();
+    assert_eq!((done.method, done.blank), (PurgeMethod::VendorCommand, Some(true)));
+    assert!(done.method.in_standard());
+    let read = done.read_back.unwrap();
+    assert_eq!((read.zero, read.written_before), (read.places, read.places));
+    let path = case.device.path.display().to_string();
+    let record = done.command.unwrap();
+    assert!(record.command.ends_with(&format!("/tool erase {path}")), "{}", record.command);
+    assert_eq!(record.version.as_deref(), Some("tool 4.2"));
+    assert!(record.output.contains(&format!("erased {path}")), "{}", record.output);
+    assert!(record.output.contains("took 1 s"), "{}", record.output);
+    assert!(case.content().iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn a_command_that_does_not_erase_is_refused_whatever_it_says() {
+    let test = "a_command_that_does_not_erase_is_refused_whatever_it_says";
+    for (script, why) in [
+        ("echo all data erased", "not blank: 0 of "),
+        ("echo no such drive >&2; exit 1", "exit status: 1"),
+        ("head -c 3000000 /dev/urandom", "not blank: 0 of "),
+        ("kill -9 $$", "signal: 9"),
+    ] {
+        let Some(mut case) = VendorCase::new(test, script) else { return };
+        let error = case.purged().unwrap_err();
+        assert!(matches!(error, HostError::PurgeFailed { .. }), "{script}: {error}");
+        assert!(error.to_string().contains(why), "{script}: {error}");
+        case.order.failed = PurgeFailure::Continue;
+        let done = case.purged().unwrap();
+        assert!(done.failed.is_some_and(|failed| failed.contains(why)), "{script}");
+        assert_eq!(done.blank, Some(false), "{script}");
+    }
+}
+
+/// The tool and what it started are killed, so that nothing erases a device that a run writes to.
+#[test]
+fn a_command_that_hangs_is_ended_with_what_it_started() {
+    let test = "a_command_that_hangs_is_ended_with_what_it_started";
+    let Some(mut case) = VendorCase::new(test, "(sleep 3; touch \"$0.late\") & sleep 600") else {
+        return;
+    };
+    case.order.command.as_mut().unwrap().limit = Duration::from_millis(300);
+    let began = Instant::now();
+    let error = case.purged().unwrap_err().to_string();
+    assert!(error.contains("no answer within"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(60));
+    std::thread::sleep(Duration::from_millis(3500));
+    assert!(!case.device.beside("tool.late").exists(), "a program of the tool lived on");
+}
+
+/// A program that was killed during the purge leaves the tool at work; the next run must not start
+/// a second one.
+#[test]
+fn a_command_that_still_runs_is_not_started_again() {
+    let test = "a_command_that_still_runs_is_not_started_again";
+    let Some(case) = VendorCase::new(test, ZERO) else { return };
+    // A process with the same arguments, which waits for input.
+    let mut left = Command::new("sh")
+        .args(["-c", "read -r line", "erase"])
+        .arg(&case.device.path)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let refused = case.purged().unwrap_err().to_string();
+    let _ = left.kill();
+    let _ = left.wait();
+    assert!(refused.contains(&format!("process {} runs it already", left.id())), "{refused}");
+    assert!(case.content().contains(&0x5a), "the command ran");
+    assert_eq!(case.purged().unwrap().blank, Some(true));
+}
+
+#[test]
+fn a_device_that_is_another_one_after_the_command_is_not_written_to() {
+    let test = "a_device_that_is_another_one_after_the_command_is_not_written_to";
+    let script = "truncate -s 4M \"${0%/*}/image\"; losetup -c \"$2\"";
+    let Some(mut case) = VendorCase::new(test, script) else { return };
+    case.order.failed = PurgeFailure::Continue;
+    let error = case.purged().unwrap_err();
+    assert!(matches!(error, HostError::PurgeChangedDevice { .. }), "{error}");
+    assert!(error.to_string().contains("its capacity has changed"), "{error}");
+}
+
+#[test]
+fn a_command_for_a_partition_or_without_its_program_is_refused_before_anything_is_written() {
+    let test = "a_command_for_a_partition_or_without_its_program_is_refused";
+    let Some(device) = LoopDevice::partitioned(test) else { return };
+    let roots = SystemRoots::real();
+    let with = |line: &str| PurgeOrder {
+        command: Some(PurgeCommandLine::parse(line).unwrap()),
+        ..order(PurgeMethod::VendorCommand)
+    };
+    let part = inspect(&device.part(1), &roots).unwrap();
+    let target = arm_confirmed(&part, &[]).unwrap();
+    let error = foresee_purge(&target, &with("true {device}"), &roots).unwrap_err().to_string();
+    assert!(error.contains("it is a partition"), "{error}");
+    drop(target);
+    let Some(device) = LoopDevice::sparse(test, 8 * MIB) else { return };
+    let target = arm_confirmed(&device.inspect(), &[]).unwrap();
+    let error = foresee_purge(&target, &with("no-such-tool {device}"), &roots).unwrap_err();
+    assert!(error.to_string().contains("'no-such-tool' is not installed"), "{error}");
+    let none = foresee_purge(&target, &order(PurgeMethod::VendorCommand), &roots).unwrap_err();
+    assert!(none.to_string().contains("--purge-command"), "{none}");
+    assert_eq!(
+        foresee_purge(&target, &with("true {device}"), &roots).unwrap(),
+        PurgeMethod::VendorCommand
+    );
+}

@@ -1,0 +1,123 @@
+//! Waits until a device is cool enough for a test, and the journal of a vendor's purge command.
+
+use super::{RigLog, begin, broken_off, findings, go_on, rig, run_settings};
+use std::path::Path;
+use steadfast_domain::record::CoolDown;
+use steadfast_domain::settings::StartBelow;
+use steadfast_domain::{Halt, JournalEntry, Nanos};
+use steadfast_runner::Ledger;
+use steadfast_runner::run::RunOutcome;
+
+fn below(celsius: f64, temperatures: &[f64]) -> RigLog {
+    RigLog {
+        start_below: Some(StartBelow { celsius, limit: Nanos::from_secs(60) }),
+        temperatures: temperatures.iter().copied().collect(),
+        ..RigLog::default()
+    }
+}
+
+/// Returns the waits in a journal, each with the number of purges and steps before it.
+fn waits(directory: &Path) -> Vec<(CoolDown, usize, usize)> {
+    let lines = Ledger::read(directory).unwrap().lines;
+    let (mut purges, mut steps, mut found) = (0, 0, Vec::new());
+    for line in lines {
+        match line.entry {
+            JournalEntry::Purged(_) => purges += 1,
+            JournalEntry::Applied { .. } => steps += 1,
+            JournalEntry::Cooled(cooling) => found.push((cooling, purges, steps)),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn the_first_load_waits_after_the_purge_until_the_device_is_cool() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let mut log = below(45.0, &[50.5, 47.0, 45.0, 44.9, 60.0]);
+    let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+    assert_eq!(ending, RunOutcome::Complete);
+    let waited = Nanos::from_secs(30);
+    let expected = CoolDown { below: 45.0, from: 50.5, to: 44.9, waited };
+    assert_eq!(waits(&directory), [(expected, 1, 0)]);
+    assert_eq!(log.idled, waited);
+}
+
+/// Each part of a suite is a test of its own, and so is one that purges again.
+#[test]
+fn every_part_of_a_suite_waits() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let settings = run_settings(|settings| {
+        settings.procedure = "suite".into();
+        settings.parameters.insert("procedures".into(), "iops,latency".into());
+    });
+    let mut log = below(45.0, &[40.0]);
+    assert_eq!(begin(&directory, &settings, &mut rig(&mut log, false)), RunOutcome::Complete);
+    let purges: Vec<usize> = waits(&directory).iter().map(|(_, purges, _)| *purges).collect();
+    assert_eq!(purges, [1, 2]);
+    assert_eq!(log.idled, Nanos::ZERO, "the device was cool at once");
+}
+
+#[test]
+fn a_device_that_stays_warm_halts_the_run_before_its_first_load() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let mut log = below(45.0, &[50.0]);
+    let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+    let RunOutcome::Halted(Halt::Refused(why)) = ending else { panic!("{ending:?}") };
+    assert!(why.contains("50.0 C") && why.contains("45.0 C"), "{why}");
+    assert_eq!((log.idled, log.applied.len()), (Nanos::from_secs(60), 0));
+    // Resumed on a device that has cooled, it goes on without a second purge.
+    let mut again = below(45.0, &[44.0]);
+    assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
+    assert_eq!((again.purges, waits(&directory).len()), (0, 1));
+
+    let lost = scratch.path().join("lost");
+    let mut log = below(45.0, &[]);
+    let ending = begin(&lost, &run_settings(|_| ()), &mut rig(&mut log, false));
+    assert!(matches!(ending, RunOutcome::Halted(Halt::Refused(_))), "{ending:?}");
+    assert!(log.applied.is_empty());
+}
+
+/// A resumed run waits before the first load only: later ones are in the middle of a test.
+#[test]
+fn a_run_that_broke_off_waits_again_only_before_its_first_load() {
+    let scratch = tempfile::tempdir().unwrap();
+    let whole = scratch.path().join("whole");
+    begin(&whole, &run_settings(|_| ()), &mut rig(&mut below(45.0, &[50.0, 44.0]), false));
+    let lines = Ledger::read(&whole).unwrap().lines;
+    let first_step =
+        lines.iter().position(|line| matches!(line.entry, JournalEntry::Applied { .. }));
+    let first_step = first_step.unwrap();
+    for (keep, expected) in [(first_step, 10), (first_step + 1, 0), (lines.len() - 4, 0)] {
+        let directory = scratch.path().join(format!("broken-{keep}"));
+        broken_off(&whole, &directory, keep);
+        let mut again = below(45.0, &[50.0, 44.0]);
+        assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
+        assert_eq!(again.idled, Nanos::from_secs(expected), "after {keep} lines");
+        assert!(findings(&directory).verdict.unwrap().steady);
+    }
+}
+
+#[test]
+fn a_purge_command_is_in_the_journal_before_it_runs() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let command = Some("/opt/tool erase {device}");
+    let mut log = RigLog { purge_command: command, ..RigLog::default() };
+    begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+    let lines = Ledger::read(&directory).unwrap().lines;
+    let at = |is: fn(&JournalEntry) -> bool| lines.iter().position(|line| is(&line.entry)).unwrap();
+    let told = at(|entry| matches!(entry, JournalEntry::PurgeCommand(_)));
+    assert!(told < at(|entry| matches!(entry, JournalEntry::Purged(_))));
+    let JournalEntry::PurgeCommand(text) = &lines[told].entry else { unreachable!() };
+    assert_eq!(Some(text.as_str()), command);
+    // A resumed run passes over it.
+    let broken = scratch.path().join("broken");
+    broken_off(&directory, &broken, lines.len() - 3);
+    let mut again = RigLog { purge_command: command, ..RigLog::default() };
+    assert_eq!(go_on(&broken, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
+    assert_eq!(again.purges, 0);
+}
