@@ -10,7 +10,7 @@ use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::workload::{self, WORKLOADS};
 use crate::pts::{dirth, wsat};
-use crate::suite::{PartPlan, Suite, SuiteKind};
+use crate::suite::{PartPlan, Suite, SuiteKind, method_of_profile};
 use steadfast_domain::findings::{Cell, Exhibit, Metric, Row, Table};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Findings, Settings, suggestion};
@@ -52,6 +52,8 @@ const WSAT_KIND: SuiteKind = SuiteKind {
     heads: ["campaign-ends", "How each workload ended", "Workload"],
     again: |parts| format!("`--set workloads={} --max-rounds N`", parts.join(",")),
     over_all: wsat_tables,
+    method: method_of_profile,
+    add_to_page_one: |_, _| (),
 };
 
 const DIRTH_KIND: SuiteKind = SuiteKind {
@@ -84,7 +86,7 @@ fn plans(procedure: &'static str, settings: &Settings) -> Result<Vec<PartPlan>, 
         if procedure == "wsat" && workload::only_reads(role) {
             preset.push(("precondition", "wipc".to_owned()));
         }
-        plans.push(PartPlan { name: (*role).to_owned(), procedure: procedure.to_owned(), preset });
+        plans.push(PartPlan::new(role, procedure, preset, settings));
     }
     Ok(plans)
 }
@@ -129,9 +131,10 @@ const RESULTS: [MetricColumn; 6] = [
     ("mrt", "MRT ms", 3),
 ];
 
-const SECONDARY: [MetricColumn; 5] = [
+const SECONDARY: [MetricColumn; 6] = [
     ("power", "Avg Power mW", 0),
     ("iops-per-watt", "IOPS / W", 1),
+    ("joules-per-gb", "J / GB", 2),
     ("temperature", "Temp. Celsius", 1),
     ("cpu-system", "CPU system %", 1),
     ("cpu-io-wait", "CPU I/O wait %", 1),

@@ -4,6 +4,7 @@
 use crate::commit::{self, Commit};
 use crate::common::asked::ProcedureRequest;
 use crate::common::ranges;
+use crate::factors;
 use crate::fill;
 use crate::idle_exit;
 use crate::load_curve::{self, LoadCurve};
@@ -17,6 +18,7 @@ use crate::rwsw::{self, method::ground as captured};
 use crate::sequence::SequenceProcedure;
 use crate::tkperf::hdd;
 use crate::verify_write::VerifyWrite;
+use crate::write_amplification::{self, WriteAmplificationTest};
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Class, Procedure, Profile, Settings, suggestion};
@@ -113,6 +115,18 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         summary: "response time of the first I/O after idle times of 1 ms to 10 min",
         parameters: idle_exit::PARAMETERS,
         make: |asked| boxed(idle_exit::IdleExit::new(asked)),
+    },
+    ProcedureSpec {
+        name: write_amplification::NAME,
+        summary: "flash bytes per host byte, by workload and used capacity, in steady state",
+        parameters: write_amplification::PARAMETERS,
+        make: |asked| boxed(WriteAmplificationTest::new(asked)),
+    },
+    ProcedureSpec {
+        name: factors::NAME,
+        summary: "what changes the rate: data, alignment, order, used capacity; throttles",
+        parameters: factors::PARAMETERS,
+        make: |asked| boxed(factors::Factors::new(asked)),
     },
     ProcedureSpec {
         name: "hdd-iops",
@@ -226,13 +240,15 @@ pub(crate) const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"
 pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
 
 /// Procedures with a method of their own, which is the same in all profiles.
-pub(crate) const OF_NO_SPECIFICATION: [&str; 9] = [
+pub(crate) const OF_NO_SPECIFICATION: [&str; 11] = [
     "commit",
+    factors::NAME,
     "fill",
     "idle-exit",
     load_curve::NAME,
     "neighbors",
     "verify-write",
+    write_amplification::NAME,
     crate::sequence::NAME,
     "hdd-iops",
     "hdd-throughput",

@@ -11,6 +11,8 @@
 //! - [`tkperf`]: the procedures of TKperf.
 //! - `fill`: our test of how a drive fills and recovers.
 //! - `idle_exit`: our test of the first I/O after idle times.
+//! - `factors`: our sweeps over data, alignment, order and used capacity.
+//! - `write_amplification`: our test of flash bytes per host byte, by workload and used capacity.
 //! - [`sequence`]: the loads that other tools' files and presets ask for.
 //! - `catalogue`: the list of all procedures except those made of several.
 #![forbid(unsafe_code)]
@@ -21,6 +23,7 @@ mod catalogue;
 mod commit;
 pub mod common;
 mod exhibits;
+mod factors;
 mod fill;
 pub mod foreign;
 mod idle_exit;
@@ -29,6 +32,7 @@ mod neighbors;
 mod origin;
 mod parameters;
 mod parts;
+pub mod portrait;
 pub mod presets;
 mod procedure_error;
 mod procedure_spec;
@@ -42,6 +46,7 @@ mod testing;
 pub mod tkperf;
 mod user_facts;
 mod verify_write;
+mod write_amplification;
 
 pub use common::asked::ProcedureRequest;
 pub use load_curve::NAME as LOAD_CURVE;
@@ -50,13 +55,14 @@ pub use procedure_error::ProcedureError;
 pub use procedure_spec::{ProcedureConstructor, ProcedureSpec};
 pub use pts::workload::{is_known as is_known_workload, zone_shift_of};
 pub use user_facts::{META_KEYS, check_meta};
+pub use write_amplification::NAME as WRITE_AMPLIFICATION;
 
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{Procedure, Settings};
 
 /// Procedures that consist of other procedures.
-const OF_SEVERAL: [ProcedureSpec; 4] =
-    [tkperf::OFFER, campaign::WSAT, campaign::DIRTH, suite::OFFER];
+const OF_SEVERAL: [ProcedureSpec; 5] =
+    [tkperf::OFFER, campaign::WSAT, campaign::DIRTH, portrait::OFFER, suite::OFFER];
 
 /// All procedures.
 pub const PROCEDURES: &[ProcedureSpec] = &{

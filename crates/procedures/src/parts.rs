@@ -12,7 +12,7 @@ use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{
     Bench, Caveat, CaveatKind, Conditions, EndState, Findings, Halt, JournalEntry, Nanos, Note,
-    Outcome, Procedure, Purge, Record, Settings, Step,
+    Outcome, Procedure, Purge, PurgeMethod, Record, Settings, Step,
 };
 
 /// One procedure of several.
@@ -54,6 +54,8 @@ fn own_name<'a>(name: &'a str, part: &str) -> Option<&'a str> {
 struct PartBench<'a> {
     bench: &'a mut dyn Bench,
     part: &'a str,
+    /// True if the part starts from the state that the parts before it left.
+    shares_preconditioning: bool,
 }
 
 impl PartBench<'_> {
@@ -67,6 +69,9 @@ impl Bench for PartBench<'_> {
         self.bench.settle(wanted)
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
+        if self.shares_preconditioning {
+            return Ok(Purge::new(PurgeMethod::Nothing, Nanos::ZERO));
+        }
         self.bench.purge()
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
@@ -89,7 +94,9 @@ impl Bench for PartBench<'_> {
 pub(crate) fn conduct(parts: &[SuitePart], bench: &mut dyn Bench) -> Result<(), Halt> {
     parts.iter().try_for_each(|part| {
         bench.note(&Note::Part(part.name.clone()));
-        part.procedure.conduct(&mut PartBench { bench, part: &part.name })
+        let shares_preconditioning = part.settings.shares_preconditioning;
+        let mut own = PartBench { bench, part: &part.name, shares_preconditioning };
+        part.procedure.conduct(&mut own)
     })
 }
 

@@ -8,6 +8,7 @@ use crate::catalogue::{SINGLE, find, made, parameters_of};
 use crate::common::ProcedureSetup;
 use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
+use crate::common::method::Method;
 use crate::common::ranges;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{common_chapters, frame};
@@ -28,6 +29,9 @@ use steadfast_domain::{
 
 /// Name of the procedure on the command line.
 pub const NAME: &str = "suite";
+
+/// Name of the portrait, which is made of other procedures as well.
+pub(crate) const PORTRAIT: &str = "portrait";
 
 /// Parameter `procedures`: the parts of the suite, in order.
 const PROCEDURES: Parameter = Parameter {
@@ -64,6 +68,20 @@ pub(crate) struct SuiteKind {
     pub again: fn(&[&str]) -> String,
     /// Returns the tables over all parts.
     pub over_all: fn(&[PartFindings<'_>]) -> Vec<Exhibit>,
+    /// Returns the method of the run as a whole.
+    pub method: fn(&Settings) -> Method,
+    /// Adds to page one what the parts found, and the caveats about it.
+    pub add_to_page_one: fn(&mut Findings, &StudiedSuite<'_>),
+}
+
+/// A run of several parts and what they found.
+pub(crate) struct StudiedSuite<'a> {
+    /// Settings of the run.
+    pub settings: &'a Settings,
+    /// Everything that happened in the run.
+    pub record: &'a Record,
+    /// Findings of the parts, in order.
+    pub found: &'a [PartFindings<'a>],
 }
 
 const SUITE: SuiteKind = SuiteKind {
@@ -74,7 +92,14 @@ const SUITE: SuiteKind = SuiteKind {
     heads: ["suite", "How each procedure ended", "Procedure"],
     again: |parts| format!("`--procedures {} --max-rounds N`", parts.join(",")),
     over_all: |_| Vec::new(),
+    method: method_of_profile,
+    add_to_page_one: |_, _| (),
 };
+
+/// Returns the method of the profile and class.
+pub(crate) fn method_of_profile(settings: &Settings) -> Method {
+    method::for_profile(settings.profile, settings.class)
+}
 
 /// A part before its procedure is built.
 #[derive(Debug, Clone)]
@@ -85,17 +110,24 @@ pub(crate) struct PartPlan {
     pub procedure: String,
     /// Parameters that the part has unless the user gives others.
     pub preset: Vec<(&'static str, String)>,
+    /// Settings of the part before the user's parameters.
+    pub base: Settings,
 }
 
 impl PartPlan {
-    /// Returns the settings of the part before the user's parameters.
-    fn base(&self, settings: &Settings) -> Settings {
+    /// Creates a part of a run with these settings: its own procedure, seed and parameters.
+    pub fn new(
+        name: &str,
+        procedure: &str,
+        preset: Vec<(&'static str, String)>,
+        settings: &Settings,
+    ) -> Self {
         let mut base = settings.clone();
-        base.procedure.clone_from(&self.procedure);
-        base.seed = StepPlace::new(&self.name, 0, 0, "").seed(settings.seed);
-        let preset = self.preset.iter();
-        base.parameters = preset.map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        base
+        base.procedure = procedure.to_owned();
+        base.seed = StepPlace::new(name, 0, 0, "").seed(settings.seed);
+        base.parameters =
+            preset.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        PartPlan { name: name.to_owned(), procedure: procedure.to_owned(), preset, base }
     }
 
     /// Returns the parameters of the part that the user may give; empty if there is no such
@@ -129,7 +161,15 @@ impl PartPlan {
         let parameter = self.parameters(settings).into_iter().find(|p| p.name == name)?;
         // Of the parts of a campaign, only some can take a parameter that is given for all.
         if prefix != Prefix::Part && !self.preset.is_empty() {
-            let mut with = self.base(settings);
+            let mut with = self.base.clone();
+            // One parameter may apply only with another that the user gives.
+            let own = format!("{}.", self.procedure);
+            for (other, given) in &settings.parameters {
+                let other = other.strip_prefix(own.as_str()).unwrap_or(other);
+                if !other.contains('.') && !self.is_fixed(other) {
+                    with.parameters.insert(other.to_owned(), given.clone());
+                }
+            }
             with.parameters.insert(name.to_owned(), value.to_owned());
             if !(parameter.applies)(&with) {
                 return None;
@@ -141,7 +181,7 @@ impl PartPlan {
     /// Returns the settings of the part: its own procedure, seed and parameters. The closer the
     /// prefix of a parameter names the part, the higher its precedence.
     pub fn settings(&self, settings: &Settings) -> Settings {
-        let mut part = self.base(settings);
+        let mut part = self.base.clone();
         let given = settings.parameters.iter().filter_map(|(given, value)| {
             let (prefix, name) = self.addressed(given, value, settings)?;
             Some((prefix, name, value))
@@ -193,10 +233,25 @@ impl Suite {
         asked: &ProcedureRequest<'_>,
     ) -> Result<Self, ProcedureError> {
         check_parameters(kind, asked.settings, &plans)?;
+        // What a part changes of power management holds to the end of the run.
+        let changes_power = |plan: &PartPlan| {
+            let own = plan.settings(asked.settings).parameters;
+            let is_changed = |name: &str| own.get(name).is_some_and(|value| value != "unchanged");
+            is_changed("link-power") || is_changed("apst")
+        };
+        let mut later = plans.iter().skip_while(|plan| !changes_power(plan));
+        if let Some(plan) = later.find(|plan| !changes_power(plan)) {
+            return Err(ProcedureError(format!(
+                "{} would run with the power management that a part before it sets (link-power, \
+                 apst); list it before that part",
+                plan.name
+            )));
+        }
         let last = plans.len().saturating_sub(1);
         let parts = plans.iter().enumerate().map(|(at, plan)| plan.part(asked, at == last));
         let parts: Result<Vec<SuitePart>, ProcedureError> = parts.collect();
-        Ok(Suite { kind, parts: parts?, ground: method::ground(asked)? })
+        let ground = ProcedureSetup::new(asked, (kind.method)(asked.settings))?;
+        Ok(Suite { kind, parts: parts?, ground })
     }
 }
 
@@ -204,7 +259,7 @@ impl Suite {
 fn plans(settings: &Settings) -> Result<Vec<PartPlan>, ProcedureError> {
     let names: Vec<&str> = PROCEDURES.value(settings).split(',').map(str::trim).collect();
     let is_several =
-        |name: &str| [NAME, tkperf::NAME].contains(&name) || name.ends_with("-campaign");
+        |name: &str| [NAME, tkperf::NAME, PORTRAIT].contains(&name) || name.ends_with("-campaign");
     if names.iter().any(|name| name.is_empty() || is_several(name)) {
         return Err(ProcedureError(format!(
             "a suite cannot be made of '{}'; name procedures that are not made of others, \
@@ -220,7 +275,7 @@ fn plans(settings: &Settings) -> Result<Vec<PartPlan>, ProcedureError> {
         } else {
             (*name).to_owned()
         };
-        PartPlan { name: own, procedure: (*name).to_owned(), preset: Vec::new() }
+        PartPlan::new(&own, name, Vec::new(), settings)
     };
     Ok(names.iter().enumerate().map(plan).collect())
 }
@@ -275,6 +330,8 @@ impl Procedure for Suite {
             ..frame(kind.title, &self.choices(), record, self.header(record, &studied))
         };
         findings.front.tables = on_page_one;
+        let suite = StudiedSuite { settings: &self.ground.settings, record, found: &studied };
+        (kind.add_to_page_one)(&mut findings, &suite);
         parts::with_parts(findings, studied, self.parts.last())
     }
 }
@@ -289,7 +346,11 @@ impl Suite {
             Setting::new(&id, &label, title, origin)
         };
         let mut set_up = disclosure::common_set_up_rows(&choices);
-        let own = "each procedure its own";
+        let own = if self.shares_preconditioning() {
+            "its own, or shared with the parts before it"
+        } else {
+            "each procedure its own"
+        };
         set_up.push(Setting::method("set-up", "Purge and preconditioning", own, Origin::Profile));
         set_up.push(disclosure::note_row(&choices));
         let mut test_parameters = disclosure::common_test_rows(&choices);
@@ -317,15 +378,27 @@ impl Suite {
     fn caveats(&self, record: &Record, studied: &[PartFindings<'_>]) -> Vec<Caveat> {
         let mut caveats = parts::caveats(record, studied, self.parts.last(), self.kind.again);
         if studied.iter().filter(|part| part.findings.is_some()).count() > 1 {
+            let start = if self.shares_preconditioning() {
+                "some without a purge of their own"
+            } else {
+                "each starting with its own purge"
+            };
             caveats.push(Caveat::new(
                 CaveatKind::Remark,
                 ids::SUITE_ORDER,
-                "The procedures ran one after another, each starting with its own purge. Each one \
-                 after the first began on a device that the previous one had warmed.",
+                format!(
+                    "The procedures ran one after another, {start}. Each one after the first began \
+                     on a device that the previous one had warmed."
+                ),
                 "",
             ));
         }
         caveats
+    }
+
+    /// Returns true if a part starts from the state that the parts before it left.
+    fn shares_preconditioning(&self) -> bool {
+        self.parts.iter().any(|part| part.settings.shares_preconditioning)
     }
 
     fn choices(&self) -> RunChoices<'_> {

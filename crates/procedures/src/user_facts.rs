@@ -16,6 +16,7 @@ pub(crate) enum UserFact {
     Motherboard,
     Hba,
     TestId,
+    Ambient,
     Note,
 }
 
@@ -32,6 +33,7 @@ impl UserFact {
             UserFact::Motherboard => "motherboard",
             UserFact::Hba => "hba",
             UserFact::TestId => "test-id",
+            UserFact::Ambient => "ambient",
             UserFact::Note => "note",
         }
     }
@@ -42,7 +44,7 @@ impl UserFact {
 }
 
 /// All keys that reports print.
-pub const META_KEYS: [&str; 10] = [
+pub const META_KEYS: [&str; 11] = [
     UserFact::Vendor.key(),
     UserFact::Model.key(),
     UserFact::Sponsor.key(),
@@ -52,6 +54,7 @@ pub const META_KEYS: [&str; 10] = [
     UserFact::Motherboard.key(),
     UserFact::Hba.key(),
     UserFact::TestId.key(),
+    UserFact::Ambient.key(),
     UserFact::Note.key(),
 ];
 

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
-use steadfast_domain::measurement::StreamTally;
+use steadfast_domain::measurement::{LogDelta, StreamTally};
 use steadfast_domain::sequence::SequenceEnd;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::stimulus::{Cursor, Op, Order, Pace};
@@ -87,6 +87,13 @@ impl HashingBench {
         }
         self.ran.0 += elapsed;
         self.ran.1 += measurement.bytes().0;
+        let written = measurement.written();
+        let repeats = if self.drive == DriveBehavior::Restless { step.place.round % 2 } else { 0 };
+        measurement.sensed.log = Some(LogDelta {
+            host_written: Some(written),
+            nand_written: Some(Bytes(written.0 * (1 + u64::from(repeats)))),
+            ..LogDelta::default()
+        });
         measurement.complete = until.time.is_none_or(|time| self.ran.0 >= time)
             || until.bytes.is_some_and(|bytes| self.ran.1 >= bytes.0);
         measurement

@@ -513,10 +513,15 @@ fn listing(run: &CommitRun<'_>) -> String {
         format!("\n  For block size {rest}, for {few} committers\n    The same three writes")
     };
     format!(
-        "Purge; {WIPC_PATTERN} until 2 x user capacity is written; {} at {} until steady\nFor RND, \
+        "{}; {} at {} until steady\nFor RND, \
          SEQ\n  For {} committers\n    {first} writes for {} after {} that are not measured: \
          plain, FUA, FLUSH/1\n    SEQ and more than one committer: all writes in one thread with \
          one flush{others}",
+        if run.test.ground.settings.shares_preconditioning {
+            preconditioning::SHARED.to_owned()
+        } else {
+            format!("Purge; {WIPC_PATTERN} until 2 x user capacity is written")
+        },
         run.test.preconditioning.label,
         run.test.preconditioning.stimulus.demand,
         committers_text(&run.test.committers),

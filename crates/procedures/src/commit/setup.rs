@@ -268,7 +268,7 @@ impl Commit {
                      when every load was measured"
                 .into(),
             judged: true,
-            preconditioning: vec![WIPC_PATTERN],
+            preconditioning: preconditioning::patterns(&self.ground),
             measured_phases: phases_of(record, &[COMMITS, PRECONDITIONING]),
             gap_effect,
             quick: format!(
@@ -310,7 +310,12 @@ fn steady_writes(ground: &ProcedureSetup) -> Result<CyclicLoad, ProcedureError> 
     let fill = FillRequirement::chosen(&FILLS, settings, ground.geometry.capacity)?;
     let names = (PRECONDITIONING, pattern.to_string());
     let load = CyclicLoad::endless(ground, names, (&pattern, demand), cycle);
-    let before = amount(ground.geometry, WIPC_PATTERN.size);
+    // The parts of the run before this one wrote the active range at least once.
+    let before = if settings.shares_preconditioning {
+        ground.active_range.length
+    } else {
+        amount(ground.geometry, WIPC_PATTERN.size)
+    };
     Ok(CyclicLoad {
         fill: FillRequirement { before, own_writes: true, ..fill },
         cycles_max: ground.rounds_max(PRECONDITIONING, true, ground.method.rounds_max),

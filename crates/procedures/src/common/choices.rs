@@ -59,6 +59,9 @@ pub struct RunChoices<'a> {
     /// Loads that another tool's file or preset decides instead of profile and class; `None` if
     /// profile and class decide.
     pub own_loads: Option<ForeignLoads>,
+    /// I/Os per second that the device completed in a closed loop of the load whose rates are
+    /// offered; `None` if it was not measured.
+    pub closed_loop_maximum: Option<f64>,
 }
 
 /// Disclosure of loads that another tool's file or preset decides.

@@ -11,6 +11,7 @@ pub mod attempts;
 pub mod choices;
 pub mod method;
 pub(crate) mod metrics;
+pub mod one_pass;
 pub mod preconditioning;
 pub mod ranges;
 pub mod results;
@@ -194,8 +195,12 @@ impl ProcedureSetup {
             quick: String::new(),
             tkperf: "",
             step_text: None,
-            preconditioning_text: None,
+            preconditioning_text: self
+                .settings
+                .shares_preconditioning
+                .then(|| "by the parts before it".to_owned()),
             own_loads: None,
+            closed_loop_maximum: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Power, temperature and processor use during a set of steps.
 
-use steadfast_domain::Measurement;
 use steadfast_domain::measurement::HostCpu;
+use steadfast_domain::{Bytes, Measurement};
 
 /// Returns the mean of the values, or `None` if there are no values or one is `None`.
 pub fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
@@ -10,11 +10,21 @@ pub fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     Some(values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// Returns the energy of all steps per GB that they transferred; `None` if the power of one is
+/// unknown, or if they transferred nothing.
+fn joules_per_gb(measurements: &[&Measurement]) -> Option<f64> {
+    let joules: Option<f64> = measurements.iter().map(|m| m.joules()).sum();
+    let bytes = Bytes(measurements.iter().map(|m| m.bytes().0).sum());
+    (bytes.0 > 0).then_some(joules? / bytes.as_gb())
+}
+
 /// Power, temperature and processor use: means over a set of steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SecondaryMeans {
     /// Power in milliwatts.
     pub power_milliwatts: Option<f64>,
+    /// Energy per GB (10^9 bytes) transferred, in joules: that of all steps by all their bytes.
+    pub joules_per_gb: Option<f64>,
     /// Device temperature at the ends of the steps, in degrees Celsius.
     pub temperature_celsius: Option<f64>,
     /// Share of all processors' time spent in the kernel, 0 to 1.
@@ -34,6 +44,7 @@ impl SecondaryMeans {
         };
         SecondaryMeans {
             power_milliwatts: mean(&|m| m.sensed.power_milliwatts),
+            joules_per_gb: joules_per_gb(measurements),
             temperature_celsius: mean(&|m| m.sensed.temperature_celsius),
             cpu_system: host(|cpu| cpu.system),
             io_wait: host(|cpu| cpu.io_wait),

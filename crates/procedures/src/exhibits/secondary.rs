@@ -13,8 +13,9 @@ use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::disclosure::SettingRows;
 use crate::report_notation::number;
 use steadfast_domain::caveats as ids;
+use steadfast_domain::device_log::{LogDelta, WriteAmplification};
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Setting, Table};
-use steadfast_domain::measurement::{LogDelta, StallEffect};
+use steadfast_domain::measurement::StallEffect;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Measurement, Nanos, Outcome, Record, Step, Tally,
@@ -71,10 +72,11 @@ const OF_THE_FORM: [SecondaryMetric; 6] = [
 ];
 
 /// Further metrics that the tutorial lists.
-const OF_THE_HOST: [SecondaryMetric; 3] = [
+const OF_THE_HOST: [SecondaryMetric; 4] = [
     ("CPU system %", |p| percent(p.sensed.cpu_system)),
     ("CPU I/O wait %", |p| percent(p.sensed.io_wait)),
     ("IOPS / W", |p| TableCell::number(p.sensed.iops_per_watt(p.iops), 1)),
+    ("J / GB", |p| TableCell::number(p.sensed.joules_per_gb, 2)),
 ];
 
 fn millis(time: Option<Nanos>) -> TableCell {
@@ -189,6 +191,8 @@ struct LogSum {
     steps: u64,
     told: u64,
     sum: LogDelta,
+    /// True if a step lacks one of the two counts of written bytes.
+    lacks_a_count: bool,
 }
 
 impl LogSum {
@@ -196,28 +200,20 @@ impl LogSum {
         self.steps += 1;
         let Some(log) = log else { return };
         self.told += 1;
-        let sum = &mut self.sum;
-        let bytes = |a: Option<Bytes>, b: Option<Bytes>| added(a.map(|a| a.0), b.map(|b| b.0));
-        sum.host_written = bytes(sum.host_written, log.host_written).map(Bytes);
-        sum.nand_written = bytes(sum.nand_written, log.nand_written).map(Bytes);
-        sum.media_errors = added(sum.media_errors, log.media_errors);
-        sum.throttle_events = added(sum.throttle_events, log.throttle_events);
-        sum.throttle_seconds = added(sum.throttle_seconds, log.throttle_seconds);
-        sum.critical_warning = match (sum.critical_warning, log.critical_warning) {
-            (Some(a), Some(b)) => Some(a | b),
-            (a, b) => a.or(b),
-        };
-    }
-    fn amplification(&self) -> Option<f64> {
-        let (host, nand) = (self.sum.host_written?, self.sum.nand_written?);
-        (host.0 > 0).then(|| nand.0 as f64 / host.0 as f64)
+        // A reading may cover short steps before its own.
+        self.told += u64::from(log.earlier_steps);
+        self.lacks_a_count |= log.host_written.is_some() != log.nand_written.is_some();
+        self.sum.merge(log);
     }
 }
 
 const LOG: [TypedColumn<LogSum>; 8] = [
     TypedColumn::number("Host GB", 3, |log| log.sum.host_written.map(Bytes::as_gb)),
     TypedColumn::number("Flash GB", 3, |log| log.sum.nand_written.map(Bytes::as_gb)),
-    TypedColumn::number("Write amplification", 2, LogSum::amplification),
+    TypedColumn::cell("Write amplification", |log| {
+        let found = WriteAmplification::from_log(&log.sum);
+        amplification(found.filter(|_| !log.lacks_a_count), 2)
+    }),
     TypedColumn::count("Throttle events", |log| log.sum.throttle_events),
     TypedColumn::count("Throttled s", |log| log.sum.throttle_seconds),
     TypedColumn::count("Media errors", |log| log.sum.media_errors),
@@ -229,10 +225,14 @@ const LOG: [TypedColumn<LogSum>; 8] = [
     }),
 ];
 
-fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.saturating_add(b)),
-        (a, b) => a.or(b),
+/// Returns a write amplification: a number, or its interval where that is wide.
+pub(crate) fn amplification(found: Option<WriteAmplification>, decimals: u8) -> TableCell {
+    match found {
+        Some(found) => match found.value() {
+            Some(value) => TableCell::number(Some(value), decimals),
+            None => TableCell::text(found.to_string()),
+        },
+        None => TableCell::Missing,
     }
 }
 
@@ -329,7 +329,8 @@ fn of_the_course(
     stalled.into_iter().chain(left)
 }
 
-fn is_throttled(log: &LogDelta) -> bool {
+/// Returns true if a log reports throttling or a temperature above the device's limit.
+pub(crate) fn is_throttled(log: &LogDelta) -> bool {
     log.throttle_events.is_some_and(|n| n > 0)
         || log.throttle_seconds.is_some_and(|n| n > 0)
         || log.critical_warning.is_some_and(|bits| bits & WARNS_OF_TEMPERATURE != 0)
@@ -365,6 +366,7 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
     let errors: u64 = logs().filter_map(|log| log.media_errors).sum();
     let warnings = logs().filter_map(|log| log.critical_warning).fold(0, |all, bits| all | bits);
     let mut caveats = Vec::new();
+    caveats.extend(of_the_counters(record));
     if errors > 0 {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
@@ -387,6 +389,34 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
     caveats
 }
 
+/// Returns caveats on counters of the device that cannot be used.
+fn of_the_counters(record: &Record) -> impl Iterator<Item = Caveat> {
+    let log = |m: &Measurement| m.sensed.log.unwrap_or_default();
+    let backwards = named(record.steps(), |m| log(m).went_backwards).map(|(count, names)| {
+        Caveat::new(
+            CaveatKind::Remark,
+            ids::DEVICE_COUNTERS_RESET,
+            format!(
+                "In {count} steps ({names}) a counter of the device's log was lower after the step \
+                 than before it: its change is not reported."
+            ),
+            "Check whether the device was sanitized, reset or replaced by another one.",
+        )
+    });
+    let monitor = named(record.steps(), |m| log(m).latency_was_reset).map(|(count, names)| {
+        Caveat::new(
+            CaveatKind::Remark,
+            ids::LATENCY_MONITOR_RESET,
+            format!(
+                "In {count} steps ({names}) the buckets of the device's latency monitor were reset \
+                 or wrapped around: their counts are not reported."
+            ),
+            "Set a longer active bucket timer (OCP feature C5h).",
+        )
+    });
+    backwards.into_iter().chain(monitor)
+}
+
 /// Returns means over a phase as labeled values, for procedures without a matrix.
 pub(crate) fn rows(sensed: &SecondaryMeans, iops: Option<f64>) -> SettingRows {
     let text = |value: Option<f64>, decimals: usize, unit: &str| {
@@ -395,6 +425,7 @@ pub(crate) fn rows(sensed: &SecondaryMeans, iops: Option<f64>) -> SettingRows {
     vec![
         Setting::outcome("Average power", text(sensed.power_milliwatts, 0, "mW")),
         Setting::outcome("IOPS per watt", text(sensed.iops_per_watt(iops), 1, "IOPS/W")),
+        Setting::outcome("Energy per GB", text(sensed.joules_per_gb, 2, "J/GB")),
         Setting::outcome("Temperature", text(sensed.temperature_celsius, 1, "C")),
         Setting::outcome("CPU system", text(sensed.cpu_system.map(|s| s * 100.0), 1, "%")),
         Setting::outcome("CPU I/O wait", text(sensed.io_wait.map(|s| s * 100.0), 1, "%")),
@@ -554,6 +585,8 @@ mod tests {
             log(move |l| {
                 l.host_written = Some(Bytes(host));
                 l.nand_written = nand;
+                l.host_unit = Some(Bytes(512_000));
+                l.nand_unit = nand.map(|_| Bytes(1));
             })
         };
         let record = of(vec![
@@ -572,6 +605,37 @@ mod tests {
         assert!(log_table(&of(vec![applied("rounds", 1, sensed(|_| ()))])).is_none());
     }
 
+    /// 4 GB at 2.0, counted in GB: between 7/5 and 9/3.
+    #[test]
+    fn coarse_counters_give_a_range_and_a_reading_counts_the_steps_that_share_it() {
+        let coarse = log(|l| {
+            l.host_written = Some(Bytes(4_000_000_000));
+            l.nand_written = Some(Bytes(8_000_000_000));
+            l.host_unit = Some(Bytes(1_000_000_000));
+            l.nand_unit = Some(Bytes(1_000_000_000));
+            l.earlier_steps = 2;
+        });
+        let steps = [sensed(|_| ()), sensed(|_| ()), coarse, sensed(|_| ())];
+        let record = of(steps.map(|step| applied("rounds", 1, step)).to_vec());
+        let table = log_table(&record).unwrap();
+        assert_eq!(table.rows[0].cells[2], TableCell::text("1.40 to 3.00"));
+        assert_eq!(table.rows[0].cells[7], TableCell::text("3 of 4"));
+    }
+
+    #[test]
+    fn a_counter_that_went_backwards_and_a_monitor_that_was_reset_are_said() {
+        let odd = log(|l| {
+            l.went_backwards = true;
+            l.latency_was_reset = true;
+        });
+        let record = of(vec![applied("rounds", 3, odd)]);
+        let found = caveats(&record, &in_rounds);
+        let ids: Vec<&str> = found.iter().map(|caveat| caveat.id.as_str()).collect();
+        assert_eq!(ids, ["device-counters-reset", "latency-monitor-reset"]);
+        assert!(found.iter().all(|caveat| caveat.kind == CaveatKind::Remark));
+        assert!(caveats(&of(vec![applied("rounds", 3, log(|_| ()))]), &in_rounds).is_empty());
+    }
+
     #[test]
     fn a_tally_of_all_directions_is_shown() {
         let mut measurement = sensed(|_| ());
@@ -587,7 +651,7 @@ mod tests {
             sensed: SecondaryMeans::new(&[&measurement]),
         };
         let table = points_table("p", "P", &[point]);
-        assert_eq!(table.rows.len(), 9);
+        assert_eq!(table.rows.len(), 10);
         assert_eq!(table.rows[0].cells[0], TableCell::number(Some(10.0), 1));
     }
 }

@@ -1,6 +1,7 @@
 //! Report of idle exit: response times by idle time, the states that they show, and power
 //! management as it was found.
 
+use super::power_states::power_states_table;
 use super::results::{EnteredState, IdleExitResults, IdleResult};
 use super::setup::{IDLE_TIMES, IdleExit, ONE, PATTERN, after_phase};
 use crate::common::metrics::MeasuredPoint;
@@ -34,6 +35,9 @@ impl ProcedureReport for IdleExit {
         ReportEntry::Table(|run| idle_table(run, "idle-times")),
         ReportEntry::Form("Idle Exit - Power States"),
         ReportEntry::OptionalTable(|run| states_table(run, "states")),
+        ReportEntry::OptionalTable(|run| {
+            power_states_table(run.record, run.test.conditions().power_state_changes.is_some())
+        }),
         ReportEntry::OptionalTable(power_table),
         ReportEntry::Text(power_text),
         ReportEntry::Setup,
@@ -247,7 +251,9 @@ fn power_text(run: &IdleExitRun<'_>) -> String {
     } else {
         "The host's processors idle as well; with --hold-c-states their part is left out."
     };
-    format!("{found}The run changed none of these settings. {hold}")
+    let changed = run.test.changed_text();
+    let changed = changed.unwrap_or_else(|| "The run changed none of these settings.".to_owned());
+    format!("{found}{changed} {hold}")
 }
 
 fn response_plot(run: &IdleExitRun<'_>) -> Plot {

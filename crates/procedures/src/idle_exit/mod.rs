@@ -3,13 +3,14 @@
 //!
 //! A part of the active range is written, so that reads find data. Then the pattern runs back to
 //! back with one outstanding I/O; for every idle time it runs with one I/O at a time and the idle
-//! time between two of them; last, back to back again. Power management of drive and host is left
-//! as it is and reported.
+//! time between two of them; last, back to back again. Power management of drive and host is
+//! reported, and left as it is unless the user asks for another of link or controller.
 //!
 //! A gap only makes the idle time before a step longer, and the first I/O of a step is not
 //! measured: it has no effect. A step that was interrupted is repeated whole.
 
 mod exhibits;
+mod power_states;
 mod results;
 mod setup;
 #[cfg(test)]
@@ -22,7 +23,10 @@ use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for IdleExit {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.conditions())?;
+        let got = bench.settle(&self.conditions())?;
+        if let Some(why) = self.unmet(&got) {
+            return Err(Halt::Refused(why));
+        }
         self.preparation().conduct(bench)?;
         bench.apply(&self.back_to_back(1))?;
         for idle in &self.idle_times {

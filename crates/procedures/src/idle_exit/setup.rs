@@ -87,8 +87,39 @@ const BASELINE_TIME: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
+/// Value of a parameter that leaves power management as it was found.
+const UNCHANGED: &str = "unchanged";
+
+/// Policies that the kernel documents for SATA ports.
+const LINK_POLICIES: [&str; 5] = [
+    "max_performance",
+    "medium_power",
+    "med_power_with_dipm",
+    "min_power_with_partial",
+    "min_power",
+];
+
+pub(super) const LINK_POWER: Parameter = Parameter {
+    name: "link-power",
+    default: UNCHANGED,
+    meaning: "power management of a SATA drive's link during the run: unchanged, max_performance, \
+              medium_power, med_power_with_dipm, min_power_with_partial or min_power",
+    source: "our choice: a drive is measured as its host runs it",
+    ..Parameter::PLAIN
+};
+
+pub(super) const APST: Parameter = Parameter {
+    name: "apst",
+    default: UNCHANGED,
+    meaning: "whether an NVMe controller may change its power state by itself during the run: \
+              unchanged, on or off",
+    source: "our choice: a drive is measured as its host runs it",
+    ..Parameter::PLAIN
+};
+
 /// Parameters of `idle-exit`.
-pub const PARAMETERS: &[Parameter] = &[PATTERN, IDLE_TIMES, SAMPLES, MOST, BASELINE_TIME];
+pub const PARAMETERS: &[Parameter] =
+    &[PATTERN, IDLE_TIMES, SAMPLES, MOST, BASELINE_TIME, LINK_POWER, APST];
 
 /// Idle exit, ready to run.
 #[derive(Debug, Clone)]
@@ -100,6 +131,11 @@ pub struct IdleExit {
     samples: u64,
     most: Nanos,
     baseline_time: Nanos,
+    /// Policy of the link during the run; `None` leaves it as it was found.
+    link_power: Option<String>,
+    /// True if the controller may change its power state by itself; `None` leaves that as it was
+    /// found.
+    power_state_changes: Option<bool>,
 }
 
 impl IdleExit {
@@ -141,6 +177,16 @@ impl IdleExit {
             })?,
             most: MOST.time(settings)?,
             baseline_time: BASELINE_TIME.time(settings)?,
+            link_power: LINK_POWER.parse(settings, |text| match text {
+                UNCHANGED => Some(None),
+                policy => LINK_POLICIES.contains(&policy).then(|| Some(policy.to_owned())),
+            })?,
+            power_state_changes: APST.parse(settings, |text| match text {
+                UNCHANGED => Some(None),
+                "on" => Some(Some(true)),
+                "off" => Some(Some(false)),
+                _ => None,
+            })?,
             ground,
         })
     }
@@ -178,7 +224,49 @@ impl IdleExit {
     /// Returns the conditions to set: the state of the write cache is left alone, because nothing
     /// depends on it but the writes of the preparation.
     pub(super) fn conditions(&self) -> Conditions {
-        Conditions { write_cache: None, ..self.ground.conditions() }
+        Conditions {
+            write_cache: None,
+            link_power: self.link_power.clone(),
+            power_state_changes: self.power_state_changes,
+            ..self.ground.conditions()
+        }
+    }
+
+    /// Returns why the run cannot be made with the conditions that were read back; `None` if it can:
+    /// response times under power management that could not be set would be those of another.
+    pub(super) fn unmet(&self, got: &Conditions) -> Option<String> {
+        let why = || {
+            let why = got.unmet.iter().map(|text| format!(" ({text})"));
+            why.collect::<String>()
+        };
+        if self.link_power.is_some() && got.link_power != self.link_power {
+            return Some(format!(
+                "link-power cannot be set: no link_power_management_policy of this drive took it{}; \
+                 omit --set link-power",
+                why()
+            ));
+        }
+        if self.power_state_changes.is_some() && got.power_state_changes != self.power_state_changes
+        {
+            return Some(format!(
+                "apst cannot be set: no power/pm_qos_latency_tolerance_us of this drive's controller \
+                 took it{}; omit --set apst",
+                why()
+            ));
+        }
+        None
+    }
+
+    /// Returns the sentence on what the run changed of power management; `None` if nothing.
+    pub(super) fn changed_text(&self) -> Option<String> {
+        let link = self.link_power.as_ref().map(|policy| format!("link power management {policy}"));
+        let changes = self
+            .power_state_changes
+            .map(|on| format!("NVMe power state changes (APST) {}", if on { "on" } else { "off" }));
+        let both: Vec<String> = link.into_iter().chain(changes).collect();
+        (!both.is_empty()).then(|| {
+            format!("During the run: {}, as requested; put back at its end.", both.join(", "))
+        })
     }
 
     pub(super) fn choices(&self, _: &Record) -> RunChoices<'_> {

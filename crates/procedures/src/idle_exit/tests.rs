@@ -2,7 +2,7 @@ use super::results::IdleExitResults;
 use super::*;
 use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Bytes, EndState, Nanos, Settings, Step};
+use steadfast_domain::{Bytes, Conditions, EndState, Nanos, Settings, Step};
 
 fn made(change: impl FnOnce(&mut Settings)) -> Result<IdleExit, crate::ProcedureError> {
     let mut settings = Settings::new("idle-exit", 7);
@@ -112,4 +112,36 @@ fn what_makes_no_sense_is_refused() {
     assert!(refused("samples", "2").contains("samples"));
     assert!(made(|s| s.depth = Some(4)).unwrap_err().0.contains("one outstanding"));
     assert!(made(|s| s.rounds_max = Some(9)).unwrap_err().0.contains("no rounds"));
+}
+
+/// Power management is asked for when the conditions are set; a host without the kernel's files is
+/// refused before anything is written.
+#[test]
+fn power_management_is_set_as_asked_or_refused() {
+    let test = made(|settings| {
+        settings.parameters.insert("link-power".into(), "min_power".into());
+        settings.parameters.insert("apst".into(), "off".into());
+    })
+    .unwrap();
+    let wanted = test.conditions();
+    assert_eq!(wanted.link_power.as_deref(), Some("min_power"));
+    assert_eq!(wanted.power_state_changes, Some(false));
+    assert_eq!(test.unmet(&wanted), None);
+    let lacks = |got: Conditions| test.unmet(&got).unwrap();
+    assert!(lacks(Conditions::default()).contains("link_power_management_policy"));
+    let link = Conditions { link_power: wanted.link_power.clone(), ..Conditions::default() };
+    assert!(lacks(link).contains("pm_qos_latency_tolerance_us"));
+    assert!(test.changed_text().unwrap().contains("min_power"));
+    let unchanged = made(|_| ()).unwrap();
+    assert_eq!(unchanged.conditions().link_power, None);
+    assert_eq!((unchanged.unmet(&Conditions::default()), unchanged.changed_text()), (None, None));
+    let refused = |name: &str, value: &str| {
+        made(|s| {
+            s.parameters.insert(name.into(), value.into());
+        })
+        .unwrap_err()
+        .0
+    };
+    assert!(refused("link-power", "fast").contains("med_power_with_dipm"));
+    assert!(refused("apst", "yes").contains("on or off"));
 }

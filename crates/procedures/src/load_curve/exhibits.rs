@@ -347,7 +347,7 @@ fn state(point: &OfferedPoint<'_>) -> Cell {
     Cell::text(if point.kept_up { "" } else { "could not keep up" })
 }
 
-fn columns<'a>() -> [TypedColumn<OfferedPoint<'a>>; 10] {
+fn columns<'a>() -> [TypedColumn<OfferedPoint<'a>>; 11] {
     [
         TypedColumn::number("Offered IOPS", 1, |point| Some(point.offered)),
         TypedColumn::number("Achieved IOPS", 1, |point| point.measurement.iops()),
@@ -358,6 +358,7 @@ fn columns<'a>() -> [TypedColumn<OfferedPoint<'a>>; 10] {
         TypedColumn::number("99.9 % ms", 4, |point| point.percentile_ms(0.999)),
         TypedColumn::number("99.99 % ms", 4, |point| point.percentile_ms(HIGHEST)),
         TypedColumn::number("MRT ms", 4, OfferedPoint::longest_ms),
+        TypedColumn::number("99 % start error ms", 4, OfferedPoint::start_error_ms),
         TypedColumn::cell("Remark", state),
     ]
 }
@@ -475,7 +476,8 @@ fn definitions(_: &LoadCurveRun<'_>) -> String {
      response time (L. Kleinrock's measure; that the knee is its maximum among the measured rates \
      is our definition). A rate is kept up with if all but 1 % of its I/Os complete, allowing for \
      three standard deviations of their random number; above the maximum, if all but 0.1 % of the \
-     offered rate completes."
+     offered rate completes. The start error is how late the program submitted an I/O that was due, \
+     not counting a wait for a free slot: it is the program's own part of the response time."
         .into()
 }
 

@@ -36,25 +36,23 @@ pub struct OfferedPoint<'a> {
     pub step: &'a Step,
     /// Measurement of the step.
     pub measurement: &'a Measurement,
-    /// True if the device completed as many I/Os as were offered: within 0.1 % above the maximum,
-    /// else within 1 % and three standard deviations.
+    /// True if the device kept up with the rate; see [`Measurement::kept_up_below`].
     pub kept_up: bool,
     /// All I/Os of the step.
     pub tally: Tally,
 }
 
 impl<'a> OfferedPoint<'a> {
-    fn new((percent, offered): (f64, f64), (step, outcome): (&'a Step, &'a Outcome)) -> Self {
+    /// Creates the point of a rate in percent of `maximum`, the drawn I/Os per second of the closed
+    /// loop.
+    fn new(percent: f64, offered: f64, maximum: f64, step: &'a Step, outcome: &'a Outcome) -> Self {
         let measurement = &outcome.measurement;
-        // Above the maximum, the tolerance for random arrivals would hide that I/Os are missing.
-        let is_complete = !is_above(percent, 100.0)
-            || measurement.iops().is_some_and(|iops| iops >= offered * 0.999);
         OfferedPoint {
             percent,
             offered,
             step,
             measurement,
-            kept_up: is_complete && keeps_up(step, measurement),
+            kept_up: keeps_up(step, measurement, Some(maximum)),
             tally: measurement.total(),
         }
     }
@@ -81,6 +79,12 @@ impl<'a> OfferedPoint<'a> {
         self.steady(self.tally.response_longest())
     }
 
+    /// Returns the 99 % start error in milliseconds; `None` if fewer than ten I/Os exceed it, or if
+    /// the engine does not report it.
+    pub fn start_error_ms(&self) -> Option<f64> {
+        self.measurement.start_error.as_ref()?.p99().map(Nanos::as_millis_f64)
+    }
+
     /// Returns the power: completed IOPS per millisecond of mean response time.
     fn power(&self) -> Option<f64> {
         Some(self.measurement.iops()? / self.mean_ms().filter(|mean| *mean > 0.0)?)
@@ -93,9 +97,7 @@ impl<'a> LoadCurveResults<'a> {
         let steady = steps_of(record, STEADY);
         let closed_loop = steps_of(record, MAXIMUM);
         let track = test.maximum.track(&closed_loop);
-        let has_rates = record.steps().any(|(step, _)| step.place.phase.starts_with(CURVE));
-        let is_over = has_rates || record.has_ended();
-        let maximum = test.maximum_of(&track).filter(|_| is_over);
+        let maximum = test.measured_maximum(record);
         let curve = curve(test, record, maximum);
         let (tried, search) = searched(test, record, maximum, &curve);
         LoadCurveResults {
@@ -145,7 +147,8 @@ fn curve<'a>(test: &LoadCurve, record: &'a Record, maximum: Option<f64>) -> Vec<
     steps
         .filter_map(|(step, outcome)| {
             let percent = *test.points.get(step.place.point.checked_sub(1)? as usize)?;
-            Some(OfferedPoint::new((percent, test.rate(maximum, percent)), (step, outcome)))
+            let (offered, drawn) = (test.rate(maximum, percent), test.drawn(maximum));
+            Some(OfferedPoint::new(percent, offered, drawn, step, outcome))
         })
         .collect()
 }
@@ -168,7 +171,8 @@ fn searched<'a>(
         let Some(rate) = search.next() else { break };
         let measured = &outcome.measurement;
         search.add(rate, LoadCurve::answer(slo, is_above(rate, maximum), step, measured));
-        tried.push(OfferedPoint::new((rate / maximum * 100.0, rate), (step, outcome)));
+        let percent = rate / maximum * 100.0;
+        tried.push(OfferedPoint::new(percent, rate, test.drawn(maximum), step, outcome));
     }
     (tried, Some(search))
 }

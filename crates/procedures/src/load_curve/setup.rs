@@ -12,6 +12,7 @@ use crate::common::preconditioning;
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
+use crate::pts::between::steps_of;
 use crate::pts::between::{
     self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_LAST, MeasuredMinute,
 };
@@ -216,6 +217,18 @@ impl LoadCurve {
         values.take(self.maximum.criteria.window as usize).reduce(f64::min).filter(|v| *v > 0.0)
     }
 
+    /// Returns the closed-loop maximum of a record in IOPS; `None` until the closed loop has ended.
+    pub(super) fn measured_maximum(&self, record: &Record) -> Option<f64> {
+        let has_rates = record.steps().any(|(step, _)| step.place.phase.starts_with(CURVE));
+        let track = self.maximum.track(&steps_of(record, MAXIMUM));
+        self.maximum_of(&track).filter(|_| has_rates || record.has_ended())
+    }
+
+    /// Returns the drawn I/Os per second at a rate in IOPS.
+    pub(super) fn drawn(&self, rate: f64) -> f64 {
+        rate * self.workload.drawn_per_io()
+    }
+
     /// Returns a rate of the curve in IOPS.
     pub(super) fn rate(&self, maximum: f64, percent: f64) -> f64 {
         // More than the threads can issue is offered to no device; only a rehearsed one is as fast.
@@ -258,7 +271,7 @@ impl LoadCurve {
         let stimulus = self
             .ground
             .stimulus(&self.workload, self.demand, until, &place)
-            .pace(Pace::poisson(rate * self.workload.drawn_per_io()))
+            .pace(Pace::poisson(self.drawn(rate)))
             .ramp(self.settling);
         Step::alone(place, stimulus)
     }
@@ -271,7 +284,7 @@ impl LoadCurve {
         step: &Step,
         measured: &Measurement,
     ) -> RateAnswer {
-        if is_above_maximum || !keeps_up(step, measured) {
+        if is_above_maximum || !keeps_up(step, measured, None) {
             return RateAnswer::Missed;
         }
         match slo.is_met(&measured.total()) {
@@ -306,6 +319,7 @@ impl LoadCurve {
             judged: true,
             preconditioning: self.preparation.independent(),
             measured_phases: phases_of(record, &[MAXIMUM, CURVE, SEARCH]),
+            closed_loop_maximum: self.measured_maximum(record).map(|maximum| self.drawn(maximum)),
             gap_effect,
             quick: format!(
                 "profile quick offers {} rates for {} to {} each, and judges steady state in steps \
@@ -344,10 +358,11 @@ pub(super) fn is_above(rate: f64, maximum: f64) -> bool {
     rate > maximum * (1.0 + 1e-9)
 }
 
-/// Returns true if a step that offers a rate completed as many I/Os as were offered.
-pub(super) fn keeps_up(step: &Step, measured: &Measurement) -> bool {
+/// Returns true if a step that offers a rate completed as many I/Os as were offered. `maximum` is
+/// the closed-loop maximum in drawn I/Os per second, if it is known.
+pub(super) fn keeps_up(step: &Step, measured: &Measurement, maximum: Option<f64>) -> bool {
     let pace = step.load.stimulus().map(|stimulus| stimulus.pace).unwrap_or_default();
-    measured.kept_up(pace) != Some(false)
+    measured.kept_up_below(pace, maximum) != Some(false)
 }
 
 /// Returns the steps that count of a phase: of each point the one without a gap before it.

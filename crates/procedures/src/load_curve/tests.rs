@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
 use crate::testing::workload;
+use steadfast_domain::findings::{Cell, Row};
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{
     EndState, FineHistogram, JournalEntry, Measurement, Nanos, Op, Profile, Settings,
@@ -104,10 +105,8 @@ fn a_rate_that_is_not_kept_up_with_has_no_response_times_and_is_marked() {
     let steadfast_domain::Exhibit::Table(table) = &findings.summary[0] else { panic!() };
     let row = table.rows.iter().find(|row| row.head == "102").unwrap();
     let last = row.cells.len() - 1;
-    assert!(
-        row.cells[3..last].iter().all(|cell| *cell == steadfast_domain::findings::Cell::Missing)
-    );
-    assert_eq!(row.cells[last], steadfast_domain::findings::Cell::text("could not keep up"));
+    assert!(row.cells[3..last].iter().all(|cell| *cell == Cell::Missing));
+    assert_eq!(row.cells[last], Cell::text("could not keep up"));
 }
 
 /// In a short step the tolerance for random arrivals is wider than 2 %.
@@ -121,6 +120,15 @@ fn a_short_step_above_the_maximum_is_not_kept_up_with() {
     let (findings, _) = conducted(&settings);
     let missed = findings.caveats.iter().find(|caveat| caveat.id == "rate-missed").unwrap();
     assert!(missed.text.contains("102 % (10,000 of 10,200 IOPS)"), "{}", missed.text);
+    // The table of every step has the same rule.
+    let steps = findings.long_tables.iter().find(|table| table.id == "steps").unwrap();
+    let column = steps.columns.iter().position(|column| column.name == "Kept up").unwrap();
+    let of = |label: &str| {
+        let is_step = |row: &&Row| row.cells.contains(&Cell::text(label));
+        steps.rows.iter().find(is_step).unwrap().cells[column].clone()
+    };
+    assert_eq!(of("RND 4K R at 102 %"), Cell::text("NO"));
+    assert_eq!(of("RND 4K R at 50 %"), Cell::text("yes"));
 }
 
 /// The 99 % percentile is 200 us / (1 - load): 1 ms at 80 %.

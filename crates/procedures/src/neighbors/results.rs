@@ -202,7 +202,9 @@ fn victim_part(measurement: &Measurement) -> Measurement {
         None => (measurement.streams.clone(), measurement.elapsed),
     };
     let flushes = streams.iter().any(|stream| stream.op == Op::Flush);
-    let writes_alone = measurement.writes_alone.clone().filter(|_| flushes);
+    // The writes before flushes are counted for all loads together.
+    let is_alone = measurement.apart().count() < 2;
+    let writes_alone = measurement.writes_alone.clone().filter(|_| flushes && is_alone);
     Measurement { streams, elapsed, writes_alone, ..Measurement::default() }
 }
 

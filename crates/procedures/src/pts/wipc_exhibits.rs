@@ -10,13 +10,16 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Nanos, Record};
 
 /// Returns the amount and speed of workload-independent preconditioning, second by second; empty
-/// if the phase does not occur.
+/// if the parts of the run before this one have preconditioned the drive.
 pub(crate) fn preconditioning_exhibits(
     choices: &RunChoices<'_>,
     record: &Record,
     phase: &str,
     pattern: AccessPattern,
 ) -> Vec<Exhibit> {
+    if choices.settings.shares_preconditioning {
+        return Vec::new();
+    }
     let parts: Vec<&Measurement> = record
         .steps()
         .filter(|(step, _)| step.place.phase == phase)

@@ -95,7 +95,7 @@ pub fn key_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
 }
 
 /// Returns energy and processor use of one segment, for page one.
-pub fn secondary_figures(segment: &RwswSegment) -> [KeyFigure; 4] {
+pub fn secondary_figures(segment: &RwswSegment) -> [KeyFigure; 5] {
     let sensed = &segment.sensed;
     let figure = |id: &str, what: &str, value: Option<f64>, unit: &str| {
         KeyFigure::new(id, format!("{}, {what}", segment.name), value, unit)
@@ -103,6 +103,7 @@ pub fn secondary_figures(segment: &RwswSegment) -> [KeyFigure; 4] {
     [
         figure("power", "power", sensed.power_milliwatts, "mW"),
         figure("iops-per-watt", "rate per watt", segment.iops_per_watt(), "IOPS/W"),
+        figure("joules-per-gb", "energy per GB", sensed.joules_per_gb, "J/GB"),
         figure("cpu-system", "CPU system", segment.cpu_system_percent(), "%"),
         figure("cpu-io-wait", "CPU I/O wait", segment.io_wait_percent(), "%"),
     ]
@@ -293,7 +294,7 @@ pub fn throughput_power(title: &str, x: &str, segments: &[RwswSegment]) -> Plot 
     }
 }
 
-const SEGMENT: [TypedColumn<RwswSegment>; 10] = [
+const SEGMENT: [TypedColumn<RwswSegment>; 11] = [
     TypedColumn::number("IOPS", 1, |segment| segment.iops),
     TypedColumn::number("MB/s", 1, |segment| segment.mb_per_second),
     TypedColumn::number("ART ms", 4, |segment| segment.art),
@@ -302,6 +303,7 @@ const SEGMENT: [TypedColumn<RwswSegment>; 10] = [
     TypedColumn::number("MRT ms", 4, RwswSegment::longest),
     TypedColumn::number("Power mW", 0, |segment| segment.sensed.power_milliwatts),
     TypedColumn::number("IOPS / W", 1, RwswSegment::iops_per_watt),
+    TypedColumn::number("J / GB", 2, |segment| segment.sensed.joules_per_gb),
     TypedColumn::number("CPU system %", 1, RwswSegment::cpu_system_percent),
     TypedColumn::number("CPU I/O wait %", 1, RwswSegment::io_wait_percent),
 ];
@@ -349,11 +351,13 @@ pub fn outstanding(measurement: &Measurement) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::Bytes;
     use steadfast_domain::measurement::{HostCpu, StreamTally};
 
     fn step(iops: u64, milliwatts: Option<f64>) -> Measurement {
         let tally = Tally {
             ios: iops,
+            bytes: Bytes(iops * 4_000_000),
             response_sum: Nanos(iops * 2_000_000),
             response_min: Some(Nanos(1_000_000)),
             response_max: Nanos(9_000_000),
@@ -370,7 +374,8 @@ mod tests {
         measurement
     }
 
-    /// 4,000 I/Os per second at 8 W are 500 per watt; a step without a sensor leaves a dash.
+    /// 4,000 I/Os per second at 8 W are 500 per watt; 16 J for the 32 GB of both steps are 0.5 J per
+    /// GB; a step without a sensor leaves a dash.
     #[test]
     fn a_segment_has_its_rate_per_watt_and_the_processors_use() {
         let (one, two, silent) = (step(3000, Some(7e3)), step(5000, Some(9e3)), step(1, None));
@@ -385,20 +390,21 @@ mod tests {
                     _ => None,
                 }
             };
-            ["Min ms", "Power mW", "IOPS / W", "CPU system %", "CPU I/O wait %"].map(cell)
+            ["Min ms", "Power mW", "IOPS / W", "J / GB", "CPU system %", "CPU I/O wait %"].map(cell)
         };
-        assert_eq!(cells(&segment), [1.0, 8000.0, 500.0, 25.0, 50.0].map(Some));
+        assert_eq!(cells(&segment), [1.0, 8000.0, 500.0, 0.5, 25.0, 50.0].map(Some));
         let figures: Vec<(String, Option<f64>)> =
             key_figures(&segment).into_iter().map(|figure| (figure.id, figure.value)).collect();
         for (id, value) in [
             ("power", 8000.0),
             ("iops-per-watt", 500.0),
+            ("joules-per-gb", 0.5),
             ("cpu-system", 25.0),
             ("cpu-io-wait", 50.0),
         ] {
             assert!(figures.contains(&(id.to_owned(), Some(value))), "{figures:?}");
         }
         let part = RwswSegment::new("B", &[&one, &silent]);
-        assert_eq!(cells(&part), [Some(1.0), None, None, None, None]);
+        assert_eq!(cells(&part), [Some(1.0), None, None, None, None, None]);
     }
 }

@@ -64,7 +64,10 @@ fn tally(ios: u64, bytes: Bytes, response: Option<Nanos>) -> Tally {
 }
 
 fn measurement(step: &Step, iops: f64, response: Option<Nanos>) -> Measurement {
-    let until = step.load.stimuli()[0].until;
+    // A script is complete at once, and nothing of it is counted.
+    let Some(until) = step.load.stimuli().first().map(|stimulus| stimulus.until) else {
+        return Measurement { complete: true, ..Measurement::default() };
+    };
     let (elapsed, bytes) = match (until.time, until.bytes) {
         (Some(time), _) => (step.cut.map_or(time, |cut| cut.min(time)), None),
         (None, bytes) => (Nanos::from_secs(10), bytes),
@@ -98,7 +101,9 @@ impl<F: FnMut(&Step) -> f64> ScriptedBench<F> {
         }
         self.ran.0 += measurement.elapsed;
         self.ran.1 += measurement.bytes().0;
-        let until = step.load.stimuli()[0].until;
+        let Some(until) = step.load.stimuli().first().map(|stimulus| stimulus.until) else {
+            return true;
+        };
         until.time.is_none_or(|time| self.ran.0 >= time)
             || until.bytes.is_some_and(|bytes| self.ran.1 >= bytes.0)
     }

@@ -6,6 +6,7 @@ use crate::exhibits::checks;
 use crate::parameters;
 use steadfast_domain::measurement::{KernelCounters, Measurement, Silence};
 use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::start_error::START_ERROR_LIMIT;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Class, ForeignIo, Nanos, Note, Op, Outcome, Profile, Purge, Record,
@@ -21,6 +22,7 @@ pub fn caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     caveats.extend(of_the_conditions(record));
     caveats.extend(of_gaps(choices, record));
     caveats.extend(of_the_rate(choices, record));
+    caveats.extend(of_start_errors(choices, record));
     caveats.extend(of_faults(record));
     caveats.extend(of_kernel_counts(record));
     caveats.extend(of_silences(record));
@@ -110,6 +112,13 @@ fn of_the_method(choices: &RunChoices<'_>) -> Vec<Caveat> {
         );
         deviation(ids::BLOCK_SIZE_LEFT_OUT, text, "");
     }
+    if settings.shares_preconditioning {
+        let text =
+            "No purge and no workload-independent preconditioning of its own: it began with \
+                    the drive as the parts of the run before it had left it."
+                .to_owned();
+        deviation(ids::SHARED_PRECONDITIONING, text, "Run the procedure alone.");
+    }
     caveats.extend(of_the_profile(choices));
     caveats
 }
@@ -149,6 +158,35 @@ fn of_the_rate(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
         ));
     }
     caveats
+}
+
+/// Returns a caveat on measured steps in which the program itself was late; `None` if there are none.
+fn of_start_errors(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat> {
+    let mut steps = 0;
+    let mut late: Vec<(&Step, Nanos)> = Vec::new();
+    for (step, outcome) in record.steps().filter(|(step, _)| choices.measures(step)) {
+        let Some(error) = &outcome.measurement.start_error else { continue };
+        steps += 1;
+        if let Some(p99) = error.p99()
+            && outcome.measurement.has_high_start_error(&step.load)
+        {
+            late.push((step, p99));
+        }
+    }
+    let (worst, p99) = late.iter().max_by_key(|(_, p99)| *p99)?;
+    Some(Caveat::new(
+        CaveatKind::Deviation,
+        ids::START_ERROR,
+        format!(
+            "In {} of {steps} measured steps with due times, the 99 % start error is more than {} % \
+             of the mean response time (our limit), up to {p99} ({}): these response times include \
+             how late the program was.",
+            late.len(),
+            START_ERROR_LIMIT * 100.0,
+            worst.place
+        ),
+        "Leave a processor free for each thread, and check it with steadfast calibrate.",
+    ))
 }
 
 fn of_the_profile(choices: &RunChoices<'_>) -> Vec<Caveat> {

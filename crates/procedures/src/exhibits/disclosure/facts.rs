@@ -1,6 +1,7 @@
 //! Settings, device, host and conditions in full, for the chapter of settings.
 
 use super::SettingRows;
+use super::form::{ambient_row, start_rows};
 use crate::common::applied::{ALIGNMENT, BLOCK_SIZE};
 use crate::common::choices::RunChoices;
 use crate::common::method::CoveredRange;
@@ -270,9 +271,21 @@ pub fn conditions_facts(record: &Record) -> Facts {
         Setting::outcome("Write cache, read back", cache(&got)),
         asked("merging-asked", "Request merging, requested", wanted.merges.map(merges)),
         Setting::outcome("Request merging, read back", got.merges.map(merges)),
-        Setting::identity("I/O scheduler", got.scheduler),
+        Setting::identity("I/O scheduler", got.scheduler.clone()),
         Setting::identity("Longest request", longest),
     ]);
+    // Only what a run asks for is a condition of it.
+    let mut power: Vec<Setting> = Vec::new();
+    if let Some(policy) = &wanted.link_power {
+        power.push(asked("link-power-asked", "Link power, requested", Some(policy.clone())));
+        power.push(Setting::outcome("Link power, read back", got.link_power));
+    }
+    if let Some(on) = wanted.power_state_changes {
+        let text = |on: bool| if on { "on" } else { "off" }.to_owned();
+        power.push(asked("apst-asked", "APST, requested", Some(text(on))));
+        power.push(Setting::outcome("APST, read back", got.power_state_changes.map(text)));
+    }
+    let facts = facts.rows(power);
     let read_again = record.entries.iter().filter_map(|entry| match entry {
         JournalEntry::Resettled { got, when } => {
             let when = when.map_or("on resume".to_owned(), |when| when.to_string());
@@ -284,7 +297,11 @@ pub fn conditions_facts(record: &Record) -> Facts {
     let mut seen = BTreeSet::new();
     let each = read_again.filter(|read| seen.insert(read.clone()));
     let rows: Vec<Setting> = each.map(|(label, value)| Setting::outcome(&label, value)).collect();
-    facts.rows(rows).rows(record.purge().into_iter().flat_map(purge_rows))
+    facts
+        .rows(rows)
+        .rows(record.purge().into_iter().flat_map(purge_rows))
+        .rows(ambient_row(record, &record.settings))
+        .rows(start_rows(record, &record.settings))
 }
 
 fn purge_rows(purge: &Purge) -> SettingRows {
@@ -297,6 +314,14 @@ fn purge_rows(purge: &Purge) -> SettingRows {
         Setting::outcome("Blank on read-back", blank),
     ];
     rows.extend(purge.failed.as_ref().map(|why| Setting::outcome("Purge FAILED", why)));
+    if let Some(record) = &purge.command {
+        rows.push(Setting::outcome("Purge command", &record.command));
+        rows.push(Setting::outcome("Version of the purge command", record.version.clone()));
+        rows.push(Setting::outcome(
+            "Output of the purge command",
+            record.output.replace('\n', "; "),
+        ));
+    }
     rows.push(Setting::outcome("Purge note", &purge.remark).with_id("Purge remark"));
     rows
 }

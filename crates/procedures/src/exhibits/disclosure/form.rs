@@ -13,7 +13,7 @@ use steadfast_domain::findings::{FormBlock, FormHeader, FormSubject, Origin, Set
 use steadfast_domain::purge::PurgeChoice;
 use steadfast_domain::settings::SettingName;
 use steadfast_domain::stimulus::DataPattern;
-use steadfast_domain::{Demand, Device, Host, Purge, Record, WriteCache};
+use steadfast_domain::{Demand, Device, Host, Nanos, Purge, Record, Settings, WriteCache};
 
 /// Returns the settings string of the standard's secondary tables, such as `PTS-E  WCD  T4/Q32
 /// DP=RND  AR100  Aln=4K`.
@@ -118,9 +118,9 @@ pub fn form_header(form: ReportForm, choices: &RunChoices<'_>, record: &Record) 
 }
 
 /// Returns a value given by the user, or else the one found.
-fn known(label: &str, told: Option<String>, found: Option<String>) -> Setting {
-    let origin = if told.is_some() { Origin::Chosen } else { Origin::Found };
-    Setting::identity(label, told.or(found)).by(origin)
+fn known(label: &str, given: Option<String>, found: Option<String>) -> Setting {
+    let origin = if given.is_some() { Origin::Chosen } else { Origin::Found };
+    Setting::identity(label, given.or(found)).by(origin)
 }
 
 fn platform_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
@@ -129,7 +129,7 @@ fn platform_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
         Some((_, host, engine, software)) => (host.clone(), Some(engine), Some(software)),
         None => (Host::default(), None, None),
     };
-    vec![
+    let mut rows = vec![
         known("Ref Test Platform", meta(UserFact::Platform), host.product),
         known("Motherboard", meta(UserFact::Motherboard), host.motherboard),
         Setting::identity("CPU", host.cpu),
@@ -140,6 +140,44 @@ fn platform_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
         test_id(record, choices),
         known("HBA", meta(UserFact::Hba), host.hba),
         Setting::identity("PCIe", record.opening().and_then(|(device, ..)| device.link.clone())),
+    ];
+    rows.extend(ambient_row(record, choices.settings));
+    rows.extend(start_rows(record, choices.settings));
+    rows
+}
+
+/// Returns the ambient temperature that the user gave, with the range that a sensor showed; `None`
+/// if neither is known.
+pub(super) fn ambient_row(record: &Record, settings: &Settings) -> Option<Setting> {
+    let given = UserFact::Ambient.value(settings);
+    let readings = record.steps().filter_map(|(_, o)| o.measurement.sensed.ambient_celsius);
+    let range = readings.fold(None, |range: Option<(f64, f64)>, celsius| {
+        let (low, high) = range.unwrap_or((celsius, celsius));
+        Some((low.min(celsius), high.max(celsius)))
+    });
+    let sensed = range.map(|(low, high)| format!("{low:.1} to {high:.1} C by its sensor"));
+    let origin = if given.is_some() { Origin::Chosen } else { Origin::Found };
+    let value: Vec<String> = given.into_iter().chain(sensed).collect();
+    let row = Setting::outcome("Ambient Temperature", value.join("; ")).by(origin);
+    (!value.is_empty()).then_some(row)
+}
+
+/// Returns the temperature that the device had to be below, and the waits for it; empty if the user
+/// did not ask for one.
+pub(super) fn start_rows(record: &Record, settings: &Settings) -> SettingRows {
+    let Some(wanted) = settings.start_below else { return Vec::new() };
+    let below = format!("{} C", wanted.celsius);
+    let waits: Vec<String> = record
+        .cool_downs()
+        .map(|cooling| match cooling.waited {
+            Nanos::ZERO => format!("{:.1} C", cooling.to),
+            waited => format!("{:.1} C after {waited} from {:.1} C", cooling.to, cooling.from),
+        })
+        .collect();
+    let waits = (!waits.is_empty()).then(|| waits.join("; "));
+    vec![
+        Setting::new("start-below", "Start Below", below, Origin::Chosen),
+        Setting::outcome("Start Temperature", waits),
     ]
 }
 
@@ -151,10 +189,10 @@ fn short_engine(engine: &str) -> &str {
 /// Returns the ID of the run: given by the user, or the first twelve digits of the journal's
 /// SHA-256. It contains nothing about the platform.
 fn test_id(record: &Record, choices: &RunChoices<'_>) -> Setting {
-    let told = UserFact::TestId.value(choices.settings);
-    let origin = if told.is_some() { Origin::Chosen } else { Origin::Found };
+    let given = UserFact::TestId.value(choices.settings);
+    let origin = if given.is_some() { Origin::Chosen } else { Origin::Found };
     let digits = || record.digest.get(..12).map(str::to_owned);
-    Setting::outcome("Test ID No.", told.or_else(digits)).by(origin)
+    Setting::outcome("Test ID No.", given.or_else(digits)).by(origin)
 }
 
 fn device_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
@@ -184,7 +222,10 @@ fn purge_row(record: &Record, choices: &RunChoices<'_>) -> Setting {
 fn purge_method(purge: &Purge) -> String {
     match purge.failed {
         Some(_) => format!("{}, FAILED", purge.method),
-        None => purge.method.to_string(),
+        None => match &purge.command {
+            Some(record) => format!("{}: {}", purge.method, record.command),
+            None => purge.method.to_string(),
+        },
     }
 }
 

@@ -295,9 +295,9 @@ fn listing(run: &IopsRun<'_>) -> String {
     let mixes: Vec<String> = run.test.mixes.iter().map(|mix| mix_name(*mix)).collect();
     let sizes: Vec<String> = run.test.sizes.iter().map(|size| size.transfer_size()).collect();
     format!(
-        "Purge\nWorkload independent preconditioning: SEQ 128K W, T1Q32, 2 x user capacity\n\
-         While not steady state, at most {} rounds\n  For R/W mix {}\n    For block size {}\n      \
-         Random I/O for {}, {}; record IOPS (reads + writes)",
+        "{}\nWhile not steady state, at most {} rounds\n  For R/W mix {}\n    For block size \
+         {}\n      Random I/O for {}, {}; record IOPS (reads + writes)",
+        preconditioning::listing(&run.test.ground),
         run.test.mixed_loop.rounds_max,
         mixes.join(", "),
         sizes.join(", "),

@@ -308,9 +308,9 @@ fn listing(run: &LatencyRun<'_>) -> String {
         )
     });
     format!(
-        "Purge\nWorkload independent preconditioning: SEQ 128K W, T1Q32, 2 x user capacity\n\
-         While not steady state, at most {} rounds\n  For R/W mix {}\n    For block size {}\n      \
-         Random I/O for {}, {}; record average and maximum response time{}",
+        "{}\nWhile not steady state, at most {} rounds\n  For R/W mix {}\n    For block size \
+         {}\n      Random I/O for {}, {}; record average and maximum response time{}",
+        preconditioning::listing(&run.test.ground),
         run.test.mixed_loop.rounds_max,
         mixes.join(", "),
         sizes.join(", "),

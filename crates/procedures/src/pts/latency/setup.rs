@@ -2,7 +2,7 @@
 
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
-use crate::common::preconditioning::WIPC_PATTERN;
+use crate::common::preconditioning;
 use crate::common::rounds::{self, MixedLoop};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
@@ -93,7 +93,7 @@ impl RangedTest for Latency {
             rounds_max: Some(self.mixed_loop.rounds_max),
             ending: disclosure::ending_text(self.ground.settings.steady_state),
             judged: true,
-            preconditioning: vec![WIPC_PATTERN],
+            preconditioning: preconditioning::patterns(&self.ground),
             measured_phases: vec![self.mixed_loop.phase.clone(), HISTOGRAM.to_owned()],
             gap_effect,
             quick: format!(

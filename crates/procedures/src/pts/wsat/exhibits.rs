@@ -2,7 +2,7 @@
 //! times, confidence levels), those of 1.1 (linear and logarithmic), and the two of TKperf.
 
 use super::results::{MergedSteps, SaturationEnd, WsatMinute, WsatResults};
-use super::setup::{HISTOGRAM_TIME, Wsat};
+use super::setup::{HISTOGRAM_TIME, Wsat, WsatPreconditioning};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning::WIPC_PATTERN;
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS, form_demand};
@@ -11,7 +11,7 @@ use crate::exhibits::response::{
     FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
     tail_plot,
 };
-use crate::exhibits::secondary;
+use crate::exhibits::secondary::{self, amplification};
 use crate::exhibits::seconds;
 use crate::exhibits::tkperf;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
@@ -205,18 +205,7 @@ impl ProcedureReport for Wsat {
         }
         caveats.extend(run.results.verdict.as_ref().and_then(between::fresh_caveat));
         caveats.extend(of_reads(run));
-        if run.test.preconditions {
-            caveats.push(Caveat::new(
-            CaveatKind::Deviation,
-            ids::PRECONDITION,
-            format!(
-                "2 x user capacity was written ({WIPC_PATTERN}) before the saturation; WSAT has \
-                 no workload-independent preconditioning, so this run did not begin with a fresh \
-                 drive."
-            ),
-            "Omit --set precondition.",
-        ));
-        }
+        caveats.extend(of_preconditioning(run));
         if run.test.histogram_time.is_some() {
             caveats.push(bins_caveat());
         }
@@ -318,10 +307,30 @@ fn end_text(run: &WsatRun<'_>) -> String {
     }
 }
 
+/// Returns a caveat for preconditioning, which the method does not have.
+fn of_preconditioning(run: &WsatRun<'_>) -> Option<Caveat> {
+    let text = match &run.test.preconditioning {
+        WsatPreconditioning::Nothing => return None,
+        WsatPreconditioning::Wipc => format!(
+            "2 x user capacity was written ({WIPC_PATTERN}) before the saturation; WSAT has no \
+             workload-independent preconditioning, so this run did not begin with a fresh drive."
+        ),
+        WsatPreconditioning::OnePass(pass) => format!(
+            "Before the saturation: {}. That is no method of the PTS. It leaves the drive as uniform \
+             random writes of 4 KiB do in steady state, with a write amplification of {:.2}, if the \
+             drive was purged, collects garbage greedily and has that spare.",
+            pass.text(),
+            pass.write_amplification()
+        ),
+    };
+    let remedy = "Omit --set precondition.";
+    Some(Caveat::new(CaveatKind::Deviation, ids::PRECONDITION, text, remedy))
+}
+
 /// Returns a caveat if reads of a purged drive may access unwritten blocks.
 fn of_reads(run: &WsatRun<'_>) -> Option<Caveat> {
     let is_mixed = (1..100).contains(&run.test.workload.read_percent());
-    (is_mixed && !run.test.preconditions).then(|| {
+    (is_mixed && !run.test.preconditioning.writes()).then(|| {
         Caveat::new(
             CaveatKind::Remark,
             ids::READS_UNWRITTEN,
@@ -610,10 +619,10 @@ fn listing(run: &WsatRun<'_>) -> String {
     format!(
         "Purge{}\n{} at {} without a pause, accounted in \
          steps of {}\n  ends {}{}",
-        if run.test.preconditions {
-            "; 2 x user capacity written sequentially"
-        } else {
-            " (no workload independent preconditioning)"
+        match &run.test.preconditioning {
+            WsatPreconditioning::Nothing => " (no workload independent preconditioning)".to_owned(),
+            WsatPreconditioning::Wipc => "; 2 x user capacity written sequentially".to_owned(),
+            WsatPreconditioning::OnePass(pass) => format!("; {}", pass.text()),
         },
         run.test.workload,
         run.test.demand,
@@ -657,7 +666,7 @@ fn device_plot(run: &WsatRun<'_>) -> Option<Plot> {
     let has =
         |value: WsatMinuteValue| run.results.minutes.iter().any(|minute| value(minute).is_some());
     let (amplification, temperature): (WsatMinuteValue, WsatMinuteValue) =
-        (|m| m.amplification, |m| m.temperature);
+        (|m| m.amplification?.value(), |m| m.temperature);
     let of = |value: WsatMinuteValue| curve(run, WsatAxis::Time, value);
     let amplified = Series::new("write amplification", Stroke::Measured, of(amplification));
     let warm = Series::new("temperature", Stroke::Measured, of(temperature));
@@ -696,7 +705,11 @@ fn average_latency_plot(run: &WsatRun<'_>) -> Plot {
 }
 
 fn amplification_plot(run: &WsatRun<'_>) -> Option<Plot> {
-    let is_known = run.results.minutes.iter().any(|minute| minute.amplification.is_some());
+    let is_known = run
+        .results
+        .minutes
+        .iter()
+        .any(|minute| minute.amplification.is_some_and(|found| found.value().is_some()));
     if !is_known {
         return None;
     }
@@ -711,7 +724,7 @@ fn amplification_plot(run: &WsatRun<'_>) -> Option<Plot> {
     .with(Series::new(
         "write amplification",
         Stroke::Average,
-        curve(run, WsatAxis::Fills, |m| m.amplification),
+        curve(run, WsatAxis::Fills, |m| m.amplification?.value()),
     ));
     Some(plot)
 }
@@ -784,7 +797,7 @@ const EVERY_MINUTE: [TypedColumn<WsatMinute>; 12] = [
     TypedColumn::number("Min ms", 6, |minute| minute.shortest),
     TypedColumn::number("99.999 % ms", 6, |minute| minute.five_nines),
     TypedColumn::number("MRT ms", 6, |minute| minute.mrt),
-    TypedColumn::number("Write amplification", 3, |minute| minute.amplification),
+    TypedColumn::cell("Write amplification", |minute| amplification(minute.amplification, 3)),
     TypedColumn::cell("Gap before", |minute| TableCell::text(if minute.gap { "gap" } else { "" })),
 ];
 

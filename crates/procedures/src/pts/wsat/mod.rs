@@ -19,15 +19,17 @@ pub use setup::{COMPOSITE_PARAMETERS, PARAMETERS, Wsat};
 
 use crate::common::preconditioning::precondition;
 use crate::exhibits::report;
-use setup::SaturationLoad;
+use setup::{SaturationLoad, WsatPreconditioning};
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for Wsat {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.ground.conditions())?;
         bench.purge()?;
-        if self.preconditions {
-            precondition(bench, &self.ground)?;
+        match &self.preconditioning {
+            WsatPreconditioning::Nothing => {}
+            WsatPreconditioning::Wipc => precondition(bench, &self.ground)?,
+            WsatPreconditioning::OnePass(pass) => pass.conduct(bench)?,
         }
         match &self.saturation {
             SaturationLoad::Judged(between) => between.conduct(bench).map(|_| ())?,

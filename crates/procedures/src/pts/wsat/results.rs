@@ -5,6 +5,7 @@ use crate::common::attempts::last_attempt;
 use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::response::FIVE_NINES;
 use crate::pts::between::{CyclicLoad, minutes, steps_of};
+use steadfast_domain::device_log::WriteAmplification;
 use steadfast_domain::step::SHORTFALL_MAX;
 use steadfast_domain::{Bytes, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
@@ -62,7 +63,7 @@ pub struct WsatMinute {
     /// Maximum response time in milliseconds.
     pub mrt: Option<f64>,
     /// Flash bytes written per host byte; `None` if the device does not report it.
-    pub amplification: Option<f64>,
+    pub amplification: Option<WriteAmplification>,
     /// Temperature of the device at the end of the minute, in degrees Celsius.
     pub temperature: Option<f64>,
     /// True if the run had released the device before this minute.

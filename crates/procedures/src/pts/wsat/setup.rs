@@ -3,8 +3,8 @@
 use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
-use crate::common::preconditioning::WIPC_PATTERN;
-use crate::common::preconditioning::{self, PRECONDITION};
+use crate::common::one_pass::{self, OnePass, SPARE};
+use crate::common::preconditioning::{self, PRECONDITION, WIPC_PATTERN};
 use crate::common::stretch::{ContinuousLoad, NO_END};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -12,6 +12,7 @@ use crate::pts::between::{
     self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
 };
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, PtsWorkload, ZONE_SHIFT};
+use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::{Geometry, SteadyStateMethod};
 use steadfast_domain::stimulus::LoadLimits;
@@ -67,6 +68,7 @@ pub const PARAMETERS: &[Parameter] = &[
     ALIGNMENT,
     CURSOR,
     PRECONDITION,
+    SPARE,
     BETWEEN,
     MEASURED,
     FILLS_BEFORE,
@@ -79,6 +81,7 @@ pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
     ZONE_SHIFT,
     ALIGNMENT,
     PRECONDITION,
+    SPARE,
     BETWEEN,
     MEASURED,
     FILLS_BEFORE,
@@ -120,8 +123,8 @@ pub struct Wsat {
     pub(super) saturation: SaturationLoad,
     pub(super) time_limit: Option<Nanos>,
     pub(super) histogram_time: Option<Nanos>,
-    /// True if the drive is preconditioned before the saturation, which the method does not do.
-    pub(super) preconditions: bool,
+    /// Preconditioning before the saturation, which the method does not have.
+    pub(super) preconditioning: WsatPreconditioning,
 }
 
 impl Wsat {
@@ -150,9 +153,9 @@ impl Wsat {
         let stimulus = ground.at_the_rate(ground.stimulus(&workload, demand, until, &place))?;
         let label = ground.rated_label(workload.to_string());
         let time_limit = time_limit(&ground)?;
-        let preconditions = preconditions(settings)?;
-        check_reads(&workload, settings, preconditions)?;
-        let fill = fill(&workload, settings, geometry, preconditions)?;
+        let preconditioning = WsatPreconditioning::chosen(&ground)?;
+        check_reads(&workload, settings, &preconditioning)?;
+        let fill = fill(&workload, settings, geometry, &preconditioning)?;
         let mut saturation = saturation(&ground, &label, stimulus, time_limit)?;
         if let SaturationLoad::Judged(between) = &mut saturation {
             between.fill = fill;
@@ -167,7 +170,7 @@ impl Wsat {
             demand,
             saturation,
             time_limit,
-            preconditions,
+            preconditioning,
         })
     }
 
@@ -216,7 +219,8 @@ impl Wsat {
             rounds_max: self.between().filter(|_| self.only_steady()).map(|b| b.cycles_max),
             ending: self.ending_rule(),
             judged: self.between().is_some(),
-            preconditioning: if self.preconditions { vec![WIPC_PATTERN] } else { Vec::new() },
+            preconditioning: self.preconditioning.patterns(),
+            preconditioning_text: self.preconditioning.text(),
             measured_phases: phases_of(record, &[PHASE, HISTOGRAM]),
             gap_effect,
             quick: format!(
@@ -272,19 +276,69 @@ impl Wsat {
     }
 }
 
-/// Parses the parameter `precondition`: true if the drive is written before the saturation.
-fn preconditions(settings: &Settings) -> Result<bool, ProcedureError> {
-    PRECONDITION.parse(settings, |text| match text {
-        "no" => Some(false),
-        "wipc" => Some(true),
-        _ => None,
-    })
+/// Writes between the purge and the saturation.
+#[derive(Debug, Clone)]
+pub(super) enum WsatPreconditioning {
+    /// Nothing, as the method requires.
+    Nothing,
+    /// Twice the user capacity, sequentially.
+    Wipc,
+    /// Random writes in one pass.
+    OnePass(OnePass),
+}
+
+impl WsatPreconditioning {
+    /// Parses the parameter `precondition`.
+    fn chosen(ground: &ProcedureSetup) -> Result<Self, ProcedureError> {
+        let is_known = |text: &str| ["no", "wipc", "one-pass"].contains(&text);
+        let chosen =
+            PRECONDITION.parse(&ground.settings, |text| is_known(text).then(|| text.to_owned()))?;
+        match chosen.as_str() {
+            "one-pass" => OnePass::new(ground).map(WsatPreconditioning::OnePass),
+            "wipc" => Ok(WsatPreconditioning::Wipc),
+            _ => Ok(WsatPreconditioning::Nothing),
+        }
+    }
+
+    /// Returns true if every block is written before the saturation.
+    pub(super) fn writes(&self) -> bool {
+        !matches!(self, WsatPreconditioning::Nothing)
+    }
+
+    /// Returns the pattern of sequential preconditioning.
+    fn patterns(&self) -> Vec<AccessPattern> {
+        match self {
+            WsatPreconditioning::Wipc => vec![WIPC_PATTERN],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the one-pass preconditioning in one line.
+    fn text(&self) -> Option<String> {
+        match self {
+            WsatPreconditioning::OnePass(pass) => Some(pass.text()),
+            _ => None,
+        }
+    }
+
+    /// Returns the bytes that are written.
+    fn amount(&self, geometry: Geometry) -> Bytes {
+        match self {
+            WsatPreconditioning::Nothing => Bytes(0),
+            WsatPreconditioning::Wipc => preconditioning::amount(geometry, WIPC_PATTERN.size),
+            WsatPreconditioning::OnePass(pass) => pass.amount(),
+        }
+    }
 }
 
 /// Returns true if the workload only reads and nothing was written after the purge.
-fn reads_nothing_written(workload: &PtsWorkload, settings: &Settings, preconditions: bool) -> bool {
+fn reads_nothing_written(
+    workload: &PtsWorkload,
+    settings: &Settings,
+    preconditioning: &WsatPreconditioning,
+) -> bool {
     let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
-    workload.read_percent() == 100 && is_purged && !preconditions
+    workload.read_percent() == 100 && is_purged && !preconditioning.writes()
 }
 
 /// Returns an error for a workload that reads only purged blocks: a drive answers such reads
@@ -292,9 +346,9 @@ fn reads_nothing_written(workload: &PtsWorkload, settings: &Settings, preconditi
 fn check_reads(
     workload: &PtsWorkload,
     settings: &Settings,
-    preconditions: bool,
+    preconditioning: &WsatPreconditioning,
 ) -> Result<(), ProcedureError> {
-    if !reads_nothing_written(workload, settings, preconditions) {
+    if !reads_nothing_written(workload, settings, preconditioning) {
         return Ok(());
     }
     Err(ProcedureError(format!(
@@ -310,15 +364,13 @@ fn fill(
     workload: &PtsWorkload,
     settings: &Settings,
     geometry: Geometry,
-    preconditions: bool,
+    preconditioning: &WsatPreconditioning,
 ) -> Result<FillRequirement, ProcedureError> {
     let chosen = FillRequirement::chosen(&LEAST_FILLS, settings, geometry.capacity)?;
     if workload.read_percent() == 100 {
         return Ok(FillRequirement::default());
     }
-    let before =
-        if preconditions { preconditioning::amount(geometry, WIPC_PATTERN.size) } else { Bytes(0) };
-    Ok(FillRequirement { before, ..chosen })
+    Ok(FillRequirement { before: preconditioning.amount(geometry), ..chosen })
 }
 
 /// Returns the load's own limit in bytes. A time limit stops the load at a cut instead.
@@ -412,6 +464,9 @@ fn saturation(
 fn gap_effect(step: &Step) -> &'static str {
     if step.place.phase == preconditioning::PHASE {
         return "Preconditioning continued from its last checkpoint.";
+    }
+    if step.place.phase == one_pass::PHASE {
+        return "The region's writes were repeated from its beginning.";
     }
     if is_attempt_of(&step.place.phase, HISTOGRAM) {
         "That histogram run is void. It was repeated after the gap."

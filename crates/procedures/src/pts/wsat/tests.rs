@@ -511,3 +511,23 @@ fn a_histogram_discloses_its_bins() {
     let (_, findings) = conducted(&test(|s| s.profile = Profile::Pts11), |_| 100.0);
     assert!(caveat(&findings, "histogram-bins").is_none());
 }
+
+#[test]
+fn one_pass_needs_the_spare_and_precedes_the_saturation() {
+    let mut settings = Settings::new("wsat", 7);
+    set(&mut settings, "precondition", "one-pass");
+    let refused =
+        |settings: &Settings| ground(settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
+    assert!(refused(&settings).contains("--set spare=7%"), "{}", refused(&settings));
+    set(&mut settings, "spare", "0");
+    assert!(refused(&settings).contains("1% to 400%"), "{}", refused(&settings));
+    set(&mut settings, "spare", "7%");
+    let (all, findings) =
+        conducted(&ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
+    let regions = all.iter().take_while(|step| step.place.phase == "one-pass").count();
+    assert_eq!((regions, all[regions].place.phase.as_str()), (64, PHASE));
+    let told = caveat(&findings, "precondition").unwrap();
+    assert_eq!(told.kind, CaveatKind::Deviation);
+    // 1 / (1 - p) of p = exp(-1.0698 (1 - p)) is 7.84.
+    assert!(told.text.contains("7.0 % spare") && told.text.contains("of 7.84"), "{}", told.text);
+}

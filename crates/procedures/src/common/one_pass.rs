@@ -1,0 +1,318 @@
+//! Preconditioning in one pass: random writes in an order after which the drive's blocks hold as
+//! many valid pages as in the steady state of uniform random writes. Not a method of the PTS.
+//!
+//! # Model
+//!
+//! `U` is the number of logical pages, `T = U (1 + spare)` that of all pages of the drive. With
+//! uniform random writes and a large number of pages per block, greedy collection takes the block
+//! that was written first (P. Desnoyers, "Analytic Modeling of SSD Write Performance", SYSTOR 2012,
+//! section 4). Blocks are then a queue: each passes through it while the host writes `(1 - p) T`
+//! pages, where `p` is the share of valid pages in the last block. One host write makes a given
+//! page invalid with probability `1/U`, so in a block at position `x` of the queue (1 is the
+//! newest, 0 the oldest) the share of valid pages is
+//!
+//! ```text
+//! v(x) = exp(-λ (1 - x)),   λ = (1 - p) T / U,   p = v(0)
+//! ```
+//!
+//! and the write amplification is `1 / (1 - p)`.
+//!
+//! # Layout
+//!
+//! The pass writes `T` pages once, in [`REGIONS`] regions of `n` pages, so that each page that it
+//! writes in region `r` is final with the share `v` of that region, and is written again in the next
+//! region otherwise. All regions write a window of `n` neighboring ranks: the first `n v` ranks of
+//! a window are final, and the next window begins behind them. A permutation turns ranks into pages,
+//! and one per region shuffles the window, so that no table is needed and the offset of any write
+//! follows from its number. `λ` is chosen such that the last window ends with the last rank: then
+//! every page was written, and the blocks hold exactly `U` valid pages.
+
+use crate::common::ProcedureSetup;
+use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use steadfast_domain::hex::to_hex;
+use steadfast_domain::permutation::Permutation;
+use steadfast_domain::script::{
+    DueIo, OpCounts, OpenScript, OverlapRule, ReplayOmissions, Script, ScriptError, ScriptLoad,
+    Timing,
+};
+use steadfast_domain::settings::Settings;
+use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::{Bench, Bytes, Demand, Halt, Load, Nanos, Op, Step, StepPlace};
+
+/// Phase of the steps in the journal.
+pub const PHASE: &str = "one-pass";
+
+/// Number of regions. In simulations more change nothing, and 16 leave the write amplification up
+/// to 3 % too low at first.
+pub const REGIONS: u32 = 64;
+
+/// Unit of the writes: the mapping unit of most drives.
+const PAGE: u64 = 4096;
+
+/// Demand of the pass: that of workload-independent preconditioning.
+const DEMAND: Demand = Demand::new(1, 32);
+
+/// Parameter `spare` of the one-pass preconditioning.
+pub const SPARE: Parameter = Parameter {
+    name: "spare",
+    default: "unknown",
+    meaning: "flash beyond the user capacity, in percent of it, such as 7%: from the data sheet or \
+              the vendor; 1% to 400%",
+    source: "needed for --set precondition=one-pass only; no standard reports it",
+    applies: |settings| settings.parameters.get("precondition").is_some_and(|to| to == "one-pass"),
+    ..Parameter::PLAIN
+};
+
+/// The pass over a device.
+#[derive(Debug, Clone)]
+pub struct OnePass {
+    /// Flash beyond the user capacity, as a share of it.
+    pub spare: f64,
+    /// First byte of the active range.
+    begin: Bytes,
+    /// Logical pages in the active range.
+    pages: u64,
+    /// Pages that each region writes.
+    window: u64,
+    /// First rank of every window.
+    starts: Vec<u64>,
+    seed: u64,
+    data_pattern: DataPattern,
+}
+
+impl OnePass {
+    /// Plans the pass over the active range in one piece. What lies outside it is spare.
+    ///
+    /// # Errors
+    /// Returns [`ProcedureError`] if parameter `spare` is missing or out of range, or if the range
+    /// is too small.
+    pub fn new(ground: &ProcedureSetup) -> Result<Self, ProcedureError> {
+        let spare = spare(&ground.settings)?;
+        let range = ground.active_range.in_one_piece();
+        let begin = range.start.0.next_multiple_of(PAGE);
+        let pages = ((range.start.0 + range.length.0).saturating_sub(begin)) / PAGE;
+        let all = (ground.geometry.capacity.0 as f64 * (1.0 + spare) / PAGE as f64) as u64;
+        let window = all / u64::from(REGIONS);
+        // Rounding to whole regions must leave at least one write per page.
+        if window == 0 || window > pages || window * u64::from(REGIONS) < pages {
+            return Err(ProcedureError(format!(
+                "one-pass preconditioning cannot lay out {pages} pages of 4 KiB with {:.1} % \
+                 spare; use a larger active range, or --set precondition=wipc",
+                spare * 100.0
+            )));
+        }
+        Ok(OnePass {
+            spare,
+            begin: Bytes(begin),
+            pages,
+            window,
+            starts: window_starts(pages, window),
+            seed: StepPlace::new(PHASE, 0, 1, "").seed(ground.settings.seed),
+            data_pattern: ground.settings.data_pattern.clone(),
+        })
+    }
+
+    /// Returns the bytes that the pass writes.
+    pub fn amount(&self) -> Bytes {
+        Bytes(self.window * u64::from(REGIONS) * PAGE)
+    }
+
+    /// Returns the write amplification of the steady state by the model.
+    pub fn write_amplification(&self) -> f64 {
+        let all = (self.window * u64::from(REGIONS)) as f64 / self.pages as f64;
+        // p = exp(-(1 - p) T / U): iteration from below converges to the root below 1.
+        let valid = (0..10_000).fold(0.0_f64, |p, _| (-(1.0 - p) * all).exp());
+        1.0 / (1.0 - valid)
+    }
+
+    /// Returns the method in one line, for reports.
+    pub fn text(&self) -> String {
+        format!(
+            "one pass of RND 4K W, {DEMAND}, {} bytes, for {:.1} % spare",
+            self.amount().0,
+            self.spare * 100.0
+        )
+    }
+
+    /// Writes all regions. A region that was interrupted is written again from its beginning.
+    pub fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+        for region in 0..REGIONS {
+            let label = format!("RND 4K W, region {} of {REGIONS}", region + 1);
+            let place = StepPlace::new(PHASE, 0, region + 1, label);
+            bench.apply(&Step::alone(place, Load::Script(self.load(region))))?;
+        }
+        Ok(())
+    }
+
+    fn load(&self, region: u32) -> ScriptLoad {
+        let source = format!(
+            "one-pass 1: begin {} pages {} window {} start {} region {region} seed {}",
+            self.begin.0, self.pages, self.window, self.starts[region as usize], self.seed
+        );
+        let script = RegionScript {
+            begin: self.begin.0,
+            start: self.starts[region as usize],
+            window: self.window,
+            pages: Permutation::new(self.pages, self.seed),
+            order: Permutation::new(self.window, self.seed.wrapping_add(1 + u64::from(region))),
+            next: 0,
+        };
+        let open: OpenScript =
+            Arc::new(move || Ok::<Box<dyn Script>, ScriptError>(Box::new(script.clone())));
+        ScriptLoad {
+            name: PHASE.to_owned(),
+            digest: to_hex(&Sha256::digest(source)),
+            mapping: "window of a permutation".to_owned(),
+            counts: OpCounts { writes: self.window, ..OpCounts::default() },
+            bytes: Bytes(self.window * PAGE),
+            span: Nanos::ZERO,
+            largest: Bytes(PAGE),
+            unit: Bytes(PAGE),
+            reach: Bytes(self.begin.0 + self.pages * PAGE),
+            demand: DEMAND,
+            timing: Timing::Closed,
+            overlaps: OverlapRule::Keep,
+            leave_out: ReplayOmissions::default(),
+            data_pattern: self.data_pattern.clone(),
+            open: Some(open),
+        }
+    }
+}
+
+/// Parses parameter `spare` as a share.
+fn spare(settings: &Settings) -> Result<f64, ProcedureError> {
+    if !settings.parameters.contains_key(SPARE.name) {
+        return Err(ProcedureError(
+            "--set precondition=one-pass needs the drive's spare flash in percent of its capacity; \
+             add --set spare=7% (from the data sheet or the vendor)"
+                .to_owned(),
+        ));
+    }
+    SPARE.parse(settings, |text| {
+        let percent: f64 = text.strip_suffix('%').unwrap_or(text).trim_end().parse().ok()?;
+        (1.0..=400.0).contains(&percent).then_some(percent / 100.0)
+    })
+}
+
+/// Returns the first rank of every window, from that of rank 0 to that of the last ranks.
+fn window_starts(pages: u64, window: u64) -> Vec<u64> {
+    let shares = final_shares(pages as f64 / window as f64);
+    let (mut starts, mut next) = (Vec::new(), 0.0);
+    for share in shares {
+        starts.push((next as u64).min(pages - window));
+        next += window as f64 * share;
+    }
+    // Rounding must not leave out the last ranks.
+    if let Some(last) = starts.last_mut() {
+        *last = pages - window;
+    }
+    starts
+}
+
+/// Returns the share of final pages of every region: `exp(-λ (R - 1 - r) / R)`, with the `λ` for
+/// which all shares add up to `sum`.
+fn final_shares(sum: f64) -> Vec<f64> {
+    let shares = |lambda: f64| -> Vec<f64> {
+        let region = |r: u32| (-lambda * f64::from(REGIONS - 1 - r) / f64::from(REGIONS)).exp();
+        (0..REGIONS).map(region).collect()
+    };
+    let (mut low, mut high) = (0.0, 1000.0);
+    for _ in 0..100 {
+        let middle = f64::midpoint(low, high);
+        if shares(middle).iter().sum::<f64>() > sum { low = middle } else { high = middle }
+    }
+    shares(low)
+}
+
+/// The writes of one region.
+#[derive(Debug, Clone)]
+struct RegionScript {
+    begin: u64,
+    start: u64,
+    window: u64,
+    pages: Permutation,
+    order: Permutation,
+    next: u64,
+}
+
+impl Script for RegionScript {
+    fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
+        let room = (batch.capacity() - batch.len()) as u64;
+        let count = room.min(self.window - self.next);
+        for index in self.next..self.next + count {
+            let page = self.pages.position(self.start + self.order.position(index));
+            let offset = Bytes(self.begin + page * PAGE);
+            batch.push(DueIo::new(Nanos::ZERO, Op::Write, offset, Bytes(PAGE)));
+        }
+        self.next += count;
+        Ok(count as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pass(pages: u64, spare: f64) -> OnePass {
+        let window = (pages as f64 * (1.0 + spare)) as u64 / u64::from(REGIONS);
+        OnePass {
+            spare,
+            begin: Bytes(PAGE),
+            pages,
+            window,
+            starts: window_starts(pages, window),
+            seed: 7,
+            data_pattern: DataPattern::default(),
+        }
+    }
+
+    /// Returns the pages in the order in which they are written.
+    fn written(pass: &OnePass) -> Vec<u64> {
+        let mut all = Vec::new();
+        for region in 0..REGIONS {
+            let open = pass.load(region).open.unwrap();
+            let mut script = open().unwrap();
+            let mut batch = Vec::with_capacity(1024);
+            while script.fill(&mut batch).unwrap() > 0 {
+                all.extend(batch.drain(..).map(|io| io.offset.0 / PAGE - 1));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn the_shares_of_final_writes_are_those_of_the_model() {
+        for spare in [0.07, 0.16, 0.28] {
+            let pass = pass(65_536, spare);
+            let order = written(&pass);
+            assert_eq!(order.len() as u64 * PAGE, pass.amount().0);
+            let mut last = vec![usize::MAX; pass.pages as usize];
+            order.iter().enumerate().for_each(|(at, page)| last[*page as usize] = at);
+            assert!(!last.contains(&usize::MAX), "every page is written");
+            let all = order.len() as f64;
+            // 1 - p is the reciprocal of the write amplification.
+            let lambda = all / pass.pages as f64 / pass.write_amplification();
+            for region in 0..REGIONS as usize {
+                let (begin, end) =
+                    (region * pass.window as usize, (region + 1) * pass.window as usize);
+                let finals = (begin..end).filter(|at| last[order[*at] as usize] == *at).count();
+                let share = finals as f64 / pass.window as f64;
+                let middle = (begin + end) as f64 / 2.0 / all;
+                let expected = (-lambda * (1.0 - middle)).exp();
+                assert!((share - expected).abs() < 0.02, "{spare}, {region}: {share} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_write_amplification_of_the_model_is_that_of_the_paper() {
+        // p = exp(-(1 - p) a); by hand for a = 1.28 and 1.07.
+        for (spare, expected) in [(0.28, 2.48), (0.07, 7.82)] {
+            let found = pass(1 << 20, spare).write_amplification();
+            assert!((found / expected - 1.0).abs() < 0.02, "{spare}: {found}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Report of factors: for each sweep one plot, one table and the sentence that says what was found.
+
+use super::results::{FactorsResults, MeasuredLevel};
+use super::rules::{AlignmentFinding, SustainedStep};
+use super::setup::{
+    ALIGNED_TRANSFER, CHANGE, FACTORS, Factor, Factors, ROUNDS, SUSTAINED, SUSTAINED_STEPS,
+    THROTTLE_VARIATION,
+};
+use crate::common::metrics::MeasuredPoint;
+use crate::common::secondary::SecondaryMeans;
+use crate::exhibits::disclosure::{self, ReportForm};
+use crate::exhibits::pages::page;
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
+use crate::exhibits::secondary::{self, SecondaryPoint};
+use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
+use crate::parameters::Parameter;
+use steadfast_domain::findings::{
+    Axis, Cell, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+};
+use steadfast_domain::{Record, Step, Tally};
+
+type FactorsRun<'a> = StudiedRun<'a, Factors>;
+
+impl ProcedureReport for Factors {
+    type Results<'a> = FactorsResults<'a>;
+
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(|run| sentences_table(run, "factors-summary")),
+        ReportEntry::FormPages(factor_pages),
+        ReportEntry::Setup,
+        ReportEntry::Chapter("Factors"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Table(|run| sentences_table(run, "found")),
+        ReportEntry::Secondary,
+        ReportEntry::Table(secondary_table),
+    ];
+
+    fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
+        let (choices, results) = (self.choices(record), FactorsResults::new(self, record));
+        StudiedRun { test: self, record, choices, results }
+    }
+
+    fn title(&self) -> String {
+        "Factors".into()
+    }
+
+    fn form(run: &FactorsRun<'_>) -> ReportForm {
+        let settings = &run.test.ground.settings;
+        let row = |parameter: &Parameter, label: &str| {
+            parameter.row(settings, label, parameter.value(settings))
+        };
+        let mut set_up = disclosure::common_set_up_rows(&run.choices);
+        set_up.extend(disclosure::preconditioning_rows(&run.choices));
+        set_up.push(disclosure::note_row(&run.choices));
+        let mut test_parameters = disclosure::common_test_rows(&run.choices);
+        test_parameters.extend([
+            row(&FACTORS, "Factors"),
+            run.choices.demand_row("TOIO - TC/QD", disclosure::form_demand(run.test.demand)),
+            run.choices.step_row("Step"),
+            row(&ROUNDS, "Rounds"),
+            row(&CHANGE, "Least Change, %"),
+        ]);
+        ReportForm {
+            test: "Factors".into(),
+            subtitle: "What changes the rate: data, alignment, order, used capacity".into(),
+            set_up,
+            test_parameters,
+        }
+    }
+
+    fn ending(run: &FactorsRun<'_>) -> String {
+        let unfinished = if run.record.has_ended() { "" } else { "The run is not finished. " };
+        let alignment = match run.results.alignment() {
+            Some(AlignmentFinding::NoEffect) => Some("Alignment has no effect.".to_owned()),
+            _ => run.results.sentence(Factor::Alignment),
+        };
+        let throttles = run.results.throttles().map(|text| format!("{text}."));
+        let found: Vec<String> = alignment.into_iter().chain(throttles).collect();
+        let found = if found.is_empty() { "No finding.".to_owned() } else { found.join(" ") };
+        format!("{unfinished}{found}")
+    }
+
+    fn reports(run: &FactorsRun<'_>, step: &Step) -> bool {
+        // The sustained writes look for a throttle, which is no disturbance of them.
+        run.choices.measures(step) && step.place.phase != SUSTAINED
+    }
+
+    fn front_plots(run: &FactorsRun<'_>) -> Vec<String> {
+        let first = [Factor::Alignment, Factor::Used, Factor::Entropy, Factor::Pattern];
+        let chosen = first.into_iter().filter(|factor| run.test.has(*factor));
+        chosen.take(2).map(plot_id).collect()
+    }
+
+    fn figures(run: &FactorsRun<'_>) -> Vec<KeyFigure> {
+        let results = &run.results;
+        let unit = results.indirection_unit().map(|bytes| bytes / 1024.0);
+        let ratio = |id: &str, label: &str, factor: Factor| {
+            KeyFigure::new(id, label, results.lowest_to_highest(factor), "x")
+        };
+        let throttle = results.life_throttle_rate();
+        let mut figures = Vec::new();
+        if run.test.has(Factor::Alignment) {
+            figures.push(KeyFigure::new("indirection-unit", "Indirection unit", unit, "KiB"));
+        }
+        for (factor, label) in [
+            (Factor::FreshEntropy, "Least against most random data, purged"),
+            (Factor::Entropy, "Least against most random data"),
+            (Factor::Randomness, "Least against most random writes"),
+            (Factor::Used, "Smallest against largest used capacity"),
+        ] {
+            if run.test.has(factor) {
+                figures.push(ratio(&format!("{}-ratio", factor.id()), label, factor));
+            }
+        }
+        if run.test.has(Factor::Pattern) {
+            figures.push(KeyFigure::new("life-throttle", "Life throttle at", throttle, "MB/s"));
+            let label = "Sustained steps with thermal throttling";
+            let throttled = results.throttled_steps();
+            figures.push(KeyFigure::count("throttled-steps", label, throttled, "steps"));
+        }
+        figures
+    }
+
+    fn metrics(run: &FactorsRun<'_>) -> Vec<Metric> {
+        let mut metrics = Vec::new();
+        for one in run.results.levels.iter().filter(|one| !one.steps.is_empty()) {
+            let point = one.level.to_string();
+            let steps = &one.steps;
+            metrics.extend(
+                MeasuredPoint { point: &point, pattern: None, steps, rounds: true }.metrics(),
+            );
+        }
+        metrics
+    }
+}
+
+fn plot_id(factor: Factor) -> String {
+    format!("{}-plot", factor.id())
+}
+
+fn sentences_table(run: &FactorsRun<'_>, id: &str) -> Table {
+    let row = |factor: Factor| {
+        Row::new(factor.title(), [Cell::known(run.results.sentence(factor))]).with_id(factor.id())
+    };
+    // Writes to the purged drive are part of the finding on access patterns.
+    let has_own = |factor: &Factor| *factor != Factor::FreshPattern && run.test.has(*factor);
+    let chosen = Factor::ALL.into_iter().filter(has_own);
+    Table::new(id, "What each sweep found", "Factor").columns(["Found"]).rows(chosen.map(row))
+}
+
+/// Returns a page per factor.
+fn factor_pages(run: &FactorsRun<'_>) -> Vec<Page> {
+    let chosen = Factor::ALL.into_iter().filter(|factor| run.test.has(*factor));
+    let of_factor = |factor: Factor| {
+        let mut exhibits =
+            vec![Exhibit::Plot(plot(run, factor)), Exhibit::Table(levels_table(run, factor))];
+        exhibits.extend(run.results.sentence(factor).map(Exhibit::Text));
+        if factor == Factor::Pattern {
+            exhibits.push(Exhibit::Table(sustained_table(run)));
+        }
+        page(&format!("Factors - {}", factor.title()), exhibits)
+    };
+    chosen.map(of_factor).collect()
+}
+
+fn plot(run: &FactorsRun<'_>, factor: Factor) -> Plot {
+    let levels = run.results.of(factor);
+    let x = match factor {
+        Factor::Alignment | Factor::FreshPattern | Factor::Pattern => {
+            let names = levels.iter().map(|one| one.level.name.clone()).collect();
+            Axis::new(factor.title(), Scale::Categories(names))
+        }
+        _ => Axis::new(format!("{} (%)", factor.title()), Scale::LinearFitted),
+    };
+    let is_named = matches!(x.scale, Scale::Categories(_));
+    let place =
+        |index: usize, one: &MeasuredLevel<'_>| if is_named { index as f64 } else { one.level.x };
+    let mut points: Vec<(f64, Option<f64>)> = levels
+        .iter()
+        .enumerate()
+        .map(|(index, one)| (place(index, one), one.rate.map(|rate| rate.mean)))
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let is_pattern = matches!(factor, Factor::FreshPattern | Factor::Pattern);
+    let kind = if is_pattern { PlotKind::Bars } else { PlotKind::Lines };
+    let y = Axis::new("MB/s", Scale::Linear);
+    let title = format!("{}: MB/s", factor.title());
+    Plot::new(kind, &plot_id(factor), title, x, y).with(Series::new(
+        "mean of the rounds",
+        Stroke::Measured,
+        points,
+    ))
+}
+
+fn level_columns<'a>() -> [TypedColumn<MeasuredLevel<'a>>; 4] {
+    [
+        TypedColumn::number("MB/s", 2, |one| Some(one.rate?.mean)),
+        TypedColumn::number("Lowest round", 2, |one| Some(one.rate?.lowest)),
+        TypedColumn::number("Highest round", 2, |one| Some(one.rate?.highest)),
+        TypedColumn::count("Rounds", |one| {
+            (!one.steps.is_empty()).then_some(one.steps.len() as u64)
+        }),
+    ]
+}
+
+fn levels_table(run: &FactorsRun<'_>, factor: Factor) -> Table {
+    let columns = level_columns();
+    let mut table = typed_table(factor.id(), factor.title(), "Level", &columns);
+    for one in run.results.of(factor) {
+        table = table.row(typed_row(one.level.name.clone(), &columns, one));
+    }
+    table
+}
+
+const SUSTAINED_STEP: [TypedColumn<SustainedStep>; 3] = [
+    TypedColumn::number("MB/s", 2, |step| Some(step.mb_per_second)),
+    TypedColumn::cell("Temperature °C", |step| Cell::celsius(step.celsius, 1)),
+    TypedColumn::cell("Throttled, as the drive counts", |step| {
+        Cell::known(step.throttled.map(|throttled| if throttled { "yes" } else { "no" }))
+    }),
+];
+
+fn sustained_table(run: &FactorsRun<'_>) -> Table {
+    let rows = (1..).zip(&run.results.sustained);
+    typed_table(SUSTAINED, "Sustained writes, step by step", "Step", &SUSTAINED_STEP)
+        .rows(rows.map(|(n, step): (u32, _)| typed_row(n.to_string(), &SUSTAINED_STEP, step)))
+}
+
+fn listing(run: &FactorsRun<'_>) -> String {
+    let settings = &run.test.ground.settings;
+    format!(
+        "Steps of {} at {}, {} rounds of each level\nPurged: purge, SEQ 128K W with data of each \
+         random share; purge, SEQ 128K W; purge, RND 4K W\nPurge, 2 x user capacity SEQ 128K W, RND 4K W over the active \
+         range; then in each round\n  alignment: RND {} W at each alignment\n  random: 4K W, \
+         random in part\n  entropy: RND 4K W with data of each random share\n  pattern: SEQ 128K, \
+         RND 128K, RND 32K, RND 4K, as writes and as reads\nSustained: {} steps of SEQ 128K W\nused: \
+         purge, fill and overwrite each used capacity; RND 4K W\n\nTwo levels differ if their means \
+         do by {} % of the larger and by the largest range of a level's rounds.\nIndirection unit: \
+         the smallest alignment from which rates no longer rise so much.\nLife throttle: the \
+         coefficient of variation of the write rates over the patterns, purged and\n  preconditioned, is \
+         at most {} %, that of the reads at least three times as much, and the\n  \
+         fastest writes are slower than the fastest reads.\nThermal throttle: sustained steps in which the \
+         drive counts throttling are slower than others, all of\n  them throttle, or, without such \
+         counters, the rate falls while the temperature rises by 3 °C.",
+        run.test.ground.minute,
+        run.test.demand,
+        run.test.rounds,
+        ALIGNED_TRANSFER.value(settings),
+        SUSTAINED_STEPS.value(settings),
+        CHANGE.value(settings),
+        THROTTLE_VARIATION.value(settings),
+    )
+}
+
+fn secondary_table(run: &FactorsRun<'_>) -> Table {
+    let measured: Vec<(&MeasuredLevel<'_>, Tally)> = run
+        .results
+        .levels
+        .iter()
+        .filter(|one| !one.steps.is_empty())
+        .map(|one| {
+            let mut tally = Tally::default();
+            one.steps.iter().for_each(|step| tally.merge(&step.total()));
+            (one, tally)
+        })
+        .collect();
+    let mut points = Vec::new();
+    for (one, tally) in &measured {
+        let time: f64 = one.steps.iter().map(|step| step.elapsed.as_secs_f64()).sum();
+        points.push(SecondaryPoint {
+            name: format!("{} {}", one.level.factor.id(), one.level.name),
+            iops: (time > 0.0).then(|| tally.ios as f64 / time),
+            art: tally.response_mean_ms(),
+            tally,
+            sensed: SecondaryMeans::new(&one.steps),
+        });
+    }
+    secondary::points_table("secondary-levels", "Secondary metrics of the levels", &points)
+}

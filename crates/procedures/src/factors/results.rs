@@ -1,0 +1,238 @@
+//! Results of factors: the rate of every level, and what each sweep found.
+
+use super::rules::{
+    self, AlignmentFinding, LevelRate, SustainedStep, ThermalFinding, is_life_throttled, tolerance,
+};
+use super::setup::{Factor, FactorLevel, Factors, SUSTAINED};
+use crate::report_notation::number;
+use steadfast_domain::{Measurement, Record};
+
+/// Results of factors, from which its tables and plots are made.
+pub struct FactorsResults<'a> {
+    /// Results of the levels, in order.
+    pub levels: Vec<MeasuredLevel<'a>>,
+    /// Steps of the sustained writes.
+    pub sustained: Vec<SustainedStep>,
+    /// Share by which rates must differ at least.
+    change: f64,
+    /// Coefficient of variation of a life throttle.
+    throttle_variation: f64,
+}
+
+/// Results of a level.
+pub struct MeasuredLevel<'a> {
+    pub level: &'a FactorLevel,
+    /// Steps without a gap before them.
+    pub steps: Vec<&'a Measurement>,
+    /// Rate over its rounds; `None` for fewer than two.
+    pub rate: Option<LevelRate>,
+}
+
+impl<'a> FactorsResults<'a> {
+    /// Computes the results of a record.
+    pub fn new(test: &'a Factors, record: &'a Record) -> Self {
+        let levels = Factor::ALL.into_iter().flat_map(|factor| test.levels(factor));
+        let levels = levels.map(|level| {
+            let of_level = record.steps().filter(|(step, outcome)| {
+                let place = &step.place;
+                (place.phase.as_str(), place.point) == (level.factor.id(), level.point)
+                    && outcome.gap_before.is_none()
+            });
+            let steps: Vec<&Measurement> =
+                of_level.map(|(_, outcome)| &outcome.measurement).collect();
+            let rates: Vec<f64> = steps.iter().filter_map(|step| step.mb_per_second()).collect();
+            MeasuredLevel { level, rate: LevelRate::new(&rates), steps }
+        });
+        let sustained = record.steps().filter(|(step, outcome)| {
+            step.place.phase == SUSTAINED && outcome.gap_before.is_none()
+        });
+        FactorsResults {
+            levels: levels.collect(),
+            sustained: sustained
+                .filter_map(|(_, outcome)| sustained_step(&outcome.measurement))
+                .collect(),
+            change: test.change,
+            throttle_variation: test.throttle_variation,
+        }
+    }
+
+    /// Returns the results of the levels of a factor.
+    pub fn of(&self, factor: Factor) -> Vec<&MeasuredLevel<'a>> {
+        self.levels.iter().filter(|one| one.level.factor == factor).collect()
+    }
+
+    /// Returns the rates of the levels of a factor; `None` unless all were measured, and there are
+    /// two or more.
+    fn rates(&self, factor: Factor) -> Option<Vec<LevelRate>> {
+        let rates: Option<Vec<LevelRate>> = self.of(factor).iter().map(|one| one.rate).collect();
+        rates.filter(|rates| rates.len() > 1)
+    }
+
+    /// Returns the finding on alignment, and the level of the unit if it was found.
+    pub fn alignment(&self) -> Option<AlignmentFinding> {
+        let rates = self.rates(Factor::Alignment)?;
+        rules::find_unit(&rates, tolerance(&rates, self.change))
+    }
+
+    /// Returns the indirection unit in bytes; `None` if it was not found.
+    pub fn indirection_unit(&self) -> Option<f64> {
+        match self.alignment()? {
+            AlignmentFinding::Unit(at) => Some(self.of(Factor::Alignment)[at].level.x),
+            _ => None,
+        }
+    }
+
+    /// Returns the rate at the lowest level of a factor relative to that at its highest; 1 if they
+    /// differ by less than the tolerance.
+    pub fn lowest_to_highest(&self, factor: Factor) -> Option<f64> {
+        let rates = self.rates(factor)?;
+        let levels = self.of(factor);
+        let lowest = levels.iter().min_by(|a, b| a.level.x.total_cmp(&b.level.x))?.rate?;
+        let highest = levels.iter().max_by(|a, b| a.level.x.total_cmp(&b.level.x))?.rate?;
+        Some(rules::effect(lowest, highest, tolerance(&rates, self.change)).unwrap_or(1.0))
+    }
+
+    /// Returns the rates of the writes, purged and preconditioned, or of the reads of the sweeps
+    /// over access patterns; `None` unless all were measured.
+    fn pattern_rates(&self, reads: bool) -> Option<Vec<LevelRate>> {
+        let sweeps = [Factor::FreshPattern, Factor::Pattern].map(|factor| self.of(factor));
+        let of_kind = sweeps.iter().flatten().filter(|one| one.level.reads() == reads);
+        of_kind.map(|one| one.rate).collect()
+    }
+
+    /// Returns the coefficients of variation of the MB/s of writes and of reads over the access
+    /// patterns.
+    pub fn pattern_variations(&self) -> [Option<f64>; 2] {
+        [false, true].map(|reads| rules::variation(&self.pattern_rates(reads)?))
+    }
+
+    /// Returns true if the rate of writes is limited whatever their pattern; `None` if unknown.
+    pub fn is_life_throttled(&self) -> Option<bool> {
+        let (writes, reads) = (self.pattern_rates(false)?, self.pattern_rates(true)?);
+        is_life_throttled(&writes, &reads, self.throttle_variation)
+    }
+
+    /// Returns the mean rate of writes over the access patterns, in MB/s, if it is limited.
+    pub fn life_throttle_rate(&self) -> Option<f64> {
+        let writes = self.pattern_rates(false)?;
+        let sum: f64 = writes.iter().map(|rate| rate.mean).sum();
+        self.is_life_throttled()?.then(|| sum / writes.len() as f64)
+    }
+
+    /// Returns the finding on the sustained writes.
+    pub fn thermal(&self) -> Option<ThermalFinding> {
+        rules::thermal(&self.sustained, self.change)
+    }
+
+    /// Returns the number of sustained steps in which the drive counted throttling; `None` if it
+    /// counts none.
+    pub fn throttled_steps(&self) -> Option<u64> {
+        let counted: Option<Vec<bool>> = self.sustained.iter().map(|step| step.throttled).collect();
+        let counted = counted.filter(|counted| !counted.is_empty())?;
+        Some(counted.into_iter().filter(|throttled| *throttled).count() as u64)
+    }
+
+    /// Returns the sentence that says what a sweep found; `None` if it is not measured.
+    pub fn sentence(&self, factor: Factor) -> Option<String> {
+        let rates = self.rates(factor)?;
+        let percent = number(tolerance(&rates, self.change) * 100.0, 1);
+        let ratio = self.lowest_to_highest(factor)?;
+        let times = number(ratio, 2);
+        let is_alike = (ratio - 1.0).abs() < f64::EPSILON;
+        Some(match factor {
+            Factor::Alignment => self.alignment_sentence(&percent)?,
+            Factor::FreshPattern => return None,
+            Factor::Pattern => return self.throttle_sentence(),
+            _ if is_alike => self.no_effect(&rates),
+            Factor::FreshEntropy | Factor::Entropy if ratio > 1.0 => format!(
+                "The drive compresses: the least random data are written {times} times as fast as \
+                 the most random."
+            ),
+            Factor::FreshEntropy | Factor::Entropy => format!(
+                "The least random data are written {times} times as fast as the most random, which \
+                 is no compression."
+            ),
+            Factor::Randomness => {
+                format!("The least random writes are {times} times as fast as the most random.")
+            }
+            Factor::Used => format!(
+                "The smallest used capacity is written {times} times as fast as the largest."
+            ),
+        })
+    }
+
+    /// Returns the sentence about a factor without an effect, and how large it may be.
+    fn no_effect(&self, rates: &[LevelRate]) -> String {
+        let tolerance = tolerance(rates, self.change);
+        let percent = number(tolerance * 100.0, 1);
+        if tolerance > self.change {
+            format!("No effect beyond the noise: rounds of a level differ by up to {percent} %.")
+        } else {
+            format!("No effect: the first and the last level differ by at most {percent} %.")
+        }
+    }
+
+    fn alignment_sentence(&self, percent: &str) -> Option<String> {
+        let levels = self.of(Factor::Alignment);
+        Some(match self.alignment()? {
+            AlignmentFinding::Unit(at) => format!(
+                "The indirection unit is {}: from this alignment on, rates rise by no more than \
+                 {percent} %.",
+                levels[at].level.name
+            ),
+            AlignmentFinding::NoEffect => format!(
+                "No effect: no larger alignment is faster than the smallest by more than \
+                 {percent} %."
+            ),
+            AlignmentFinding::Beyond => format!(
+                "The largest alignment, {}, is faster than all others: the indirection unit is \
+                 that or larger.",
+                levels.last()?.level.name
+            ),
+        })
+    }
+
+    /// Returns which throttles were found, such as `No life throttle; no thermal throttle`; `None`
+    /// if the sweep is not measured.
+    pub fn throttles(&self) -> Option<String> {
+        self.is_life_throttled()?;
+        let life = match self.life_throttle_rate() {
+            Some(rate) => format!("Life throttle: all writes have {} MB/s", number(rate, 1)),
+            None => "No life throttle".to_owned(),
+        };
+        let thermal = match self.thermal() {
+            Some(ThermalFinding::Counted) => "thermal throttle where the drive counts it",
+            Some(ThermalFinding::Warmer) => {
+                "slower as the drive became warmer, perhaps a thermal throttle"
+            }
+            Some(ThermalFinding::None) => "no thermal throttle",
+            None => "thermal throttle unknown",
+        };
+        Some(format!("{life}; {thermal}"))
+    }
+
+    fn throttle_sentence(&self) -> Option<String> {
+        let [writes, reads] = self.pattern_variations();
+        let percent = |share: Option<f64>| share.map_or("–".to_owned(), |v| number(v * 100.0, 1));
+        Some(format!(
+            "{}. Over the patterns, purged and preconditioned, the MB/s of writes vary by {} %, \
+             those of reads by {} % (coefficients of variation).",
+            self.throttles()?,
+            percent(writes),
+            percent(reads)
+        ))
+    }
+}
+
+fn sustained_step(measurement: &Measurement) -> Option<SustainedStep> {
+    let log = measurement.sensed.log.as_ref();
+    let counts = log.and_then(|log| match (log.throttle_events, log.throttle_seconds) {
+        (None, None) => None,
+        (events, seconds) => Some(events.unwrap_or(0) + seconds.unwrap_or(0) > 0),
+    });
+    Some(SustainedStep {
+        mb_per_second: measurement.mb_per_second()?,
+        celsius: measurement.sensed.temperature_celsius,
+        throttled: counts,
+    })
+}

@@ -1,0 +1,526 @@
+//! Setup of factors: its sweeps, their levels, and its parameters.
+
+use crate::common::ProcedureSetup;
+use crate::common::applied::ApplicableWorkload;
+use crate::common::asked::ProcedureRequest;
+use crate::common::choices::RunChoices;
+use crate::common::method::Method;
+use crate::common::preconditioning;
+use crate::common::rounds::check_no_rounds;
+use crate::common::stretch::ContinuousLoad;
+use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
+use crate::pts::method;
+use std::fmt;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, LoadLimits};
+use steadfast_domain::{
+    Bytes, Demand, IoStream, Op, Order, Profile, PurgeChoice, PurgeMethod, Record, Settings, Step,
+    StepPlace, Stimulus,
+};
+
+/// Phase of the long writes that show a thermal throttle.
+pub(super) const SUSTAINED: &str = "sustained";
+/// Phase of the random writes after the preconditioning.
+const OVERWRITE: &str = "overwrite";
+
+/// Default demand (our choice, as for preconditioning).
+const DEMAND: Demand = Demand::new(1, 32);
+
+/// Unit of used capacities.
+const UNIT: u64 = 1 << 20;
+
+/// Transfer sizes of the sweep over access patterns.
+const PATTERN_SIZES: [Bytes; 3] = [Bytes::kib(128), Bytes::kib(32), Bytes::kib(4)];
+
+const SEQUENTIAL: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
+const RANDOM: AccessPattern = AccessPattern::random(Bytes::kib(4), 0);
+
+/// A property of a load that is varied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Factor {
+    /// Compressibility of the data on a purged drive.
+    FreshEntropy,
+    /// Access pattern on a purged drive.
+    FreshPattern,
+    /// Alignment of random offsets.
+    Alignment,
+    /// Share of random I/Os.
+    Randomness,
+    /// Compressibility of the data on a preconditioned drive.
+    Entropy,
+    /// Access pattern on a preconditioned drive.
+    Pattern,
+    /// Used part of the capacity.
+    Used,
+}
+
+impl Factor {
+    /// All factors in the order in which they are measured.
+    pub(super) const ALL: [Factor; 7] = [
+        Factor::FreshEntropy,
+        Factor::FreshPattern,
+        Factor::Alignment,
+        Factor::Randomness,
+        Factor::Entropy,
+        Factor::Pattern,
+        Factor::Used,
+    ];
+
+    /// Returns the phase of its steps, which is also the ID of its exhibits.
+    pub(super) fn id(self) -> &'static str {
+        match self {
+            Factor::FreshEntropy => "entropy-fresh",
+            Factor::FreshPattern => "pattern-fresh",
+            Factor::Alignment => "alignment",
+            Factor::Randomness => "random",
+            Factor::Entropy => "entropy",
+            Factor::Pattern => "pattern",
+            Factor::Used => "used",
+        }
+    }
+
+    /// Returns the title of its table and plot.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Factor::FreshEntropy => "Random share of the data, after a purge",
+            Factor::FreshPattern => "Access pattern, after a purge",
+            Factor::Alignment => "Alignment of random offsets",
+            Factor::Randomness => "Random share of the I/Os",
+            Factor::Entropy => "Random share of the data, preconditioned",
+            Factor::Pattern => "Access pattern",
+            Factor::Used => "Used capacity",
+        }
+    }
+
+    /// Returns the factor with this name in the parameter `factors`; `None` if there is none.
+    fn parse(name: &str) -> Option<Vec<Factor>> {
+        Some(match name {
+            "entropy" => vec![Factor::FreshEntropy, Factor::Entropy],
+            "alignment" => vec![Factor::Alignment],
+            "random" => vec![Factor::Randomness],
+            "pattern" => vec![Factor::FreshPattern, Factor::Pattern],
+            "used" => vec![Factor::Used],
+            _ => return None,
+        })
+    }
+}
+
+/// A level of a factor: one load.
+#[derive(Debug, Clone)]
+pub struct FactorLevel {
+    pub factor: Factor,
+    /// Number of the level in its sweep, from 1.
+    pub point: u32,
+    /// Name, such as `16K` or `50 %`.
+    pub name: String,
+    /// Position on the axis of the sweep.
+    pub x: f64,
+    streams: Vec<IoStream>,
+    data_pattern: Option<DataPattern>,
+    pub range: ActiveRange,
+}
+
+impl FactorLevel {
+    /// Returns true if the level only reads.
+    pub(super) fn reads(&self) -> bool {
+        self.streams.iter().all(|stream| stream.op == Op::Read)
+    }
+}
+
+impl ApplicableWorkload for FactorLevel {
+    fn streams(&self) -> Vec<IoStream> {
+        self.streams.clone()
+    }
+}
+
+impl fmt::Display for FactorLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let streams: Vec<String> = self.streams.iter().map(IoStream::to_string).collect();
+        write!(f, "{}, {}: {}", self.factor.title(), self.name, streams.join(" + "))
+    }
+}
+
+pub(super) const FACTORS: Parameter = Parameter {
+    name: "factors",
+    default: "entropy,alignment,random,pattern,used",
+    meaning: "sweeps: entropy (after a purge and preconditioned), alignment, random, pattern (with \
+              the sustained writes, for throttles) and used",
+    source: "Viking AN0006, section 2.2",
+    ..Parameter::PLAIN
+};
+
+pub(super) const ROUNDS: Parameter = Parameter {
+    name: "rounds",
+    default: "3",
+    quick: Some("2"),
+    meaning: "measured steps of each level, 2 to 20; their range is the noise",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+pub(super) const USED: Parameter = Parameter {
+    name: "used",
+    default: "100,90,80,70,60,50",
+    quick: Some("100,60"),
+    meaning: "used capacities in percent of the active range, 10 to 100; the rest was never \
+              written since the purge",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+pub(super) const ENTROPIES: Parameter = Parameter {
+    name: "entropies",
+    default: "0,50,100",
+    meaning: "random percentages of the written data, the rest of each sector is zero, 0 to 100",
+    source: "our choice: compressible, half, and incompressible",
+    ..Parameter::PLAIN
+};
+
+pub(super) const ALIGNMENTS: Parameter = Parameter {
+    name: "alignments",
+    default: "512,4K,8K,16K,32K,64K",
+    meaning: "alignments of random writes, ascending, 512 bytes to 1 MiB",
+    source: "our choice: from a partition that begins at an odd sector to the largest known \
+             indirection unit",
+    ..Parameter::PLAIN
+};
+
+pub(super) const ALIGNED_TRANSFER: Parameter = Parameter {
+    name: "aligned-transfer",
+    default: "32K",
+    meaning: "size of the random writes whose alignment is varied, 4 KiB to 1 MiB; indirection \
+              units up to it are found",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+pub(super) const RANDOM_PERCENTS: Parameter = Parameter {
+    name: "random-percents",
+    default: "0,25,50,75,100",
+    meaning: "percentages of 4 KiB writes at random offsets, the others are sequential, 0 to 100",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+pub(super) const CHANGE: Parameter = Parameter {
+    name: "change",
+    default: "5",
+    meaning: "percent by which rates must differ at least to count as different, 1 to 50; more if \
+              the rounds of a level differ by more",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+pub(super) const THROTTLE_VARIATION: Parameter = Parameter {
+    name: "throttle-variation",
+    default: "5",
+    meaning: "largest coefficient of variation, in percent, of the MB/s of all write patterns, \
+              purged and preconditioned, that counts as a life throttle; reads must vary by three \
+              times as much, 1 to 30",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+pub(super) const SUSTAINED_STEPS: Parameter = Parameter {
+    name: "sustained-steps",
+    default: "15",
+    quick: Some("5"),
+    meaning: "steps of sequential writes in a row that show a thermal throttle, 2 to 1000",
+    source: "our choice: a drive has its final temperature after 15 minutes",
+    ..Parameter::PLAIN
+};
+
+/// Parameters of `factors`.
+pub const PARAMETERS: &[Parameter] = &[
+    FACTORS,
+    ROUNDS,
+    USED,
+    ENTROPIES,
+    ALIGNMENTS,
+    ALIGNED_TRANSFER,
+    RANDOM_PERCENTS,
+    CHANGE,
+    THROTTLE_VARIATION,
+    SUSTAINED_STEPS,
+];
+
+/// Factors, ready to run.
+#[derive(Debug, Clone)]
+pub struct Factors {
+    pub(super) ground: ProcedureSetup,
+    pub(super) demand: Demand,
+    /// Levels of all chosen sweeps, in order.
+    levels: Vec<FactorLevel>,
+    pub(super) rounds: u32,
+    /// Share by which rates must differ at least.
+    pub(super) change: f64,
+    /// Coefficient of variation of a life throttle.
+    pub(super) throttle_variation: f64,
+    pub(super) sustained_steps: u32,
+}
+
+impl Factors {
+    /// Creates the test.
+    ///
+    /// # Errors
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        let settings = asked.settings;
+        check_no_rounds(
+            settings,
+            "every level has the same number of steps; choose it with --set rounds=, and omit \
+             --steady-state and --max-rounds",
+        )?;
+        let base = match settings.profile {
+            Profile::Quick => Profile::Quick,
+            _ => Profile::Pts20,
+        };
+        let method = Method {
+            document: "factors",
+            revision: "Factors",
+            lesser: Some("FACTORS: our own test, not a method of the PTS"),
+            // The class decides the write cache and the active range.
+            ..method::for_profile(base, settings.class)
+        };
+        let ground = ProcedureSetup::new(asked, method)?;
+        let whole = |parameter: &Parameter, low: u32, high: u32| {
+            parameter.parse(settings, |text| {
+                text.parse::<u32>().ok().filter(|value| (low..=high).contains(value))
+            })
+        };
+        let levels = levels(&ground)?;
+        let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
+        let has_unused = |level: &FactorLevel| level.range.length < ground.active_range.length;
+        if !is_purged && levels.iter().any(has_unused) {
+            return Err(ProcedureError(
+                "without a purge all of the drive holds data, so no smaller part can be in use; \
+                 omit --purge none, or leave the sweep out with --set \
+                 factors=entropy,alignment,random,pattern"
+                    .into(),
+            ));
+        }
+        Ok(Factors {
+            demand: settings.demand_or(DEMAND),
+            rounds: whole(&ROUNDS, 2, 20)?,
+            change: f64::from(whole(&CHANGE, 1, 50)?) / 100.0,
+            throttle_variation: f64::from(whole(&THROTTLE_VARIATION, 1, 30)?) / 100.0,
+            sustained_steps: whole(&SUSTAINED_STEPS, 2, 1000)?,
+            levels,
+            ground,
+        })
+    }
+
+    /// Returns the levels of a factor, in order; empty if it is not chosen.
+    pub(super) fn levels(&self, factor: Factor) -> impl Iterator<Item = &FactorLevel> {
+        self.levels.iter().filter(move |level| level.factor == factor)
+    }
+
+    pub(super) fn has(&self, factor: Factor) -> bool {
+        self.levels(factor).next().is_some()
+    }
+
+    /// Returns a measured step of a level.
+    pub(super) fn step(&self, level: &FactorLevel, round: u32) -> Step {
+        let place = StepPlace::new(level.factor.id(), round, level.point, level.to_string());
+        let until = LoadLimits::time(self.ground.minute);
+        let stimulus = self.ground.stimulus(level, self.demand, until, &place);
+        let stimulus = Stimulus { active_range: level.range, ..stimulus };
+        Step::alone(
+            place,
+            match &level.data_pattern {
+                Some(pattern) => stimulus.data_pattern(pattern.clone()),
+                None => stimulus,
+            },
+        )
+    }
+
+    /// Returns a step of the sustained writes.
+    pub(super) fn sustained_step(&self, point: u32) -> Step {
+        let place = StepPlace::new(SUSTAINED, 0, point, SEQUENTIAL.to_string());
+        self.ground.step(place, &SEQUENTIAL, self.demand, self.ground.minute)
+    }
+
+    /// Returns the random writes that overwrite the active range after the preconditioning.
+    pub(super) fn overwrite(&self) -> ContinuousLoad {
+        let bytes = self.ground.active_range.length;
+        self.ground.amount(OVERWRITE, &RANDOM, self.demand, bytes)
+    }
+
+    /// Returns the sequential writes that fill a used capacity.
+    pub(super) fn fill_used(&self, level: &FactorLevel) -> ContinuousLoad {
+        self.over_used(level, "fill", SEQUENTIAL)
+    }
+
+    /// Returns the random writes that overwrite a used capacity.
+    pub(super) fn overwrite_used(&self, level: &FactorLevel) -> ContinuousLoad {
+        self.over_used(level, OVERWRITE, RANDOM)
+    }
+
+    fn over_used(&self, level: &FactorLevel, what: &str, pattern: AccessPattern) -> ContinuousLoad {
+        let phase = format!("{what}-used-{}", level.x);
+        let load = self.ground.amount(&phase, &pattern, self.demand, level.range.length);
+        ContinuousLoad { stimulus: Stimulus { active_range: level.range, ..load.stimulus }, ..load }
+    }
+
+    pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
+        let measured = Factor::ALL.into_iter().map(Factor::id).chain([SUSTAINED]);
+        let is_there = |phase: &&str| record.steps().any(|(step, _)| step.place.phase == *phase);
+        RunChoices {
+            alignment: None,
+            demands: vec![self.demand],
+            ending: "when every level has had all of its rounds".into(),
+            preconditioning: vec![preconditioning::WIPC_PATTERN],
+            measured_phases: measured.filter(is_there).map(str::to_owned).collect(),
+            gap_effect,
+            quick: format!(
+                "profile quick has {} rounds, used capacities of 100 and 60 % and {} sustained \
+                 steps, each step of {}.",
+                self.rounds, self.sustained_steps, self.ground.minute
+            ),
+            ..self.ground.choices()
+        }
+    }
+}
+
+/// Returns the levels of the chosen sweeps.
+fn levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
+    let settings = &ground.settings;
+    let chosen = FACTORS.parse(settings, |text| {
+        let all: Option<Vec<Vec<Factor>>> =
+            text.split(',').map(|name| Factor::parse(name.trim())).collect();
+        all.map(|all| all.concat())
+    })?;
+    let mut levels = Vec::new();
+    for factor in Factor::ALL.into_iter().filter(|factor| chosen.contains(factor)) {
+        let of_factor = match factor {
+            Factor::FreshEntropy | Factor::Entropy => entropy_levels(ground, factor)?,
+            Factor::Alignment => alignment_levels(ground)?,
+            Factor::Randomness => randomness_levels(ground)?,
+            Factor::FreshPattern => fresh_pattern_levels(ground),
+            Factor::Pattern => pattern_levels(ground),
+            Factor::Used => used_levels(ground)?,
+        };
+        levels.extend((1..).zip(of_factor).map(|(point, level)| FactorLevel { point, ..level }));
+    }
+    Ok(levels)
+}
+
+fn level(ground: &ProcedureSetup, factor: Factor, x: f64, streams: Vec<IoStream>) -> FactorLevel {
+    let (name, range) = (format!("{x} %"), ground.active_range);
+    FactorLevel { factor, point: 0, name, x, streams, data_pattern: None, range }
+}
+
+fn entropy_levels(
+    ground: &ProcedureSetup,
+    factor: Factor,
+) -> Result<Vec<FactorLevel>, ProcedureError> {
+    // Sequential writes would tidy up a preconditioned drive from step to step.
+    let pattern = if factor == Factor::FreshEntropy { SEQUENTIAL } else { RANDOM };
+    let of_percent = |random_percent: u8| FactorLevel {
+        data_pattern: Some(DataPattern::Entropy { random_percent, duplicate_percent: 0 }),
+        ..level(ground, factor, f64::from(random_percent), pattern.streams())
+    };
+    Ok(percents(&ENTROPIES, &ground.settings, 0)?.into_iter().map(of_percent).collect())
+}
+
+fn alignment_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
+    let settings = &ground.settings;
+    let sector = u64::from(ground.geometry.logical_sector);
+    let size = |text: &str, least: u64| {
+        let size = text.trim().parse::<Bytes>().ok();
+        size.filter(|size| (least..=1 << 20).contains(&size.0))
+    };
+    let transfer = ALIGNED_TRANSFER.parse(settings, |text| size(text, 4096))?;
+    let alignments = ALIGNMENTS.parse(settings, |text| {
+        let all: Option<Vec<Bytes>> = text.split(',').map(|text| size(text, 512)).collect();
+        all.filter(|all| all.windows(2).all(|pair| pair[0] < pair[1]))
+    })?;
+    // A drive with larger sectors has no smaller alignments.
+    let possible = alignments.into_iter().filter(|alignment| alignment.0.is_multiple_of(sector));
+    let of_alignment = |alignment: Bytes| {
+        let stream = IoStream::new(Op::Write, Order::Random, transfer);
+        let stream = IoStream { alignment: Some(alignment), ..stream };
+        let x = alignment.0 as f64;
+        FactorLevel {
+            name: alignment.transfer_size(),
+            ..level(ground, Factor::Alignment, x, vec![stream])
+        }
+    };
+    Ok(possible.map(of_alignment).collect())
+}
+
+fn randomness_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
+    let stream = |order, percent: u8| {
+        IoStream::new(Op::Write, order, Bytes::kib(4)).weighing(u32::from(percent))
+    };
+    let of_percent = |percent: u8| {
+        let both =
+            [stream(Order::Random, percent), stream(Order::Sequential(Cursor::Own), 100 - percent)];
+        let streams = both.into_iter().filter(|stream| stream.weight > 0).collect();
+        level(ground, Factor::Randomness, f64::from(percent), streams)
+    };
+    Ok(percents(&RANDOM_PERCENTS, &ground.settings, 0)?.into_iter().map(of_percent).collect())
+}
+
+/// Returns writes, then reads: large sequential ones, and random ones of several sizes.
+fn pattern_levels(ground: &ProcedureSetup) -> Vec<FactorLevel> {
+    let mut patterns = Vec::new();
+    for reads in [0, 100] {
+        patterns.push(AccessPattern::sequential(Bytes::kib(128), reads));
+        patterns.extend(PATTERN_SIZES.map(|size| AccessPattern::random(size, reads)));
+    }
+    levels_of_patterns(ground, Factor::Pattern, &patterns)
+}
+
+/// Returns writes whose rate garbage collection does not limit.
+fn fresh_pattern_levels(ground: &ProcedureSetup) -> Vec<FactorLevel> {
+    levels_of_patterns(ground, Factor::FreshPattern, &[SEQUENTIAL, RANDOM])
+}
+
+fn levels_of_patterns(
+    ground: &ProcedureSetup,
+    factor: Factor,
+    patterns: &[AccessPattern],
+) -> Vec<FactorLevel> {
+    let of_pattern = |(place, pattern): (u32, &AccessPattern)| FactorLevel {
+        name: pattern.to_string(),
+        ..level(ground, factor, f64::from(place), pattern.streams())
+    };
+    (0..).zip(patterns).map(of_pattern).collect()
+}
+
+fn used_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
+    let of_percent = |percent: u8| {
+        let whole = ground.active_range;
+        let length = Bytes(whole.length.0 / 100 * u64::from(percent)).round_down(UNIT);
+        let length = if percent == 100 { whole.length } else { length };
+        let range = ActiveRange { length, ..whole };
+        let streams = RANDOM.streams();
+        FactorLevel { range, ..level(ground, Factor::Used, f64::from(percent), streams) }
+    };
+    Ok(percents(&USED, &ground.settings, 10)?.into_iter().map(of_percent).collect())
+}
+
+/// Parses different percentages from `least` to 100, separated by commas.
+fn percents(
+    parameter: &Parameter,
+    settings: &Settings,
+    least: u8,
+) -> Result<Vec<u8>, ProcedureError> {
+    parameter.parse(settings, |text| {
+        let percent = |text: &str| text.trim().parse().ok().filter(|p| (least..=100).contains(p));
+        let percents: Option<Vec<u8>> = text.split(',').map(percent).collect();
+        percents.filter(|all| (1..all.len()).all(|n| !all[..n].contains(&all[n])))
+    })
+}
+
+/// Returns a sentence on the effect of a gap before a step.
+fn gap_effect(step: &Step) -> &'static str {
+    match step.place.phase.as_str() {
+        preconditioning::PHASE => "Preconditioning continued from its last checkpoint.",
+        OVERWRITE => "The overwriting continued from its last checkpoint.",
+        phase if phase.contains("-used-") => "The writes continued from their last checkpoint.",
+        _ => "That step is void; its level counts with the other rounds.",
+    }
+}

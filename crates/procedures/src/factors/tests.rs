@@ -1,0 +1,193 @@
+use super::results::FactorsResults;
+use super::rules::{AlignmentFinding, ThermalFinding};
+use super::setup::{Factor, SUSTAINED};
+use super::*;
+use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use steadfast_domain::measurement::LogDelta;
+use steadfast_domain::{
+    Bytes, EndState, Measurement, Nanos, Op, PurgeChoice, PurgeMethod, Settings, Step,
+};
+
+fn made(change: impl FnOnce(&mut Settings)) -> Result<Factors, crate::ProcedureError> {
+    let mut settings = Settings::new(NAME, 7);
+    change(&mut settings);
+    let offer = crate::offer(NAME).unwrap();
+    Factors::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
+}
+
+fn set(name: &'static str, value: &'static str) -> impl FnOnce(&mut Settings) {
+    move |settings| {
+        settings.parameters.insert(name.into(), value.into());
+    }
+}
+
+/// Returns MB/s of a step of a drive that compresses and has an indirection unit of 16 KiB.
+fn mb_per_second(step: &Step) -> f64 {
+    let stimulus = step.load.stimulus().unwrap();
+    let stream = &stimulus.streams[0];
+    match step.place.phase.as_str() {
+        "alignment" if stream.alignment().0 < 16_384 => 60.0,
+        "entropy" | "entropy-fresh" => [400.0, 200.0, 100.0][step.place.point as usize - 1],
+        "random" => 100.0 - f64::from(step.place.point),
+        "used" => 100.0 * Bytes::gib(1).0 as f64 / stimulus.active_range.length.0 as f64,
+        "pattern" if stream.op == Op::Read => stream.size.as_kib() * 4.0,
+        "pattern" | "pattern-fresh" => 20.0 + f64::from(step.place.round) / 10.0,
+        _ => 100.0,
+    }
+}
+
+fn iops(step: &Step) -> f64 {
+    let streams = &step.load.stimulus().unwrap().streams;
+    mb_per_second(step) * 1e6 / streams[0].size.0 as f64
+}
+
+fn conducted(test: &Factors, bench: &mut ScriptedBench<fn(&Step) -> f64>) -> Record {
+    test.conduct(bench).unwrap();
+    record(&test.ground.settings, bench.entries.clone())
+}
+
+fn bench() -> ScriptedBench<fn(&Step) -> f64> {
+    scripted(iops as fn(&Step) -> f64)
+}
+
+#[test]
+fn every_sweep_has_its_levels_in_every_round() {
+    let test = made(|_| ()).unwrap();
+    let mut bench = bench();
+    let record = conducted(&test, &mut bench);
+    let mut phases: Vec<&str> = record.steps().map(|(step, _)| step.place.phase.as_str()).collect();
+    phases.dedup();
+    let round = ["alignment", "random", "entropy", "pattern"];
+    let mut expected = vec!["entropy-fresh", "pattern-fresh", "wipc", "overwrite"];
+    (0..3).for_each(|_| expected.extend(round));
+    expected.push(SUSTAINED);
+    let used = [100, 90, 80, 70, 60, 50];
+    let own: Vec<[String; 2]> =
+        used.iter().map(|p| [format!("fill-used-{p}"), format!("overwrite-used-{p}")]).collect();
+    for [fill, overwrite] in &own {
+        expected.extend([fill.as_str(), overwrite, "used"]);
+    }
+    assert_eq!(phases, expected);
+    let count = |phase: &str| phases_of(&bench, phase);
+    let counts = ["entropy-fresh", "alignment", "random", "pattern", "used"].map(count);
+    assert_eq!(counts, [9, 18, 15, 24, 18]);
+    for step in steps(&bench.entries) {
+        let stimulus = step.load.stimulus().unwrap();
+        if step.place.phase == "alignment" {
+            assert_eq!(stimulus.streams[0].size, Bytes::kib(32));
+        }
+        if step.place.phase == "used" && step.place.point == 6 {
+            assert_eq!(
+                stimulus.active_range.length,
+                Bytes((1 << 30) / 100 * 50).round_down(1 << 20)
+            );
+        }
+    }
+}
+
+fn phases_of(bench: &ScriptedBench<fn(&Step) -> f64>, phase: &str) -> usize {
+    steps(&bench.entries).iter().filter(|step| step.place.phase == phase).count()
+}
+
+#[test]
+fn what_a_drive_hides_is_found() {
+    let test = made(|_| ()).unwrap();
+    let record = conducted(&test, &mut bench());
+    let results = FactorsResults::new(&test, &record);
+    assert_eq!(results.alignment(), Some(AlignmentFinding::Unit(3)));
+    assert_eq!(results.indirection_unit(), Some(16_384.0));
+    let ratio = |factor| results.lowest_to_highest(factor).unwrap();
+    assert!((ratio(Factor::Entropy) - 4.0).abs() < 0.01);
+    assert!((ratio(Factor::FreshEntropy) - 4.0).abs() < 0.01);
+    assert!((ratio(Factor::Used) - 2.0).abs() < 0.01);
+    assert_eq!(ratio(Factor::Randomness), 1.0, "a difference of 4 % is less than 5 %");
+    assert_eq!(results.is_life_throttled(), Some(true));
+    assert!((results.life_throttle_rate().unwrap() - 20.2).abs() < 0.01);
+    assert_eq!(results.thermal(), Some(ThermalFinding::None));
+    let findings = test.study(&record);
+    assert_eq!(findings.end, EndState::Complete);
+    let has_sentence = |factor: &&Factor| results.sentence(**factor).is_some();
+    assert_eq!(Factor::ALL.iter().filter(has_sentence).count(), 6, "two sweeps share a sentence");
+    let ids: Vec<&str> = findings.front.figures.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(
+        ids,
+        [
+            "indirection-unit",
+            "entropy-fresh-ratio",
+            "entropy-ratio",
+            "random-ratio",
+            "used-ratio",
+            "life-throttle",
+            "throttled-steps",
+        ]
+    );
+}
+
+#[test]
+fn a_thermal_throttle_is_told_by_the_counters_of_the_drive() {
+    let throttles = |step: &Step, measurement: &mut Measurement| {
+        let late = step.place.phase == SUSTAINED && step.place.point > 5;
+        if late {
+            measurement.elapsed = Nanos(measurement.elapsed.0 * 2);
+        }
+        measurement.sensed.log =
+            Some(LogDelta { throttle_seconds: Some(u64::from(late) * 60), ..LogDelta::default() });
+    };
+    let test = made(set("factors", "pattern")).unwrap();
+    let mut bench = bench();
+    bench.retouch = throttles;
+    let record = conducted(&test, &mut bench);
+    let results = FactorsResults::new(&test, &record);
+    assert_eq!(results.thermal(), Some(ThermalFinding::Counted));
+    assert_eq!(results.throttled_steps(), Some(10));
+}
+
+#[test]
+fn a_step_after_a_gap_is_void_and_one_round_is_no_rate() {
+    let test = made(set("factors", "alignment")).unwrap();
+    let mut bench = bench();
+    bench.gap_before = vec![("alignment", 2, 4), ("alignment", 1, 5), ("alignment", 3, 5)];
+    let record = conducted(&test, &mut bench);
+    let results = FactorsResults::new(&test, &record);
+    let rounds: Vec<usize> = results.levels.iter().map(|one| one.steps.len()).collect();
+    assert_eq!(rounds, [3, 3, 3, 2, 1, 3]);
+    assert!(results.levels[3].rate.is_some() && results.levels[4].rate.is_none());
+    assert_eq!(results.alignment(), None, "a level is missing");
+}
+
+#[test]
+fn a_record_that_ends_anywhere_shows_what_it_has() {
+    let test = made(|settings| {
+        settings.parameters.insert("used".into(), "100,50".into());
+        settings.parameters.insert("rounds".into(), "2".into());
+    })
+    .unwrap();
+    let whole = conducted(&test, &mut bench());
+    for kept in 0..whole.entries.len() {
+        let mut broken = whole.clone();
+        broken.entries.truncate(kept);
+        assert_eq!(test.study(&broken).end, EndState::Unfinished);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let refused = |name, value| made(set(name, value)).unwrap_err().0;
+    for (name, value) in [
+        ("factors", "speed"),
+        ("rounds", "1"),
+        ("used", "5"),
+        ("entropies", "0,0"),
+        ("alignments", "8K,4K"),
+        ("aligned-transfer", "512"),
+        ("random-percents", "101"),
+        ("change", "0"),
+        ("throttle-variation", "99"),
+        ("sustained-steps", "1"),
+    ] {
+        assert!(refused(name, value).contains(name), "{name} {value}");
+    }
+    let purge = |s: &mut Settings| s.purge = PurgeChoice::Method(PurgeMethod::Nothing);
+    assert!(made(purge).unwrap_err().0.contains("--purge none"));
+    assert!(made(|s| s.rounds_max = Some(9)).unwrap_err().0.contains("rounds="));
+}

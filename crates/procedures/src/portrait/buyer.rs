@@ -1,0 +1,382 @@
+//! Questions of a buyer, and where page one of a portrait takes its figures from: each is a key
+//! figure or a metric of a part, computed once, by that part.
+
+use super::lengths::{COMMIT, FILL, IDLE_EXIT, IOPS, LATENCY, SERVICE_LEVEL};
+use crate::exhibits::secondary::is_throttled;
+use crate::load_curve;
+use crate::parts::PartFindings;
+use crate::report_notation::number;
+use crate::suite::StudiedSuite;
+use steadfast_domain::findings::{FrontAnswer, FrontQuestion, KeyFigure, Metric};
+use steadfast_domain::measurement::LogDelta;
+use steadfast_domain::{EndState, Findings, Record};
+
+/// Source of a figure within the findings of its part.
+#[derive(Debug, Clone, Copy)]
+enum BuyerSource {
+    /// Key figure with this ID.
+    Figure(&'static str),
+    /// First key figure whose ID begins so. Its ID and label contain a parameter and are kept.
+    FirstFigure(&'static str),
+    /// Last key figure whose ID begins so. Its ID and label contain a parameter and are kept.
+    LastFigure(&'static str),
+    /// Metric of all I/Os of a point.
+    Metric { metric: &'static str, point: &'static str },
+    /// Metric of the first point that has it.
+    FirstPoint(&'static str),
+    /// Metric of the last point that has it and whose name ends so.
+    LastPoint { metric: &'static str, end: &'static str },
+}
+
+/// A figure of page one.
+struct BuyerFigure {
+    id: &'static str,
+    label: &'static str,
+    unit: &'static str,
+    /// Part that measures it.
+    part: &'static str,
+    source: BuyerSource,
+    /// Factor from the unit of the part to that of page one.
+    factor: f64,
+    /// Reason for a missing value if the part is complete.
+    absent: &'static str,
+}
+
+impl BuyerFigure {
+    /// Creates a figure that is the part's key figure of the same ID.
+    const fn new(
+        part: &'static str,
+        id: &'static str,
+        label: &'static str,
+        unit: &'static str,
+    ) -> Self {
+        let source = BuyerSource::Figure(id);
+        BuyerFigure { id, label, unit, part, source, factor: 1.0, absent: "not measured" }
+    }
+    /// Sets another source.
+    const fn from(self, source: BuyerSource) -> Self {
+        BuyerFigure { source, ..self }
+    }
+    /// Sets a metric of a point as the source.
+    const fn metric(self, metric: &'static str, point: &'static str) -> Self {
+        self.from(BuyerSource::Metric { metric, point })
+    }
+    /// Sets the reason for a missing value.
+    const fn absent(self, absent: &'static str) -> Self {
+        BuyerFigure { absent, ..self }
+    }
+    /// Converts milliwatts to watts.
+    const fn in_watts(self) -> Self {
+        BuyerFigure { factor: 1e-3, ..self }
+    }
+}
+
+/// A question and its figures.
+struct BuyerQuestion {
+    question: &'static str,
+    /// Returns the load behind the figures in one or two sentences.
+    note: fn(&StudiedSuite<'_>) -> String,
+    figures: &'static [BuyerFigure],
+}
+
+const NO_DROP: &str = "the rate did not drop";
+const NO_SENSOR: &str = "no power sensor; --power-command reads one";
+const NO_TEMPERATURE: &str = "the drive reports no temperature";
+const TOO_FEW: &str = "too few I/Os for this percentile";
+
+use BuyerSource::{Figure, FirstFigure, FirstPoint, LastFigure, LastPoint};
+
+const COPY: [BuyerFigure; 4] = [
+    BuyerFigure::new(FILL, "full-speed", "Full speed", "MB/s"),
+    BuyerFigure::new(FILL, "full-speed-amount", "At full speed for", "GB").absent(NO_DROP),
+    BuyerFigure::new(FILL, "next-speed", "After that", "MB/s").absent(NO_DROP),
+    BuyerFigure::new(FILL, "lowest-speed", "At its slowest", "MB/s"),
+];
+
+const AGAIN: [BuyerFigure; 2] = [
+    BuyerFigure::new(FILL, "back-first", "Back after the shortest idle time", "GB")
+        .from(FirstFigure("back-after-"))
+        .absent(NO_DROP),
+    BuyerFigure::new(FILL, "back-last", "Back after the longest idle time", "GB")
+        .from(LastFigure("back-after-"))
+        .absent(NO_DROP),
+];
+
+const RANDOM: [BuyerFigure; 3] = [
+    BuyerFigure::new(IOPS, "random-read", "Random reads", "IOPS").metric("iops", "RND 4K R"),
+    BuyerFigure::new(IOPS, "random-write", "Random writes", "IOPS").metric("iops", "RND 4K W"),
+    BuyerFigure::new(IOPS, "random-mixed", "65 % reads, 35 % writes", "IOPS")
+        .metric("iops", "RND 4K RW65"),
+];
+
+const RESPONSE: [BuyerFigure; 6] = [
+    response("read-p50", "Read, typical").metric("p50", "RND 4K R"),
+    response("read-p99", "Reads, 99 % within").metric("p99", "RND 4K R"),
+    response("read-p99-99", "Reads, 99.99 % within").metric("p99-99", "RND 4K R"),
+    response("write-p50", "Write, typical").metric("p50", "RND 4K W"),
+    response("write-p99", "Writes, 99 % within").metric("p99", "RND 4K W"),
+    response("write-p99-99", "Writes, 99.99 % within").metric("p99-99", "RND 4K W"),
+];
+
+const fn response(id: &'static str, label: &'static str) -> BuyerFigure {
+    BuyerFigure::new(LATENCY, id, label, "ms").absent(TOO_FEW)
+}
+
+const DATABASE: [BuyerFigure; 4] = [
+    BuyerFigure::new(COMMIT, "commits-1", "Commits, 1 session", "commits/s")
+        .from(Figure("seq-flush-1-rate")),
+    BuyerFigure::new(COMMIT, "commits-1-p99-9", "1 session, 99.9 % within", "ms")
+        .from(Figure("seq-flush-1-p99-9"))
+        .absent(TOO_FEW),
+    BuyerFigure::new(COMMIT, "commits-16", "Commits, 16 sessions", "commits/s")
+        .from(Figure("seq-flush-16-rate")),
+    BuyerFigure::new(COMMIT, "commits-16-p99-9", "16 sessions, 99.9 % within", "ms")
+        .from(Figure("seq-flush-16-p99-9"))
+        .absent(TOO_FEW),
+];
+
+const LOAD: [BuyerFigure; 3] = [
+    BuyerFigure::new(load_curve::NAME, "slo-iops", "Highest load within the limit", "IOPS")
+        .absent("no load was shown to meet the limit"),
+    BuyerFigure::new(load_curve::NAME, "maximum-iops", "Mixed load at most", "IOPS"),
+    BuyerFigure::new(load_curve::NAME, "p99-at-50", "At half of that, 99 % within", "ms")
+        .absent(TOO_FEW),
+];
+
+const IDLE: [BuyerFigure; 3] = [
+    BuyerFigure::new(IDLE_EXIT, "back-to-back", "Read without a pause, mean", "ms"),
+    BuyerFigure::new(IDLE_EXIT, "after-1s", "Read after 1 s idle, mean", "ms"),
+    BuyerFigure::new(IDLE_EXIT, "wake", "Read after the longest idle time, mean", "ms")
+        .from(LastFigure("after-")),
+];
+
+const HEAT: [BuyerFigure; 2] = [
+    BuyerFigure::new(FILL, "temperature-fill", "Temperature while filled", "°C")
+        .from(FirstPoint("temperature"))
+        .absent(NO_TEMPERATURE),
+    BuyerFigure::new(IOPS, "temperature-write", "Temperature, random writes", "°C")
+        .metric("temperature", "RND 4K W")
+        .absent(NO_TEMPERATURE),
+];
+
+const POWER: [BuyerFigure; 4] = [
+    BuyerFigure::new(IOPS, "power-write", "Power, random writes", "W")
+        .metric("power", "RND 4K W")
+        .in_watts()
+        .absent(NO_SENSOR),
+    BuyerFigure::new(IOPS, "power-read", "Power, random reads", "W")
+        .metric("power", "RND 4K R")
+        .in_watts()
+        .absent(NO_SENSOR),
+    BuyerFigure::new(IDLE_EXIT, "power-idle", "Power, nearly idle", "W")
+        .from(LastPoint { metric: "power", end: " idle" })
+        .in_watts()
+        .absent(NO_SENSOR),
+    BuyerFigure::new(IOPS, "reads-per-watt", "Random reads per watt", "IOPS/W")
+        .metric("iops-per-watt", "RND 4K R")
+        .absent(NO_SENSOR),
+];
+
+const QUESTIONS: [BuyerQuestion; 9] = [
+    BuyerQuestion {
+        question: "How much can I copy to it at full speed, and how fast after that?",
+        note: |_| {
+            "Large writes to the empty drive, one after another, until it is full.".to_owned()
+        },
+        figures: &COPY,
+    },
+    BuyerQuestion {
+        question: "How soon is the fast amount back?",
+        note: |_| "Amount written at full speed again after the drive was idle.".to_owned(),
+        figures: &AGAIN,
+    },
+    BuyerQuestion {
+        question: "How many random accesses per second does it sustain?",
+        note: |_| {
+            "4 KiB each, many at a time, in steady state (IOPS: accesses per second).".to_owned()
+        },
+        figures: &RANDOM,
+    },
+    BuyerQuestion {
+        question: "How long does one access take?",
+        note: |_| {
+            "Random accesses of 4 KiB, one at a time, in steady state. Typical: half of them take \
+             no longer."
+                .to_owned()
+        },
+        figures: &RESPONSE,
+    },
+    BuyerQuestion {
+        question: "Is it good for a database?",
+        note: |_| {
+            "Commits: durable writes of 4 KiB to a log, each with a flush, by sessions that each \
+             wait for their own."
+                .to_owned()
+        },
+        figures: &DATABASE,
+    },
+    BuyerQuestion {
+        question: "How much load can it take before it becomes slow?",
+        note: load_note,
+        figures: &LOAD,
+    },
+    BuyerQuestion {
+        question: "Does it become slow when it was idle?",
+        note: idle_note,
+        figures: &IDLE,
+    },
+    BuyerQuestion {
+        question: "Does it become slow when it is hot?",
+        note: |suite| throttling_text(suite.record),
+        figures: &HEAT,
+    },
+    BuyerQuestion {
+        question: "What does it cost in power?",
+        note: |_| "Mean of a sensor during the same steps as above.".to_owned(),
+        figures: &POWER,
+    },
+];
+
+/// Figures on the card, by the IDs of the tables above.
+const CARD: [&str; 8] = [
+    "full-speed",
+    "full-speed-amount",
+    "next-speed",
+    "random-read",
+    "random-write",
+    "commits-1",
+    "wake",
+    "power-write",
+];
+
+/// Adds the questions, their figures and the figures of the card to page one.
+pub(super) fn add_questions(findings: &mut Findings, suite: &StudiedSuite<'_>) {
+    let front = &mut findings.front;
+    for question in &QUESTIONS {
+        let mut answers = Vec::new();
+        for wanted in question.figures {
+            let part = suite.found.iter().find(|part| part.name == wanted.part);
+            let (figure, missing) = resolved(wanted, part);
+            if CARD.contains(&wanted.id) {
+                front.card.push(figure.id.clone());
+            }
+            let part = part.map(PartFindings::title).unwrap_or(wanted.part).to_owned();
+            answers.push(FrontAnswer { figure: figure.id.clone(), part, missing });
+            front.figures.push(figure);
+        }
+        front.questions.push(FrontQuestion {
+            question: question.question.to_owned(),
+            answers,
+            note: (question.note)(suite),
+        });
+    }
+}
+
+/// Returns a figure as page one shows it, with the reason if it has no value.
+fn resolved(wanted: &BuyerFigure, part: Option<&PartFindings<'_>>) -> (KeyFigure, Option<String>) {
+    let findings = part.and_then(|part| part.findings.as_ref());
+    let none = KeyFigure::new(wanted.id, wanted.label, None, wanted.unit);
+    let Some(findings) = findings else {
+        return (none, Some(format!("{} has not begun", wanted.part)));
+    };
+    let figure = found(wanted, findings).unwrap_or(none);
+    let reason = match findings.whole_end() {
+        EndState::Complete | EndState::Steady if figure.value.is_some() => return (figure, None),
+        EndState::Complete | EndState::Steady => wanted.absent.to_owned(),
+        EndState::NotSteady => format!("{} did not reach steady state", wanted.part),
+        EndState::Void => format!("{} has too few rounds without a gap", wanted.part),
+        EndState::Failed => format!("{} failed", wanted.part),
+        EndState::Unfinished => format!("{} is not finished", wanted.part),
+    };
+    (KeyFigure { value: None, range: None, ..figure }, Some(reason))
+}
+
+/// Returns the figure from the findings of its part; `None` if they do not have it.
+fn found(wanted: &BuyerFigure, part: &Findings) -> Option<KeyFigure> {
+    let mut figures = part.front.figures.iter();
+    let metrics = || part.metrics.iter().filter(|metric| metric.direction.is_none());
+    let metric = |name: &'static str| metrics().filter(move |metric| metric.metric == name);
+    match wanted.source {
+        Figure(id) => figures.find(|figure| figure.id == id).map(|figure| renamed(wanted, figure)),
+        FirstFigure(begin) => {
+            figures.find(|figure| figure.id.starts_with(begin)).map(with_parameter)
+        }
+        LastFigure(begin) => {
+            figures.rfind(|figure| figure.id.starts_with(begin)).map(with_parameter)
+        }
+        BuyerSource::Metric { metric: name, point } => {
+            metric(name).find(|metric| metric.point == point).map(|m| of_metric(wanted, m))
+        }
+        FirstPoint(name) => metric(name).next().map(|m| of_metric(wanted, m)),
+        LastPoint { metric: name, end } => {
+            metric(name).rfind(|m| m.point.ends_with(end)).map(|m| of_metric(wanted, m))
+        }
+    }
+}
+
+fn renamed(wanted: &BuyerFigure, figure: &KeyFigure) -> KeyFigure {
+    let (id, label) = (wanted.id.to_owned(), wanted.label.to_owned());
+    KeyFigure { id, label, ..figure.clone() }
+}
+
+/// Returns a figure with its own ID and label, in which a parameter stands: `After 3 s idle` is that
+/// of a read.
+fn with_parameter(figure: &KeyFigure) -> KeyFigure {
+    let label = match figure.label.strip_prefix("After") {
+        Some(rest) => format!("Read after{rest}"),
+        None => figure.label.clone(),
+    };
+    KeyFigure { label, ..figure.clone() }
+}
+
+fn of_metric(wanted: &BuyerFigure, metric: &Metric) -> KeyFigure {
+    let range = metric.range.map(|(low, high)| (low * wanted.factor, high * wanted.factor));
+    let value = Some(metric.value * wanted.factor);
+    let figure = KeyFigure::new(wanted.id, wanted.label, value, wanted.unit).ranging(range);
+    // Percentiles are read from histograms; sensors are no more exact.
+    if wanted.unit == "IOPS" { figure } else { figure.of_buckets() }
+}
+
+fn load_note(suite: &StudiedSuite<'_>) -> String {
+    let slo = suite.settings.slo.unwrap_or(SERVICE_LEVEL);
+    format!(
+        "Random accesses of 8 KiB, 65 % of them reads, offered at a rate. The limit: {} % of them \
+         take at most {}.",
+        slo.percent, slo.limit
+    )
+}
+
+/// Returns what idle-exit found of power states.
+fn idle_note(suite: &StudiedSuite<'_>) -> String {
+    let part = suite.found.iter().find(|part| part.name == IDLE_EXIT);
+    let findings = part.and_then(|part| part.findings.as_ref());
+    let ending = findings.filter(|f| f.end == EndState::Complete).map(|f| f.ending.as_str());
+    format!("Response time of the first read after a pause. {}", ending.unwrap_or_default())
+        .trim_end()
+        .to_owned()
+}
+
+/// Returns what the drive's log reports of throttling, over all steps of the run.
+fn throttling_text(record: &Record) -> String {
+    let logs = record.steps().filter_map(|(_, outcome)| outcome.measurement.sensed.log.as_ref());
+    let reports = |log: &&LogDelta| {
+        log.throttle_events.is_some()
+            || log.throttle_seconds.is_some()
+            || log.critical_warning.is_some()
+    };
+    let logs: Vec<&LogDelta> = logs.filter(reports).collect();
+    let throttled = logs.iter().filter(|log| is_throttled(log)).count();
+    let count = |count: usize| number(count as f64, 0);
+    if logs.is_empty() {
+        "The drive does not report whether it throttles.".to_owned()
+    } else if throttled == 0 {
+        format!("The drive reports no throttling in any of {} steps.", count(logs.len()))
+    } else {
+        format!(
+            "THROTTLED: the drive reports throttling, or a temperature above its limit, in {} of \
+             {} steps.",
+            count(throttled),
+            count(logs.len())
+        )
+    }
+}

@@ -1,0 +1,181 @@
+use super::*;
+use crate::parts::begins;
+use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use steadfast_domain::findings::{Exhibit, FrontAnswer, KeyFigure};
+use steadfast_domain::measurement::LogDelta;
+use steadfast_domain::{EndState, JournalEntry, Measurement, Nanos, Step};
+
+fn settings(length: &str) -> Settings {
+    let mut settings = Settings::new(NAME, 7);
+    settings.parameters.insert("length".into(), length.into());
+    settings
+}
+
+fn refused(settings: &Settings) -> String {
+    crate::procedure(settings, GEOMETRY, &[]).err().unwrap().0
+}
+
+/// Two watts, 40 °C, and a log that counts no throttling.
+fn sensed(_: &Step, measurement: &mut Measurement) {
+    measurement.sensed.power_milliwatts = Some(2000.0);
+    measurement.sensed.temperature_celsius = Some(40.0);
+    measurement.sensed.log = Some(LogDelta { throttle_events: Some(0), ..LogDelta::default() });
+}
+
+/// A drive of 1,000 IOPS that answers in half a millisecond.
+fn conducted(settings: &Settings) -> Vec<JournalEntry> {
+    let mut bench = scripted(|_| 1000.0);
+    bench.response = |_| Some(Nanos(500_000));
+    bench.retouch = sensed;
+    crate::procedure(settings, GEOMETRY, &[]).unwrap().conduct(&mut bench).unwrap();
+    bench.entries
+}
+
+fn findings(settings: &Settings, entries: Vec<JournalEntry>) -> Findings {
+    crate::procedure(settings, GEOMETRY, &[]).unwrap().study(&record(settings, entries))
+}
+
+/// Returns the findings of a record that ends before entry `end`.
+fn broken_off(settings: &Settings, entries: &[JournalEntry], end: usize) -> Findings {
+    let mut broken = record(settings, entries[..end].to_vec());
+    broken.entries.pop();
+    crate::procedure(settings, GEOMETRY, &[]).unwrap().study(&broken)
+}
+
+fn figure<'a>(findings: &'a Findings, id: &str) -> &'a KeyFigure {
+    findings.front.figures.iter().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{id}"))
+}
+
+fn answer<'a>(findings: &'a Findings, id: &str) -> &'a FrontAnswer {
+    let mut all = findings.front.questions.iter().flat_map(|question| &question.answers);
+    all.find(|answer| answer.figure == id).unwrap_or_else(|| panic!("{id}"))
+}
+
+#[test]
+fn shorter_portraits_purge_less_often_and_share_what_was_written() {
+    for (length, purges, shared) in [
+        ("1h", 1, &["iops", "latency", "commit", "load-curve"][..]),
+        ("8h", 2, &["latency", "commit", "load-curve"]),
+        ("complete", 7, &[]),
+    ] {
+        let entries = conducted(&settings(length));
+        let begun: Vec<&str> = entries.iter().filter_map(begins).collect();
+        assert_eq!(begun, PROCEDURES, "{length}");
+        let purged = entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_)));
+        assert_eq!(purged.count(), purges, "{length}");
+        let steps = steps(&entries);
+        for part in ["iops", "latency", "commit", "load-curve"] {
+            let phase = format!("{part}/wipc");
+            let is_written = steps.iter().any(|step| step.place.phase == phase);
+            assert_eq!(is_written, !shared.contains(&part), "{length} {part}");
+        }
+        let findings = findings(&settings(length), entries);
+        assert_eq!(findings.whole_end(), EndState::Steady, "{length}: {}", findings.ending);
+        let caveat = |findings: &Findings, id: &str| findings.caveats.iter().any(|c| c.id == id);
+        assert_eq!(caveat(&findings, "portrait-length"), length != "complete");
+        for (part, procedure) in findings.parts.iter().zip(PROCEDURES) {
+            let is_shared = shared.contains(&procedure);
+            assert_eq!(caveat(part, "shared-preconditioning"), is_shared, "{length} {procedure}");
+            let listings = part.chapters.iter().flat_map(|page| &page.exhibits);
+            let says_purge = listings.filter_map(|exhibit| match exhibit {
+                Exhibit::Listing(text) => Some(text),
+                _ => None,
+            });
+            let says_purge = says_purge.into_iter().any(|text| text.starts_with("Purge"));
+            assert!(!(is_shared && says_purge), "{length} {procedure} lists a purge");
+        }
+    }
+}
+
+#[test]
+fn a_part_has_the_user_s_settings_before_those_of_the_length() {
+    let mut chosen = settings("1h");
+    chosen.step_time = Some(Nanos::from_secs(2));
+    chosen.slo = Some("p99.9=5ms".parse().unwrap());
+    chosen.parameters.insert("fill.idle-times".into(), "10s".into());
+    let plans = plans(&chosen).unwrap();
+    let parts: Vec<Settings> = plans.iter().map(|plan| plan.settings(&chosen)).collect();
+    assert!(parts.iter().all(|part| part.step_time == Some(Nanos::from_secs(2))));
+    let slos: Vec<Option<String>> =
+        parts.iter().map(|part| part.slo.map(|slo| slo.to_string())).collect();
+    let expected = [None, None, None, None, Some("p99.9=5ms".to_owned()), None];
+    assert_eq!(slos, expected, "only the load curve searches for it");
+    assert_eq!(parts[0].parameters["idle-times"], "10s");
+    assert_eq!(parts[5].parameters["idle-times"], "1ms,10ms,100ms,1s,5s", "the other's own");
+    let complete = super::plans(&settings("complete")).unwrap();
+    let presets: Vec<usize> = complete.iter().map(|plan| plan.preset.len()).collect();
+    assert_eq!(presets, [0, 0, 0, 0, 1, 0], "each as it stands alone, but for the workload");
+}
+
+#[test]
+fn figures_are_those_of_the_parts() {
+    let settings = settings("1h");
+    let findings = findings(&settings, conducted(&settings));
+    let value = |id: &str| figure(&findings, id).value;
+    for id in ["random-read", "random-write", "random-mixed"] {
+        assert_eq!(value(id), Some(1000.0), "{id}");
+        assert_eq!(figure(&findings, id).range, Some((1000.0, 1000.0)), "{id} has its rounds");
+    }
+    assert_eq!((value("power-write"), value("reads-per-watt")), (Some(2.0), Some(500.0)));
+    assert_eq!((value("temperature-write"), value("commits-1")), (Some(40.0), Some(1000.0)));
+    assert!((value("read-p99").unwrap() - 0.5).abs() < 0.01);
+    assert_eq!(value("maximum-iops"), Some(1000.0));
+    assert!(findings.front.questions.len() == 9 && findings.front.card.len() == 8);
+    assert!(findings.front.card.iter().all(|id| figure(&findings, id).id == *id));
+    let ids: std::collections::HashSet<&str> =
+        findings.front.figures.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(ids.len(), findings.front.figures.len(), "each once");
+    let heat = &findings.front.questions[7];
+    assert!(heat.note.starts_with("The drive reports no throttling in any of "), "{}", heat.note);
+    // The scripted drive has no samples of its rate, so the fill has no curve.
+    assert_eq!(answer(&findings, "full-speed").missing.as_deref(), Some("not measured"));
+    let parts: Vec<&str> = findings.parts.iter().map(|part| part.id.as_str()).collect();
+    let answers = findings.front.questions.iter().flat_map(|question| &question.answers);
+    answers.for_each(|answer| assert!(parts.contains(&answer.part.as_str()), "{}", answer.part));
+}
+
+#[test]
+fn a_part_that_was_cut_or_is_not_steady_has_dashes_and_the_reason() {
+    let settings = settings("1h");
+    let entries = conducted(&settings);
+    let at = |part: &str| entries.iter().position(|entry| begins(entry) == Some(part)).unwrap();
+    let cut = broken_off(&settings, &entries, at("commit") - 3);
+    let missing = |findings: &Findings, id: &str| answer(findings, id).missing.clone();
+    assert_eq!(figure(&cut, "random-write").value, Some(1000.0), "it has ended");
+    assert_eq!(missing(&cut, "read-p99").as_deref(), Some("latency is not finished"));
+    assert_eq!(missing(&cut, "commits-1").as_deref(), Some("commit has not begun"));
+    assert_eq!(figure(&cut, "commits-1").value, None);
+    assert_eq!(missing(&cut, "slo-iops").as_deref(), Some("load-curve has not begun"));
+    let mut bench = scripted(|step| match step.place.phase.as_str() {
+        "iops/rounds" => 2f64.powi(step.place.round as i32),
+        _ => 1000.0,
+    });
+    bench.response = |_| Some(Nanos(500_000));
+    crate::procedure(&settings, GEOMETRY, &[]).unwrap().conduct(&mut bench).unwrap();
+    let restless = findings(&settings, bench.entries);
+    let why = missing(&restless, "random-write");
+    assert_eq!(why.as_deref(), Some("iops did not reach steady state"));
+    assert_eq!(figure(&restless, "random-write").value, None, "it did not hold");
+    assert_eq!(missing(&restless, "power-idle").as_deref(), Some(NO_SENSOR_TEXT));
+    for end in (0..entries.len()).step_by(37) {
+        let findings = broken_off(&settings, &entries, end);
+        assert_eq!(findings.front.questions.len(), 9);
+        assert_eq!(findings.whole_end(), EndState::Unfinished);
+    }
+}
+
+const NO_SENSOR_TEXT: &str = "no power sensor; --power-command reads one";
+
+#[test]
+fn what_is_no_portrait_is_refused_with_the_reason() {
+    assert!(refused(&settings("2h")).contains("complete"));
+    let mut tkperf = settings("1h");
+    tkperf.profile = Profile::Tkperf;
+    assert!(refused(&tkperf).contains("--profile pts-2.0"));
+    let mut unknown = settings("1h");
+    unknown.parameters.insert("histogram".into(), "5min".into());
+    assert!(refused(&unknown).contains("histogram-time"));
+    let mut suite = Settings::new("suite", 1);
+    suite.parameters.insert("procedures".into(), "iops,portrait".into());
+    assert!(refused(&suite).contains("not made of others"));
+}

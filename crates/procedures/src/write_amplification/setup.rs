@@ -1,0 +1,340 @@
+//! Setup of write-amplification: its cells, its loads and its parameters.
+
+use super::workload::WrittenWorkload;
+use crate::common::ProcedureSetup;
+use crate::common::asked::ProcedureRequest;
+use crate::common::choices::RunChoices;
+use crate::common::method::Method;
+use crate::common::rounds::check_no_rounds;
+use crate::common::stretch::ContinuousLoad;
+use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
+use crate::pts::method;
+use crate::report_notation::number;
+use crate::rwsw::composite::CapturedComposite;
+use crate::rwsw::method::{CONTENT, with_content};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
+use steadfast_domain::{
+    Bytes, Criteria, Demand, Nanos, Profile, PurgeChoice, PurgeMethod, Record, Settings, Step,
+    StepPlace, Stimulus,
+};
+
+/// Phase of the step that shows which counters the drive has.
+pub(super) const COUNTERS: &str = "counters";
+
+/// Length of that step: the logs of a drive are read for steps of at least this length.
+const COUNTERS_TIME: Nanos = Nanos::from_secs(10);
+
+/// Pattern of that step.
+const COUNTERS_PATTERN: AccessPattern = AccessPattern::random(Bytes::kib(4), 100);
+
+/// Demand of that step and of the fills (our choice, as for preconditioning).
+const FILL_DEMAND: Demand = Demand::new(1, 32);
+
+/// Pattern of the fills.
+const FILL_PATTERN: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
+
+/// Number of windows that must be steady.
+pub(super) const STEADY_WINDOWS: u32 = 5;
+
+/// Unit of used capacities.
+const UNIT: u64 = 1 << 20;
+
+pub(super) const WORKLOADS: Parameter = Parameter {
+    name: "workloads",
+    default: "uniform,zipf/0.4,zipf/0.8,zipf/1.2,zones/80-20,zones/90-10,scattered/80-20,mixed/50,\
+              discards/10",
+    quick: Some("uniform,zones/90-10"),
+    meaning: "workloads: uniform, zipf/S (exponent S), zones/W-A (W % of the writes go to A % of the \
+              addresses, in one piece), scattered/W-A (the same in 64 pieces), mixed/P (P % of the \
+              bytes sequential, to a half of their own), discards/P (P % of the commands discard); \
+              or none, with --workload",
+    source: "our choice, after the paper SSD-iq of 2025: uniform, skewed, hot and cold",
+    ..Parameter::PLAIN
+};
+
+pub(super) const USED: Parameter = Parameter {
+    name: "used",
+    default: "100,90,80,70,60,50",
+    quick: Some("100,80"),
+    meaning: "used capacities of the workload uniform, in percent of the user capacity, 10 to 100; \
+              the rest was never written since the purge",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+pub(super) const USED_OTHERS: Parameter = Parameter {
+    name: "used-others",
+    default: "100",
+    meaning: "used capacities of all other workloads, in percent of the user capacity, 10 to 100",
+    source: "our choice: a full drive is the worst case",
+    ..Parameter::PLAIN
+};
+
+const TRANSFER: Parameter = Parameter {
+    name: "transfer",
+    default: "4K",
+    meaning: "size of random writes and of discards, 512 bytes to 1 MiB",
+    source: "our choice: the page of most file systems and databases",
+    ..Parameter::PLAIN
+};
+
+pub(super) const WINDOW: Parameter = Parameter {
+    name: "window",
+    default: "50",
+    quick: Some("25"),
+    meaning: "bytes that a window writes, in percent of the used capacity, 1 to 1000",
+    source: "our choice: five of them overwrite the used capacity more than twice",
+    ..Parameter::PLAIN
+};
+
+pub(super) const STEADY_LIMITS: Parameter = Parameter {
+    name: "steady-limits",
+    default: "4,2",
+    meaning: "steady state: the most by which five windows in a row may differ, and by which their \
+              fitted line may rise or fall, in percent of their mean, each 1 to 20",
+    source: "our choice: a fifth of the limits of the PTS, which are for rates",
+    ..Parameter::PLAIN
+};
+
+pub(super) const LIMIT: Parameter = Parameter {
+    name: "limit",
+    default: "20",
+    quick: Some("6"),
+    meaning: "used capacities that a cell writes at most before it counts as not steady, at least \
+              five windows",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+const CONTENT_OF_CAPTURED: Parameter =
+    Parameter { applies: |settings| settings.workload.is_some(), ..CONTENT };
+
+/// Parameters of `write-amplification`.
+pub const PARAMETERS: &[Parameter] =
+    &[WORKLOADS, USED, USED_OTHERS, TRANSFER, WINDOW, STEADY_LIMITS, LIMIT, CONTENT_OF_CAPTURED];
+
+/// A workload on a part of the drive.
+#[derive(Debug, Clone)]
+pub struct AmplificationCell {
+    pub workload: WrittenWorkload,
+    /// Used capacity in percent of the user capacity.
+    pub percent: u8,
+    /// Range that is filled and then written.
+    pub range: ActiveRange,
+}
+
+impl AmplificationCell {
+    /// Returns the phase of the windows, which is also the ID of the cell.
+    pub(super) fn phase(&self) -> String {
+        format!("{}-{}", self.workload.id(), self.percent)
+    }
+
+    /// Returns the phase of the sequential writes before the windows.
+    pub(super) fn fill_phase(&self) -> String {
+        format!("fill-{}", self.phase())
+    }
+
+    /// Returns the name, such as `zipf/0.8 at 100 %`.
+    pub(super) fn name(&self) -> String {
+        format!("{} at {} %", self.workload, self.percent)
+    }
+}
+
+/// Write-amplification, ready to run.
+#[derive(Debug, Clone)]
+pub struct WriteAmplificationTest {
+    pub(super) ground: ProcedureSetup,
+    pub(super) demand: Demand,
+    /// Cells in order.
+    pub(super) cells: Vec<AmplificationCell>,
+    /// Bytes of a window, in percent of the used capacity.
+    window_percent: u32,
+    /// Maximum number of windows of a cell.
+    pub(super) windows_max: u32,
+}
+
+impl WriteAmplificationTest {
+    /// Creates the test.
+    ///
+    /// # Errors
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        check_no_rounds(
+            asked.settings,
+            "each cell ends by a rule of its own; choose it with --set steady-limits= and --set \
+             limit=, and omit --steady-state and --max-rounds",
+        )?;
+        if asked.settings.active_range_percent.is_some() {
+            return Err(ProcedureError(
+                "write-amplification uses parts of the whole drive; omit --active-range, and \
+                 choose the parts with --set used="
+                    .into(),
+            ));
+        }
+        let settings = with_content(asked.settings)?;
+        let criteria = STEADY_LIMITS.parse(&settings, |text| {
+            let (data, slope) = text.split_once(',')?;
+            let share = |text: &str| {
+                let percent = text.trim().parse::<u32>().ok();
+                percent.filter(|p| (1..=20).contains(p)).map(|percent| f64::from(percent) / 100.0)
+            };
+            Some(Criteria {
+                window: STEADY_WINDOWS,
+                data_excursion: share(data)?,
+                slope_excursion: share(slope)?,
+            })
+        })?;
+        let window_percent = WINDOW.parse(&settings, |text| {
+            text.parse::<u32>().ok().filter(|percent| (1..=1000).contains(percent))
+        })?;
+        let windows_max = LIMIT.parse(&settings, |text| {
+            let limit = text.parse::<u32>().ok().filter(|limit| (1..=1000).contains(limit))?;
+            Some(limit * 100 / window_percent).filter(|windows| *windows >= STEADY_WINDOWS)
+        })?;
+        let method = Method {
+            document: "write-amplification",
+            revision: "Write-amplification",
+            lesser: Some("WRITE-AMPLIFICATION: our own test, not a method of the PTS"),
+            active_range_percent: 100,
+            rounds_max: windows_max,
+            criteria,
+            // The class decides the write cache.
+            ..method::for_profile(Profile::Pts20, settings.class)
+        };
+        let request = ProcedureRequest { settings: &settings, ..asked.clone() };
+        let ground = ProcedureSetup::new(&request, method)?;
+        let cells = cells(&ground)?;
+        let demand = demand(&ground, &cells);
+        Ok(WriteAmplificationTest { demand, cells, window_percent, windows_max, ground })
+    }
+
+    /// Returns a step of reads, during which the counters of the drive are read.
+    pub(super) fn counters_step(&self) -> Step {
+        let place = StepPlace::new(COUNTERS, 0, 1, COUNTERS_PATTERN.to_string());
+        self.ground.step(place, &COUNTERS_PATTERN, Demand::new(1, 1), COUNTERS_TIME)
+    }
+
+    /// Returns the sequential writes that fill the used capacity of a cell.
+    pub(super) fn fill(&self, cell: &AmplificationCell) -> ContinuousLoad {
+        let length = cell.range.length;
+        let fill = self.ground.amount(&cell.fill_phase(), &FILL_PATTERN, FILL_DEMAND, length);
+        ContinuousLoad { stimulus: Stimulus { active_range: cell.range, ..fill.stimulus }, ..fill }
+    }
+
+    /// Returns the load of a window, and the place of its first part.
+    pub(super) fn window(&self, cell: &AmplificationCell, number: u32) -> (StepPlace, Stimulus) {
+        let place = StepPlace::new(&cell.phase(), number, 1, cell.name());
+        let written = u128::from(cell.range.length.0) * u128::from(self.window_percent) / 100;
+        let written = Bytes(u64::try_from(written).unwrap_or(u64::MAX));
+        let until = LoadLimits::bytes(cell.workload.bytes_until(written));
+        let stimulus = self.ground.stimulus(&cell.workload, self.demand, until, &place);
+        (place, Stimulus { active_range: cell.range, ..stimulus })
+    }
+
+    pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
+        let phases: Vec<String> = self.cells.iter().map(AmplificationCell::phase).collect();
+        let is_measured =
+            |phase: &String| record.steps().any(|(step, _)| step.place.phase == *phase);
+        RunChoices {
+            demands: vec![self.demand],
+            rounds_max: Some(self.windows_max),
+            ending: format!(
+                "each cell when {STEADY_WINDOWS} windows in a row are steady, or after {} windows",
+                self.windows_max
+            ),
+            judged: true,
+            measured_phases: phases.into_iter().filter(is_measured).collect(),
+            gap_effect,
+            quick: "profile quick has two workloads, used capacities of 100 and 80 %, windows of \
+                    25 % instead of 50 % and a limit of 6 instead of 20 used capacities."
+                .into(),
+            step_text: Some(format!(
+                "none: a window writes {} % of the used capacity",
+                number(self.window_percent.into(), 0)
+            )),
+            preconditioning_text: Some(format!("{FILL_PATTERN} over the used capacity, per cell")),
+            ..self.ground.choices()
+        }
+    }
+
+    /// Returns the captured workload; `None` without one.
+    pub(super) fn captured(&self) -> Option<&CapturedComposite> {
+        self.cells.iter().find_map(|cell| cell.workload.composite())
+    }
+}
+
+/// Returns the cells: every workload at its used capacities.
+fn cells(ground: &ProcedureSetup) -> Result<Vec<AmplificationCell>, ProcedureError> {
+    let settings = &ground.settings;
+    let size = TRANSFER.parse(settings, |text| {
+        let size = text.parse::<Bytes>().ok()?;
+        let sector = u64::from(ground.geometry.logical_sector);
+        let is_possible = (512..=1 << 20).contains(&size.0) && size.0.is_multiple_of(sector);
+        is_possible.then_some(size)
+    })?;
+    let mut workloads = WORKLOADS.parse(settings, |text| {
+        if text == "none" && settings.workload.is_some() {
+            return Some(Vec::new());
+        }
+        let names: Vec<&str> = text.split(',').map(str::trim).collect();
+        // The name is part of the phase, which identifies a cell in the journal.
+        let is_repeated = (1..names.len()).any(|n| names[..n].contains(&names[n]));
+        let all = names.into_iter().map(|name| WrittenWorkload::parse(name, size));
+        all.collect::<Option<Vec<_>>>().filter(|_| !is_repeated)
+    })?;
+    if settings.workload.is_some() {
+        let composite = CapturedComposite::from_settings(settings, ground.geometry)?;
+        workloads.push(WrittenWorkload::captured(composite.with_streams()?)?);
+    }
+    let used = percents(&USED, settings)?;
+    let used_others = percents(&USED_OTHERS, settings)?;
+    let mut cells = Vec::new();
+    for workload in workloads {
+        for percent in if workload.is_uniform() { &used } else { &used_others } {
+            let whole = ground.active_range;
+            let length = Bytes(whole.length.0 / 100 * u64::from(*percent)).round_down(UNIT);
+            let length = if *percent == 100 { whole.length } else { length };
+            let range = ActiveRange { length, ..whole };
+            cells.push(AmplificationCell { workload: workload.clone(), percent: *percent, range });
+        }
+    }
+    let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
+    if !is_purged && cells.iter().any(|cell| cell.percent < 100) {
+        return Err(ProcedureError(
+            "without a purge all of the drive holds data, so no smaller part can be in use; omit \
+             --purge none, or measure the whole drive with --set used=100 --set used-others=100"
+                .into(),
+        ));
+    }
+    Ok(cells)
+}
+
+/// Returns the demand: the user's choice, else that of a captured workload that is alone, else that
+/// of the class.
+fn demand(ground: &ProcedureSetup, cells: &[AmplificationCell]) -> Demand {
+    let composites: Option<Vec<_>> = cells.iter().map(|cell| cell.workload.composite()).collect();
+    match composites.as_deref() {
+        Some([composite, ..]) => composite.demand(ground),
+        _ => ground.settings.demand_or(ground.method.random_demand),
+    }
+}
+
+/// Parses different used capacities, separated by commas.
+fn percents(parameter: &Parameter, settings: &Settings) -> Result<Vec<u8>, ProcedureError> {
+    parameter.parse(settings, |text| {
+        let percent = |text: &str| text.trim().parse().ok().filter(|p| (10..=100).contains(p));
+        let percents: Option<Vec<u8>> = text.split(',').map(percent).collect();
+        percents.filter(|all| (1..all.len()).all(|n| !all[..n].contains(&all[n])))
+    })
+}
+
+/// Returns a sentence on the effect of a gap before a step.
+fn gap_effect(step: &Step) -> &'static str {
+    match (step.place.round, step.place.point) {
+        (0, _) => "Nothing that is measured had begun.",
+        (_, 1) => "The steady windows restart with that window.",
+        _ => "That window is void, and the steady windows restart after it.",
+    }
+}

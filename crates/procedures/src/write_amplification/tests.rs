@@ -1,0 +1,298 @@
+use super::results::AmplificationResults;
+use super::*;
+use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use crate::testing::workload::workload;
+use steadfast_domain::findings::{Cell, Exhibit};
+use steadfast_domain::{
+    Bytes, EndState, JournalEntry, Measurement, Op, PurgeChoice, PurgeMethod, Settings,
+};
+
+fn made(
+    change: impl FnOnce(&mut Settings),
+) -> Result<WriteAmplificationTest, crate::ProcedureError> {
+    let mut settings = Settings::new(NAME, 7);
+    for (name, value) in [("workloads", "uniform,zones/90-10"), ("used", "100,80")] {
+        settings.parameters.insert(name.into(), value.into());
+    }
+    change(&mut settings);
+    let offer = crate::offer(NAME).unwrap();
+    WriteAmplificationTest::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
+}
+
+fn set(name: &'static str, value: &'static str) -> impl FnOnce(&mut Settings) {
+    move |settings| {
+        settings.parameters.insert(name.into(), value.into());
+    }
+}
+
+/// Gives a measurement the counts of a drive with this write amplification, in units of 512,000
+/// and 1,048,576 bytes.
+fn count(measurement: &mut Measurement, amplification: f64) {
+    let host = measurement.written().0;
+    let nand = (host as f64 * amplification) as u64;
+    measurement.sensed.log = Some(LogDelta {
+        host_written: Some(Bytes(host / 512_000 * 512_000)),
+        nand_written: Some(Bytes(nand).round_down(1 << 20)),
+        host_unit: Some(Bytes(512_000)),
+        nand_unit: Some(Bytes(1 << 20)),
+        ..LogDelta::default()
+    });
+}
+
+/// Write amplification of each window on its way to 3 at 100 %, to 2 at 80 %; zones have half as
+/// much beyond 1.
+fn settling(step: &Step, measurement: &mut Measurement) {
+    let phase = step.place.phase.as_str();
+    let last = if phase.ends_with("-80") { 2.0 } else { 3.0 };
+    let last = if phase.starts_with("zones") { (1.0 + last) / 2.0 } else { last };
+    let done = (f64::from(step.place.round) / 4.0).min(1.0);
+    count(measurement, 1.0 + (last - 1.0) * done);
+}
+
+fn bench(retouch: fn(&Step, &mut Measurement)) -> ScriptedBench<impl FnMut(&Step) -> f64> {
+    let mut bench = scripted(|_| 1000.0);
+    bench.retouch = retouch;
+    bench
+}
+
+fn conducted(
+    bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>,
+) -> (WriteAmplificationTest, Record) {
+    let test = made(|_| ()).unwrap();
+    test.conduct(bench).unwrap();
+    let record = record(&test.ground.settings, bench.entries.clone());
+    (test, record)
+}
+
+fn phases(record: &Record) -> Vec<String> {
+    let mut phases: Vec<String> =
+        record.steps().map(|(step, _)| step.place.phase.clone()).collect();
+    phases.dedup();
+    phases
+}
+
+#[test]
+fn every_cell_has_its_purge_its_fill_and_windows_until_five_are_steady() {
+    let mut bench = bench(settling);
+    let (test, record) = conducted(&mut bench);
+    let expected = [
+        "counters",
+        "fill-uniform-100",
+        "uniform-100",
+        "fill-uniform-80",
+        "uniform-80",
+        "fill-zones-90-10-100",
+        "zones-90-10-100",
+    ];
+    assert_eq!(phases(&record), expected);
+    let is_purge = |entry: &&JournalEntry| matches!(entry, JournalEntry::Purged(_));
+    assert_eq!(bench.entries.iter().filter(is_purge).count(), 3);
+    let first = steps(&bench.entries)[0];
+    assert!(!first.load.alters(), "the counters are read before anything is written");
+    for step in steps(&bench.entries) {
+        let stimulus = step.load.stimulus().unwrap();
+        let (range, bytes) = (stimulus.active_range, stimulus.until.bytes);
+        match step.place.phase.as_str() {
+            "fill-uniform-80" => {
+                assert_eq!(range.length, Bytes((1 << 30) / 100 * 80).round_down(1 << 20));
+                assert_eq!(bytes, Some(range.length));
+            }
+            "uniform-100" => {
+                assert_eq!((range.length, bytes), (Bytes::gib(1), Some(Bytes::mib(512))));
+            }
+            "zones-90-10-100" => assert_eq!(stimulus.zones.len(), 2),
+            _ => {}
+        }
+    }
+    let results = AmplificationResults::new(&test, &record);
+    // Windows 4 to 8 have the final value; nothing before the fourth.
+    assert!(results.cells.iter().all(|cell| cell.windows.len() == 8));
+    assert!(results.cells.iter().all(|cell| cell.verdict.window == Some((4, 8))));
+    let close = |found: Option<f64>, expected: f64| {
+        let found = found.unwrap();
+        assert!((found / expected - 1.0).abs() < 1e-2, "{found} for {expected}");
+    };
+    close(results.cells[0].value(), 3.0);
+    close(results.cells[1].value(), 2.0);
+    close(results.cells[2].value(), 2.0);
+    close(results.saved_percent(80), 100.0 / 3.0);
+    assert_eq!(
+        (results.host_unit, results.nand_unit),
+        (Some(Bytes(512_000)), Some(Bytes(1 << 20)))
+    );
+    for cell in &results.cells {
+        let steady = cell.steady.unwrap();
+        let (low, high) = steady.interval.unwrap();
+        assert!(low < steady.value && steady.value < high);
+    }
+    let findings = test.study(&record);
+    assert_eq!(findings.end, EndState::Steady);
+    let ids: Vec<&str> = findings.front.figures.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(ids, ["uniform-100", "worst", "best", "saved-at-80", "greedy-spare"]);
+    assert_eq!(findings.front.plots, ["amplification-used", "amplification-workloads"]);
+}
+
+#[test]
+fn a_drive_that_lacks_a_counter_is_refused_before_anything_is_written() {
+    let lacking: [fn(&Step, &mut Measurement); 3] = [
+        |_, _| (),
+        |step, measurement| {
+            settling(step, measurement);
+            measurement.sensed.log.as_mut().unwrap().nand_written = None;
+        },
+        |step, measurement| {
+            settling(step, measurement);
+            measurement.sensed.log.as_mut().unwrap().host_written = None;
+        },
+    ];
+    let missing = ["by its host and to its flash", "written to its flash", "written by its host"];
+    for (retouch, missing) in lacking.into_iter().zip(missing) {
+        let mut bench = bench(retouch);
+        let Err(Halt::Refused(why)) = made(|_| ()).unwrap().conduct(&mut bench) else {
+            panic!("it is refused")
+        };
+        assert!(why.contains(missing), "{why}");
+        assert!(steps(&bench.entries).iter().all(|step| !step.load.alters()));
+        assert!(!bench.entries.iter().any(|entry| matches!(entry, JournalEntry::Purged(_))));
+    }
+}
+
+#[test]
+fn a_cell_that_keeps_changing_ends_at_its_limit_without_a_value() {
+    let restless = |step: &Step, measurement: &mut Measurement| {
+        settling(step, measurement);
+        if step.place.phase == "uniform-80" {
+            count(measurement, f64::from(2 + step.place.round % 2));
+        }
+    };
+    let (test, record) = conducted(&mut bench(restless));
+    let results = AmplificationResults::new(&test, &record);
+    let cell = &results.cells[1];
+    assert_eq!((cell.windows.len(), cell.value()), (40, None));
+    let (low, high) = cell.last_values().unwrap();
+    assert!((low / 2.0 - 1.0).abs() < 0.01 && (high / 3.0 - 1.0).abs() < 0.01);
+    let findings = test.study(&record);
+    assert_eq!(findings.end, EndState::NotSteady);
+    let ids: Vec<&str> = findings.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
+    assert!(ids.contains(&steadfast_domain::caveats::STEADY_STATE_NOT_ACHIEVED), "{ids:?}");
+    let table = findings.summary.iter().find_map(|exhibit| match exhibit {
+        Exhibit::Table(table) => Some(table),
+        _ => None,
+    });
+    assert_eq!(table.unwrap().rows[0].cells[1], Cell::text("not steady"));
+    let saved = findings.front.figures.iter().find(|figure| figure.id == "saved-at-80").unwrap();
+    assert_eq!(saved.value, None);
+}
+
+/// As [`settling`], with every window in two parts.
+fn in_parts(step: &Step, measurement: &mut Measurement) {
+    settling(step, measurement);
+    measurement.complete &= step.place.round == 0 || step.place.point == 2;
+}
+
+#[test]
+fn a_gap_voids_its_window_and_no_steady_windows_extend_across_it() {
+    for (point, void, first) in [(1, false, 5), (2, true, 6)] {
+        let mut bench = bench(in_parts);
+        bench.gap_before = vec![("uniform-100", 5, point)];
+        let (test, record) = conducted(&mut bench);
+        let results = AmplificationResults::new(&test, &record);
+        let cell = &results.cells[0];
+        assert_eq!(cell.windows[4].amplification().is_none(), void);
+        assert_eq!(cell.verdict.window, Some((first, first + 4)));
+        assert!(cell.value().is_some());
+    }
+}
+
+#[test]
+fn a_counter_that_goes_backwards_voids_its_window() {
+    let backwards = |step: &Step, measurement: &mut Measurement| {
+        settling(step, measurement);
+        if (step.place.phase.as_str(), step.place.round) == ("uniform-100", 6) {
+            measurement.sensed.log.as_mut().unwrap().nand_written = None;
+        }
+    };
+    let (test, record) = conducted(&mut bench(backwards));
+    let results = AmplificationResults::new(&test, &record);
+    assert_eq!(results.cells[0].windows[5].amplification(), None);
+    assert_eq!(results.cells[0].verdict.window, Some((7, 11)));
+}
+
+#[test]
+fn a_record_that_ends_anywhere_shows_what_it_has() {
+    let (test, whole) = conducted(&mut bench(settling));
+    for kept in 0..whole.entries.len() {
+        let mut broken = whole.clone();
+        broken.entries.truncate(kept);
+        assert_eq!(test.study(&broken).end, EndState::Unfinished);
+    }
+}
+
+#[test]
+fn a_drive_that_counts_other_amounts_or_fewer_flash_bytes_is_disclosed() {
+    let strange = |_: &Step, measurement: &mut Measurement| {
+        let host = measurement.written().0;
+        measurement.sensed.log = Some(LogDelta {
+            host_written: Some(Bytes(host * 2)),
+            nand_written: Some(Bytes(host)),
+            host_unit: Some(Bytes(0)),
+            nand_unit: Some(Bytes(0)),
+            ..LogDelta::default()
+        });
+    };
+    let (test, record) = conducted(&mut bench(strange));
+    let findings = test.study(&record);
+    let ids: Vec<&str> = findings.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
+    use steadfast_domain::caveats::{AMPLIFICATION_BELOW_ONE, HOST_COUNTER_DIFFERS};
+    assert!(ids.contains(&AMPLIFICATION_BELOW_ONE) && ids.contains(&HOST_COUNTER_DIFFERS));
+}
+
+#[test]
+fn a_captured_workload_is_a_cell_of_its_own() {
+    let captured = |settings: &mut Settings| {
+        settings.workload = Some(Box::new(workload()));
+        settings.parameters.insert("workloads".into(), "none".into());
+    };
+    let test = made(captured).unwrap();
+    let phases: Vec<String> = test.cells.iter().map(|cell| cell.phase()).collect();
+    assert_eq!(phases, ["captured-100"]);
+    let (_, stimulus) = test.window(&test.cells[0], 1);
+    assert!(stimulus.streams.iter().any(|stream| stream.op == Op::Write));
+    // Its reads count as bytes of the load, but not of the window.
+    assert!(stimulus.until.bytes.unwrap() > Bytes::mib(512));
+    let reads_only = |settings: &mut Settings| {
+        let mut workload = workload();
+        workload.streams.iter_mut().for_each(|stream| stream.op = Op::Read);
+        settings.workload = Some(Box::new(workload));
+    };
+    assert!(made(reads_only).unwrap_err().0.contains("writes nothing"));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let refused = |name, value| made(set(name, value)).unwrap_err().0;
+    for (name, value) in [
+        ("workloads", "uniform,uniform"),
+        ("workloads", "none"),
+        ("workloads", "zipf"),
+        ("used", "5"),
+        ("used", "80,80"),
+        ("used-others", "101"),
+        ("transfer", "1000"),
+        ("window", "0"),
+        ("steady-limits", "5"),
+        ("steady-limits", "50,2"),
+        ("limit", "2"),
+    ] {
+        assert!(refused(name, value).contains(name), "{name} {value}");
+    }
+    let purge = |s: &mut Settings| s.purge = PurgeChoice::Method(PurgeMethod::Nothing);
+    assert!(made(purge).unwrap_err().0.contains("--purge none"));
+    let whole = |s: &mut Settings| {
+        purge(s);
+        s.parameters.insert("used".into(), "100".into());
+    };
+    assert!(made(whole).is_ok());
+    assert!(made(|s| s.active_range_percent = Some(50)).unwrap_err().0.contains("--active-range"));
+    assert!(made(|s| s.rounds_max = Some(9)).unwrap_err().0.contains("steady-limits"));
+}
