@@ -9,8 +9,8 @@ mod changes;
 mod figures;
 mod metrics;
 mod plots;
-mod settings;
-mod side;
+pub(crate) mod settings;
+pub(crate) mod side;
 mod tables;
 
 pub use self::metrics::metrics;
@@ -125,7 +125,7 @@ fn procedures(findings: &Findings) -> Vec<ProcedureFindings<'_>> {
 }
 
 /// Returns a comparison of several procedures: a cover, and one part per procedure.
-fn covered(runs: &[(String, Findings)], parts: Vec<Findings>) -> Findings {
+fn covered(runs: &[(String, Findings)], mut parts: Vec<Findings>) -> Findings {
     let everything: Vec<ComparedRun<'_>> = ('A'..)
         .zip(runs)
         .map(|(letter, (name, findings))| ComparedRun {
@@ -145,9 +145,23 @@ fn covered(runs: &[(String, Findings)], parts: Vec<Findings>) -> Findings {
         })
         .collect();
     let (devices, same) = settings::devices(&first);
-    whole.front.tables = vec![devices.id.clone()];
     whole.front.conditions = same;
-    whole.summary = vec![Exhibit::Table(devices)];
+    // Runs with figures of their own, over all procedures, show them on page one instead of in
+    // their part.
+    let figures = [figures::table(&everything), figures::changes(&everything)];
+    let of_all: Vec<Table> = figures.into_iter().flatten().collect();
+    if let (false, Some((_, first))) = (of_all.is_empty(), runs.first()) {
+        let is_there = |exhibit: &Exhibit| match exhibit {
+            Exhibit::Table(table) => of_all.iter().any(|other| other.id == table.id),
+            _ => false,
+        };
+        for part in parts.iter_mut().filter(|part| part.title == first.title) {
+            part.summary.retain(|exhibit| !is_there(exhibit));
+        }
+    }
+    let tables = std::iter::once(devices).chain(of_all);
+    whole.summary = tables.map(Exhibit::Table).collect();
+    whole.front.tables = ids_of(&whole.summary);
     let differing = parts.iter().filter(|part| has_differences(&part.caveats)).count();
     whole.ending = format!("{} runs, {} procedures. ", runs.len(), parts.len())
         + &match differing {
@@ -156,6 +170,15 @@ fn covered(runs: &[(String, Findings)], parts: Vec<Findings>) -> Findings {
         };
     whole.parts = parts;
     whole
+}
+
+/// Returns the IDs of the tables.
+fn ids_of(exhibits: &[Exhibit]) -> Vec<String> {
+    let id = |exhibit: &Exhibit| match exhibit {
+        Exhibit::Table(table) => Some(table.id.clone()),
+        _ => None,
+    };
+    exhibits.iter().filter_map(id).collect()
 }
 
 /// Maximum number of drawings in a comparison, which fill two pages.

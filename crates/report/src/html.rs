@@ -11,9 +11,9 @@ use crate::svg::{escape, svg_of_page, svgs_beside, visible};
 use crate::{ReportTime, date, number};
 use std::borrow::Cow;
 use std::fmt::Write;
+use steadfast_domain::Findings;
 use steadfast_domain::findings::{Cell, FormHeader, Page, Plot, Setting, Table};
 use steadfast_domain::glossary::{self, Abbreviation};
-use steadfast_domain::{CaveatKind, Findings};
 
 const STYLE: &str = include_str!("report.css");
 /// Built from `ui/` (see its README) and checked in, so that a build does not need Node.js.
@@ -161,16 +161,14 @@ fn cover(out: &mut String, findings: &Findings, printed: &ReportTime) {
     if !device.is_empty() {
         let _ = writeln!(out, "<p class=\"device\">{}</p>", escape(&device.join(" ")));
     }
+    if !findings.front.questions.is_empty() {
+        let _ = writeln!(out, "<p>{}</p>", escape(&page_one::drive_facts(findings)));
+    }
     badges(out, findings);
     conclusion(out, findings);
     let all = disclosures(findings);
-    for caveat in all.iter().filter(|c| c.kind == CaveatKind::Invalidates) {
-        let _ = writeln!(
-            out,
-            "<p class=\"attention\">{} {}</p>",
-            escape(&caveat.text),
-            escape(caveat.remedy)
-        );
+    for line in page_one::attention(findings) {
+        let _ = writeln!(out, "<p class=\"attention\">{}</p>", escape(&line));
     }
     exhibits(out, &DuplicateFilter::default().unprinted(&on_page_one(findings).0));
     front(out, findings);
@@ -204,9 +202,52 @@ fn badges(out: &mut String, findings: &Findings) {
     out.push_str("</ul>\n");
 }
 
+/// Writes the questions of page one with their figures, each linked to the part that measured it.
+fn questions(out: &mut String, findings: &Findings) {
+    let all = page_one::questions(findings);
+    if all.is_empty() {
+        return;
+    }
+    out.push_str("<div class=\"questions\">\n");
+    for asked in &all {
+        let _ = writeln!(
+            out,
+            "<div class=\"question\">\n<div><h2>{}</h2>\n<p>{}",
+            escape(asked.question),
+            escape(asked.note)
+        );
+        for (number, title) in &asked.sources {
+            let _ = write!(out, " <a href=\"#part-{number}\">{number} {}</a>", escape(title));
+        }
+        // Four figures are two pairs.
+        let class = if asked.answers.len() == 4 { "figures pairs" } else { "figures" };
+        let _ = writeln!(out, "</p></div>\n<div><dl class=\"{class}\">");
+        for answer in &asked.answers {
+            let value = escape(&number::figure(answer.figure));
+            let value = match answer.part {
+                Some(number) => format!("<a href=\"#part-{number}\">{value}</a>"),
+                None => value,
+            };
+            let _ = writeln!(
+                out,
+                "<div><dt>{}</dt><dd>{value} <span>{}</span></dd></div>",
+                escape(&answer.figure.label),
+                escape(answer.unit())
+            );
+        }
+        out.push_str("</dl>\n");
+        for line in &asked.missing {
+            let _ = writeln!(out, "<p class=\"nothing\">{}</p>", escape(line));
+        }
+        out.push_str("</div></div>\n");
+    }
+    out.push_str("</div>\n");
+}
+
 /// Writes key figures, device, conditions and the evidence of the verdict.
 fn front(out: &mut String, findings: &Findings) {
     let front = &findings.front;
+    questions(out, findings);
     let figures = page_one::figures(findings);
     if !figures.is_empty() {
         out.push_str("<dl class=\"figures\">\n");

@@ -6,9 +6,11 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod card;
 mod compare;
 mod csv;
 mod date;
+mod fonts;
 mod html;
 mod json;
 mod layout;
@@ -21,7 +23,9 @@ mod several_targets;
 mod svg;
 mod text;
 pub mod text_table;
+mod trend;
 
+pub use card::{card_png, card_svg};
 pub use compare::{COMPARED_MAX, CompareError, compare, metrics};
 pub use csv::{csv, field as csv_field, tables};
 pub use date::{date_second, date_stamp};
@@ -35,6 +39,10 @@ pub use pdf::{pdf, pdf_form};
 pub use several_targets::{FinishedTarget, findings_together};
 pub use svg::svg;
 pub use text::text;
+pub use trend::{
+    LeftOutRun, LevelChange, MetricTrend, NamedRun, ProcedureTrend, TREND_RUNS_MIN, TrendBaseline,
+    TrendError, TrendOptions, TrendRun, TrendVerdict,
+};
 
 /// Facts about a report that are not in the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +57,9 @@ pub enum ReportError {
     /// The typesetter rejected the document.
     #[error("cannot typeset the PDF: {0}")]
     Typeset(String),
+    /// The picture of a card cannot be drawn.
+    #[error("cannot draw the card: {0}")]
+    Card(String),
     /// The findings cannot be encoded for the typesetter.
     #[error("cannot write the findings as JSON: {0}")]
     Encode(String),

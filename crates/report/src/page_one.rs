@@ -169,14 +169,122 @@ fn average_text(average: f64, unit: &str) -> String {
     format!("{} {unit}", number::figure(&figure)).trim_end().to_owned()
 }
 
-/// Returns the key figures that have a value.
+/// Returns the key figures that have a value and answer no question.
 pub(crate) fn figures(findings: &Findings) -> Vec<&KeyFigure> {
+    if !findings.front.questions.is_empty() {
+        return Vec::new();
+    }
     findings.front.figures.iter().filter(|figure| figure.value.is_some()).collect()
 }
 
+/// Returns capacity, firmware and interface of the drive in one line, as far as they are known.
+pub(crate) fn drive_facts(findings: &Findings) -> String {
+    let row = |id: &str| {
+        let rows = || findings.with_parts().flat_map(|one| &one.front.device);
+        rows().find(|row| row.id == id)?.value.clone()
+    };
+    // The capacity in bytes follows in parentheses.
+    let capacity = row("Capacity").map(|text| text.split(" (").next().unwrap_or("").to_owned());
+    let firmware = row("Firmware").map(|text| format!("firmware {text}"));
+    let known = [capacity, firmware, row("Interface")];
+    known.into_iter().flatten().collect::<Vec<_>>().join("  ·  ")
+}
+
+/// Returns the disclosures that invalidate numbers, with their remedies. Where questions fill page
+/// one, those of single parts are one line.
+pub(crate) fn attention(findings: &Findings) -> Vec<String> {
+    let mut all = disclosures(findings);
+    all.retain(|disclosure| disclosure.kind == CaveatKind::Invalidates);
+    let mut of_parts = 0;
+    if !findings.front.questions.is_empty() {
+        let count = all.len();
+        all.retain(|disclosure| disclosure.is_of_all);
+        of_parts = count - all.len();
+    }
+    let text = |disclosure: &Disclosure<'_>| {
+        format!("{} {}", disclosure.text, disclosure.remedy).trim_end().to_owned()
+    };
+    let mut lines: Vec<String> = all.iter().map(text).collect();
+    if of_parts > 0 {
+        let noun = if of_parts == 1 { "warning concerns" } else { "warnings concern" };
+        lines.push(format!("{of_parts} {noun} single procedures: see the disclosures."));
+    }
+    lines
+}
+
+/// A question of page one as it is printed.
+pub(crate) struct PrintedQuestion<'a> {
+    /// The question in plain words.
+    pub question: &'a str,
+    /// The load behind the figures.
+    pub note: &'a str,
+    /// Figures in order; those without a value print a dash.
+    pub answers: Vec<PrintedAnswer<'a>>,
+    /// Parts that measured them, each once, with their numbers in the report.
+    pub sources: Vec<(usize, &'a str)>,
+    /// Reasons for the dashes, preceded by the labels of the figures.
+    pub missing: Vec<String>,
+}
+
+/// A figure that answers a question, with the number of the part that measured it; `None` if the
+/// report has no such part.
+pub(crate) struct PrintedAnswer<'a> {
+    pub figure: &'a KeyFigure,
+    pub part: Option<usize>,
+}
+
+impl PrintedAnswer<'_> {
+    /// Returns the unit; empty if there is no value.
+    pub fn unit(&self) -> &str {
+        if self.figure.value.is_some() { &self.figure.unit } else { "" }
+    }
+}
+
+/// Returns the questions of page one with their figures.
+pub(crate) fn questions(findings: &Findings) -> Vec<PrintedQuestion<'_>> {
+    let parts = parts(findings);
+    let mut printed = Vec::new();
+    for asked in &findings.front.questions {
+        let mut question = PrintedQuestion {
+            question: &asked.question,
+            note: &asked.note,
+            answers: Vec::new(),
+            sources: Vec::new(),
+            missing: Vec::new(),
+        };
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for answer in &asked.answers {
+            let figure = findings.front.figures.iter().find(|figure| figure.id == answer.figure);
+            let Some(figure) = figure else { continue };
+            let part = parts.iter().position(|part| part.id == answer.part).map(|at| at + 1);
+            if let Some(number) = part
+                && !question.sources.iter().any(|(other, _)| *other == number)
+            {
+                question.sources.push((number, &parts[number - 1].title));
+            }
+            if let Some(reason) = &answer.missing {
+                match reasons.iter_mut().find(|(other, _)| other == reason) {
+                    Some((_, labels)) => labels.push(&figure.label),
+                    None => reasons.push((reason, vec![&figure.label])),
+                }
+            }
+            question.answers.push(PrintedAnswer { figure, part });
+        }
+        let line = |(reason, labels): &(&str, Vec<&str>)| {
+            format!("{} {}: {reason}.", number::DASH, labels.join("; "))
+        };
+        question.missing = reasons.iter().map(line).collect();
+        printed.push(question);
+    }
+    printed
+}
+
 /// Returns a table of the parts with their ends and first key figures; `None` for a run of one
-/// procedure.
+/// procedure, and where questions show the figures of the parts.
 pub(crate) fn tests(findings: &Findings) -> Option<Table> {
+    if !findings.front.questions.is_empty() {
+        return None;
+    }
     let parts = parts(findings);
     let single = parts.iter().filter(|part| part.parts.is_empty());
     let rows: Vec<Row> = single.flat_map(|part| test_rows(part)).collect();

@@ -41,6 +41,8 @@ pub(crate) struct Disclosure<'a> {
     pub text: String,
     /// Recommended action.
     pub remedy: &'a str,
+    /// True if it applies to the whole report, not to single parts of it.
+    pub is_of_all: bool,
 }
 
 /// Returns every disclosure of the report and its parts, by kind, each once.
@@ -69,6 +71,7 @@ pub(crate) fn disclosures(findings: &Findings) -> Vec<Disclosure<'_>> {
             name,
             text: entitled(findings, caveat),
             remedy: &caveat.remedy,
+            is_of_all: holds_for_all(findings, caveat),
         }
     })
     .collect()

@@ -1,11 +1,12 @@
 //! Renders PDFs with typst: from our templates, the findings as a JSON file, plots as SVG files,
 //! and embedded fonts.
 
+use crate::fonts::fonts;
 use crate::layout::{
     DuplicateFilter, PrintedExhibit, as_is, borrows, chapter_number, is_left, is_slight, is_small,
     known, measured, on_page_one, suits_half,
 };
-use crate::page_one::{self, anchor};
+use crate::page_one::{self, PrintedQuestion, anchor};
 use crate::parts::{KINDS, disclosures, name, parts, simulated};
 use crate::svg::{svg, svg_across, svg_low, svg_small, svg_tall, svgs_beside, visible};
 use crate::{ReportError, ReportTime, date, number};
@@ -162,7 +163,6 @@ fn head(findings: &Findings, printed: &ReportTime) -> Value {
 /// Returns the content of page one.
 fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
     let all = disclosures(findings);
-    let attention = all.iter().filter(|c| c.kind == CaveatKind::Invalidates);
     let badges = page_one::badges(findings)
         .into_iter()
         .map(|badge| json!({ "text": badge.text, "tone": badge.tone.word(), "anchor": badge.to }));
@@ -182,15 +182,33 @@ fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
     }
     json!({
         "badges": badges.collect::<Vec<_>>(),
-        "attention": attention.map(|c| format!("{} {}", c.text, c.remedy)).collect::<Vec<_>>(),
+        "facts": (!findings.front.questions.is_empty()).then(|| page_one::drive_facts(findings)),
+        "attention": page_one::attention(findings),
         "conclusion": conclusion(findings),
         "front": front(findings),
+        "questions": page_one::questions(findings).iter().map(question).collect::<Vec<_>>(),
         "tables": tables,
         "tests": page_one::tests(findings).as_ref().map(table_content),
         "plots": small_plots(&page_one::plots(findings), desk),
         "summary": summaries,
         "run": date::time_sentence(findings),
         "disclosed": all.len(),
+    })
+}
+
+/// Returns a question of page one.
+fn question(asked: &PrintedQuestion<'_>) -> Value {
+    let answers = asked.answers.iter().map(|answer| {
+        let value = number::figure(answer.figure);
+        let label = &answer.figure.label;
+        json!({ "label": label, "value": value, "unit": answer.unit(), "part": answer.part })
+    });
+    json!({
+        "question": asked.question,
+        "note": asked.note,
+        "answers": answers.collect::<Vec<_>>(),
+        "sources": asked.sources,
+        "missing": asked.missing,
     })
 }
 
@@ -556,19 +574,10 @@ impl TypstWorld {
     }
 }
 
-struct Fonts {
-    book: LazyHash<FontBook>,
-    fonts: Vec<Font>,
-}
-
-/// Returns the fonts. They are parsed once, since all reports use the same.
-fn fonts() -> &'static Fonts {
-    static FONTS: OnceLock<Fonts> = OnceLock::new();
-    FONTS.get_or_init(|| {
-        let fonts: Vec<Font> =
-            typst_assets::fonts().flat_map(|data| Font::iter(Bytes::new(data))).collect();
-        Fonts { book: LazyHash::new(FontBook::from_fonts(&fonts)), fonts }
-    })
+/// Returns the index of the fonts, which is computed once.
+fn font_book() -> &'static LazyHash<FontBook> {
+    static BOOK: OnceLock<LazyHash<FontBook>> = OnceLock::new();
+    BOOK.get_or_init(|| LazyHash::new(FontBook::from_fonts(fonts())))
 }
 
 impl World for TypstWorld {
@@ -576,7 +585,7 @@ impl World for TypstWorld {
         &self.library
     }
     fn book(&self) -> &LazyHash<FontBook> {
-        &fonts().book
+        font_book()
     }
     fn main(&self) -> FileId {
         self.main
@@ -592,7 +601,7 @@ impl World for TypstWorld {
         self.files.get(&id).cloned().ok_or_else(missing)
     }
     fn font(&self, index: usize) -> Option<Font> {
-        fonts().fonts.get(index).cloned()
+        fonts().get(index).cloned()
     }
     fn today(&self, _: Option<Duration>) -> Option<Datetime> {
         None

@@ -19,6 +19,7 @@ pub fn text(findings: &Findings, width: usize) -> String {
     lines.push(printable(&format!("{}  {model}", findings.title)).into_owned());
     lines.extend(conclusion(findings, width));
     lines.extend(figure_lines(&page_one::figures(findings)));
+    lines.extend(question_lines(findings, width));
     if let Some(tests) = page_one::tests(findings) {
         lines.push(String::new());
         lines.extend(table_lines(&tests, width));
@@ -53,9 +54,25 @@ fn figure_lines(figures: &[&KeyFigure]) -> Vec<String> {
     };
     let (label, value) = (longest(|pair| &pair.0), longest(|pair| &pair.1));
     let line = |((name, text), figure): (&(String, String), &&KeyFigure)| {
-        format!("  {name:<label$}  {text:>value$} {}", figure.unit).trim_end().to_owned()
+        let unit = if figure.value.is_some() { figure.unit.as_str() } else { "" };
+        format!("  {name:<label$}  {text:>value$} {unit}").trim_end().to_owned()
     };
     texts.iter().zip(figures).map(line).collect()
+}
+
+/// Returns the questions of page one with their figures and the reasons for dashes.
+fn question_lines(findings: &Findings, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for asked in page_one::questions(findings) {
+        lines.extend([String::new(), printable(asked.question).into_owned()]);
+        let figures: Vec<&KeyFigure> = asked.answers.iter().map(|answer| answer.figure).collect();
+        lines.extend(figure_lines(&figures));
+        for text in std::iter::once(asked.note.to_owned()).chain(asked.missing) {
+            let wrapped = wrapped(&printable(&text), width.saturating_sub(2), "");
+            lines.extend(wrapped.into_iter().map(|line| format!("  {line}")));
+        }
+    }
+    lines
 }
 
 fn summary_lines(findings: &Findings, width: usize) -> Vec<String> {

@@ -3,7 +3,8 @@
 
 use super::side::ComparedRun;
 use steadfast_domain::findings::{
-    Axis, Cell, Column, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table, may_be_noise,
+    Axis, Cell, Column, KeyFigure, MetricGoal, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+    may_be_noise,
 };
 
 /// A key figure with its value in each run.
@@ -20,6 +21,22 @@ impl FigureComparison<'_> {
     fn percent(&self, at: usize) -> Option<f64> {
         let base = self.values[0].filter(|base| *base != 0.0)?;
         Some(self.values[at]? / base * 100.0)
+    }
+
+    /// Returns the widest spread of a run's rounds around its value; `noise unknown` if a run has a
+    /// value without rounds.
+    fn noise_text(&self) -> String {
+        let mut widest: f64 = 0.0;
+        for (value, range) in self.values.iter().zip(&self.ranges) {
+            match (value, range) {
+                (None, _) => {}
+                (Some(value), Some((low, high))) if *value != 0.0 => {
+                    widest = widest.max((high - low) / 2.0 / value.abs() * 100.0);
+                }
+                _ => return "noise unknown".to_owned(),
+            }
+        }
+        format!("± {} %", crate::number::grouped(widest, 1))
     }
 }
 
@@ -56,22 +73,25 @@ pub(super) fn table(sides: &[ComparedRun<'_>]) -> Option<Table> {
     (!rows.is_empty()).then(|| table.rows(rows))
 }
 
-/// Returns the table of changes from the first run to each other, in percent; gray if within the
-/// noise of the measurement windows.
+/// Returns the table of changes from the first run to each other, in percent: marked if beyond the
+/// noise of the measurement windows, gray if within it or if the noise is unknown.
 pub(super) fn changes(sides: &[ComparedRun<'_>]) -> Option<Table> {
     let all = compared(sides);
     let row = |one: &FigureComparison<'_>| {
         let cells = (1..sides.len())
             .map(|at| Cell::change(one.percent(at).map(|percent| percent - 100.0), 1));
-        let noise = (1..sides.len()).filter(|at| may_be_noise(one.ranges[0], one.ranges[*at]));
-        Row::new(label(one.figure, &all), cells)
+        let (noise, beyond): (Vec<usize>, Vec<usize>) =
+            (1..sides.len()).partition(|at| may_be_noise(one.ranges[0], one.ranges[*at]));
+        Row::new(label(one.figure, &all), cells.chain([Cell::text(one.noise_text())]))
             .with_id(&one.figure.id)
-            .gray(noise.map(|at| at - 1))
+            .marked(beyond.into_iter().map(|at| at - 1))
+            .gray(noise.into_iter().map(|at| at - 1))
     };
     let rows: Vec<Row> = all.iter().map(row).collect();
     let letters = sides.iter().skip(1).map(|side| Column::from(side.letter.to_string()));
-    let title = "Change against A, %; gray: within the rounds of both, or no rounds";
-    let table = Table::new(CHANGES, title, "Figure").columns(letters);
+    let title = "Change against A, %; bold: beyond the noise of both, gray: within it or unknown";
+    let noise = Column::new("noise", "Noise");
+    let table = Table::new(CHANGES, title, "Figure").columns(letters).column(noise);
     (!rows.is_empty()).then(|| table.rows(rows))
 }
 
@@ -104,19 +124,18 @@ const DRAWN_MAX: f64 = 100.0;
 /// The axis fits the changes, so that one percent is visible.
 pub(super) fn plots(sides: &[ComparedRun<'_>]) -> Vec<Plot> {
     let all = compared(sides);
-    let chart = |id, title, units: &[&str]| {
-        let has_unit = |one: &&FigureComparison<'_>| units.contains(&one.figure.unit.as_str());
-        let figures: Vec<&FigureComparison<'_>> = all.iter().filter(has_unit).collect();
+    let chart = |id, title, goal| {
+        let has_goal =
+            |one: &&FigureComparison<'_>| MetricGoal::from_unit(&one.figure.unit) == Some(goal);
+        let figures: Vec<&FigureComparison<'_>> = all.iter().filter(has_goal).collect();
         let names = figures.iter().map(|one| label(one.figure, &all)).collect();
         let across = Axis::new("", Scale::Categories(names));
         let plot =
             Plot::new(PlotKind::Bars, id, title, across, Axis::new("Change, %", Scale::Linear));
         with_bars(plot, sides, &figures)
     };
-    let rates = ["IOPS", "MB/s", "GB/s", "MiB/s"];
-    let times = ["ms", "us", "µs", "s", "min", "h"];
-    let rates = chart(RATES, "Rates: change against A (more is better)", &rates);
-    let times = chart(TIMES, "Response times: change against A (less is better)", &times);
+    let rates = chart(RATES, "Rates: change against A (more is better)", MetricGoal::More);
+    let times = chart(TIMES, "Response times: change against A (less is better)", MetricGoal::Less);
     rates.into_iter().chain(times).collect()
 }
 

@@ -8,7 +8,7 @@ use steadfast_domain::findings::{
 };
 
 /// A value that differs between runs.
-pub(super) struct SettingDifference {
+pub(crate) struct SettingDifference {
     pub id: String,
     pub label: String,
     /// Value in each run.
@@ -188,7 +188,7 @@ fn unseparated(text: &str) -> String {
 }
 
 /// Returns the differences in settings, then those in platforms.
-pub(super) fn differences(sides: &[ComparedRun<'_>]) -> Vec<SettingDifference> {
+pub(crate) fn differences(sides: &[ComparedRun<'_>]) -> Vec<SettingDifference> {
     let mut all = side_by_side(sides, settings, true);
     all.retain(|difference| differs(difference, sides));
     if all.is_empty() {

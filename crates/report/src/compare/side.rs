@@ -3,7 +3,7 @@
 use steadfast_domain::Findings;
 
 /// One run in the comparison of a procedure.
-pub(super) struct ComparedRun<'a> {
+pub(crate) struct ComparedRun<'a> {
     /// Letter of the run in tables.
     pub letter: char,
     /// Letter and name, for legends.

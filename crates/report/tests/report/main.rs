@@ -10,6 +10,7 @@ mod limits;
 mod pictures;
 mod plots;
 mod renamed;
+mod trend;
 
 use std::path::Path;
 use steadfast_domain::findings::{
@@ -158,7 +159,7 @@ fn findings(simulated: bool) -> Findings {
                 KeyFigure::new("tail", "99.999 %", Some(0.078_149), "ms").of_buckets(),
             ],
             plots: vec!["matrix".into(), "convergence".into()],
-            tables: Vec::new(),
+            ..FrontPage::default()
         },
         summary: vec![Exhibit::Table(table())],
         form_pages: vec![

@@ -1,0 +1,123 @@
+//! Computes a trend: selects the runs, and judges every metric of theirs.
+
+use super::selection::{
+    LeftOutRun, NamedRun, SelectedRuns, TrendError, TrendOptions, TrendRun, select,
+};
+use super::series::{self, MetricTrend, SeriesInput, TrendVerdict};
+use steadfast_domain::Findings;
+use steadfast_domain::findings::{Metric, MetricGoal};
+
+/// Metrics of a single I/O, whose noise is not normal.
+const SINGLE_IOS: [&str; 2] = ["min-response", "mrt"];
+
+/// Probability that a trend of noise alone has a change in any of its metrics.
+const FALSE_ALARMS: f64 = 0.01;
+
+/// The trend of a procedure.
+#[derive(Debug, Clone)]
+pub struct ProcedureTrend {
+    /// Title of the procedure.
+    pub title: String,
+    /// ID of the procedure.
+    pub procedure: String,
+    /// Runs of the series, oldest first.
+    pub runs: Vec<TrendRun>,
+    /// Runs that are not in the series, with the reason, oldest first.
+    pub left_out: Vec<LeftOutRun>,
+    /// Name of the newest run if it is not in the series.
+    pub newest_left_out: Option<String>,
+    /// Labels of settings that only some runs state.
+    pub not_stated: Vec<String>,
+    /// Name of the baseline.
+    pub baseline: Option<String>,
+    /// Smallest change that counts, as a share.
+    pub change_min: f64,
+    /// Every metric with a better and a worse direction.
+    pub metrics: Vec<MetricTrend>,
+    /// True if a run is simulated.
+    pub(super) simulated: bool,
+    /// Model of the device; `None` if unknown.
+    pub(super) model: Option<String>,
+    /// Method of all runs.
+    pub(super) method: String,
+}
+
+impl ProcedureTrend {
+    /// Computes the trend of runs in any order.
+    ///
+    /// A metric is in it if it covers all operations and has a better direction. The rate in bytes
+    /// is left out where the rate in I/Os says the same, and so are the shortest and the longest
+    /// response time: each is that of a single I/O.
+    ///
+    /// # Errors
+    /// Returns [`TrendError`] if the runs have several procedures and none is chosen, if drive
+    /// models or settings differ, if the baseline is unknown, or if no run is left.
+    pub fn new(runs: Vec<NamedRun>, options: &TrendOptions) -> Result<ProcedureTrend, TrendError> {
+        let SelectedRuns {
+            title,
+            procedure,
+            series,
+            left_out,
+            newest_left_out,
+            not_stated,
+            baseline,
+        } = select(runs, options)?;
+        let metrics: Vec<&Metric> = metrics_of(series.iter().map(|run| &run.findings));
+        let inputs = metrics.iter().map(|metric| SeriesInput {
+            metric,
+            values: series.iter().map(|run| found(metric, &run.findings)).collect(),
+            baseline_run: baseline.as_ref().and_then(|one| one.at),
+            baseline: baseline.as_ref().and_then(|one| found(metric, &one.findings)),
+            has_baseline: baseline.is_some(),
+        });
+        let metrics = series::trends(inputs.collect(), options.change_min, FALSE_ALARMS);
+        let newest = series.last().map(|run| &run.findings);
+        Ok(ProcedureTrend {
+            title,
+            procedure,
+            left_out,
+            newest_left_out,
+            not_stated,
+            baseline: baseline.map(|one| one.name),
+            change_min: options.change_min,
+            metrics,
+            simulated: series.iter().any(|run| run.findings.simulated),
+            model: newest.and_then(|findings| findings.header.model.clone()),
+            method: newest.map(|findings| findings.method.clone()).unwrap_or_default(),
+            runs: series.iter().map(TrendRun::new).collect(),
+        })
+    }
+
+    /// Returns the metrics that got worse.
+    pub fn regressions(&self) -> impl Iterator<Item = &MetricTrend> {
+        self.metrics.iter().filter(|metric| metric.verdict == TrendVerdict::Worse)
+    }
+
+    /// Returns true if no metric got worse and the newest run is in the series.
+    pub fn is_good(&self) -> bool {
+        self.newest_left_out.is_none() && self.regressions().next().is_none()
+    }
+}
+
+/// Returns the metrics of all runs in order of first appearance.
+fn metrics_of<'a>(runs: impl Iterator<Item = &'a Findings>) -> Vec<&'a Metric> {
+    let mut metrics: Vec<&Metric> = Vec::new();
+    for findings in runs {
+        for metric in &findings.metrics {
+            let is_repeated = findings.metrics.iter().any(|other| metric.repeats(other));
+            let is_judged = metric.direction.is_none()
+                && !SINGLE_IOS.contains(&metric.metric.as_str())
+                && MetricGoal::from_unit(&metric.unit).is_some()
+                && !is_repeated;
+            if is_judged && !metrics.iter().any(|other| other.is_same(metric)) {
+                metrics.push(metric);
+            }
+        }
+    }
+    metrics
+}
+
+/// Returns the metric of a run that measures the same.
+fn found<'a>(metric: &Metric, findings: &'a Findings) -> Option<&'a Metric> {
+    findings.metrics.iter().find(|other| other.is_same(metric))
+}

@@ -1,0 +1,446 @@
+//! The findings of a trend: tables of runs, changes and metrics, and a plot of every metric.
+
+use super::computation::ProcedureTrend;
+use super::selection::TrendRun;
+use super::series::{LevelChange, MetricTrend, TREND_RUNS_MIN, TrendVerdict};
+use crate::date;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{
+    Axis, COMPARED, Cell, Exhibit, FormHeader, Marker, Page, Plot, PlotKind, Row, Scale, Series,
+    Stroke, Table,
+};
+use steadfast_domain::{Caveat, CaveatKind, EndState, Findings};
+
+/// Number of plots; those of changed metrics come first.
+const DRAWN: usize = 24;
+
+/// Number of rows of changes that are printed.
+const PRINTED_CHANGES: usize = 40;
+
+/// Width of the noise band, in standard deviations to each side of the level.
+const BAND_SIGMAS: f64 = 2.0;
+
+/// Names of metrics in print, besides those of comparisons.
+const METRIC_NAMES: [(&str, &str); 3] = [
+    ("p50", "50 % response time"),
+    ("p99", "99 % response time"),
+    ("p99-9", "99.9 % response time"),
+];
+
+/// A column of the table of runs.
+struct RunColumn {
+    name: &'static str,
+    value: fn(&TrendRun) -> Option<&String>,
+}
+
+const RUN_COLUMNS: [RunColumn; 6] = [
+    RunColumn { name: "Firmware", value: |run| run.firmware.as_ref() },
+    RunColumn { name: "Kernel", value: |run| run.kernel.as_ref() },
+    RunColumn { name: "Host", value: |run| run.host.as_ref() },
+    RunColumn { name: "Program", value: |run| run.software.as_ref() },
+    RunColumn { name: "Serial number", value: |run| run.serial.as_ref() },
+    RunColumn { name: "Test ID", value: |run| run.test_id.as_ref() },
+];
+
+impl MetricTrend {
+    /// Returns the name in print: `RND 4K W: IOPS`.
+    pub fn title(&self) -> String {
+        let id = self.metric.metric.as_str();
+        let named = COMPARED.iter().chain(&METRIC_NAMES).find(|(metric, _)| *metric == id);
+        format!("{}: {}", self.metric.point, named.map_or(id, |(_, name)| name))
+    }
+
+    /// Returns the name with the unit, unless the name is the unit.
+    fn title_with_unit(&self) -> String {
+        let (title, unit) = (self.title(), &self.metric.unit);
+        if title.ends_with(unit.as_str()) { title } else { format!("{title}, {unit}") }
+    }
+
+    /// Returns the ID of its rows and its plot.
+    pub fn id(&self) -> String {
+        format!("{} {}", self.metric.point, self.metric.metric)
+    }
+}
+
+impl TrendVerdict {
+    /// Returns the word of tables and files.
+    pub fn word(self) -> &'static str {
+        match self {
+            TrendVerdict::Worse => "WORSE",
+            TrendVerdict::Better => "better",
+            TrendVerdict::Same => "same",
+            TrendVerdict::NotJudged => "not judged",
+        }
+    }
+}
+
+impl ProcedureTrend {
+    /// Returns the trend as findings, which print as text, HTML, JSON and CSV.
+    pub fn findings(&self, software: &str) -> Findings {
+        let drawn = self.drawn();
+        let plots: Vec<Plot> = drawn.iter().map(|metric| self.plot(metric)).collect();
+        let plot_ids: Vec<String> = plots.iter().map(|plot| plot.id.clone()).collect();
+        let mut summary: Vec<Table> = self.changes_table().into_iter().collect();
+        summary.push(self.runs_table());
+        summary.extend(self.left_out_table());
+        let mut exhibits: Vec<Exhibit> = plots.into_iter().map(Exhibit::Plot).collect();
+        let not_drawn = self.metrics.len() - drawn.len();
+        if not_drawn > 0 {
+            exhibits.push(Exhibit::Text(format!(
+                "{} of {} metrics are drawn, changed ones first; trend-metrics.csv and \
+                 trend-values.csv have all of them.",
+                drawn.len(),
+                self.metrics.len()
+            )));
+        }
+        let first = self.runs.first().map_or(0, |run| run.begin_unix_ms);
+        let last = self.runs.last().map_or(0, |run| run.begin_unix_ms);
+        let mut findings = Findings {
+            id: format!("trend-{}", self.procedure),
+            method: self.method.clone(),
+            simulated: self.simulated,
+            run_unix_ms: (first, last),
+            software: software.to_owned(),
+            end: if self.is_good() { EndState::Complete } else { EndState::Failed },
+            ending: self.outcome(),
+            caveats: self.caveats(),
+            chapters: vec![
+                Page::new("Every metric over the runs", exhibits).with_id("trend-plots"),
+                Page::new("Metrics", vec![Exhibit::Table(self.metrics_table())])
+                    .with_id("trend-metrics"),
+            ],
+            long_tables: vec![self.values_table()],
+            ..Findings::new(&format!("Trend: {}", self.title), self.header())
+        };
+        findings.front.tables = summary.iter().map(|table| table.id.clone()).collect();
+        findings.front.plots = plot_ids;
+        findings.summary = summary.into_iter().map(Exhibit::Table).collect();
+        findings
+    }
+
+    fn header(&self) -> FormHeader {
+        FormHeader {
+            issuer: String::new(),
+            specification: String::new(),
+            lesser: None,
+            test: "Trend".to_owned(),
+            subtitle: self.title.clone(),
+            revision: String::new(),
+            vendor: None,
+            model: self.model.clone(),
+            sponsor: None,
+            blocks: Vec::new(),
+        }
+    }
+
+    /// Returns the outcome in one sentence or two.
+    pub fn outcome(&self) -> String {
+        let count = |verdict| self.metrics.iter().filter(|one| one.verdict == verdict).count();
+        let (worse, better) = (count(TrendVerdict::Worse), count(TrendVerdict::Better));
+        let judged = self.metrics.len() - count(TrendVerdict::NotJudged);
+        let runs = match self.runs.len() {
+            1 => "1 run".to_owned(),
+            n => format!("{n} runs"),
+        };
+        let than = match &self.baseline {
+            Some(name) => format!("than {name}"),
+            None => "than before their last change".to_owned(),
+        };
+        let newest = self.newest_left_out.as_ref().map_or(String::new(), |name| {
+            format!("The newest run, {name}, does not count: see the runs left out. ")
+        });
+        let outcome = if judged == 0 && self.baseline.is_some() {
+            format!("{runs}; no metric can be judged against the baseline.")
+        } else if judged == 0 {
+            format!(
+                "{runs}; changes are searched from {TREND_RUNS_MIN} runs on. With fewer, name a \
+                 --baseline."
+            )
+        } else if worse > 0 {
+            format!(
+                "REGRESSION: {worse} of {judged} metrics are worse {than}, {better} better ({runs})."
+            )
+        } else {
+            format!("No regression: {judged} metrics, {better} better {than} ({runs}).")
+        };
+        newest + &outcome
+    }
+
+    fn caveats(&self) -> Vec<Caveat> {
+        let mut caveats = Vec::new();
+        let worst = self.regressions().max_by(|a, b| {
+            let size = |metric: &MetricTrend| metric.percent.map_or(0.0, f64::abs);
+            size(a).total_cmp(&size(b))
+        });
+        if let Some(worst) = worst {
+            let first_run = worst.first_run.map_or("", |run| self.runs[run].name.as_str());
+            let text = format!(
+                "Regression: the largest is {}, {} %; the first run of this level is {first_run}.",
+                worst.title(),
+                signed(worst.percent.unwrap_or(0.0)),
+            );
+            let remedy = "See the table of changes; name a later --baseline to accept it.";
+            caveats.push(Caveat::new(CaveatKind::Invalidates, ids::REGRESSION, text, remedy));
+        }
+        if !self.left_out.is_empty() {
+            let text = format!(
+                "{} of {} runs are left out: they did not end, or were not steady.",
+                self.left_out.len(),
+                self.left_out.len() + self.runs.len()
+            );
+            caveats.push(Caveat::new(CaveatKind::Deviation, ids::RUNS_LEFT_OUT, text, ""));
+        }
+        let mut serials: Vec<&str> =
+            self.runs.iter().filter_map(|run| run.serial.as_deref()).collect();
+        serials.sort_unstable();
+        serials.dedup();
+        if serials.len() > 1 {
+            let text = format!(
+                "The runs are of {} drives of one model: {}. Drives of one model differ.",
+                serials.len(),
+                serials.join(", ")
+            );
+            let remedy = "Give the runs of one drive to see what changed on it.";
+            caveats.push(Caveat::new(CaveatKind::Deviation, ids::SERIALS_DIFFER, text, remedy));
+        }
+        if !self.not_stated.is_empty() {
+            let text = format!("Not every run states: {}.", self.not_stated.join(", "));
+            caveats.push(Caveat::new(CaveatKind::Remark, ids::SETTING_DIFFERS, text, ""));
+        }
+        caveats
+    }
+
+    /// Returns the runs with what may explain a change; a column without any value is left out.
+    fn runs_table(&self) -> Table {
+        let is_known =
+            |column: &&RunColumn| self.runs.iter().any(|run| (column.value)(run).is_some());
+        let kept: Vec<&RunColumn> = RUN_COLUMNS.iter().filter(is_known).collect();
+        let rows = (1..).zip(&self.runs).map(|(number, run): (usize, _)| {
+            let begin = Cell::text(run.begin());
+            let cells = kept.iter().map(|column| Cell::known((column.value)(run)));
+            let row =
+                Row::new(format!("{number}: {}", run.name), std::iter::once(begin).chain(cells));
+            row.with_id(&run.name).strong(self.baseline.as_ref() == Some(&run.name))
+        });
+        let names = std::iter::once("Begin").chain(kept.iter().map(|column| column.name));
+        let title = match &self.baseline {
+            Some(name) => format!("Runs, oldest first; baseline: {name}"),
+            None => "Runs, oldest first".to_owned(),
+        };
+        Table::new("trend-runs", title, "Run").columns(names).rows(rows)
+    }
+
+    fn left_out_table(&self) -> Option<Table> {
+        let rows = self.left_out.iter().map(|run| {
+            let begin = Cell::text(date::date_time(run.begin_unix_ms));
+            Row::new(&run.name, [begin, Cell::text(&run.reason)])
+        });
+        let table = Table::new("trend-left-out", "Runs left out of the series", "Run");
+        (!self.left_out.is_empty()).then(|| table.columns(["Begin", "Reason"]).rows(rows))
+    }
+
+    /// Returns the changed metrics: the level changes, or the differences from the baseline.
+    fn changes_table(&self) -> Option<Table> {
+        let mut rows: Vec<Row> = Vec::new();
+        for metric in self.by_importance() {
+            for change in &metric.changes {
+                rows.push(self.change_row(metric, change));
+            }
+        }
+        let left_out = rows.len().saturating_sub(PRINTED_CHANGES);
+        rows.truncate(PRINTED_CHANGES);
+        let more = if left_out > 0 { format!("; {left_out} more") } else { String::new() };
+        let columns = ["First run", "Runs", "Before", "After", "Change %", "Noise %"];
+        let title = format!("Level changes; bold: for the worse{more}");
+        let table = Table::new("trend-changes", title, "Metric");
+        (!rows.is_empty()).then(|| table.columns(columns).rows(rows))
+    }
+
+    fn change_row(&self, metric: &MetricTrend, change: &LevelChange) -> Row {
+        let decimals = decimals_of(change.before.min(change.after));
+        Row::new(
+            metric.title_with_unit(),
+            [
+                Cell::text(format!("{}: {}", change.run + 1, self.runs[change.run].name)),
+                Cell::count(change.runs as u64),
+                Cell::number(Some(change.before), decimals),
+                Cell::number(Some(change.after), decimals),
+                Cell::change(Some(change.percent), 1),
+                Cell::number(metric.noise_percent, 2),
+            ],
+        )
+        .with_id(format!("{} {}", metric.id(), change.run + 1))
+        .strong(change.is_worse)
+    }
+
+    /// Returns all metrics with their noise and their verdict.
+    fn metrics_table(&self) -> Table {
+        let rows = self.metrics.iter().map(|metric| {
+            let newest = metric.levels.iter().rev().flatten().next().copied();
+            let value = newest.or(metric.values.iter().rev().flatten().next().copied());
+            let source = match (metric.noise_percent, metric.noise_of_windows) {
+                (None, _) => Cell::Missing,
+                (_, true) => Cell::text("windows"),
+                (_, false) => Cell::text("runs"),
+            };
+            let changes = metric.changes.len() as u64;
+            Row::new(
+                metric.title_with_unit(),
+                [
+                    Cell::number(value, value.map_or(0, decimals_of)),
+                    Cell::number(metric.noise_percent, 2),
+                    source,
+                    Cell::count(changes),
+                    Cell::number(metric.baseline, metric.baseline.map_or(0, decimals_of)),
+                    Cell::change(metric.percent, 1),
+                    Cell::text(metric.verdict.word()),
+                ],
+            )
+            .with_id(metric.id())
+            .strong(metric.verdict == TrendVerdict::Worse)
+        });
+        let columns = [
+            ("level", "Level"),
+            ("noise", "Noise %"),
+            ("noise-from", "Noise from"),
+            ("changes", "Changes"),
+            ("baseline", "Baseline"),
+            ("change", "Change %"),
+            ("verdict", "Verdict"),
+        ];
+        let title = "Metrics: newest level, noise of a run, change against the baseline or of the \
+                     last change";
+        Table::new("trend-metrics", title, "Metric").columns(columns).rows(rows)
+    }
+
+    /// Returns every value of every run as one long table.
+    pub fn values_table(&self) -> Table {
+        let columns = [
+            "begin",
+            "firmware",
+            "kernel",
+            "host",
+            "software",
+            "serial",
+            "metric",
+            "point",
+            "unit",
+            "value",
+            "low",
+            "high",
+            "level",
+            "noise_percent",
+            "new_level",
+            "change_percent",
+        ];
+        let mut rows = Vec::new();
+        for (at, run) in self.runs.iter().enumerate() {
+            for metric in self.metrics.iter().filter(|metric| metric.values[at].is_some()) {
+                let number = |value: Option<f64>| Cell::number(value, 6);
+                let change = metric.changes.iter().find(|change| change.run == at);
+                let range = metric.ranges[at];
+                rows.push(Row::new(
+                    &run.name,
+                    [
+                        Cell::text(run.begin()),
+                        Cell::known(run.firmware.as_ref()),
+                        Cell::known(run.kernel.as_ref()),
+                        Cell::known(run.host.as_ref()),
+                        Cell::known(run.software.as_ref()),
+                        Cell::known(run.serial.as_ref()),
+                        Cell::text(&metric.metric.metric),
+                        Cell::text(&metric.metric.point),
+                        Cell::text(&metric.metric.unit),
+                        number(metric.values[at]),
+                        number(range.map(|range| range.0)),
+                        number(range.map(|range| range.1)),
+                        number(metric.levels[at]),
+                        number(metric.noise_percent),
+                        Cell::text(if change.is_some() { "yes" } else { "no" }),
+                        number(change.map(|change| change.percent)),
+                    ],
+                ));
+            }
+        }
+        Table::new("trend-values", "Every value of every run", "run").columns(columns).rows(rows)
+    }
+
+    /// Returns the metrics: worse ones, better ones, those that changed before, and the others,
+    /// each in their order.
+    fn by_importance(&self) -> Vec<&MetricTrend> {
+        let mut all: Vec<&MetricTrend> = self.metrics.iter().collect();
+        all.sort_by_key(|metric| match metric.verdict {
+            TrendVerdict::Worse => 0,
+            TrendVerdict::Better => 1,
+            _ if !metric.changes.is_empty() => 2,
+            _ => 3,
+        });
+        all
+    }
+
+    fn drawn(&self) -> Vec<&MetricTrend> {
+        let all = self.by_importance().into_iter();
+        all.filter(|metric| metric.values.iter().flatten().count() > 1).take(DRAWN).collect()
+    }
+
+    fn plot(&self, metric: &MetricTrend) -> Plot {
+        let numbered =
+            || (1..).zip(&metric.values).map(|(n, value): (u32, _)| (f64::from(n), *value));
+        let has_levels = metric.levels.iter().any(Option::is_some);
+        let unit = metric.metric.unit.as_str();
+        let x = Axis::new("Run", Scale::Integers);
+        let y = Axis::new(unit, Scale::LinearFitted);
+        let id = format!("trend {}", metric.id());
+        let mut plot = Plot::new(PlotKind::Lines, &id, metric.title(), x, y);
+        if has_levels {
+            plot = plot.with(Series::band("level ± 2 σ of a run", &noise_band(metric)));
+        }
+        let values = Series::new("runs", Stroke::Measured, numbered().collect());
+        plot = plot.with(values);
+        if let Some(baseline) = metric.baseline {
+            let ends = [1.0, self.runs.len() as f64].map(|x| (x, Some(baseline)));
+            plot = plot.with(Series::new("baseline", Stroke::Limit, ends.to_vec()));
+        }
+        let markers = metric.changes.iter().map(|change| Marker {
+            x: change.run as f64 + 1.0,
+            label: format!("{} %", signed(change.percent)),
+        });
+        plot.markers(markers)
+    }
+}
+
+/// An x value with the lower and the upper edge of a band.
+type BandEdge = (f64, Option<f64>, Option<f64>);
+
+/// Returns the band of the noise around each level, with a gap between two levels.
+fn noise_band(metric: &MetricTrend) -> Vec<BandEdge> {
+    let width = metric.noise_percent.map_or(0.0, |noise| BAND_SIGMAS * noise / 100.0);
+    let edge = |x: f64, level: Option<f64>| {
+        (x, level.map(|level| level * (1.0 - width)), level.map(|level| level * (1.0 + width)))
+    };
+    let mut edges: Vec<BandEdge> = Vec::new();
+    for (at, level) in metric.levels.iter().enumerate() {
+        let x = at as f64 + 1.0;
+        if at > 0 && metric.changes.iter().any(|change| change.run == at) {
+            edges.push(edge(x - 0.6, metric.levels[at - 1]));
+            edges.push(edge(x - 0.5, None));
+            edges.push(edge(x - 0.4, *level));
+        }
+        edges.push(edge(x, *level));
+    }
+    edges
+}
+
+fn signed(percent: f64) -> String {
+    let text = crate::number::grouped(percent, 1);
+    if percent > 0.0 { format!("+{text}") } else { text }
+}
+
+/// Returns the number of decimals that show three digits of a small value.
+fn decimals_of(value: f64) -> u8 {
+    match value.abs() {
+        size if size >= 1000.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 4,
+    }
+}

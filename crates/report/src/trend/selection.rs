@@ -1,0 +1,400 @@
+//! The runs of a trend: one procedure, one drive model, the same settings, oldest first.
+
+use crate::compare::settings;
+use crate::compare::side::ComparedRun;
+use crate::date;
+use steadfast_domain::findings::{Exhibit, Origin, Setting};
+use steadfast_domain::{EndState, Findings};
+
+/// IDs of values that identify a run, each under the names that different parts of findings use.
+const FIRMWARE: [&str; 3] = ["Firmware", "Firmware revision", "Firmware ver"];
+const SERIAL: [&str; 2] = ["Serial number", "S/N"];
+const KERNEL: [&str; 2] = ["Kernel version", "Kernel"];
+const HOST: [&str; 1] = ["Host"];
+const SOFTWARE: [&str; 2] = ["Software", "Test SW"];
+const TEST_ID: [&str; 1] = ["Test ID No."];
+
+/// A run with the name that tables print.
+#[derive(Debug, Clone)]
+pub struct NamedRun {
+    /// Name of the run, unique in its trend.
+    pub name: String,
+    /// Findings of the run.
+    pub findings: Findings,
+}
+
+/// The run that the newest level is compared with.
+#[derive(Debug, Clone)]
+pub enum TrendBaseline {
+    /// A run of the series, by its name or by the test ID that the user gave it.
+    Named(String),
+    /// A run outside the series.
+    Outside(Box<NamedRun>),
+}
+
+/// Choices of the user.
+#[derive(Debug, Clone)]
+pub struct TrendOptions {
+    /// ID of the procedure, ignoring case; `None` if the runs have only one.
+    pub procedure: Option<String>,
+    /// Run to compare with; `None` to compare with the level before the last change.
+    pub baseline: Option<TrendBaseline>,
+    /// Smallest change that counts, as a share.
+    pub change_min: f64,
+}
+
+/// Reasons why runs have no trend.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TrendError {
+    /// The runs have several procedures; holds their IDs with the number of runs.
+    #[error("the runs have several procedures: {0}; choose one with --procedure ID")]
+    Procedures(String),
+    /// No run has the chosen procedure.
+    #[error("no run has the procedure '{chosen}'; the runs have: {present}")]
+    NoProcedure {
+        /// ID that was given.
+        chosen: String,
+        /// IDs of the procedures that the runs have.
+        present: String,
+    },
+    /// Runs of different drive models; holds the models with their runs.
+    #[error("the runs are of different drive models: {0}; give the runs of one model")]
+    Models(String),
+    /// Runs with different settings.
+    #[error("the runs differ in {setting}: {values}; give runs with the same settings")]
+    Settings {
+        /// Label of the setting.
+        setting: String,
+        /// Values with the names of their runs.
+        values: String,
+    },
+    /// The baseline is neither a run of the series nor a test ID of one.
+    #[error("no run in the trend is named '{name}' or has this test ID; the runs are: {runs}")]
+    Baseline {
+        /// Name that was given.
+        name: String,
+        /// Names of the runs.
+        runs: String,
+    },
+    /// Several runs have the test ID.
+    #[error("{count} runs have the test ID '{name}'; name one of them: {runs}")]
+    SeveralBaselines {
+        /// Test ID that was given.
+        name: String,
+        /// Number of runs with it.
+        count: usize,
+        /// Names of the runs with it.
+        runs: String,
+    },
+    /// Every run was left out; holds the reasons.
+    #[error("no run is left for the trend: {0}")]
+    Nothing(String),
+}
+
+/// A run in the table of runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrendRun {
+    /// Name of the run.
+    pub name: String,
+    /// Begin of the run, in milliseconds since 1970 (UTC); 0 if unknown.
+    pub begin_unix_ms: u64,
+    /// Firmware of the device.
+    pub firmware: Option<String>,
+    /// Kernel of the host.
+    pub kernel: Option<String>,
+    /// Name of the host.
+    pub host: Option<String>,
+    /// Program that measured, with its version.
+    pub software: Option<String>,
+    /// Serial number of the device.
+    pub serial: Option<String>,
+    /// Test ID that the user gave.
+    pub test_id: Option<String>,
+}
+
+impl TrendRun {
+    pub(super) fn new(run: &NamedRun) -> TrendRun {
+        let fact = |ids: &[&str]| fact(&run.findings, ids).and_then(|found| found.value.clone());
+        TrendRun {
+            name: run.name.clone(),
+            begin_unix_ms: run.findings.run_unix_ms.0,
+            firmware: fact(&FIRMWARE),
+            kernel: fact(&KERNEL),
+            host: fact(&HOST),
+            software: fact(&SOFTWARE),
+            serial: fact(&SERIAL),
+            test_id: test_id(&run.findings).map(str::to_owned),
+        }
+    }
+}
+
+/// A run that is not in the series.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOutRun {
+    /// Name of the run.
+    pub name: String,
+    /// Begin of the run, in milliseconds since 1970 (UTC); 0 if unknown.
+    pub begin_unix_ms: u64,
+    /// Reason in words.
+    pub reason: String,
+}
+
+/// The baseline, if it is chosen.
+pub(super) struct SelectedBaseline {
+    pub name: String,
+    pub findings: Findings,
+    /// Index in the series; `None` for a run outside it.
+    pub at: Option<usize>,
+}
+
+/// The runs that were chosen, and the others.
+pub(super) struct SelectedRuns {
+    pub title: String,
+    pub procedure: String,
+    pub series: Vec<NamedRun>,
+    pub left_out: Vec<LeftOutRun>,
+    pub newest_left_out: Option<String>,
+    pub not_stated: Vec<String>,
+    pub baseline: Option<SelectedBaseline>,
+}
+
+/// Selects the runs of one procedure and checks that they can be compared.
+pub(super) fn select(
+    runs: Vec<NamedRun>,
+    options: &TrendOptions,
+) -> Result<SelectedRuns, TrendError> {
+    let procedure = procedure(&runs, options.procedure.as_deref())?;
+    let mut of_procedure: Vec<NamedRun> =
+        runs.iter().filter_map(|run| with_procedure(run, &procedure)).collect();
+    // Runs that began at the same time keep the order in which they were given.
+    of_procedure.sort_by_key(|run| run.findings.run_unix_ms.0);
+    let newest = of_procedure.last().map(|run| run.name.clone());
+    let (series, others): (Vec<NamedRun>, Vec<NamedRun>) =
+        of_procedure.into_iter().partition(|run| unfit(&run.findings).is_none());
+    let left_out: Vec<LeftOutRun> = others.iter().map(left_out_run).collect();
+    let Some(first) = series.first() else {
+        let reasons: Vec<String> =
+            left_out.iter().map(|run| format!("{}: {}", run.name, run.reason)).collect();
+        return Err(TrendError::Nothing(reasons.join("; ")));
+    };
+    let title = first.findings.title.clone();
+    let baseline = baseline(&series, options.baseline.as_ref(), &procedure)?;
+    let outside = baseline.as_ref().filter(|one| one.at.is_none());
+    let outside = outside.map(|one| (one.name.as_str(), &one.findings));
+    let of_series = series.iter().map(|run| (run.name.as_str(), &run.findings));
+    let compared: Vec<(&str, &Findings)> = of_series.chain(outside).collect();
+    same_model(&compared)?;
+    let not_stated = same_settings(&compared)?;
+    let newest_left_out = newest.filter(|name| left_out.iter().any(|run| run.name == *name));
+    Ok(SelectedRuns { title, procedure, series, left_out, newest_left_out, not_stated, baseline })
+}
+
+/// Returns the ID of the procedure that the trend is about.
+fn procedure(runs: &[NamedRun], chosen: Option<&str>) -> Result<String, TrendError> {
+    let mut found: Vec<(&str, usize)> = Vec::new();
+    for id in runs.iter().flat_map(|run| procedures(&run.findings)).map(|one| one.id.as_str()) {
+        match found.iter_mut().find(|(other, _)| *other == id) {
+            Some((_, count)) => *count += 1,
+            None => found.push((id, 1)),
+        }
+    }
+    let counted = |(id, count): &(&str, usize)| {
+        format!("{id} ({count} run{})", if *count == 1 { "" } else { "s" })
+    };
+    let present = || found.iter().map(counted).collect::<Vec<_>>().join(", ");
+    if let Some(chosen) = chosen {
+        let same = found.iter().find(|(id, _)| id.eq_ignore_ascii_case(chosen));
+        let missing = || TrendError::NoProcedure { chosen: chosen.to_owned(), present: present() };
+        return same.map(|(id, _)| (*id).to_owned()).ok_or_else(missing);
+    }
+    match found.as_slice() {
+        [] => Err(TrendError::Nothing("no run was given".to_owned())),
+        [(only, _)] => Ok((*only).to_owned()),
+        _ => Err(TrendError::Procedures(present())),
+    }
+}
+
+/// Returns the procedures of a run that have numbers: its own or those of its parts.
+fn procedures(findings: &Findings) -> Vec<&Findings> {
+    let own = findings.parts.is_empty() || !findings.metrics.is_empty();
+    own.then_some(findings).into_iter().chain(&findings.parts).collect()
+}
+
+/// Returns the run with the findings of a procedure, or with those of the whole run if it ended
+/// before this one of its procedures; `None` if the run does not have it.
+fn with_procedure(run: &NamedRun, id: &str) -> Option<NamedRun> {
+    let is_planned = |row: &Setting| {
+        let is_it = |name: &str| name.eq_ignore_ascii_case(id);
+        row.id.starts_with("procedure-") && row.value.as_deref().is_some_and(is_it)
+    };
+    let mut rows = run.findings.header.blocks.iter().flat_map(|block| &block.rows);
+    let whole = || rows.any(is_planned).then_some(&run.findings);
+    let found = procedures(&run.findings).into_iter().find(|one| one.id == id).or_else(whole)?;
+    let mut findings = found.clone();
+    if findings.run_unix_ms.0 == 0 {
+        findings.run_unix_ms = run.findings.run_unix_ms;
+    }
+    Some(NamedRun { name: run.name.clone(), findings })
+}
+
+/// Returns the reason why a run's numbers do not count; `None` if they do.
+fn unfit(findings: &Findings) -> Option<String> {
+    match findings.whole_end() {
+        EndState::Complete | EndState::Steady if findings.metrics.is_empty() => {
+            Some("it has no metrics".to_owned())
+        }
+        EndState::Complete | EndState::Steady => None,
+        end => Some(format!("{}: {}", end.id(), findings.ending)),
+    }
+}
+
+fn left_out_run(run: &NamedRun) -> LeftOutRun {
+    LeftOutRun {
+        name: run.name.clone(),
+        begin_unix_ms: run.findings.run_unix_ms.0,
+        reason: unfit(&run.findings).unwrap_or_default(),
+    }
+}
+
+fn baseline(
+    series: &[NamedRun],
+    chosen: Option<&TrendBaseline>,
+    procedure: &str,
+) -> Result<Option<SelectedBaseline>, TrendError> {
+    let names = |runs: &[&NamedRun]| {
+        runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let of_series = |at: usize| SelectedBaseline {
+        name: series[at].name.clone(),
+        findings: series[at].findings.clone(),
+        at: Some(at),
+    };
+    match chosen {
+        None => Ok(None),
+        Some(TrendBaseline::Outside(run)) => {
+            let Some(NamedRun { name, findings }) = with_procedure(run, procedure) else {
+                let present: Vec<&str> =
+                    procedures(&run.findings).iter().map(|one| one.id.as_str()).collect();
+                return Err(TrendError::NoProcedure {
+                    chosen: procedure.to_owned(),
+                    present: format!("{} (baseline {})", present.join(", "), run.name),
+                });
+            };
+            if let Some(reason) = unfit(&findings) {
+                return Err(TrendError::Nothing(format!("baseline {name}: {reason}")));
+            }
+            Ok(Some(SelectedBaseline { name, findings, at: None }))
+        }
+        Some(TrendBaseline::Named(name)) => {
+            if let Some(at) = series.iter().position(|run| run.name == *name) {
+                return Ok(Some(of_series(at)));
+            }
+            let has_id = |run: &&NamedRun| test_id(&run.findings) == Some(name.as_str());
+            let tagged: Vec<&NamedRun> = series.iter().filter(has_id).collect();
+            match tagged.len() {
+                0 => Err(TrendError::Baseline {
+                    name: name.clone(),
+                    runs: names(&series.iter().collect::<Vec<_>>()),
+                }),
+                1 => Ok(series.iter().position(|run| has_id(&run)).map(of_series)),
+                count => Err(TrendError::SeveralBaselines {
+                    name: name.clone(),
+                    count,
+                    runs: names(&tagged),
+                }),
+            }
+        }
+    }
+}
+
+/// Returns the test ID that the user gave; `None` if it was made of the journal's digest.
+fn test_id(findings: &Findings) -> Option<&str> {
+    let found = fact(findings, &TEST_ID).filter(|found| found.origin == Origin::Chosen)?;
+    found.value.as_deref()
+}
+
+/// Returns the first value with one of these IDs: on page one, in the form or in a chapter.
+fn fact<'a>(findings: &'a Findings, ids: &[&str]) -> Option<&'a Setting> {
+    let front = findings.front.device.iter().chain(&findings.front.conditions);
+    let form = findings.header.blocks.iter().flat_map(|block| &block.rows);
+    let chapters = findings.chapters.iter().flat_map(|page| &page.exhibits);
+    let facts = chapters.flat_map(|exhibit| match exhibit {
+        Exhibit::Facts(facts) => facts.rows.as_slice(),
+        _ => &[],
+    });
+    let mut all = front.chain(form).chain(facts);
+    all.find(|row| ids.contains(&row.id.as_str()) && row.value.is_some())
+}
+
+/// Refuses runs of different drive models. Runs without a known model count as one.
+fn same_model(runs: &[(&str, &Findings)]) -> Result<(), TrendError> {
+    let model = |findings: &Findings| findings.model().unwrap_or("unknown model").to_owned();
+    let values: Vec<(&str, String)> =
+        runs.iter().map(|(name, findings)| (*name, model(findings))).collect();
+    let groups = grouped(&values);
+    if groups.len() > 1 { Err(TrendError::Models(listed(&groups))) } else { Ok(()) }
+}
+
+/// Refuses runs that differ in a setting on which the numbers depend. Returns the labels of
+/// settings that only some runs state: earlier versions of the program had fewer.
+fn same_settings(runs: &[(&str, &Findings)]) -> Result<Vec<String>, TrendError> {
+    let sides: Vec<ComparedRun<'_>> = runs
+        .iter()
+        .map(|(name, findings)| ComparedRun {
+            letter: 'A',
+            name: (*name).to_owned(),
+            findings: Some(findings),
+        })
+        .collect();
+    let mut not_stated = Vec::new();
+    let all = settings::differences(&sides);
+    for difference in all.into_iter().filter(|difference| difference.severe) {
+        let pairs = runs.iter().zip(difference.values);
+        let stated: Vec<(&str, String)> =
+            pairs.filter_map(|((name, _), value)| Some((*name, value?))).collect();
+        let groups = grouped(&stated);
+        if groups.len() > 1 {
+            let values = listed(&groups);
+            return Err(TrendError::Settings { setting: difference.label, values });
+        }
+        not_stated.push(difference.label);
+    }
+    Ok(not_stated)
+}
+
+/// A value with the names of the runs that have it.
+struct ValueGroup<'a> {
+    value: &'a str,
+    runs: Vec<&'a str>,
+}
+
+fn grouped<'a>(values: &'a [(&'a str, String)]) -> Vec<ValueGroup<'a>> {
+    let mut groups: Vec<ValueGroup<'a>> = Vec::new();
+    for (run, value) in values {
+        match groups.iter_mut().find(|group| group.value == value) {
+            Some(group) => group.runs.push(run),
+            None => groups.push(ValueGroup { value, runs: vec![run] }),
+        }
+    }
+    groups
+}
+
+/// Number of runs of a group that an error names.
+const RUNS_NAMED: usize = 4;
+
+fn listed(groups: &[ValueGroup<'_>]) -> String {
+    let text = |group: &ValueGroup<'_>| {
+        let named: Vec<&str> = group.runs.iter().take(RUNS_NAMED).copied().collect();
+        let more = group.runs.len() - named.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{} ({}{more})", group.value, named.join(", "))
+    };
+    groups.iter().map(text).collect::<Vec<_>>().join("; ")
+}
+
+impl TrendRun {
+    /// Returns the begin of the run as printed.
+    pub(super) fn begin(&self) -> String {
+        date::date_time(self.begin_unix_ms)
+    }
+}

@@ -1,0 +1,278 @@
+//! The trend of one metric: level changes, noise and the comparison with a baseline.
+
+use steadfast_domain::findings::{Metric, MetricGoal, may_be_noise};
+use steadfast_domain::level_changes::{LevelSearch, ln_p_of_difference};
+
+/// Number of runs from which on level changes are searched.
+pub const TREND_RUNS_MIN: usize = 5;
+
+/// Number of rounds of a measurement window.
+const WINDOW_ROUNDS: f64 = 5.0;
+
+/// Expected range of five values of normal noise, in standard deviations (d2 of control charts,
+/// ISO 7870-2).
+const RANGE_OF_FIVE: f64 = 2.326;
+
+/// Judgment of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrendVerdict {
+    /// Worse than the baseline, or than before the last change.
+    Worse,
+    /// Better than the baseline, or than before the last change.
+    Better,
+    /// No change that counts.
+    Same,
+    /// Too few runs, or a value that cannot be judged.
+    NotJudged,
+}
+
+/// A change of the level of a metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LevelChange {
+    /// Index of the first run of the new level.
+    pub run: usize,
+    /// Level before, the geometric mean of its runs.
+    pub before: f64,
+    /// Level from this run on.
+    pub after: f64,
+    /// Number of runs of the new level.
+    pub runs: usize,
+    /// Change in percent of the level before.
+    pub percent: f64,
+    /// True if it is a change for the worse.
+    pub is_worse: bool,
+}
+
+/// A metric over the runs of a series.
+#[derive(Debug, Clone)]
+pub struct MetricTrend {
+    /// The metric in the first run that has it.
+    pub metric: Metric,
+    /// Value in each run.
+    pub values: Vec<Option<f64>>,
+    /// Lowest and highest round of each run's measurement window.
+    pub ranges: Vec<Option<(f64, f64)>>,
+    /// Standard deviation of a run's value in percent of its level; `None` if unknown.
+    pub noise_percent: Option<f64>,
+    /// True if that noise follows from the measurement windows: the runs themselves differ less.
+    pub noise_of_windows: bool,
+    /// Mean level of each run; `None` for a run without a value, or if nothing was searched.
+    pub levels: Vec<Option<f64>>,
+    /// Level changes, oldest first.
+    pub changes: Vec<LevelChange>,
+    /// Value of the baseline.
+    pub baseline: Option<f64>,
+    /// Change of the newest level against the baseline, or of the last change, in percent; `None`
+    /// if there is none.
+    pub percent: Option<f64>,
+    /// Index of the first run of the newest level.
+    pub first_run: Option<usize>,
+    /// Judgment of the newest level.
+    pub verdict: TrendVerdict,
+}
+
+/// A metric with its values, before the search.
+pub(super) struct SeriesInput<'a> {
+    pub metric: &'a Metric,
+    /// Metric in each run.
+    pub values: Vec<Option<&'a Metric>>,
+    /// Index of the baseline if it is a run of the series.
+    pub baseline_run: Option<usize>,
+    /// Metric in the baseline.
+    pub baseline: Option<&'a Metric>,
+    pub has_baseline: bool,
+}
+
+/// The runs that have a value, and the search among them.
+struct SearchedSeries<'a> {
+    input: SeriesInput<'a>,
+    /// Indexes of the runs that have a value.
+    runs: Vec<usize>,
+    noise_of_windows: Option<f64>,
+    search: Option<LevelSearch>,
+    /// Change points as indexes into `runs`.
+    points: Vec<usize>,
+}
+
+/// A change against the baseline, in percent, and the logarithm of its probability by chance.
+#[derive(Clone, Copy)]
+struct BaselineChange {
+    percent: f64,
+    ln_p: f64,
+}
+
+/// Returns the trend of every metric. `change_min` is the smallest change that counts, as a share.
+/// Noise alone has a change in any metric with a probability of at most `false_alarms`.
+pub(super) fn trends(
+    inputs: Vec<SeriesInput<'_>>,
+    change_min: f64,
+    false_alarms: f64,
+) -> Vec<MetricTrend> {
+    let mut all: Vec<SearchedSeries<'_>> = inputs.into_iter().map(SearchedSeries::new).collect();
+    let ln_ps = all.iter().filter_map(|one| one.search.as_ref().map(LevelSearch::ln_p));
+    let ln_p_max = threshold(ln_ps.collect(), false_alarms);
+    for one in &mut all {
+        one.points = one.search.as_ref().map_or(Vec::new(), |s| s.changes(ln_p_max, change_min));
+    }
+    let against: Vec<Option<BaselineChange>> =
+        all.iter().map(|one| one.against_baseline(change_min)).collect();
+    let ln_p_max = threshold(against.iter().flatten().map(|one| one.ln_p).collect(), false_alarms);
+    all.into_iter()
+        .zip(against)
+        .map(|(one, against)| one.trend(against, ln_p_max, change_min))
+        .collect()
+}
+
+/// Returns the greatest logarithm of a probability that counts as significant among several tests:
+/// the procedure of Benjamini and Hochberg (JRSS B 57(1), 1995). With noise alone, any test is
+/// significant with a probability of at most `false_alarms`.
+fn threshold(mut ln_ps: Vec<f64>, false_alarms: f64) -> f64 {
+    ln_ps.sort_by(f64::total_cmp);
+    let each = false_alarms.ln() - (ln_ps.len().max(1) as f64).ln();
+    let allowed = |count: usize| each + (count as f64).ln();
+    let significant = (1..=ln_ps.len()).rev().find(|count| ln_ps[count - 1] <= allowed(*count));
+    allowed(significant.unwrap_or(1))
+}
+
+/// Returns the relative standard error of a metric's value, from the rounds of its window.
+fn window_error(metric: &Metric) -> Option<f64> {
+    let (low, high) = metric.range?;
+    let sigma = (high - low) / RANGE_OF_FIVE / metric.value;
+    (sigma.is_finite() && sigma >= 0.0).then_some(sigma / WINDOW_ROUNDS.sqrt())
+}
+
+impl<'a> SearchedSeries<'a> {
+    fn new(input: SeriesInput<'a>) -> Self {
+        let present = input.values.iter().enumerate().filter_map(|(at, one)| Some((at, (*one)?)));
+        let (runs, metrics): (Vec<usize>, Vec<&Metric>) = present.unzip();
+        let errors: Vec<f64> = metrics.iter().filter_map(|metric| window_error(metric)).collect();
+        let squares: f64 = errors.iter().map(|error| error * error).sum();
+        let noise_of_windows = (!errors.is_empty()).then(|| (squares / errors.len() as f64).sqrt());
+        let values: Vec<f64> = metrics.iter().map(|metric| metric.value).collect();
+        let search = (values.len() >= TREND_RUNS_MIN)
+            .then(|| LevelSearch::new(&values, noise_of_windows))
+            .flatten();
+        SearchedSeries { input, runs, noise_of_windows, search, points: Vec::new() }
+    }
+
+    /// Returns the newest level against the baseline; `None` if it cannot be judged.
+    fn against_baseline(&self, change_min: f64) -> Option<BaselineChange> {
+        let baseline = self.input.baseline?;
+        let percent_from = |base: f64, now: f64| (now / base - 1.0) * 100.0;
+        let Some(search) = &self.search else {
+            // Too few runs for their own noise: the windows of both runs decide.
+            let newest = self.input.values.last().copied().flatten()?;
+            let percent = percent_from(baseline.value, newest.value);
+            baseline.range.and(newest.range)?;
+            let is_noise =
+                may_be_noise(baseline.range, newest.range) || percent.abs() < change_min * 100.0;
+            let ln_p = if is_noise { 0.0 } else { f64::NEG_INFINITY };
+            return percent.is_finite().then_some(BaselineChange { percent, ln_p });
+        };
+        let levels: Vec<(usize, usize)> = search.levels(&self.points).collect();
+        let newest = *levels.last()?;
+        let of_baseline = self.input.baseline_run.and_then(|run| {
+            let at = self.runs.iter().position(|other| *other == run)?;
+            levels.iter().copied().find(|(begin, end)| (*begin..*end).contains(&at))
+        });
+        let now = search.level(newest.0, newest.1);
+        let (base, count) = match of_baseline {
+            Some(level) if level == newest => {
+                return Some(BaselineChange { percent: 0.0, ln_p: 0.0 });
+            }
+            Some((begin, end)) => (search.level(begin, end), end - begin),
+            None => (baseline.value, 1),
+        };
+        let noise = search.noise(&self.points);
+        let ln_p = ln_p_of_difference((now / base).ln(), noise, (count, newest.1 - newest.0));
+        let percent = percent_from(base, now);
+        percent.is_finite().then_some(BaselineChange { percent, ln_p })
+    }
+
+    fn trend(self, against: Option<BaselineChange>, ln_p_max: f64, change_min: f64) -> MetricTrend {
+        let goal = MetricGoal::from_unit(&self.input.metric.unit);
+        let is_worse = |percent: f64| goal.is_some_and(|goal| goal.is_worse(percent));
+        let changes = self.changes(is_worse);
+        let judged = |percent: f64| {
+            if is_worse(percent) { TrendVerdict::Worse } else { TrendVerdict::Better }
+        };
+        let (percent, verdict) = match (self.input.has_baseline, against, changes.last()) {
+            (true, None, _) => (None, TrendVerdict::NotJudged),
+            (true, Some(BaselineChange { percent, ln_p }), _) => {
+                let counts = ln_p <= ln_p_max && percent.abs() >= change_min * 100.0;
+                (Some(percent), if counts { judged(percent) } else { TrendVerdict::Same })
+            }
+            (false, _, Some(last)) => (Some(last.percent), judged(last.percent)),
+            (false, _, None) if self.search.is_some() => (None, TrendVerdict::Same),
+            (false, _, None) => (None, TrendVerdict::NotJudged),
+        };
+        // Nothing is known of a metric that the newest run does not have.
+        let is_measured = self.input.values.last().is_some_and(Option::is_some);
+        let is_known = is_measured || verdict == TrendVerdict::Worse;
+        let verdict = if is_known { verdict } else { TrendVerdict::NotJudged };
+        let noise = self.search.as_ref().map(|search| search.noise(&self.points).sigma);
+        let noise = noise.or(self.noise_of_windows);
+        let first_run = changes.last().map(|change| change.run).or(self.runs.last().copied());
+        MetricTrend {
+            metric: self.input.metric.clone(),
+            values: self.input.values.iter().map(|one| one.map(|metric| metric.value)).collect(),
+            ranges: self.input.values.iter().map(|one| one.and_then(|m| m.range)).collect(),
+            noise_percent: noise.map(|sigma| sigma * 100.0),
+            noise_of_windows: noise.is_some() && noise == self.noise_of_windows,
+            levels: self.levels(),
+            changes,
+            baseline: self.input.baseline.map(|metric| metric.value),
+            percent,
+            first_run,
+            verdict,
+        }
+    }
+
+    fn levels(&self) -> Vec<Option<f64>> {
+        let mut levels = vec![None; self.input.values.len()];
+        let Some(search) = &self.search else { return levels };
+        for (begin, end) in search.levels(&self.points) {
+            let level = search.level(begin, end);
+            self.runs[begin..end].iter().for_each(|run| levels[*run] = Some(level));
+        }
+        levels
+    }
+
+    fn changes(&self, is_worse: impl Fn(f64) -> bool) -> Vec<LevelChange> {
+        let Some(search) = &self.search else { return Vec::new() };
+        let levels: Vec<(usize, usize)> = search.levels(&self.points).collect();
+        let change = |pair: &[(usize, usize)]| {
+            let [before, after] = [pair[0], pair[1]].map(|(begin, end)| search.level(begin, end));
+            let percent = (after / before - 1.0) * 100.0;
+            let (begin, end) = pair[1];
+            let (run, runs) = (self.runs[begin], end - begin);
+            LevelChange { run, before, after, runs, percent, is_worse: is_worse(percent) }
+        };
+        levels.windows(2).map(change).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threshold_is_that_of_benjamini_and_hochberg() {
+        // The worked example of the paper: 15 tests at 5 %; four are significant.
+        let ps = [
+            0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262,
+            0.5719, 0.6528, 0.7590, 1.0,
+        ];
+        let threshold = threshold(ps.map(f64::ln).to_vec(), 0.05).exp();
+        assert!((threshold - 4.0 / 15.0 * 0.05).abs() < 1e-12, "{threshold}");
+        assert_eq!(ps.iter().filter(|p| **p <= threshold).count(), 4);
+    }
+
+    #[test]
+    fn a_window_of_five_rounds_gives_the_error_of_its_mean() {
+        let metric = Metric::new("iops", "x", Some(1000.0), "IOPS").unwrap();
+        let ranging = metric.clone().ranging(Some((988.37, 1011.63)));
+        assert!((window_error(&ranging).unwrap() - 0.01 / 5_f64.sqrt()).abs() < 1e-6);
+        assert_eq!(window_error(&metric), None);
+    }
+}
