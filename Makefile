@@ -8,7 +8,7 @@ OPTIMISED = $(or $(CARGO_TARGET_DIR),target)/release
 # Captures through BPF programs; without them a capture uses tracefs alone.
 FEATURES ?= steadfast/ebpf
 
-.PHONY: build demo ui test check bench fleet lab dist dist-test image docs readme clean tools
+.PHONY: build demo ui test check bench fleet lab dist dist-test image docs readme clean tools fire
 
 build: tools
 	cargo build --release --locked -p steadfast --features $(FEATURES)
@@ -44,6 +44,7 @@ bench: tools
 	@scripts/tools bench || true
 	T_IO_URING=$$(scripts/t-io-uring) || [ $$? -eq 77 ]; export T_IO_URING; \
 	    cargo bench --locked -p steadfast-engine --bench against_fio
+	cargo bench --locked -p steadfast-engine --bench service
 	cargo bench --locked -p steadfast-engine --bench replay
 	cargo bench --locked -p steadfast --bench time_between_steps
 	cargo bench --locked -p steadfast-analysis --bench streams
@@ -55,6 +56,10 @@ bench: tools
 	cargo build --release --locked -p steadfast -p steadfast-lab --features $(FEATURES)
 	$(OPTIMISED)/steadfast-lab --program $(OPTIMISED)/steadfast --directory target/lab cost || \
 	    { test $$? -eq 77 && echo "beside blktrace: skipped: no guest (reason above)"; }
+
+# Every system call of the commands in tests/cli/failing_calls.rs fails once (docs/fire.md): an hour.
+fire: tools
+	FIRE=all cargo test --locked --workspace --features $(FEATURES) --test cli -- failing_calls
 
 # The Spark package on a cluster of processes (docs/fleet.md).
 fleet: tools

@@ -201,8 +201,13 @@ pub fn parse_words(words: &[String]) -> Result<Cli, clap::Error> {
 /// Replaces clap's text where it misses the mistake: it takes a negative value for an option, and
 /// a procedure's name for a misspelled command.
 fn in_plain_words(error: clap::Error) -> clap::Error {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).filter_map(|word| word.into_string().ok()).collect();
+    // A later word stands for a subcommand, whose names clap suggests itself.
+    let command = words.iter().find(|word| !word.starts_with('-'));
     if error.kind() == ErrorKind::InvalidSubcommand
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && Some(word) == command
         && let Some(text) = overview::unknown_command(word)
     {
         return Cli::command().error(ErrorKind::InvalidSubcommand, text);
@@ -210,7 +215,6 @@ fn in_plain_words(error: clap::Error) -> clap::Error {
     let is_negative = |text: &String| {
         text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
-    let words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
     match words.into_iter().find(is_negative) {
         Some(value) if error.kind() == ErrorKind::UnknownArgument => Cli::command().error(
             ErrorKind::InvalidValue,
@@ -249,7 +253,7 @@ pub enum Command {
         steadfast measure \"RND 4K R\" --target /dev/nvme0n1 --runs 5 --export-csv runs.csv\n  \
         steadfast measure --workload workload.toml --target scratch.bin --ios 10007")]
     Measure(MeasureArguments),
-    /// Compare our engine with fio on the same points, taking turns
+    /// Compare our engine with fio on the same points, in turn
     #[command(after_help = "Examples:\n  \
         steadfast calibrate --target /dev/nvme0n1   (reads only)\n  \
         steadfast calibrate --target /dev/nvme0n1 --yes-destroy S4EVNF0M123456\n  \
@@ -274,6 +278,7 @@ pub enum Command {
     Study(StudyArguments),
     /// Write the report again
     #[command(after_help = "Examples:\n  steadfast report RUN_DIR --format html,pdf\n  \
+        steadfast report RUN_DIR --card drive.png   (a picture for sharing)\n  \
         steadfast report fio.json -o report         (another tool's results)\n  \
         steadfast report round*.json -o report      (a round per file: judged for steady state)")]
     Report(ReportArguments),
@@ -283,6 +288,12 @@ pub enum Command {
         steadfast compare old/findings.json new/findings.json -o comparison.pdf\n  \
         steadfast compare runs/* -o numbers.parquet")]
     Compare(CompareArguments),
+    /// Find the run since which a drive is slower or faster
+    #[command(after_help = "Examples:\n  \
+        steadfast trend runs                                 (all runs below a directory)\n  \
+        steadfast trend runs --baseline runs/2026-11-02 --format junit\n  \
+        steadfast trend runs --procedure iops -o trend       (HTML, CSV, JSON and JUnit)")]
+    Trend(TrendArguments),
     /// Check a run's numbers against the limits of a datasheet
     #[command(after_help = "Examples:\n  \
         steadfast check RUN_DIR --limits datasheet.toml\n  \
@@ -427,6 +438,9 @@ pub struct PlanArguments {
     /// Purge method; that of the run to be planned (`steadfast run --help` lists them)
     #[arg(help_heading = heading::METHOD, long, value_name = "METHOD")]
     pub purge: Option<PurgeChoice>,
+    /// Vendor's purge command with {device} in the place of the device's path
+    #[arg(help_heading = heading::METHOD, long, value_name = "COMMAND")]
+    pub purge_command: Option<String>,
     /// Print every step; otherwise steps that repeat are summed up
     #[arg(long)]
     pub verbose: bool,
@@ -442,11 +456,11 @@ pub struct RunArguments {
     pub procedure: ProcedureArguments,
     #[command(flatten)]
     pub hosts: hosts::HostsArguments,
-    /// Where the result goes: the run directory, which must not exist; with several targets,
+    /// Output: the run directory, which must not exist; with several targets,
     /// the directory of their run directories
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// With several targets, what begins at the same moment on all of them: every step
+    /// With several targets, the steps that start at the same moment on all: every step
     /// (steps), the first step of every phase (phases), or only the first one (start).
     /// Default: steps; phases where --target names captured devices
     #[arg(help_heading = heading::TARGET, long, value_name = "WHAT")]
@@ -460,10 +474,14 @@ pub struct RunArguments {
     /// nvme-sanitize-crypto, nvme-sanitize-overwrite, ata-security-erase,
     /// ata-security-erase-enhanced, ata-sanitize-block, ata-sanitize-crypto,
     /// ata-sanitize-overwrite, scsi-format, scsi-sanitize-block,
-    /// scsi-sanitize-crypto, scsi-sanitize-overwrite, discard or none
+    /// scsi-sanitize-crypto, scsi-sanitize-overwrite, vendor-command, discard or none
     /// (docs/purge.md)
     #[arg(help_heading = heading::METHOD, long, value_name = "METHOD")]
     pub purge: Option<PurgeChoice>,
+    /// Vendor's purge command with {device} in the place of the device's path: '/opt/tool erase
+    /// {device}'. Run without a shell, at most 12 hours; the result is read back (docs/purge.md)
+    #[arg(help_heading = heading::METHOD, long, value_name = "COMMAND")]
+    pub purge_command: Option<String>,
     /// What to do if the purge fails: halt (the default), or continue without a purge
     #[arg(help_heading = heading::METHOD, long, value_name = "ACTION")]
     pub purge_failed: Option<PurgeFailure>,
@@ -698,7 +716,7 @@ pub struct ReportArguments {
     /// A run directory, or results of another tool; several files of results are rounds
     #[arg(required = true, num_args = 1.., value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Where the result goes: the directory for the report of another tool's results, which
+    /// Output: the directory for the report of another tool's results, which
     /// are printed without it; a run's report goes into the run directory
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -712,6 +730,10 @@ pub struct ReportArguments {
         default_value = "html,pdf,csv,json"
     )]
     pub format: Vec<Format>,
+    /// Picture with the drive and eight figures, for sharing, instead of the report: a name that
+    /// ends in .svg or .png
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "format"])]
+    pub card: Option<PathBuf>,
 }
 
 /// Forms of the long table of `compare`.
@@ -730,7 +752,7 @@ pub struct CompareArguments {
     /// the first. Two to seven; any number with --long-table
     #[arg(required = true, num_args = 1.., value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Where the result goes: a directory for compare.html, compare.pdf and the tables as CSV,
+    /// Output: a directory for compare.html, compare.pdf and the tables as CSV,
     /// or one file ending in .html, .pdf, .json, .csv or .parquet
     #[arg(long, short, value_name = "DIR|FILE")]
     pub output: Option<PathBuf>,
@@ -738,6 +760,55 @@ pub struct CompareArguments {
     /// direction, unit, value. CSV goes to standard output without -o
     #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "json")]
     pub long_table: Option<LongFormat>,
+    #[command(flatten)]
+    pub writing: WritingArguments,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Formats of a trend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum TrendFormat {
+    /// Tables for a terminal.
+    Text,
+    /// Every value of every run; a directory gets one file per table.
+    Csv,
+    /// The shape of `findings.json`.
+    Json,
+    /// JUnit XML: one test per metric.
+    Junit,
+    /// One self-contained page.
+    Html,
+    /// Every value of every run, for data frames and DuckDB.
+    Parquet,
+}
+
+/// `trend`.
+#[derive(Debug, Args)]
+pub struct TrendArguments {
+    /// Run directories, directories that contain runs, or findings.json files: all of one
+    /// procedure and one drive model
+    #[arg(required = true, num_args = 1.., value_name = "RUN|DIR")]
+    pub runs: Vec<PathBuf>,
+    /// Run to compare the newest level with: its name in the trend, its directory, or the test ID
+    /// it was given with --meta test-id=NAME. Default: the level before the last change
+    #[arg(long, value_name = "NAME|DIR")]
+    pub baseline: Option<String>,
+    /// Procedure whose trend is shown, if the runs have several
+    #[arg(long, value_name = "ID")]
+    pub procedure: Option<String>,
+    /// Smallest change that counts
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = common::change_percent)]
+    pub change_min: f64,
+    /// Output: a directory for trend.html, trend.json, trend.xml and the tables as
+    /// CSV, or one file ending in .html, .json, .xml (JUnit), .csv, .txt or .parquet
+    #[arg(long, short, value_name = "DIR|FILE")]
+    pub output: Option<PathBuf>,
+    /// Formats of the report; without -o, one of them is printed. Default: text, or
+    /// html,csv,json,junit for a directory
+    #[arg(long, value_name = "FORMATS", value_delimiter = ',', conflicts_with = "json")]
+    pub format: Vec<TrendFormat>,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
@@ -756,11 +827,11 @@ pub struct CheckArguments {
     /// Print the names of tables, rows and columns that a limit can use
     #[arg(long, conflicts_with = "limits")]
     pub list: bool,
-    /// Judge the numbers in spite of this, separated by commas: unsteady, quick, simulated, gap,
+    /// Judge the numbers despite these reasons, separated by commas: unsteady, quick, simulated, gap,
     /// method, or another name that check prints. Without it such a run does not pass
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "list")]
     pub allow: Vec<String>,
-    /// Where the result goes: a directory for check.html and check.pdf; default: the run
+    /// Output: a directory for check.html and check.pdf; default: the run
     /// directory
     #[arg(long, short, value_name = "DIR", conflicts_with = "no_report")]
     pub output: Option<PathBuf>,
@@ -791,7 +862,7 @@ pub struct CaptureArguments {
     /// I/Os on this device; a disk or a partition, also zram, device-mapper or md. Up to 16
     #[arg(long, required_unless_present = "mount", value_name = "PATH")]
     pub device: Vec<PathBuf>,
-    /// Mount point whose file system is captured, whatever it lies on: NFS, SMB, FUSE, overlay,
+    /// Mount point whose file system is captured, of any type: NFS, SMB, FUSE, overlay,
     /// ZFS, tmpfs
     #[arg(long, value_name = "DIR")]
     pub mount: Vec<PathBuf>,
@@ -822,10 +893,10 @@ pub struct CaptureArguments {
     /// Put a mark with this name at the start
     #[arg(long, value_name = "NAME", value_parser = mark_name)]
     pub mark: Option<String>,
-    /// What the captured workload is called; kept in the file
+    /// Name of the captured workload, stored in the file
     #[arg(long, value_name = "NAME")]
     pub workload_name: Option<String>,
-    /// A comment, kept in the file
+    /// A comment, stored in the file
     #[arg(long, value_name = "TEXT")]
     pub comment: Option<String>,
     /// Omit command names; process numbers are kept
@@ -864,7 +935,7 @@ pub struct CaptureArguments {
     /// Start a new file after this time
     #[arg(long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
     pub rotate_time: Option<Nanos>,
-    /// Where the result goes: the trace file
+    /// Output: the trace file
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]

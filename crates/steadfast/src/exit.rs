@@ -19,8 +19,8 @@ pub enum ExitState {
     /// Everything readable was shown, but a damaged or missing part of a trace is
     /// left out of it.
     Incomplete,
-    /// A number is outside its limits, or missing; or the run has not ended; or
-    /// engines do not agree; or a replay has other I/Os than its capture.
+    /// A number is outside its limits, or missing; or a metric of a trend got worse; or the run
+    /// has not ended; or engines do not agree; or a replay has other I/Os than its capture.
     OutsideLimits,
     /// Something on this host or device would spoil the numbers.
     Unfit,
@@ -53,14 +53,15 @@ pub const HELP: &str = "Exit codes:
      measure --verify) data read back differs from what was written
   4  the run halted; `steadfast resume RUN_DIR` resumes it
   5  a number is outside its limits or missing, or the run is not steady,
-     quick or simulated (check, unless --allow); the engines do not agree, or
-     it cannot be shown (calibrate); a replay is not its capture (replay verify)
+     quick or simulated (check, unless --allow); a metric got worse, or the
+     newest run does not count (trend); the engines disagree, or agreement
+     cannot be shown (calibrate); a replay differs from its capture (replay verify)
   6  device or host would distort the numbers: ATTENTION or BAD (doctor)
 
 Signals: SIGINT (Ctrl-C), SIGTERM and SIGQUIT end a command cleanly: a run
 halts and can be resumed; a second signal ends it at once. SIGUSR1, SIGALRM
-and every other signal that can be caught do the same. SIGHUP (a lost
-terminal) ends nothing: the run continues without the terminal.";
+and every other signal that can be caught do the same. After SIGHUP
+(a lost terminal) the run continues without the terminal.";
 
 /// A mistake on the command line that only shows after it was parsed.
 #[derive(Debug)]

@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         Command::Study(arguments) => commands::study::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Trend(arguments) => commands::trend::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Identify(arguments) => commands::identify::run(&arguments),
         Command::Capture(arguments) => commands::capture::run(&arguments),

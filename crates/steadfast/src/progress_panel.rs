@@ -7,6 +7,7 @@ use crate::{rig_remarks, terminal};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::Interval;
+use steadfast_domain::record::CoolDown;
 use steadfast_domain::text::{number, printable};
 use steadfast_domain::{
     Device, Measurement, Nanos, Note, Outcome, Procedure, Purge, Step, StepPlace, Verdict,
@@ -340,18 +341,39 @@ impl RunPanel {
         let percent = progress.percent.map(|done| format!(", {done:.0} %")).unwrap_or_default();
         let since = Nanos::from_secs(progress.since.as_secs());
         let text = format!("purge    {}{percent} ({since})", progress.doing);
+        self.waits(&text, progress.since);
+    }
+
+    fn cooling(&mut self, cooling: &CoolDown, limit: Nanos) {
+        let CoolDown { below, to, waited, .. } = cooling;
+        let text = format!("cooling  {to:.1} C, {below:.1} C wanted ({waited} of at most {limit})");
+        self.waits(&text, waited.to_duration());
+    }
+
+    fn cooled(&mut self, cooling: &CoolDown) {
+        self.purge_told = Duration::ZERO;
+        let CoolDown { below, from, to, waited } = cooling;
+        self.say(&if *waited == Nanos::ZERO {
+            format!("Temperature: {to:.1} C, below {below:.1} C.")
+        } else {
+            format!("Cooled: from {from:.1} C to {to:.1} C in {waited}, below {below:.1} C.")
+        });
+    }
+
+    /// Shows a wait that has lasted this long: live, or in a line now and then.
+    fn waits(&mut self, text: &str, since: Duration) {
         match &mut self.view {
             PanelView::Live(live) => {
                 if live.is_due() {
-                    live.place.set_message(fitted(&text, PREFIX));
+                    live.place.set_message(fitted(text, PREFIX));
                 }
             }
             PanelView::Line(line) => {
-                line.show(self.name.as_deref().unwrap_or_default(), &text, None)
+                line.show(self.name.as_deref().unwrap_or_default(), text, None)
             }
-            PanelView::Lines if progress.since >= self.purge_told + PURGE_LINE => {
-                self.purge_told = progress.since;
-                self.say(&text);
+            PanelView::Lines if since >= self.purge_told + PURGE_LINE => {
+                self.purge_told = since;
+                self.say(text);
             }
             PanelView::Lines => {}
         }
@@ -554,7 +576,11 @@ impl ProgressSink for RunPanel {
                 self.say(&format!("Resuming after a gap of {} ({}).", gap.length(), gap.cause));
             }
             RunEvent::Live { gap: None } => self.replays = false,
-            RunEvent::Settled(_) | RunEvent::Purged(_) if self.replays => {}
+            RunEvent::Settled(_)
+            | RunEvent::Purged(_)
+            | RunEvent::Cooling { .. }
+            | RunEvent::Cooled(_)
+                if self.replays => {}
             RunEvent::Settled(got) => {
                 for unmet in &got.unmet {
                     // A procedure may settle again and again.
@@ -570,6 +596,8 @@ impl ProgressSink for RunPanel {
             }
             RunEvent::PurgeProgress(progress) => self.purging(progress),
             RunEvent::Purged(purge) => self.purged(purge),
+            RunEvent::Cooling { cooling, limit } => self.cooling(cooling, *limit),
+            RunEvent::Cooled(cooling) => self.cooled(cooling),
             RunEvent::Begins(step) => self.begins(step),
             RunEvent::Interval(interval) => self.interval(interval),
             RunEvent::Finished { step, outcome, replayed } => {

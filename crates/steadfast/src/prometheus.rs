@@ -10,8 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use steadfast_domain::device_log::{DeviceCounters, LogDelta, WriteAmplification};
 use steadfast_domain::measurement::{Interval, IntervalTally};
-use steadfast_domain::{Measurement, Nanos, Op, Procedure, Step, StepPlace};
+use steadfast_domain::{Bytes, Measurement, Nanos, Op, Procedure, Step, StepPlace};
 use steadfast_host::{OverwritePolicy, read_regular};
 use steadfast_runner::{Forecast, ProgressSink, Rig, RunEvent};
 
@@ -54,6 +55,11 @@ struct TargetSample {
     failed_ios: u64,
     interval: Option<Interval>,
     temperature: Option<f64>,
+    ambient: Option<f64>,
+    power: Option<f64>,
+    joules: f64,
+    log: Option<LogDelta>,
+    amplification: Option<WriteAmplification>,
     elapsed: Duration,
     left: Option<(Duration, Duration)>,
 }
@@ -135,7 +141,7 @@ impl MetricsExporter {
         if let Err(error) = written
             && !std::mem::replace(&mut state.failed, true)
         {
-            terminal::complain(&format!("steadfast: {error}; the run goes on without this file"));
+            terminal::complain(&format!("steadfast: {error}; the run continues without this file"));
         }
     }
 }
@@ -174,7 +180,13 @@ impl TargetMetrics<'_> {
             sample.ios += measurement.total().ios;
             sample.bytes += measurement.bytes().0;
             sample.failed_ios += measurement.fault_count;
-            sample.temperature = measurement.sensed.temperature_celsius;
+            let sensed = &measurement.sensed;
+            sample.temperature = sensed.temperature_celsius;
+            sample.ambient = sensed.ambient_celsius;
+            sample.power = measurement.watts();
+            sample.joules += measurement.joules().unwrap_or_default();
+            sample.log = sensed.log.or(sample.log);
+            sample.amplification = measurement.write_amplification;
         });
     }
 }
@@ -241,6 +253,11 @@ fn each(sample: &TargetSample, value: fn(&IntervalTally, f64) -> f64) -> Vec<(St
     told.map(|tally| (format!("op=\"{}\"", op(tally.op)), value(tally, seconds))).collect()
 }
 
+/// Returns a lifetime counter of the device after the last step that its log was read after.
+fn counted(sample: &TargetSample, bytes: fn(&DeviceCounters) -> Option<Bytes>) -> Option<f64> {
+    sample.log?.after.as_ref().and_then(bytes).map(|bytes| bytes.0 as f64)
+}
+
 fn op(op: Op) -> &'static str {
     match op {
         Op::Read => "read",
@@ -255,7 +272,7 @@ fn seconds(time: Nanos) -> f64 {
 }
 
 /// Every metric, in the order of the file.
-const FAMILIES: [MetricFamily; 17] = [
+const FAMILIES: [MetricFamily; 24] = [
     MetricFamily {
         name: "run_info",
         kind: "gauge",
@@ -265,7 +282,7 @@ const FAMILIES: [MetricFamily; 17] = [
     MetricFamily {
         name: "run_running",
         kind: "gauge",
-        help: "1 while the run goes on, 0 after it.",
+        help: "1 while the run is in progress, 0 afterwards.",
         values: |s| one(Some(f64::from(u8::from(s.running)))),
     },
     MetricFamily {
@@ -371,6 +388,48 @@ const FAMILIES: [MetricFamily; 17] = [
         kind: "gauge",
         help: "Temperature of the device at the end of the last step.",
         values: |s| one(s.temperature),
+    },
+    MetricFamily {
+        name: "ambient_celsius",
+        kind: "gauge",
+        help: "Ambient temperature around the last step.",
+        values: |s| one(s.ambient),
+    },
+    MetricFamily {
+        name: "power_watts",
+        kind: "gauge",
+        help: "Mean power of the device during the last step.",
+        values: |s| one(s.power),
+    },
+    MetricFamily {
+        name: "energy_joules_total",
+        kind: "counter",
+        help: "Energy of all finished steps whose power was measured.",
+        values: |s| one(Some(s.joules).filter(|joules| *joules > 0.0)),
+    },
+    MetricFamily {
+        name: "device_host_written_bytes",
+        kind: "gauge",
+        help: "Bytes that the host has written over the device's life, as the device counts them.",
+        values: |s| one(counted(s, |counters| counters.host_written)),
+    },
+    MetricFamily {
+        name: "device_flash_written_bytes",
+        kind: "gauge",
+        help: "Bytes that the device has written to its flash over its life.",
+        values: |s| one(counted(s, |counters| counters.nand_written)),
+    },
+    MetricFamily {
+        name: "write_amplification_low",
+        kind: "gauge",
+        help: "Flash bytes per host byte in the last step, at least.",
+        values: |s| one(s.amplification.map(|found| found.low)),
+    },
+    MetricFamily {
+        name: "write_amplification_high",
+        kind: "gauge",
+        help: "Flash bytes per host byte in the last step, at most.",
+        values: |s| one(s.amplification.map(|found| found.high)),
     },
 ];
 

@@ -1,10 +1,10 @@
-//! What a rig has to say beside its numbers, line by line.
+//! Checks and caveats of a rig as lines of text.
 
 use crate::terminal;
 use steadfast_domain::Caveat;
 use steadfast_domain::record::{Check, CheckState};
 
-/// A check that disturbs, as one line.
+/// Returns a check that needs attention as one line; `None` for any other.
 pub fn of_check(check: &Check) -> Option<String> {
     let word = match check.state {
         CheckState::Good | CheckState::Unknown => return None,
@@ -14,7 +14,7 @@ pub fn of_check(check: &Check) -> Option<String> {
     Some(format!("{word}: {}: {}", check.subject, check.found))
 }
 
-/// Says everything that disturbs.
+/// Prints the checks that need attention, and all caveats.
 pub fn say(checks: &[Check], caveats: &[Caveat]) {
     checks.iter().filter_map(of_check).for_each(|line| terminal::complain(&line));
     caveats.iter().for_each(|caveat| terminal::complain(&format!("Caveat: {}", caveat.text)));

@@ -1,4 +1,4 @@
-//! What the command line asks for, in the words of the procedures.
+//! The settings of a run, made from the command line.
 
 use crate::cli::{EngineName, ProcedureArguments};
 use crate::exit::misuse;
@@ -6,15 +6,15 @@ use crate::workloads;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use steadfast_domain::rate::{Arrivals, OfferedLoad};
-use steadfast_domain::settings::SettingName;
+use steadfast_domain::settings::{SettingName, StartBelow};
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{Device, PurgeChoice, PurgeFailure, Settings};
-use steadfast_host::read_regular_text;
+use steadfast_domain::{Device, PurgeChoice, PurgeFailure, PurgeMethod, Settings};
+use steadfast_host::{PurgeCommandLine, read_regular_text};
 
 /// The program's name and version, as every record and report names it.
 pub const SOFTWARE: &str = concat!("steadfast ", env!("CARGO_PKG_VERSION"));
 
-/// The settings that the command line asks for, on this device.
+/// Returns the settings of a run on this device.
 pub fn settings(
     chosen: &ProcedureArguments,
     seed: u64,
@@ -44,56 +44,92 @@ pub fn settings(
     settings.verify = chosen.verify;
     settings.hold_c_states = chosen.hold_c_states;
     settings.power_command = chosen.power_command.as_deref().map(power_command).transpose()?;
+    settings.ambient_sensor =
+        chosen.ambient_sensor.as_deref().map(|sensor| sensor.trim().to_owned());
+    settings.start_below = chosen.start_below.map(|celsius| StartBelow {
+        celsius,
+        limit: chosen.start_below_limit.unwrap_or(StartBelow::LIMIT),
+    });
     settings.command = crate::cli::command_line();
     settings.parameters = parameters(chosen)?;
     settings.workload = workloads::asked(chosen, device)?;
     settings.sim_gap = chosen.sim_gap;
     settings.meta = meta(&chosen.meta)?;
+    if let Some(celsius) = chosen.ambient {
+        settings.meta.insert("ambient".to_owned(), format!("{celsius} C"));
+    }
     Ok(settings)
 }
 
-/// The settings that are given, as a run's record keeps them.
+/// Returns the names of the settings that the user gave.
 pub fn given<const N: usize>(all: [(SettingName, bool); N]) -> BTreeSet<SettingName> {
     all.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
 }
 
-/// Adds the purge that the command line asks for.
+/// Adds the purge, its command and the reaction to its failure.
 pub fn add_purge(
     settings: &mut Settings,
     purge: Option<PurgeChoice>,
+    command: Option<&str>,
     failed: Option<PurgeFailure>,
-) {
+) -> anyhow::Result<()> {
+    const VENDOR: PurgeChoice = PurgeChoice::Method(PurgeMethod::VendorCommand);
+    let purge = match (purge, command) {
+        (Some(VENDOR), None) => {
+            return Err(misuse(
+                "--purge vendor-command needs the command: --purge-command '/opt/tool erase {device}'",
+            ));
+        }
+        (None | Some(VENDOR), Some(_)) => Some(VENDOR),
+        (Some(other), Some(_)) => {
+            return Err(misuse(format!(
+                "--purge {other} and --purge-command are two purges; give one of them"
+            )));
+        }
+        (purge, None) => purge,
+    };
+    settings.purge_command = command.map(purge_command).transpose()?;
     settings.purge = purge.unwrap_or_default();
     settings.purge_failed = failed.unwrap_or_default();
     settings.given.extend(given([
         (SettingName::Purge, purge.is_some()),
         (SettingName::PurgeFailed, failed.is_some()),
     ]));
+    Ok(())
 }
 
-/// A command of at least one word, its program by its full path: a run is resumed
-/// from any directory and finds no other program of that name there.
+fn purge_command(text: &str) -> anyhow::Result<String> {
+    PurgeCommandLine::parse(text).map_err(|why| misuse(format!("--purge-command: {why}")))?;
+    with_full_path("--purge-command", text)
+}
+
 fn power_command(text: &str) -> anyhow::Result<String> {
+    with_full_path("--power-command", text)
+}
+
+/// Replaces the program of a command by its full path: a resumed run may start in another
+/// directory, and must not find another program of that name.
+fn with_full_path(option: &str, text: &str) -> anyhow::Result<String> {
     let text = text.trim();
     let (program, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     if program.is_empty() {
-        return Err(misuse("--power-command is empty; give a program and its arguments"));
+        return Err(misuse(format!("{option} is empty; give a program and its arguments")));
     }
-    // One that is not installed is reported when the power is to be read.
+    // One that is not installed is reported when it is to be run.
     let Ok(path) = steadfast_host::find_program(Path::new(program)) else {
         return Ok(text.to_owned());
     };
     match path.to_str().filter(|path| !path.contains(char::is_whitespace)) {
         Some(path) => Ok(format!("{path} {arguments}").trim_end().to_owned()),
         None => Err(misuse(format!(
-            "--power-command {program}: its path {} contains a blank, and the command is split at blanks; \
+            "{option} {program}: its path {} contains a blank, and the command is split at blanks; \
              move the program",
             path.display()
         ))),
     }
 }
 
-/// `--set`, and the parameters that have an option of their own.
+/// Returns the parameters of `--set` and of the options that set one.
 fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, String>> {
     let mut all = BTreeMap::new();
     for item in &chosen.set {
@@ -128,10 +164,10 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
     Ok(all)
 }
 
-/// The longest file of them.
+/// Maximum size of a file of `--meta` in bytes.
 const META_MAX: u64 = 16 << 20;
 
-/// What the user knows: `key=value` pairs, and files of such lines; `#` begins a comment line.
+/// Parses facts that only the user knows: `key=value` pairs, and files of such lines; `#` begins a comment line.
 pub fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
     let mut all = BTreeMap::new();
     for item in given {

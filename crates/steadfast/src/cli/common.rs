@@ -37,7 +37,7 @@ pub struct WritingArguments {
 /// A report that is written if its directory is named.
 #[derive(Debug, Args)]
 pub struct ReportFiles {
-    /// Where the result goes: a directory for a report; created if missing
+    /// Output: a directory for a report; created if missing
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Formats of the report
@@ -116,6 +116,14 @@ pub(super) fn percentage(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A smallest change in percent, with or without the sign: `2`, `0.5%`.
+pub(super) fn change_percent(text: &str) -> Result<f64, String> {
+    match text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>() {
+        Ok(value) if (0.0..100.0).contains(&value) => Ok(value),
+        _ => Err("give a percentage from 0 to below 100, such as 2".to_owned()),
+    }
+}
+
 /// An engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EngineName {
@@ -134,7 +142,7 @@ pub enum Format {
     Html,
     /// `report.pdf`, to read: a page that sums it up, then every plot and table once.
     Pdf,
-    /// `form.pdf`, the report form: page by page with its head, across.
+    /// `form.pdf`, the report form: A4 landscape, each page with its header.
     Form,
     /// One file per table.
     Csv,

@@ -19,7 +19,7 @@ pub struct ExploreArguments {
     /// Do not read or keep an index in the cache directory
     #[arg(long)]
     pub no_cache: bool,
-    /// Where the result goes: one self-contained page of the first views; nothing is served
+    /// Output: one self-contained page of the first views; nothing is served
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]

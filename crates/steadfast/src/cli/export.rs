@@ -10,7 +10,7 @@ pub struct ParquetArguments {
     /// Run directories, or directories of several targets' runs
     #[arg(required = true, value_name = "RUN_DIR")]
     pub runs: Vec<PathBuf>,
-    /// Where the result goes: the Parquet file
+    /// Output: the Parquet file
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     /// One row for each second of each step; otherwise one for each step

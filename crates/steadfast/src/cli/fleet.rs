@@ -31,7 +31,7 @@ pub struct FoldArguments {
     /// Skip files that cannot be read, and count them; default: refuse
     #[arg(long)]
     pub skip_unreadable: bool,
-    /// Where the result goes: the fold file
+    /// Output: the fold file
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -58,7 +58,7 @@ pub struct MergeArguments {
     /// The fold files; a capture that is in several counts once
     #[arg(required = true, value_name = "FOLD")]
     pub files: Vec<PathBuf>,
-    /// Where the result goes: the fold file
+    /// Output: the fold file
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -83,7 +83,7 @@ pub struct HostsArguments {
     /// Print at most this many rows; JSON has all
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub top: usize,
-    /// Only hosts that stand apart from the rest by this figure
+    /// Print only outliers by this figure
     #[arg(long)]
     pub outliers: bool,
     /// Print JSON

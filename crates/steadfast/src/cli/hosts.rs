@@ -10,10 +10,10 @@ use steadfast_domain::settings::HostList;
 #[derive(Debug, Clone, Default, Args)]
 pub struct HostsArguments {
     /// Load the target from these hosts together, with their own fio, over ssh
-    /// (docs/hosts.md); each as ssh takes it
+    /// (docs/hosts.md); as ssh destinations
     #[arg(help_heading = heading::TARGET, long, value_delimiter = ',', value_name = "LIST")]
     pub hosts: Vec<String>,
-    /// Speak to fio servers that run on the hosts already (HOST or HOST:PORT), without ssh.
+    /// Connect to fio servers already running on the hosts (HOST or HOST:PORT), without ssh.
     /// Only for reads: the hosts cannot be checked
     #[arg(help_heading = heading::TARGET, long, requires = "hosts")]
     pub hosts_plain: bool,

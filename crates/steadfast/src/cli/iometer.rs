@@ -110,7 +110,7 @@ pub struct ReportResultsArguments {
     /// Iometer's file of results
     #[arg(value_name = "CSV")]
     pub file: PathBuf,
-    /// Where the result goes: the directory for the report (JSON, CSV, HTML, PDF); default: text
+    /// Output: the directory for the report (JSON, CSV, HTML, PDF); default: text
     /// on the screen
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -124,7 +124,7 @@ pub struct ReportResultsArguments {
 /// A configuration that is written.
 #[derive(Debug, Args)]
 pub struct ConfigurationArguments {
-    /// Where the result goes: the configuration; /dev/stdout prints it
+    /// Output: the configuration; /dev/stdout prints it
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     /// Version of Iometer that is to read the file

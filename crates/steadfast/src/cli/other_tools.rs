@@ -23,7 +23,7 @@ pub struct FrontArguments {
     /// Sequential write rate per second, such as 2GB, to estimate steps that end by their bytes
     #[arg(long, value_name = "BYTES", requires = "plan", value_parser = more_than_nothing::<Bytes>)]
     pub assume: Option<Bytes>,
-    /// Where the result goes: the run directory, which must not exist
+    /// Output: the run directory, which must not exist
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Serial number of the device that may be overwritten (its kernel name if it has none)
@@ -194,7 +194,7 @@ pub struct ExportFioArguments {
     /// The file or device that the job file names; default: the run's target
     #[arg(long, value_name = "FILE")]
     pub filename: Option<String>,
-    /// Where the result goes: the job file; default: standard output
+    /// Output: the job file; default: standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]

@@ -21,6 +21,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
             "report",
             "study",
             "compare",
+            "trend",
             "check",
         ],
     ),

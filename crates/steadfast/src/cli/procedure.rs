@@ -7,7 +7,7 @@ use clap::Args;
 use steadfast_domain::rate::OfferedRate;
 use steadfast_domain::settings::{SimGap, SteadyStateMethod};
 use steadfast_domain::stimulus::DataPattern;
-use steadfast_domain::units::parse_percent;
+use steadfast_domain::units::{parse_celsius, parse_percent};
 use steadfast_domain::{Class, Nanos, Profile, ServiceLevel};
 use steadfast_procedures::{PROCEDURES, rwsw};
 
@@ -21,7 +21,7 @@ fn procedure_names() -> String {
 
 /// Help of `--target`.
 const SEVERAL_TARGETS: &str = "Device or file to work on: a block device, a file, or sim:NAME (a \
-    simulated drive). Repeat it to test several at the same time, each in a run of its own; \
+    simulated drive). Repeat it to test several at the same time, each in its own run; \
     DEVICE=TARGET plays the I/Os of this captured device on it (docs/targets.md)";
 
 /// What is tested, and how.
@@ -92,8 +92,8 @@ pub struct ProcedureArguments {
     pub verify: bool,
     /// Workload to apply: for wsat, dirth and load-curve an access pattern ("RND 4K W", "SEQ 128K RW90",
     /// composite, ...); for load-curve and the procedures of captured workloads a trace, a step file, a workload
-    /// file, a Replay representation, or a name of `workload list`; of a rotated capture all its
-    /// files, each with --workload
+    /// file, a Replay representation, or a name of `workload list`; for a rotated capture, repeat
+    /// --workload for every file
     #[arg(help_heading = heading::METHOD, long, value_name = "PATTERN|FILE|NAME")]
     pub workload: Vec<String>,
     /// Mix of reads and writes; of a composite workload, such as 40/60
@@ -110,6 +110,21 @@ pub struct ProcedureArguments {
     /// (4.2 W). Run once a second, without a shell
     #[arg(help_heading = heading::METHOD, long, value_name = "COMMAND")]
     pub power_command: Option<String>,
+    /// Temperature that the device must be below before the first load of each test, such as 45C;
+    /// the run waits for it after the purge
+    #[arg(help_heading = heading::METHOD, long, value_name = "CELSIUS", value_parser = parse_celsius, allow_hyphen_values = true)]
+    pub start_below: Option<f64>,
+    /// Longest wait for --start-below; default: 30min. A device that is still too warm halts the
+    /// run, which can be resumed
+    #[arg(help_heading = heading::METHOD, long, value_name = "TIME", requires = "start_below")]
+    pub start_below_limit: Option<Nanos>,
+    /// Ambient temperature for the report's head, such as 23C
+    #[arg(help_heading = heading::METHOD, long, value_name = "CELSIUS", value_parser = parse_celsius, allow_hyphen_values = true)]
+    pub ambient: Option<f64>,
+    /// Sensor of the ambient temperature, read before and after each step: the path of its hwmon
+    /// file (/sys/class/hwmon/hwmon2/temp1_input), or its hwmon label
+    #[arg(help_heading = heading::METHOD, long, value_name = "PATH|LABEL")]
+    pub ambient_sensor: Option<String>,
     /// Alignment of random offsets: auto (the block size; 4K for composite), 4K
     /// or 512 bytes
     #[arg(help_heading = heading::METHOD, long, value_name = "auto|4K|512")]

@@ -20,7 +20,7 @@ pub struct GroupsArguments {
     /// cpu; several separated by commas
     #[arg(long, value_delimiter = ',', default_value = "process,stream", value_name = "FACETS")]
     pub by: Vec<Facet>,
-    /// What to show: of each group
+    /// Value to show: per group
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     pub show: ShowName,
     /// Largest first by this figure: I/Os (count) or bytes

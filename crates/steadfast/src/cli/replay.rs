@@ -117,18 +117,18 @@ pub struct VerifyArguments {
     /// Which I/Os of the original.
     #[command(flatten)]
     pub filter: FilterArguments,
-    /// Of the replay, I/Os on this device only
+    /// I/Os of the replay on this device only
     #[arg(long, value_name = "NAME")]
     pub replayed_device: Vec<String>,
-    /// Of the replay, I/Os of this process only; by its number or command name
+    /// I/Os of the replay by this process only; by its number or command name
     #[arg(long, value_name = "PID|COMMAND")]
     pub replayed_pid: Option<String>,
-    /// Of the replay, I/Os issued at or after this time from its capture's start; default: the
-    /// mark 'replay begins on TARGET', if the capture has it
+    /// I/Os of the replay issued at or after this time from its capture's start; default:
+    /// the mark 'replay begins on TARGET', if the capture has it
     #[arg(long, value_name = "TIME")]
     pub replayed_from: Option<Nanos>,
-    /// Of the replay, I/Os issued before this time from its capture's start; default: the mark
-    /// 'replay ends on TARGET', if the capture has it
+    /// I/Os of the replay issued before this time from its capture's start; default: the
+    /// mark 'replay ends on TARGET', if the capture has it
     #[arg(long, value_name = "TIME")]
     pub replayed_to: Option<Nanos>,
     /// Speed of the replay, as a multiple of the original

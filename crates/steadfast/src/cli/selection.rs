@@ -30,7 +30,7 @@ impl Selection {
 pub struct FilterArguments {
     /// I/Os issued at or after this moment: a time from the start of the capture (90min,
     /// 2h5min), a time of day (02:00), "2026-11-21 06:16:17", or a mark (backup+5min);
-    /// --from 02:00 --to 02:30 takes that time of every day
+    /// --from 02:00 --to 02:30 selects this time of every day
     #[arg(help_heading = heading::SELECTION, long, value_name = "MOMENT")]
     pub from: Option<Moment>,
     /// I/Os issued before this moment
@@ -66,7 +66,7 @@ pub struct FilterArguments {
     /// I/Os of hosts with this role in the tags file
     #[arg(help_heading = heading::SELECTION, long, value_name = "ROLE", requires = "tags")]
     pub role: Vec<String>,
-    /// Which roles hosts have: a text with lines HOST ROLE [ROLE ...]
+    /// File of host roles, one line HOST ROLE [ROLE ...] per host
     #[arg(help_heading = heading::SELECTION, long, value_name = "FILE", requires = "role")]
     pub tags: Option<PathBuf>,
     /// I/Os of this layer; default for a trace of both: block (compare: both)

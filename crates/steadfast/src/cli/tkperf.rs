@@ -59,7 +59,7 @@ pub struct AnyArguments {
 #[derive(Debug, Args)]
 #[command(args_override_self = true)]
 pub struct TkperfArguments {
-    /// ssd, hdd, or raid (an array that exists; none is made)
+    /// ssd, hdd, or raid (an existing array; none is created)
     #[arg(required_unless_present_any = ["read", "version"])]
     pub mode: Option<Mode>,
     /// What to call the run: the run directory, and NAME.xml with -xml
@@ -78,10 +78,10 @@ pub struct TkperfArguments {
     #[arg(long = "rt", alias = "runtime", value_name = "SECONDS",
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub runtime: Option<u64>,
-    /// Refill buffers; -rfb of TKperf. Always so here: every sector written is unique
+    /// Refill buffers; -rfb of TKperf. Always on: every sector written is unique
     #[arg(long = "rfb", alias = "refill_buffers", alias = "refill-buffers")]
     pub refill: bool,
-    /// Interface of the device; not needed here: the device is asked
+    /// Interface of the device; ignored: read from the device
     #[arg(short = 'i', long = "interface", value_name = "NAME")]
     pub interface: Option<Interface>,
     /// File that describes the device; -dsc of TKperf. Printed as it is
@@ -155,7 +155,7 @@ pub struct OurArguments {
     pub yes_destroy: Vec<String>,
     #[command(flatten)]
     pub hosts: HostsArguments,
-    /// Where the result goes: the run directory, or with --read and -xml the directory of the
+    /// Output: the run directory, or with --read and -xml the directory of the
     /// report; default: NAME
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,

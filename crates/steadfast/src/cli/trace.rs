@@ -48,7 +48,7 @@ pub enum TraceCommand {
         steadfast trace groups monday.parquet --by stream --show times\n  \
         steadfast trace groups monday.parquet --by command --show kinds --from 02:00 --to 02:30")]
     Groups(GroupsArguments),
-    /// Hosts side by side, ranked by any figure, and which stand apart from the rest
+    /// Compare hosts by any figure; mark outliers
     #[command(after_help = "Examples:\n  \
         steadfast trace hosts fleet.fold --rank p99 --top 10\n  \
         steadfast trace hosts web1.parquet web2.parquet --rank bytes\n  \
@@ -57,10 +57,10 @@ pub enum TraceCommand {
     /// The drives: model, processes, read, written
     #[command(after_help = "Example:\n  steadfast trace drives monday.parquet")]
     Drives(DrivesArguments),
-    /// The day of a capture: what is done at which time of day
+    /// I/Os by time of day
     #[command(after_help = "Example:\n  steadfast trace profile week.parquet --step 30min")]
     Profile(ProfileArguments),
-    /// What a cache would bring, when blocks are used again and how soon overwritten
+    /// Cache miss ratios, reuse times and overwrite times
     #[command(after_help = "Example:\n  steadfast trace locality monday.parquet --device nvme0n1")]
     Locality(LocalityArguments),
     /// How I/Os follow one another: gaps by stream, sequential runs, idle periods, queue depths
@@ -91,8 +91,7 @@ pub enum TraceCommand {
     /// Write the report: streams, maps, response times, Target Server Self-Test
     #[command(after_help = "Example:\n  steadfast trace report monday.parquet -o monday")]
     Report(ReportArguments),
-    /// What the captured server's own storage did: the four reports of the Target Server
-    /// Self-Test
+    /// Write the four reports of the Target Server Self-Test
     #[command(after_help = "Examples:\n  steadfast trace self-test monday.parquet\n  \
         steadfast trace self-test monday.parquet -o self-test")]
     SelfTest(SelfTestArguments),
@@ -110,7 +109,7 @@ pub enum TraceCommand {
     /// Merge fold files into one, in any order
     #[command(after_help = "Example:\n  steadfast trace merge web1.fold web2.fold -o all.fold")]
     Merge(MergeArguments),
-    /// Which capture and host each file is of, from its footer alone
+    /// Show the capture and host of each file, from its footer alone
     #[command(after_help = "Example:\n  steadfast trace identify captures/*.parquet")]
     Identify(IdentifyArguments),
     /// Recover a killed or damaged capture: copy its intact part into a complete file
@@ -191,11 +190,11 @@ pub struct HitsArguments {
     /// counted (--totals-ranges)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub ranges: Option<u32>,
-    /// Read the map out at this moment: how much each stream moved, and at which percent of the
-    /// device; for as long as --step, default 1s
+    /// Show the map at this moment: bytes per stream and their position in percent of the
+    /// device; over --step, default 1s
     #[arg(long, value_name = "MOMENT", conflicts_with = "show")]
     pub at: Option<Moment>,
-    /// What to show: of each range and step
+    /// Value to show: per range and step
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     pub show: HitsName,
     /// Smallest share of a stream that is listed separately; with --show streams (default: 2%)
@@ -304,7 +303,7 @@ pub struct DeriveArguments {
     /// Write the steps in the export format of TestMyWorkload.com
     #[arg(long, value_name = "FILE")]
     pub replay_representation: Option<PathBuf>,
-    /// Where the result goes: the workload file (TOML, editable by hand)
+    /// Output: the workload file (TOML, editable by hand)
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -323,10 +322,10 @@ pub struct ReportArguments {
     pub shares: SharesArguments,
     #[command(flatten)]
     pub axis: AxisArguments,
-    /// What to show: of each range and step, in the LBA range hit maps
+    /// Value to show: per range and step, in the LBA range hit maps
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     pub show: HitsName,
-    /// Where the result goes: the directory for the report; created if missing
+    /// Output: the directory for the report; created if missing
     #[arg(long, short, value_name = "DIR")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -369,14 +368,14 @@ pub struct ImportArguments {
     /// Columns of any CSV file, counted from 1, with their units (s, ms, us, ns, 100ns,
     /// bytes, KiB, sectors): time=2:us,op=3,offset=5:sectors,bytes=4
     /// [,response=6:us][,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes];
-    /// op=3:0=write;1=read maps the values of column 3 to operations; time=2:us:unix has the time
-    /// of a clock; completed=2:us in place of time is the time of completion
+    /// op=3:0=write;1=read maps the values of column 3 to operations; time=2:us:unix marks
+    /// clock times; completed=2:us gives completion times instead of issue times
     #[arg(long, value_name = "COLUMNS", conflicts_with = "input_format")]
     pub csv: Option<String>,
-    /// When the trace began, in UTC (2026-11-21 06:16:17), if its times do not tell
+    /// Start of the trace, in UTC (2026-11-21 06:16:17), if its times are relative
     #[arg(long, value_name = "DATE")]
     pub began: Option<Moment>,
-    /// Where the result goes: the trace file
+    /// Output: the trace file
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -413,7 +412,7 @@ pub struct RecoverArguments {
     /// The damaged or incomplete trace file; for a rotated capture, all its files
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Where the result goes: the new trace file
+    /// Output: the new trace file
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]

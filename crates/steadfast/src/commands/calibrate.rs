@@ -1,4 +1,5 @@
-//! `steadfast calibrate`: compares the native engine with fio at the same points.
+//! `steadfast calibrate`: compares the native engine with fio at the same points, and prints what
+//! commits and rates cost the native engine.
 
 use super::restore;
 use crate::cli::CalibrateArguments;
@@ -13,7 +14,7 @@ use steadfast_host::{Consent, SystemRoots};
 use steadfast_report::text_table;
 use steadfast_runner::calibrate::{
     self, Calibration, CalibrationContext, CalibrationEngine, CalibrationEvent, CalibrationPoint,
-    CalibrationReading, CalibrationResult, Comparison, Judgement, median_run,
+    CalibrationReading, CalibrationResult, Comparison, Judgement, OwnCost, median_run,
 };
 use steadfast_runner::{HostChanges, Rig};
 
@@ -25,6 +26,9 @@ struct CalibrateOutput<'a> {
     time_ns: u64,
     within_percent: f64,
     comparisons: &'a [Comparison],
+    /// Costs of the native engine: of commits if the target may be written, then of rates, the
+    /// highest first.
+    own_costs: &'a [OwnCost],
     verdict: String,
 }
 
@@ -145,6 +149,9 @@ impl CalibrationContext for CalibrationTarget {
                 "{point}, {repeat} of {}, {engine}: {:.0} IOPS",
                 self.repeats, reading.iops
             )),
+            CalibrationEvent::OwnCost(cost) => {
+                terminal::tell(&format!("{}: {:.0} IOPS", own_cost_name(cost), cost.iops));
+            }
             CalibrationEvent::Beside { checks, caveats } => rig_remarks::say(checks, caveats),
         }
     }
@@ -155,7 +162,7 @@ fn print(
     device: &Device,
     calibrated: &CalibrationResult,
 ) -> anyhow::Result<()> {
-    let CalibrationResult { engines, comparisons } = calibrated;
+    let CalibrationResult { engines, comparisons, own_costs } = calibrated;
     let verdict = verdict(comparisons, arguments.within);
     if arguments.json {
         return terminal::print_json(&CalibrateOutput {
@@ -164,6 +171,7 @@ fn print(
             time_ns: arguments.time.0,
             within_percent: arguments.within,
             comparisons,
+            own_costs,
             verdict,
         });
     }
@@ -172,8 +180,55 @@ fn print(
     terminal::print(&numbers(comparisons))?;
     terminal::print(&format!(
         "\nEach line is the run of median IOPS. Ratio: IOPS of uring / fio per pair, median (lowest to highest). \
-         CPU: busiest thread.\n\n{verdict}"
+         CPU: busiest thread.\n\n{verdict}\n\n{}\n\nWith uring alone, one run each. ns CPU/IO: of the \
+         thread that submits, in user space and in the kernel. Start error: how late an I/O that was \
+         due was submitted, without its wait for a slot.",
+        own_numbers(own_costs)
     ))
+}
+
+fn own_cost_name(cost: &OwnCost) -> String {
+    match cost.offered_iops {
+        Some(rate) => format!("{} at {} IOPS", cost.point, text::number(rate, 0)),
+        None => cost.point.clone(),
+    }
+}
+
+/// Formats a row per cost.
+fn own_numbers(costs: &[OwnCost]) -> String {
+    let head = [
+        "",
+        "IOPS",
+        "ART ms",
+        "flush ms",
+        "start error 50 % ms",
+        "99 % ms",
+        "max ms",
+        "ns user/IO",
+        "ns system/IO",
+        "CPU",
+    ];
+    let number = |value: Option<f64>, decimals: usize| {
+        value.map_or("–".to_owned(), |value| text::number(value, decimals))
+    };
+    let ms = |ns: Option<f64>| number(ns.map(|ns| ns / 1e6), 4);
+    let row = |cost: &OwnCost| {
+        [
+            own_cost_name(cost),
+            number(Some(cost.iops), 1),
+            ms(cost.mean_ns),
+            ms(cost.flush_mean_ns),
+            ms(cost.start_error_p50_ns.map(|ns| ns as f64)),
+            ms(cost.start_error_p99_ns.map(|ns| ns as f64)),
+            ms(cost.start_error_max_ns.map(|ns| ns as f64)),
+            number(cost.user_ns_per_io, 0),
+            number(cost.system_ns_per_io, 0),
+            cost.busiest_thread.map_or("–".to_owned(), |b| format!("{:.0} %", b * 100.0)),
+        ]
+    };
+    let rows = costs.iter().map(row);
+    let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    text_table::with_left(&rows, |column| column == 0)
 }
 
 /// Formats two table rows per point.

@@ -33,3 +33,4 @@ mod start_run;
 pub mod study;
 pub mod tkperf;
 pub mod trace;
+pub mod trend;

@@ -10,6 +10,7 @@ use anyhow::bail;
 use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::sequence::{Amount, StepRole};
+use steadfast_domain::settings::StartBelow;
 use steadfast_domain::text::{printable, shell_quoted};
 use steadfast_domain::{
     Bytes, Device, Nanos, Procedure, PurgeChoice, PurgeMethod, Sequence, SequenceLoad,
@@ -34,6 +35,12 @@ struct PlanOutput {
     outline: Outline,
     /// The purge that a run would be asked for: a method, `auto` or `none`.
     purge: PurgeChoice,
+    /// The vendor's purge command that a run would be given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    purge_command: Option<String>,
+    /// Temperature that the device must be below before the first load of each test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_below: Option<StartBelow>,
     /// What `--yes-destroy` takes for this device; absent for a simulated drive and for a file that
     /// the run would create.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +94,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
         let target = own.target.names.first().map_or("", String::as_str);
         let device = target::foresee(target, chosen.target.size)?;
         let mut settings = settings(&own, 1, &device)?;
-        add_purge(&mut settings, arguments.purge, None);
+        add_purge(&mut settings, arguments.purge, arguments.purge_command.as_deref(), None)?;
         if let [_] = chosen.target.names.as_slice() {
             return show(&settings, device, arguments.assume, wanted);
         }
@@ -118,7 +125,15 @@ impl PlanOutput {
         }
         let confirmation = confirmation(&device);
         let assumed_rate = assume;
-        Ok(PlanOutput { device, assumed_rate, outline, purge: settings.purge, confirmation })
+        Ok(PlanOutput {
+            device,
+            assumed_rate,
+            outline,
+            purge: settings.purge,
+            purge_command: settings.purge_command.clone(),
+            start_below: settings.start_below,
+            confirmation,
+        })
     }
 }
 
@@ -341,7 +356,10 @@ fn text(answer: &PlanOutput, verbose: bool) -> String {
     for entry in entries.iter_mut().filter(|entry| entry.phase == PURGE) {
         entry.text = match purge {
             PurgeChoice::Auto => "the best method that the device supports (--purge)".to_owned(),
-            PurgeChoice::Method(method) => method.to_string(),
+            PurgeChoice::Method(method) => match &answer.purge_command {
+                Some(command) => format!("{method}: {command}"),
+                None => method.to_string(),
+            },
         };
         entry.text.push_str("; its time depends on the device");
     }
@@ -356,6 +374,13 @@ fn text(answer: &PlanOutput, verbose: bool) -> String {
         Bytes(0) => None,
         bytes => Some(format!("the time to write {bytes} (--assume RATE includes it)")),
     };
+    if let Some(wanted) = &answer.start_below {
+        lines.push(format!(
+            "Before the first load of each test, and after each purge: waits until the device has \
+             less than {} C, at most {} (--start-below).",
+            wanted.celsius, wanted.limit
+        ));
+    }
     let more: Vec<String> =
         is_purged.then(|| "the purge".to_owned()).into_iter().chain(writes).collect();
     let plus =

@@ -4,10 +4,14 @@ use crate::cli::{Format, ReportArguments};
 use crate::exit::{ExitState, misuse};
 use crate::output_files::{OutputDir, OutputRule};
 use crate::{output, terminal};
+use std::path::Path;
 use steadfast_runner::Ledger;
 
 /// Recomputes the findings and writes the requested formats.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
+    if let Some(path) = &arguments.card {
+        return card(arguments, path);
+    }
     match arguments.runs.as_slice() {
         [run] if !output::is_foreign(run) => {
             if arguments.output.is_some() {
@@ -25,6 +29,42 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
         }
         _ => foreign(arguments),
     }
+}
+
+/// Form of a card, by the end of its file name.
+enum CardForm {
+    Svg,
+    Png,
+}
+
+impl CardForm {
+    fn named(path: &Path) -> anyhow::Result<Self> {
+        match path.extension().and_then(|end| end.to_str()) {
+            Some("svg") => Ok(CardForm::Svg),
+            Some("png") => Ok(CardForm::Png),
+            _ => Err(misuse(format!(
+                "{} is no name of a card: name a file that ends in .svg or .png",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// Writes the card of one run.
+fn card(arguments: &ReportArguments, path: &Path) -> anyhow::Result<ExitState> {
+    let form = CardForm::named(path)?;
+    let [run] = arguments.runs.as_slice() else {
+        return Err(misuse("a card shows one run; name one run directory"));
+    };
+    let file = OutputRule::from_arguments(&arguments.writing)?.begin(path)?;
+    let findings = output::findings_of(run)?;
+    let content = match form {
+        CardForm::Svg => steadfast_report::card_svg(&findings)?.into_bytes(),
+        CardForm::Png => steadfast_report::card_png(&findings)?,
+    };
+    file.hold(&content)?;
+    terminal::print(&path.display().to_string())?;
+    Ok(ExitState::Done)
 }
 
 /// Reports results of other tools: a file, a directory, or one file per round.

@@ -22,7 +22,8 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let each = each.map(|(at, ((own, target), device))| {
         let mut settings = settings(own, seed, device)?;
         settings.parameters.extend(steadfast_procedures::zone_shift_of(&settings, at));
-        add_purge(&mut settings, arguments.purge, arguments.purge_failed);
+        let command = arguments.purge_command.as_deref();
+        add_purge(&mut settings, arguments.purge, command, arguments.purge_failed)?;
         settings.hosts = list.clone().map(Box::new);
         let beginning = RunRequest {
             target,

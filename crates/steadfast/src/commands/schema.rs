@@ -29,7 +29,7 @@ const DOCUMENTS: [SchemaDocument; 37] = [
     ),
     (
         "findings",
-        "findings.json; run, resume, study, compare, replay verify, trace self-test --json",
+        "findings.json; run, resume, study, compare, trend, replay verify, trace self-test --json",
         terminal::schema_of_plain::<FindingsFile<'_>>,
     ),
     ("run-targets", "run and resume --json of several targets", several::schema),

@@ -15,7 +15,7 @@ use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Geometry, HostList};
 use steadfast_domain::{Bytes, Device, Procedure, Sequence, Settings, Step, Transport};
 use steadfast_engine::StopSignal;
-use steadfast_host::{Consent, HostsConsent, ReadAccess};
+use steadfast_host::{AmbientSensor, Consent, HostsConsent, ReadAccess, SystemRoots};
 use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::{Ledger, Rig, RunPlan, plain_name, refuse_taken};
 
@@ -153,6 +153,29 @@ impl<'a> RunRequest<'a> {
                 self.target
             )));
         }
+        if let Some(sensor) = &settings.ambient_sensor {
+            if foreseen.is_simulated() || settings.hosts.is_some() {
+                return Err(misuse(format!(
+                    "{}: --ambient-sensor reads a sensor of this host, which is not where the \
+                     device is; give the temperature with --ambient",
+                    self.target
+                )));
+            }
+            let found = AmbientSensor::find(sensor, &SystemRoots::real());
+            found.map_err(|why| misuse(format!("--ambient-sensor {sensor}: {why}")))?;
+        }
+        if settings.start_below.is_some()
+            && (foreseen.transport == Transport::File || settings.hosts.is_some())
+        {
+            return Err(misuse(format!(
+                "{}: a file and a device of other hosts report no temperature here; omit \
+                 --start-below",
+                self.target
+            )));
+        }
+        if settings.purge_command.is_some() && settings.hosts.is_some() {
+            return Err(misuse("--purge-command: a device of several hosts takes no command"));
+        }
         if foreseen.transport == Transport::File && !settings.purge.suits_a_file() {
             return Err(misuse(format!(
                 "{}: for a file, use --purge auto, discard or none",
@@ -172,6 +195,13 @@ impl RunIntent<'_> {
             None => self.rig_here(out, keep, stop)?,
         };
         rig.wish(&wishes(&self.settings, out));
+        if self.settings.start_below.is_some() && rig.temperature().is_none() {
+            bail!(
+                "{}: the device reports no temperature, which --start-below needs; nothing was \
+                 written to it. Load the module drivetemp for a SATA drive, or omit --start-below",
+                self.beginning.target
+            );
+        }
         if reading(&self.settings).is_none() {
             rig.foresee_purge()?;
         }

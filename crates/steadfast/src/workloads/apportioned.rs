@@ -6,7 +6,6 @@ use crate::cli::ProcedureArguments;
 use crate::exit::misuse;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Nanos;
-use steadfast_procedures::rwsw::NAMES;
 
 /// Returns the arguments of each target's run.
 ///
@@ -14,8 +13,8 @@ use steadfast_procedures::rwsw::NAMES;
 /// Returns an error if only some targets name a captured device, or the capture has no device of
 /// that name.
 pub fn each_target(chosen: &ProcedureArguments) -> anyhow::Result<Vec<ProcedureArguments>> {
-    let parts: Vec<_> =
-        chosen.target.names.iter().map(|text| split(&chosen.procedure, text)).collect();
+    let is_captured = super::applies(chosen);
+    let parts: Vec<_> = chosen.target.names.iter().map(|text| split(is_captured, text)).collect();
     let mut each: Vec<ProcedureArguments> = parts
         .iter()
         .map(|(device, target)| {
@@ -38,14 +37,16 @@ pub fn each_target(chosen: &ProcedureArguments) -> anyhow::Result<Vec<ProcedureA
 
 /// Returns true if the targets name the captured devices to replay on them.
 pub fn is_apportioned(chosen: &ProcedureArguments) -> bool {
-    chosen.target.names.iter().any(|text| split(&chosen.procedure, text).0.is_some())
+    let is_captured = super::applies(chosen);
+    chosen.target.names.iter().any(|text| split(is_captured, text).0.is_some())
 }
 
-/// Splits `DEVICE=TARGET`. Text with a slash before the equals sign is a path without a device.
-fn split<'t>(procedure: &str, text: &'t str) -> (Option<&'t str>, &'t str) {
+/// Splits `DEVICE=TARGET` if the procedure applies a captured workload. Text with a slash before the
+/// equals sign is a path without a device.
+fn split(is_captured: bool, text: &str) -> (Option<&str>, &str) {
     match text.split_once('=') {
         Some((device, target))
-            if NAMES.contains(&procedure)
+            if is_captured
                 && !device.is_empty()
                 && !device.contains('/')
                 && !target.is_empty()
@@ -91,13 +92,13 @@ mod tests {
 
     #[test]
     fn a_captured_device_stands_before_its_target_and_a_path_may_contain_the_sign() {
-        let native = |text| split("replay-native", text);
+        let native = |text| split(true, text);
         assert_eq!(native("sda=/dev/nvme0n1"), (Some("sda"), "/dev/nvme0n1"));
         assert_eq!(native("sda=a=b.img"), (Some("sda"), "a=b.img"));
         assert_eq!(native("sda=sim:small"), (Some("sda"), "sim:small"));
         for text in ["/dev/nvme0n1", "./sda=b", "=b", "sda=", "sim:small"] {
             assert_eq!(native(text), (None, text));
         }
-        assert_eq!(split("iops", "sda=b"), (None, "sda=b"));
+        assert_eq!(split(false, "sda=b"), (None, "sda=b"));
     }
 }

@@ -17,7 +17,7 @@ use source::{SelectedSource, WorkloadSource};
 use std::path::PathBuf;
 use steadfast_domain::{AppliedWorkload, Device};
 use steadfast_procedures::rwsw::NAMES;
-use steadfast_procedures::{LOAD_CURVE, is_known_workload};
+use steadfast_procedures::{LOAD_CURVE, WRITE_AMPLIFICATION, is_known_workload};
 use steadfast_workload::replay::StepChoice;
 use steadfast_workload::replay::applied::cumulative;
 use steadfast_workload::workload_file::WorkloadStep;
@@ -34,6 +34,7 @@ const NATIVE: &str = NAMES[0];
 pub fn applies(chosen: &ProcedureArguments) -> bool {
     match chosen.procedure.as_str() {
         LOAD_CURVE => chosen.workload.iter().any(|name| !is_known_workload(name)),
+        WRITE_AMPLIFICATION => !chosen.workload.is_empty(),
         procedure => NAMES.contains(&procedure),
     }
 }
@@ -48,7 +49,7 @@ pub fn asked(
         return match replay.first_given() {
             Some(option) => Err(misuse(format!(
                 "{option}: {procedure} applies no captured workload; those that do are {}, and \
-                 {LOAD_CURVE} with --workload FILE",
+                 {LOAD_CURVE} and {WRITE_AMPLIFICATION} with --workload FILE",
                 NAMES.join(", ")
             ))),
             None => Ok(None),
@@ -107,5 +108,5 @@ pub fn kept_steps(arguments: &DeriveArguments) -> anyhow::Result<Vec<WorkloadSte
         threshold: arguments.shares.threshold,
         step_ns: arguments.step.map(|step| step.0),
     };
-    Ok(capture_steps(&opened, &choice).with_context(|| opened.name.clone())?.kept())
+    Ok(capture_steps(&opened, &choice).with_context(|| opened.name.clone())?.steps)
 }

@@ -1,7 +1,9 @@
 //! `measure`: its numbers, several runs, exported tables.
 
-use super::scratch::{refuse, succeed};
-use serde_json::Value;
+use super::scratch::{LoopDevice, refuse, steadfast, succeed, wait_until};
+use serde_json::{Value, json};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 const RUNS: [&str; 9] =
     ["measure", "RND 4K RW65", "--target", "sim:small", "--time", "3s", "--runs", "4", "--json"];
@@ -116,10 +118,50 @@ fn an_offered_rate_is_reported_with_what_was_achieved() {
         let expected = if keeps_up { offered } else { 10_000.0 };
         assert!((number(&answer["iops"]) / expected - 1.0).abs() < 0.02, "{rate:?}");
         let csv = std::fs::read_to_string(here.join("rate.csv")).unwrap();
-        assert!(csv.trim_end().ends_with(&format!(",{offered},{keeps_up}")), "{csv}");
+        assert!(csv.trim_end().ends_with(&format!(",{offered},{keeps_up},0,0,0")), "{csv}");
+        assert_eq!(answer["start_error"], json!({"p50_ms": 0.0, "p99_ms": 0.0, "max_ms": 0.0}));
     }
     let closed: Value = serde_json::from_str(&succeed(here, &load)).unwrap();
     assert!(closed["offered_iops"].is_null() && closed["kept_up"].is_null());
+    assert!(closed["start_error"].is_null());
+}
+
+/// A program that is stopped for a while is late for every I/O that came due meanwhile.
+#[test]
+fn a_stopped_program_has_a_start_error() {
+    let test = "a_stopped_program_has_a_start_error";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let load = ["measure", "RND 4K R", "--target", &device.path, "--rate", "2000", "--json"];
+    let child = steadfast()
+        .current_dir(scratch.path())
+        .args(load)
+        .args(["--arrivals", "fixed", "--time", "4s"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let signal = |name: &str| {
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    };
+    let reads = || {
+        let text = std::fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
+        text.split_whitespace().next().unwrap().parse::<u64>().unwrap()
+    };
+    let before = reads();
+    wait_until("the load", || reads() > before + 500);
+    signal("-STOP");
+    let stopped = Instant::now();
+    std::thread::sleep(Duration::from_millis(300));
+    let stopped = stopped.elapsed().as_secs_f64() * 1e3;
+    signal("-CONT");
+    let output = child.wait_with_output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let error = &answer["start_error"];
+    // At 2,000 per second, a hundredth of the step's I/Os came due in 40 ms.
+    let (p99, max) = (number(&error["p99_ms"]), number(&error["max_ms"]));
+    assert!(max >= stopped - 20.0 && p99 >= stopped - 100.0, "{error} after {stopped} ms");
+    assert_eq!(answer["kept_up"], true, "{answer}");
 }
 
 #[test]

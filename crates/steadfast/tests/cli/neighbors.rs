@@ -201,6 +201,35 @@ fn an_offender_with_a_limit_moves_that_much() {
     assert_eq!(groups(&device), Vec::<PathBuf>::new(), "removed at the end");
 }
 
+/// Another program raises the offender's limit while the loads run: the run reads it back at its end.
+#[test]
+fn a_limit_that_another_program_changes_is_disclosed() {
+    let test = "a_limit_that_another_program_changes_is_disclosed";
+    let Some(device) = throttled_device(test) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let child = begin(&device, state.path(), "1s");
+    let limit = || {
+        let group = groups(&device).pop()?.join("offender/blkio.throttle.write_bps_device");
+        let text = fs::read_to_string(&group).ok()?;
+        (!text.trim().is_empty()).then_some((group, text))
+    };
+    let mut found = None;
+    wait_until("the limit during a cycle", || {
+        found = limit();
+        found.is_some() && !offenders(&device).is_empty()
+    });
+    let (file, text) = found.unwrap();
+    let number = text.split(' ').next().unwrap();
+    fs::write(&file, format!("{number} 50000000")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let findings = findings(state.path());
+    let caveats = findings["caveats"].as_array().unwrap();
+    let changed = caveats.iter().find(|caveat| caveat["id"] == "conditions-changed").unwrap();
+    let text = changed["text"].as_str().unwrap();
+    assert!(text.contains("was io.max") && text.contains("wbps=20000000"), "{text}");
+}
+
 #[test]
 fn a_stopped_run_leaves_no_process_and_no_group() {
     let test = "a_stopped_run_leaves_no_process_and_no_group";

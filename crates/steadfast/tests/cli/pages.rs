@@ -9,6 +9,7 @@ use std::process::Command;
 /// Words in capitals that are no abbreviations: emphasis, names, placeholders of commands.
 const PLAIN: &[&str] = &[
     "ACHIEVED",
+    "AMPLIFICATION",
     "AN",
     "ANOTHER",
     "ATTENTION",
@@ -23,11 +24,13 @@ const PLAIN: &[&str] = &[
     "DOZING",
     "EXACT",
     "EXIT",
+    "FACTORS",
     "FAILED",
     "FILL",
     "FRESH",
     "FULL",
     "GNU",
+    "GREEDY",
     "ID",
     "IDLE",
     "METHOD",

@@ -6,7 +6,7 @@ use std::path::Path;
 use steadfast_domain::Findings;
 
 /// Every procedure on a simulated drive, in the shortest form that it has.
-const KINDS: [&str; 22] = [
+const KINDS: [&str; 24] = [
     "iops",
     "throughput",
     "latency",
@@ -19,6 +19,8 @@ const KINDS: [&str; 22] = [
     "verify-write",
     "fill",
     "idle-exit",
+    "write-amplification",
+    "factors",
     "hdd-iops",
     "hdd-throughput",
     "individual-streams --workload retail-web-portal",
@@ -47,6 +49,7 @@ fn a_comparison_of_any_two_kinds_has_every_file_once() {
         // A simulated drive keeps no data to verify.
         let target: &[&str] = match kind[0] {
             "verify-write" => &["--target", "scratch.bin", "--size", "64MiB"],
+            "write-amplification" => &["--target", "sim:greedy"],
             _ => &["--target", "sim:small"],
         };
         let words = [target, &["--profile", "quick", "-o", &name]].concat();

@@ -121,6 +121,17 @@ fn fills_and_idle_exits_find_what_was_accepted() {
 }
 
 #[test]
+fn a_write_amplification_finds_what_was_accepted() {
+    let line = ["write-amplification", "--target", "sim:greedy", "--profile", "quick"];
+    accepted("write-amplification", &line, 0);
+}
+
+#[test]
+fn factors_find_what_was_accepted() {
+    quick("factors", &[]);
+}
+
+#[test]
 fn a_suite_and_the_client_class_find_what_was_accepted() {
     quick("suite", &["--procedures", "iops,wsat"]);
     let client = ["latency", "--target", "sim:client", "--class", "client", "--step-time", "1s"];

@@ -11,7 +11,7 @@ use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::SimGap;
 use steadfast_domain::{JournalEntry, Nanos, Profile, Settings};
 use steadfast_engine::StopSignal;
-use steadfast_engine::sim::{SimulatedSsd, drive};
+use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drive};
 use steadfast_runner::progress::NoProgress;
 use steadfast_runner::run::{RunOutcome, conduct};
 use steadfast_runner::simulated_rig::SimulatedRig;
@@ -47,6 +47,7 @@ fn drive_for(procedure: &str) -> &'static str {
     match procedure {
         "fill" => "pslc",
         "idle-exit" => "dozing",
+        "write-amplification" => "greedy",
         _ => "small",
     }
 }
@@ -69,12 +70,16 @@ fn command_line(procedure: &str, more: &[(&str, &str)]) -> Vec<String> {
 /// Conducts what the ledger in this directory does not hold yet, and writes the
 /// findings; no report is made, which takes longer than the run.
 pub fn conducted(run: &Path, begins: Option<Settings>) {
-    let gap = begins.as_ref().and_then(|settings| settings.sim_gap);
     let procedure = match &begins {
         Some(settings) => settings.procedure.clone(),
         None => Ledger::read(run).unwrap().plan.settings.procedure,
     };
-    let spec = drive(drive_for(&procedure)).unwrap();
+    conducted_on(run, begins, drive(drive_for(&procedure)).unwrap());
+}
+
+/// As [`conducted`], on a simulated drive made to this specification.
+pub fn conducted_on(run: &Path, begins: Option<Settings>, spec: &DriveSpec) {
+    let gap = begins.as_ref().and_then(|settings| settings.sim_gap);
     let ssd = SimulatedSsd::new(spec, 11, StopSignal::default());
     let mut rig = SimulatedRig::new(ssd, gap);
     let (ledger, lines, settings) = match begins {
@@ -221,4 +226,6 @@ procedures! {
     recomputed_load_curve: "load-curve", [("slo", "p99=20ms"), ("workload", "RND 4K RW70")];
     recomputed_fill: "fill", [("levels", "30,45"), ("idle-times", "10,240")];
     recomputed_idle_exit: "idle-exit", [];
+    recomputed_factors: "factors", [];
+    recomputed_write_amplification: "write-amplification", [];
 }

@@ -275,6 +275,13 @@ fn captured_devices_are_told_apart_for_every_target_or_for_none() {
     refuse(here, &with(&twice), &["omit --device"]);
     let unknown = ["--target", "sdz=sim:small"];
     refuse(here, &with(&unknown), &["no device 'sdz'", "sda, sdb"]);
+    // Only a captured workload has devices.
+    let curve = |more: &[&'static str]| [&["plan", "load-curve", "--workload"], more].concat();
+    succeed(here, &curve(&[&["two.parquet"], &both[..]].concat()));
+    let exact = [&["two.parquet", "--exact"], &both[..]].concat();
+    refuse(here, &curve(&exact), &["--exact is for replay-native"]);
+    let pattern = ["RND 4K R", "--target", "sda=sim:small"];
+    refuse(here, &curve(&pattern), &["sda=sim:small"]);
 }
 
 const NATIVE: [&str; 4] = ["plan", "replay-native", "--target", "sim:small"];

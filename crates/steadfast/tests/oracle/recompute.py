@@ -891,7 +891,80 @@ def idle_exit(run):
     run.same("states", len(states), len(run.tables.get("states", {"rows": []})["rows"]))
 
 
+def write_amplification(run):
+    """Windows of a cell by the drive's counters, and the first five that are steady."""
+    logs = [step.measurement["sensed"].get("log") or {} for step in run.steps]
+    units = {
+        "host_written": max(log.get("host_unit") or 0 for log in logs),
+        "nand_written": max(log.get("nand_unit") or 0 for log in logs),
+    }
+    phases = []
+    for step in run.steps:
+        if step.phase != "counters" and not step.phase.startswith("fill-"):
+            phases.append(step.phase)
+    for phase in dict.fromkeys(phases):
+        windows = {}
+        for step in run.of_phase(phase):
+            window = windows.setdefault(step.round, [0, 0, False, True, False])
+            log = step.measurement["sensed"]["log"]
+            window[0] += log["host_written"]
+            window[1] += log["nand_written"]
+            window[2] |= bool(step.gap)
+            window[3] &= not (step.gap and step.point > 1)
+            window[4] = step.measurement["complete"]
+        numbers = sorted(windows)
+        steady = None
+        for last in range(5, len(numbers) + 1):
+            five = [windows[number] for number in numbers[last - 5 : last]]
+            if any(window[2] for window in five[1:]) or not all(window[3] for window in five):
+                continue
+            values = np.array([window[1] / window[0] for window in five])
+            slope = np.polyfit(np.arange(5.0), values, 1)[0]
+            mean = values.mean()
+            if np.ptp(values) <= 0.04 * mean and abs(slope) * 4 <= 0.02 * mean:
+                steady = (sum(window[0] for window in five), sum(window[1] for window in five))
+                break
+        value = low = high = None
+        if steady:
+            host, nand = steady
+            value = nand / host
+            low = (nand - units["nand_written"]) / (host + units["host_written"])
+            high = (nand + units["nand_written"]) / (host - units["host_written"])
+        counted = sum(1 for window in windows.values() if window[3])
+        run.cells("cells", phase, {"Value": value, "Not below": low, "Not above": high, "Windows": counted})
+
+
+def factors(run):
+    """Rates of the levels over their rounds; the indirection unit."""
+    means = {}
+    for phase in ("entropy-fresh", "pattern-fresh", "alignment", "random", "entropy", "pattern", "used"):
+        steps = run.of_phase(phase)
+        for point in range(1, max(step.point for step in steps) + 1):
+            rates = [step.mbps() for step in steps if step.point == point and not step.gap]
+            level = {"Rounds": len(rates) or None}
+            if len(rates) > 1:
+                mean = sum(rates) / len(rates)
+                level.update({"MB/s": mean, "Lowest round": min(rates), "Highest round": max(rates)})
+                means.setdefault(phase, []).append((mean, (max(rates) - min(rates)) / mean))
+            else:
+                level["MB/s"] = None
+            run.cells(phase, point - 1, level)
+    levels = means.get("alignment", [])
+    unit = None
+    if len(levels) == 6:
+        tolerance = max(0.05, *(noise for _, noise in levels))
+        enough = [
+            at for at in range(6) if levels[at][0] >= (1 - tolerance) * max(m for m, _ in levels[at:])
+        ]
+        if 0 < enough[0] < 5:
+            unit = (0.5, 4, 8, 16, 32, 64)[enough[0]]
+    figures = {figure["id"]: figure.get("value") for figure in run.findings["front"]["figures"]}
+    run.same("indirection unit", None if unit is None else float(unit), figures["indirection-unit"])
+
+
 PROCEDURES = {
+    "factors": factors,
+    "write-amplification": write_amplification,
     "load-curve": load_curve,
     "iops": iops,
     "throughput": throughput,

@@ -107,7 +107,7 @@ fn served(
 ) -> anyhow::Result<ExitState> {
     let server = Server::bind(arguments.port).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => anyhow::anyhow!(
-            "port {} of 127.0.0.1 is in use; choose another with --port, or leave it out",
+            "port {} of 127.0.0.1 is in use; choose another with --port, or omit it",
             arguments.port
         ),
         io::ErrorKind::PermissionDenied => anyhow::anyhow!(

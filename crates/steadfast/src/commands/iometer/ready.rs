@@ -8,8 +8,8 @@ use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{IoStream, Op, Order, Sequence, SequenceStep};
 use steadfast_exchange::identify::FileKind;
 use steadfast_exchange::iometer::{
-    self, AccessLine, AccessSpec, ActiveWorker, Assignment, DiskChoice, IometerConfig, IometerTest,
-    IometerVersion, LineNumber, PlanOptions, TestPlan, TestSetup,
+    self, AccessLine, AccessSpec, ActiveWorker, Assignment, DiskArea, DiskChoice, IometerConfig,
+    IometerTest, IometerVersion, LineNumber, PlanOptions, TestPlan, TestSetup,
 };
 
 /// A configuration planned for a target.
@@ -84,7 +84,7 @@ pub fn of_viking(sequence: &Sequence, disk: &str) -> PlannedConfig {
             specs.len() - 1
         });
         let active = ActiveWorker {
-            seat: 0,
+            index: 0,
             manager: 0,
             manager_name: "localhost".into(),
             worker: "Worker 1".into(),
@@ -92,8 +92,7 @@ pub fn of_viking(sequence: &Sequence, disk: &str) -> PlannedConfig {
             spec: name.to_owned(),
             targets: vec![disk.to_owned()],
             depth: step.load.demand.depth,
-            area: (0, 0),
-            pattern: None,
+            area: DiskArea::default(),
             connection_rate: false,
         };
         IometerTest { access: place, active: vec![active] }

@@ -99,10 +99,10 @@ fn tests<'a>(taken: &[MeasuredConfig<'a>]) -> BTreeMap<u32, Vec<TargetShare<'a>>
 fn active(shares: &[TargetShare<'_>]) -> Vec<ActiveWorker> {
     let mut all: BTreeMap<usize, ActiveWorker> = BTreeMap::new();
     for own in shares.iter().flat_map(|share| &share.test.active) {
-        match all.get_mut(&own.seat) {
+        match all.get_mut(&own.index) {
             Some(active) => active.targets.extend(own.targets.iter().cloned()),
             None => {
-                all.insert(own.seat, own.clone());
+                all.insert(own.index, own.clone());
             }
         }
     }
@@ -192,10 +192,10 @@ impl TestResults<'_> {
             ResultRow::processor(&format!("CPU {cpu}"), observed, self.cpu_hz)
         }));
         for worker in self.active.iter().filter(|active| active.manager == place) {
-            let own = self.of_workers(|active| active.seat == worker.seat);
+            let own = self.of_workers(|active| active.index == worker.index);
             rows.push(self.row(RowKind::Worker, &worker.worker, &worker.spec, &own));
             let disk = |name: &String| {
-                let figures = self.of_disk(worker.seat, name, &own);
+                let figures = self.of_disk(worker.index, name, &own);
                 self.row(RowKind::Disk, name, "", &figures)
             };
             rows.extend(worker.targets.iter().map(disk));
@@ -216,8 +216,8 @@ impl TestResults<'_> {
             managers: managers.len() as u64,
             workers: meant.len() as u64,
             disks: meant.iter().map(|active| active.targets.len() as u64).sum(),
-            start: common(|active| active.area.1),
-            sectors: common(|active| active.area.0),
+            start: common(|active| active.area.start),
+            sectors: common(|active| active.area.sectors),
             depth: common(|active| u64::from(active.depth)),
             processors: self.shares.iter().find_map(TargetShare::processors),
             host: self.shares.iter().find_map(TargetShare::host_rates).unwrap_or_default(),
@@ -231,13 +231,13 @@ impl TestResults<'_> {
 
     /// Returns the figures of a worker on one of its disks. They are known only if the disk is a
     /// separate target or the worker's only disk.
-    fn of_disk(&self, seat: usize, disk: &String, worker: &TestFigures) -> TestFigures {
-        let holds = |active: &&ActiveWorker| active.seat == seat && active.targets.contains(disk);
+    fn of_disk(&self, index: usize, disk: &String, worker: &TestFigures) -> TestFigures {
+        let holds = |active: &&ActiveWorker| active.index == index && active.targets.contains(disk);
         let found = self.shares.iter().find_map(|share| {
             share.test.active.iter().find(holds).map(|active| (share, active.targets.len()))
         });
         let counted = match found {
-            Some((share, 1)) => share.counted(&|active: &ActiveWorker| active.seat == seat),
+            Some((share, 1)) => share.counted(&|active: &ActiveWorker| active.index == index),
             _ => None,
         };
         figures(worker.clone(), counted.map(|counted| vec![counted]))

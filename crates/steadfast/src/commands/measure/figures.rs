@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use steadfast_domain::text::{number, wrapped};
-use steadfast_domain::{Measurement, Nanos, Op, Tally};
+use steadfast_domain::{Measurement, Nanos, Op, StartError, Tally};
 use steadfast_report::text_table;
 
 /// Rates and response times of a set of I/Os, or their mean or standard deviation over runs.
@@ -302,6 +302,32 @@ pub(super) fn table_of_runs(runs: &[&[OperationFigures]]) -> String {
     format!("{text}\n\n{}", text_table::aligned(&rows))
 }
 
+/// Start errors of a paced load in milliseconds.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(super) struct StartErrorFigures {
+    /// Time that half of the I/Os did not exceed; null if fewer than ten exceed it.
+    p50_ms: Option<f64>,
+    /// Time that 99 % of the I/Os did not exceed; null if fewer than ten exceed it.
+    p99_ms: Option<f64>,
+    max_ms: f64,
+}
+
+impl StartErrorFigures {
+    pub(super) fn new(error: &StartError) -> Self {
+        StartErrorFigures {
+            p50_ms: error.p50().map(Nanos::as_millis_f64),
+            p99_ms: error.p99().map(Nanos::as_millis_f64),
+            max_ms: error.max.as_millis_f64(),
+        }
+    }
+
+    /// Returns the fields of a row.
+    fn csv(&self) -> [String; 3] {
+        [self.p50_ms, self.p99_ms, Some(self.max_ms)]
+            .map(|value| value.map_or(String::new(), |value| value.to_string()))
+    }
+}
+
 /// One run of one target.
 pub(super) struct RunRow<'a> {
     pub target: &'a str,
@@ -311,6 +337,7 @@ pub(super) struct RunRow<'a> {
     pub elapsed: Nanos,
     /// Offered IOPS, and whether the target kept up; `None` for a load without a rate.
     pub rate: Option<(f64, bool)>,
+    pub start_error: Option<&'a StartErrorFigures>,
     pub results: &'a [OperationFigures],
 }
 
@@ -321,7 +348,9 @@ pub(super) fn csv(rows: &[RunRow<'_>]) -> String {
         out.push(',');
         out.push_str(column.csv);
     });
-    out.push_str(",offered_iops,kept_up\r\n");
+    out.push_str(
+        ",offered_iops,kept_up,start_error_p50_ms,start_error_p99_ms,start_error_max_ms\r\n",
+    );
     for row in rows {
         for operation in row.results {
             let mut fields = vec![
@@ -339,6 +368,7 @@ pub(super) fn csv(rows: &[RunRow<'_>]) -> String {
             let rate =
                 row.rate.map(|(offered, kept_up)| [offered.to_string(), kept_up.to_string()]);
             fields.extend(rate.unwrap_or_default());
+            fields.extend(row.start_error.map(StartErrorFigures::csv).unwrap_or_default());
             out.push_str(&fields.join(","));
             out.push_str("\r\n");
         }
@@ -478,6 +508,7 @@ mod tests {
                 run,
                 elapsed,
                 rate: None,
+                start_error: None,
                 results,
             });
         }

@@ -13,12 +13,13 @@ use crate::target::{self, EngineChoice, FioDirectory, SimulationOptions};
 use crate::workloads;
 use crate::{rig_remarks, terminal};
 use anyhow::Context;
-use figures::{OperationFigures, OperationSpread, RunRow};
+use figures::{OperationFigures, OperationSpread, RunRow, StartErrorFigures};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::measurement::{HostPart, Interval, StallEffect, mean};
 use steadfast_domain::rate::Arrivals;
 use steadfast_domain::settings::HostList;
+use steadfast_domain::start_error::START_ERROR_LIMIT;
 use steadfast_domain::stimulus::{Pace, flush_every};
 use steadfast_domain::text::number;
 use steadfast_domain::{Demand, Device, ForeignIo, IoStream, Measurement, Nanos, Op, Step};
@@ -45,6 +46,9 @@ struct MeasureOutput<'a> {
     offered_iops: Option<f64>,
     /// False if the target completed fewer I/Os than were due; null for a load without a rate.
     kept_up: Option<bool>,
+    /// Delays of the program in submitting I/Os that were due; null for a closed loop, and if the
+    /// engine does not report them.
+    start_error: Option<StartErrorFigures>,
     /// I/Os that the device saw meanwhile and that were not of this command.
     foreign_ios: Vec<ForeignIo>,
 }
@@ -273,6 +277,7 @@ fn rows<'a>(
             run,
             elapsed: answer.measurement.elapsed,
             rate: answer.offered_iops.zip(answer.kept_up),
+            start_error: answer.start_error.as_ref(),
             results: &answer.results,
         })
     };
@@ -299,6 +304,7 @@ impl MeasuredTarget {
             results: figures::figures(measurement),
             offered_iops: pace.offered_iops(),
             kept_up: measurement.kept_up(pace),
+            start_error: measurement.start_error.as_deref().map(StartErrorFigures::new),
             foreign_ios: measurement.foreign_ios(&self.step),
         }
     }
@@ -517,6 +523,7 @@ fn remarks_of(answer: &MeasureOutput<'_>) -> Vec<String> {
     let measurement = answer.measurement;
     let mut lines: Vec<String> = by_host(measurement).into_iter().collect();
     lines.extend(rate_of(answer));
+    lines.extend(start_error_of(answer));
     if let Some((user, system)) = measurement.cpu_ns_per_io() {
         lines.push(format!(
             "CPU per I/O: {} ns user, {} ns system",
@@ -560,6 +567,29 @@ fn rate_of(answer: &MeasureOutput<'_>) -> Option<String> {
     } else {
         format!("Rate: {rates}; response times count from when each I/O was due")
     })
+}
+
+/// Returns how late the program was; `None` for a load without a rate, and if the engine does not
+/// report it.
+fn start_error_of(answer: &MeasureOutput<'_>) -> Option<String> {
+    let error = answer.measurement.start_error.as_ref()?;
+    let time = |time: Option<Nanos>| time.map_or("–".to_owned(), |time| time.to_string());
+    let is_high = answer.measurement.has_high_start_error(&answer.step.load);
+    let remark = if is_high {
+        format!(
+            "; 99 % is more than {} % of the mean response time: the program was late itself, leave \
+             a processor free for each thread",
+            START_ERROR_LIMIT * 100.0
+        )
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "Start error: 50 % {}, 99 % {}, longest {}{remark}",
+        time(error.p50()),
+        time(error.p99()),
+        error.max
+    ))
 }
 
 fn count(count: u64) -> String {

@@ -12,18 +12,15 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use steadfast_analysis::questions::cumulative::{
-    CumulativeWorkload, WorkloadStream, data_pattern_seen,
-};
+use steadfast_analysis::questions::cumulative::{CumulativeWorkload, WorkloadStream};
 use steadfast_analysis::{CaptureTotals, Derivation};
-use steadfast_domain::io_event::Share;
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Demand, IoStream};
 use steadfast_host::open_regular;
 use steadfast_workload::WorkloadFile;
 use steadfast_workload::replay_representation::{HEADER, ReplayRepresentation};
-use steadfast_workload::workload_file::WorkloadStep;
+use steadfast_workload::workload_file::{WorkloadOrigin, WorkloadStep};
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct DeriveContent<'a> {
@@ -77,29 +74,15 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
     } else {
         from_trace(arguments, steps)?
     };
-    let (io_streams, mut remarks) = derived.workload.io_streams().with_context(|| name.clone())?;
-    remarks.extend(derived.missing);
-    remarks.extend(derived.filter.map(|told| format!("Only part of the trace: {told}.")));
-    if let Some(share @ Share::AtLeast(_)) = derived.conditions.duplicates() {
-        remarks.push(format!("The share of duplicates is only a lower bound ({share}); the data pattern has no duplicates."));
-    }
-    let captured_steps = derived.steps.len();
-    let steps = if arguments.native { workloads::kept_steps(arguments)? } else { Vec::new() };
+    let DerivedWorkload { conditions, filter, missing, .. } = derived;
+    let origin = WorkloadOrigin { conditions: &conditions, filter, missing };
     let demand = arguments.demand.or(derived.demand);
-    if demand.is_none() {
-        remarks.push(
-            "The trace has no queue depths; T1Q1 is applied unless --demand is given.".into(),
-        );
+    let file = WorkloadFile::derived(name.clone(), derived.workload, demand, origin);
+    let mut file = file.with_context(|| name)?;
+    let captured_steps = derived.steps.len();
+    if arguments.native {
+        file.steps = workloads::kept_steps(arguments)?;
     }
-    let file = WorkloadFile {
-        name,
-        demand,
-        data_pattern: data_pattern_seen(&derived.conditions),
-        workload: derived.workload,
-        remarks,
-        steps,
-        ..WorkloadFile::default()
-    };
     if let Some(output) = output {
         let text = file.to_string();
         if text.len() as u64 > workloads::WORKLOAD_MAX {
@@ -115,9 +98,10 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
         output.hold(text.as_bytes())?;
     }
     if arguments.json {
+        let (io_streams, _) = file.io_streams()?;
         terminal::print_json(&DeriveContent {
             file: file.name.clone(),
-            conditions: &derived.conditions,
+            conditions: &conditions,
             workload: &file.workload,
             demand: demand_text(&file),
             data_pattern: file.data_pattern.to_string(),

@@ -48,7 +48,7 @@ fn print_table(
     axis: &StepTimeFormat,
 ) -> anyhow::Result<()> {
     let figures = || found.figures(conditions);
-    let columns = StepFigures::table(figures(), !found.contents.is_empty());
+    let columns = StepFigures::table(figures());
     // There may be a million lines: they are made while they are printed.
     let lines = |columns: Vec<ListingColumn<StepFigures>>| {
         let head = std::iter::once(axis.head()).chain(heads(&columns).map(str::to_owned));

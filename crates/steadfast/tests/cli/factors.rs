@@ -1,0 +1,68 @@
+//! Properties of simulated drives that the procedure does not know, as factors finds them.
+
+use super::recomputed::conducted_on;
+use steadfast_domain::{Findings, Nanos, Settings};
+use steadfast_engine::sim::{DriveSpec, WriteLimit, drive};
+
+/// Runs sweeps on a drive and returns the findings.
+fn found(spec: &DriveSpec, factors: &str) -> Findings {
+    let mut settings = Settings::new("factors", 3);
+    settings.parameters.insert("factors".into(), factors.into());
+    settings.step_time = Some(Nanos::from_secs(20));
+    let scratch = tempfile::tempdir().unwrap();
+    let run = scratch.path().join("run");
+    conducted_on(&run, Some(settings), spec);
+    let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
+    let findings: Findings = serde_json::from_str(&text).unwrap();
+    println!("{}", findings.ending);
+    for figure in &findings.front.figures {
+        println!("  {}: {:?}", figure.id, figure.value);
+    }
+    findings
+}
+
+fn figure(findings: &Findings, id: &str) -> Option<f64> {
+    findings.front.figures.iter().find(|figure| figure.id == id).unwrap().value
+}
+
+fn small() -> DriveSpec {
+    drive("small").unwrap().clone()
+}
+
+#[test]
+fn the_indirection_unit_of_a_drive_is_found() {
+    for pages in [1, 2, 4, 8] {
+        let findings = found(&small().with_indirection(pages), "alignment");
+        assert_eq!(figure(&findings, "indirection-unit"), Some(f64::from(pages) * 4.0));
+    }
+}
+
+#[test]
+fn a_drive_that_compresses_is_told_from_one_that_does_not() {
+    let limit = WriteLimit { mb_per_second: 6, compresses: true };
+    let findings = found(&small().with_write_limit(limit), "entropy");
+    assert!(figure(&findings, "entropy-ratio").unwrap() > 1.5);
+    assert!(figure(&findings, "entropy-fresh-ratio").unwrap() > 1.5);
+    let findings = found(&small(), "entropy");
+    assert_eq!(figure(&findings, "entropy-ratio"), Some(1.0));
+    assert_eq!(figure(&findings, "entropy-fresh-ratio"), Some(1.0));
+}
+
+#[test]
+fn a_life_throttle_is_found() {
+    let limit = WriteLimit { mb_per_second: 5, compresses: false };
+    let findings = found(&small().with_write_limit(limit), "pattern");
+    let rate = figure(&findings, "life-throttle").unwrap();
+    assert!((rate / 5.0 - 1.0).abs() < 0.02, "{rate}");
+    assert_eq!(figure(&findings, "throttled-steps"), None, "it counts none");
+}
+
+#[test]
+fn a_thermal_throttle_is_no_life_throttle() {
+    let findings = found(drive("throttling").unwrap(), "pattern");
+    assert_eq!(figure(&findings, "life-throttle"), None);
+    assert!(figure(&findings, "throttled-steps").unwrap() > 0.0);
+    let findings = found(&small(), "pattern");
+    assert_eq!(figure(&findings, "life-throttle"), None);
+    assert_eq!(figure(&findings, "throttled-steps"), None);
+}

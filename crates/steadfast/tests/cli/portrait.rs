@@ -1,0 +1,228 @@
+//! `run portrait` from its command line: page one against the parts, parts alone, resume, the card
+//! and the comparison.
+
+use super::scratch::{refuse, run_in, succeed};
+use serde_json::Value;
+use std::path::Path;
+
+/// A light portrait; quick runs each procedure as it stands alone in that profile.
+const LIGHT: [&str; 8] = [
+    "--profile",
+    "quick",
+    "--set",
+    "levels=0",
+    "--set",
+    "committers=1,16",
+    "--set",
+    "block-sizes=4K",
+];
+
+fn portrait(here: &Path, target: &str, run: &str) -> Value {
+    let words = ["run", "portrait", "--target", target, "--seed", "7"];
+    succeed(here, &[&words[..], &LIGHT, &["-o", run]].concat());
+    findings(here, run)
+}
+
+fn findings(here: &Path, run: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(here.join(run).join("findings.json")).unwrap()).unwrap()
+}
+
+fn array<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value[name].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Value of a part's key figure.
+fn figure(part: &Value, id: &str) -> Option<f64> {
+    let figures = array(&part["front"], "figures");
+    figures.iter().find(|figure| figure["id"] == id)?["value"].as_f64()
+}
+
+/// Value of a metric of all I/Os of a point of a part.
+fn metric(part: &Value, name: &str, point: &str) -> Option<f64> {
+    let is_it = |metric: &&Value| {
+        metric["metric"] == name && metric["point"] == point && metric.get("direction").is_none()
+    };
+    array(part, "metrics").iter().find(is_it)?["value"].as_f64()
+}
+
+/// Returns the value of page one's figure from the part that measured it, computed a second time.
+fn from_part(whole: &Value, id: &str) -> Option<f64> {
+    let part = |title: &str| {
+        let is_it = |part: &&Value| part["id"].as_str().unwrap().starts_with(title);
+        array(whole, "parts").iter().find(is_it).unwrap()
+    };
+    let (fill, iops, latency) = (part("Fill"), part("IOPS"), part("Latency"));
+    let (commit, load, idle) = (part("Commit"), part("Load Curve"), part("Idle exit"));
+    match id {
+        "full-speed" | "full-speed-amount" | "next-speed" => metric(fill, id, "empty"),
+        "lowest-speed" | "back-after-10s" | "back-after-30s" => figure(fill, id),
+        "random-read" => metric(iops, "iops", "RND 4K R"),
+        "random-write" => metric(iops, "iops", "RND 4K W"),
+        "random-mixed" => metric(iops, "iops", "RND 4K RW65"),
+        "read-p50" => metric(latency, "p50", "RND 4K R"),
+        "read-p99" => metric(latency, "p99", "RND 4K R"),
+        "read-p99-99" => metric(latency, "p99-99", "RND 4K R"),
+        "write-p50" => metric(latency, "p50", "RND 4K W"),
+        "write-p99" => metric(latency, "p99", "RND 4K W"),
+        "write-p99-99" => metric(latency, "p99-99", "RND 4K W"),
+        "commits-1" => metric(commit, "iops", "SEQ 4K W FLUSH/1 T1Q1"),
+        "commits-1-p99-9" => metric(commit, "p99-9", "SEQ 4K W FLUSH/1 T1Q1"),
+        "commits-16" => metric(commit, "iops", "SEQ 4K W FLUSH/1 T16Q1"),
+        "commits-16-p99-9" => metric(commit, "p99-9", "SEQ 4K W FLUSH/1 T16Q1"),
+        "slo-iops" | "maximum-iops" => figure(load, id),
+        "p99-at-50" => metric(load, "p99", "RND 8K RW65 at 50 %"),
+        "back-to-back" => metric(idle, "art", "back to back"),
+        "after-1s" => metric(idle, "art", "1 s idle"),
+        "after-3s" => metric(idle, "art", "3 s idle"),
+        "temperature-fill" => metric(fill, "temperature", "empty"),
+        "temperature-write" => metric(iops, "temperature", "RND 4K W"),
+        "power-write" => metric(iops, "power", "RND 4K W").map(|milliwatts| milliwatts / 1e3),
+        "power-read" => metric(iops, "power", "RND 4K R").map(|milliwatts| milliwatts / 1e3),
+        "power-idle" => metric(idle, "power", "3 s idle").map(|milliwatts| milliwatts / 1e3),
+        "reads-per-watt" => metric(iops, "iops-per-watt", "RND 4K R"),
+        other => panic!("page one has {other}, which this test does not know"),
+    }
+}
+
+/// A reason stands for every dash, and none for a value.
+fn page_one_is_that_of_the_parts(whole: &Value) {
+    let questions = array(&whole["front"], "questions");
+    assert_eq!(questions.len(), 9);
+    let mut shown = 0;
+    for answer in questions.iter().flat_map(|question| array(question, "answers")) {
+        let id = answer["figure"].as_str().unwrap();
+        let value = figure(whole, id);
+        assert_eq!(value.is_none(), answer["missing"].is_string(), "{id}: {answer}");
+        let expected = from_part(whole, id);
+        match (value, expected) {
+            (Some(value), Some(expected)) => {
+                assert!((value / expected - 1.0).abs() < 1e-12, "{id}: {value}, not {expected}");
+                shown += 1;
+            }
+            _ => assert_eq!(value, expected, "{id}"),
+        }
+    }
+    assert!(shown > 15, "{shown} figures");
+}
+
+/// Every figure of page one is that of its part; page, card and comparison show it.
+#[test]
+fn a_portrait_shows_what_its_parts_found() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let whole = portrait(here, "sim:pslc", "run");
+    page_one_is_that_of_the_parts(&whole);
+    let cache = figure(&whole, "full-speed-amount").unwrap();
+    assert!((cache - 1.5).abs() < 0.05, "the drive's cache has 1.5 GB: {cache}");
+    let page = std::fs::read_to_string(here.join("run/report.html")).unwrap();
+    let first = page.find("class=\"questions\"").unwrap();
+    let linked = &page[first..page.find("id=\"contents\"").unwrap()];
+    for part in 1..=6 {
+        assert!(linked.contains(&format!("href=\"#part-{part}\"")), "no link to part {part}");
+        assert!(page.contains(&format!("id=\"part-{part}\"")), "no part {part}");
+    }
+    assert!(!page.contains("PTS-compliant"));
+
+    succeed(here, &["report", "run", "--card", "drive.svg"]);
+    let card = std::fs::read_to_string(here.join("drive.svg")).unwrap();
+    assert!(card.contains("1200") && card.contains("630") && !card.contains("<text"), "outlines");
+    assert!(!card.contains("href=\"http") && !card.contains("url(http"), "self-contained");
+    succeed(here, &["report", "run", "--card", "drive.png"]);
+    let png = std::fs::read(here.join("drive.png")).unwrap();
+    let size = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+    assert_eq!((&png[1..4], size(16), size(20)), (&b"PNG"[..], 1200, 630));
+    refuse(here, &["report", "run", "--card", "drive.png"], &["--force"]);
+    refuse(here, &["report", "run", "--card", "drive.jpg"], &[".svg or .png"]);
+    refuse(here, &["report", "run", "run", "--card", "both.svg"], &["one run"]);
+
+    let text = succeed(here, &["compare", "run", "run"]);
+    assert!(text.contains("Random writes") && text.contains("noise unknown"), "{text}");
+}
+
+/// On a drive without variation, a part alone with the seed that the report lists finds the same; a
+/// portrait that was cut inside a part and resumed has the same page.
+#[test]
+fn parts_alone_and_resumed_portraits_find_the_same() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let whole = portrait(here, "sim:dozing", "run");
+    page_one_is_that_of_the_parts(&whole);
+    let chapters = array(&whole, "chapters").iter().flat_map(|page| array(page, "exhibits"));
+    let seeds = chapters.filter_map(|exhibit| exhibit["listing"].as_str());
+    let seeds: String = seeds.filter(|listing| listing.contains("(seed ")).collect();
+    for (line, part) in seeds.lines().zip(array(&whole, "parts")) {
+        let (name, seed) = line.split_once(" (seed ").unwrap();
+        let seed = seed.trim_end_matches(')');
+        let own: &[&str] = match name {
+            "fill" => &["--set", "levels=0"],
+            "commit" => &["--set", "committers=1,16", "--set", "block-sizes=4K"],
+            "load-curve" => &["--workload", "oltp", "--slo", "p99=1ms"],
+            _ => &[],
+        };
+        let run = ["run", name, "--target", "sim:dozing", "--profile", "quick", "--seed", seed];
+        run_in(here, &[&run[..], own, &["-o", name]].concat());
+        let alone = findings(here, name);
+        let values = |findings: &Value| -> Vec<(String, String)> {
+            let text = |metric: &Value| {
+                (
+                    metric["metric"].to_string() + &metric["point"].to_string(),
+                    metric["value"].to_string(),
+                )
+            };
+            let all = array(findings, "metrics").iter().map(text);
+            // The temperature goes on from part to part, and a purged drive takes its superblocks in
+            // another order than a new one.
+            let goes_on =
+                |name: &str| name.contains("temperature") || name.contains("write-amplification");
+            all.filter(|(name, _)| !goes_on(name)).collect()
+        };
+        assert_eq!(values(&alone), values(part), "{name}");
+        assert!(!values(part).is_empty(), "{name}");
+    }
+
+    let journal = std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap();
+    let lines: Vec<&str> = journal.lines().collect();
+    let begun = lines.iter().position(|line| line.contains("\"part\":\"latency\"")).unwrap();
+    std::fs::create_dir(here.join("cut")).unwrap();
+    std::fs::copy(here.join("run/settings.json"), here.join("cut/settings.json")).unwrap();
+    let kept = lines[..begun + 9].join("\n") + "\n";
+    std::fs::write(here.join("cut/journal.jsonl"), kept).unwrap();
+    succeed(here, &["report", "cut", "--format", "json"]);
+    let cut = findings(here, "cut");
+    page_one_of_a_cut_run(&cut);
+    succeed(here, &["resume", "cut"]);
+    let resumed = findings(here, "cut");
+    assert_eq!(resumed["front"]["figures"], whole["front"]["figures"]);
+    assert_eq!(resumed["front"]["questions"], whole["front"]["questions"]);
+}
+
+fn page_one_of_a_cut_run(cut: &Value) {
+    let answers = array(&cut["front"], "questions").iter().flat_map(|q| array(q, "answers"));
+    let reason = |id: &str| {
+        let mut answers = answers.clone();
+        answers.find(|answer| answer["figure"] == id).unwrap()["missing"].as_str()
+    };
+    assert_eq!(reason("random-write"), None);
+    assert_eq!(reason("read-p50"), Some("latency is not finished"));
+    assert_eq!(reason("commits-1"), Some("commit has not begun"));
+    assert_eq!(figure(cut, "commits-1"), None);
+}
+
+/// The plan of a simulated drive keeps to the length as well.
+#[test]
+fn plans_of_simulated_drives_keep_to_the_length() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    for (target, rate) in
+        [("sim:small", "20MB"), ("sim:client", "200MB"), ("sim:enterprise", "500MB")]
+    {
+        for (length, hours) in [("length=1h", 1.0), ("length=8h", 8.0)] {
+            let words = ["plan", "portrait", "--target", target, "--assume", rate];
+            let plan = succeed(here, &[&words[..], &["--set", length, "--json"]].concat());
+            let plan: Value = serde_json::from_str(&plan).unwrap();
+            let nanoseconds = plan["worst_time_ns"].as_f64().unwrap();
+            assert!(nanoseconds < hours * 3600e9, "{target} {length}: {nanoseconds}");
+            assert_eq!(plan["unknown_time_bytes"], 0, "{target}");
+        }
+    }
+}

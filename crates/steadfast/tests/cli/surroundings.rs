@@ -1,0 +1,206 @@
+//! What is around a test: the ambient temperature, a device that must cool down first, a vendor's
+//! purge command, and what the device counts during the steps.
+
+use super::scratch::{LoopDevice, code, refuse, run_in, stderr, succeed};
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use steadfast_domain::{JournalEntry, Nanos, Op, PurgeMethod, Record};
+use steadfast_runner::Ledger;
+
+const QUICK: [&str; 4] = ["--profile", "quick", "--step-time", "300ms"];
+
+fn record(directory: &Path) -> Record {
+    Ledger::read(directory).unwrap().into_record()
+}
+
+/// Returns the value of a row of the report's head.
+fn head_row(directory: &Path, label: &str) -> Option<String> {
+    let text = std::fs::read_to_string(directory.join("findings.json")).unwrap();
+    let findings: Value = serde_json::from_str(&text).unwrap();
+    let blocks = findings["header"]["blocks"].as_array().unwrap().clone();
+    let rows = blocks.iter().flat_map(|block| block["rows"].as_array().unwrap());
+    let row = rows.into_iter().find(|row| row["label"] == label)?;
+    row["value"].as_str().map(str::to_owned)
+}
+
+#[test]
+fn the_ambient_temperature_has_a_place() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let run = |name: &str, more: &[&str]| {
+        let arguments = [&["run", "iops"][..], &QUICK, &["-o", name], more].concat();
+        let output = run_in(here, &arguments);
+        assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    };
+    run("plain", &["--target", "sim:small"]);
+    assert_eq!(head_row(&here.join("plain"), "Ambient Temperature"), None);
+    run("told", &["--target", "sim:small", "--ambient", "23C"]);
+    let told = head_row(&here.join("told"), "Ambient Temperature");
+    assert_eq!(told.as_deref(), Some("23 C"));
+
+    let sensor = here.join("temp1_input");
+    std::fs::write(&sensor, "22750\n").unwrap();
+    let sensor = sensor.to_str().unwrap();
+    let file = ["--target", "scratch.bin", "--size", "64MiB", "--ambient-sensor", sensor];
+    run("sensed", &file);
+    let sensed = head_row(&here.join("sensed"), "Ambient Temperature");
+    assert_eq!(sensed.as_deref(), Some("22.8 to 22.8 C by its sensor"));
+    let record = record(&here.join("sensed"));
+    let readings = record.steps().map(|(_, outcome)| outcome.measurement.sensed.ambient_celsius);
+    assert!(readings.collect::<Vec<_>>().iter().all(|celsius| *celsius == Some(22.75)));
+
+    let base = ["run", "iops", "--target", "sim:small"];
+    for (more, parts) in [
+        (["--ambient", "warm"], &["degrees Celsius"][..]),
+        (["--ambient", "73F"], &["degrees Celsius"]),
+        (["--ambient-sensor", sensor], &["not where the device is"]),
+    ] {
+        refuse(here, &[&base[..], &more].concat(), parts);
+    }
+    let file = ["run", "iops", "--target", "other.bin", "--size", "64MiB", "--ambient-sensor"];
+    refuse(here, &[&file[..], &["no-such-label"]].concat(), &["no-such-label", "labels"]);
+    assert!(!here.join("other.bin").exists(), "refused before anything is made");
+}
+
+/// The simulated drive cools towards 31 C with a time constant of 150 s.
+#[test]
+fn a_suite_waits_in_virtual_time_until_the_drive_is_cool() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let suite = ["run", "suite", "--procedures", "iops,latency", "--profile", "quick"];
+    let target = ["--target", "sim:small", "--start-below", "35C"];
+    let output = run_in(here, &[&suite[..], &target, &["-o", "run"]].concat());
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let record = record(&here.join("run"));
+    let waits: Vec<_> = record.cool_downs().copied().collect();
+    assert_eq!(waits.len(), 2, "each part has a purge and a wait: {waits:?}");
+    assert_eq!(waits[0].waited, Nanos::ZERO);
+    let second = waits[1];
+    assert!(second.from > 35.0 && second.to < 35.0, "{second:?}");
+    let expected = 150.0 * ((second.from - 31.0) / 4.0).ln();
+    let waited = second.waited.as_secs_f64();
+    assert!((waited - expected).abs() <= 11.0, "{waited} s, {expected} s by the formula");
+    let shown = head_row(&here.join("run"), "Start Below");
+    assert_eq!(shown.as_deref(), Some("35 C"));
+    let plan = succeed(here, &[&["plan", "iops"][..], &target].concat());
+    assert!(plan.contains("less than 35 C"), "{plan}");
+
+    // Nothing cools below the temperature of an idle drive.
+    let never = ["--target", "sim:small", "--start-below", "30C", "--start-below-limit", "2min"];
+    let output = run_in(here, &[&["run", "iops"][..], &QUICK, &never, &["-o", "warm"]].concat());
+    assert_eq!(code(&output), 4, "{}", stderr(&output));
+    assert!(stderr(&output).contains("--start-below"), "{}", stderr(&output));
+    let entries = Ledger::read(&here.join("warm")).unwrap().lines;
+    assert!(entries.iter().all(|line| !matches!(line.entry, JournalEntry::Applied { .. })));
+    let file = ["--target", "none.bin", "--size", "64MiB", "--start-below", "45C"];
+    refuse(here, &[&["run", "iops"][..], &QUICK, &file].concat(), &["no temperature"]);
+    assert!(!here.join("none.bin").exists());
+    refuse(here, &["run", "iops", "--start-below-limit", "3min"], &["--start-below"]);
+}
+
+/// A loop device has no temperature: nothing is written to it.
+#[test]
+fn a_device_without_a_temperature_is_refused_before_anything_is_written() {
+    let test = "a_device_without_a_temperature_is_refused_before_anything_is_written";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let before = device.written();
+    let arguments =
+        ["run", "iops", "--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
+    let with = [&arguments[..], &["--start-below", "45C"]].concat();
+    refuse(scratch.path(), &with, &["no temperature", "--start-below"]);
+    assert_eq!(device.written(), before);
+    assert!(!scratch.path().join("run").exists());
+}
+
+/// Everything that the simulated drive counts is exact: each step's host bytes are its own I/Os,
+/// and the counters of one step go on where those of the last ended.
+#[test]
+fn the_counters_of_every_step_follow_from_its_ios() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let target = ["--target", "sim:client", "-o", "run"];
+    let output = run_in(here, &[&["run", "iops"][..], &QUICK, &target].concat());
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let record = record(&here.join("run"));
+    let mut written = None;
+    for (step, outcome) in record.steps() {
+        let measured = &outcome.measurement;
+        let log = measured.sensed.log.unwrap();
+        let (before, after) = (log.before.unwrap(), log.after.unwrap());
+        let moved = |bytes: Option<steadfast_domain::Bytes>| bytes.unwrap().0;
+        assert_eq!(moved(log.host_written), moved(after.host_written) - moved(before.host_written));
+        assert!(written.is_none_or(|last| last <= moved(before.host_written)), "{}", step.place);
+        written = Some(moved(after.host_written));
+        // I/Os that are outstanding at a step's ends are counted on one side of it.
+        let own = measured.direction(Op::Write).bytes.0;
+        let slack = 256 << 20;
+        assert!(moved(log.host_written).abs_diff(own) <= slack, "{}", step.place);
+        if moved(log.host_written) > 0 {
+            let ratio = moved(log.nand_written) as f64 / moved(log.host_written) as f64;
+            assert_eq!(measured.write_amplification.unwrap().value(), Some(ratio));
+        }
+        let joules = measured.joules().unwrap();
+        let idle = 0.05 * measured.elapsed.as_secs_f64();
+        assert!(joules >= idle, "{}: {joules} J", step.place);
+        let work = moved(log.nand_written) as f64 / 4096.0 * 12e-6
+            + (moved(log.host_written) + moved(log.host_read)) as f64 * 1.5e-9;
+        assert!((joules - idle - work).abs() <= 1e-6 * joules, "{}: {joules} J", step.place);
+    }
+    let csv = std::fs::read_to_string(here.join("run/steps.csv")).unwrap();
+    let head = csv.lines().find(|line| line.contains("Device host bytes before")).unwrap();
+    assert!(head.contains("Energy J") && head.contains("Write amplification, low"), "{head}");
+    let compared = succeed(here, &["compare", "run", "run", "--long-table", "csv"]);
+    assert!(compared.contains("joules-per-gb") && compared.contains("write-amplification"));
+}
+
+#[test]
+fn a_vendors_purge_command_is_confirmed_recorded_and_shown() {
+    let test = "a_vendors_purge_command_is_confirmed_recorded_and_shown";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let tool = here.join("tool");
+    let script = "#!/bin/sh\n[ \"$1\" = --version ] && { echo tool 1.0; exit; }\n\
+                  blkdiscard -f -z \"$2\" || dd if=/dev/zero of=\"$2\" bs=1M count=64 conv=notrunc\n\
+                  echo erased\n";
+    std::fs::write(&tool, script).unwrap();
+    std::fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
+    let line = format!("{} erase {{device}}", tool.display());
+    let base = [&["run", "iops"][..], &QUICK, &["--target", &device.path, "-o", "run"]].concat();
+    let with = [&base[..], &["--purge-command", &line]].concat();
+    refuse(here, &with, &["--yes-destroy"]);
+    let confirmed = [&with[..], &["--yes-destroy", device.name()]].concat();
+    refuse(here, &[&confirmed[..], &["--purge", "discard"]].concat(), &["two purges"]);
+    let output = run_in(here, &confirmed);
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let record = record(&here.join("run"));
+    assert_eq!(record.settings.purge_command.as_deref(), Some(line.as_str()));
+    let told = record.entries.iter().find_map(|entry| match entry {
+        JournalEntry::PurgeCommand(command) => Some(command.as_str()),
+        _ => None,
+    });
+    assert_eq!(told, Some(line.as_str()));
+    let purge = record.purge().unwrap();
+    assert_eq!((purge.method, purge.blank), (PurgeMethod::VendorCommand, Some(true)));
+    let run = purge.command.as_ref().unwrap();
+    assert_eq!(run.version.as_deref(), Some("tool 1.0"));
+    assert!(run.output.contains("erased") && run.command.ends_with(&device.path), "{run:?}");
+    let shown = head_row(&here.join("run"), "Purge Method").unwrap();
+    assert!(shown.contains("vendor's command") && shown.contains(&device.path), "{shown}");
+
+    let plan = ["plan", "iops", "--target", "sim:small", "--purge-command", &line];
+    assert!(succeed(here, &plan).contains(&line));
+    for (wrong, part) in [
+        ("tool erase", "write {device} in its place"),
+        ("", "is empty"),
+        ("{device}", "give a program first"),
+        ("tool {device} {device}", "2 times"),
+    ] {
+        let plan = ["plan", "iops", "--target", "sim:small", "--purge-command", wrong];
+        refuse(here, &plan, &["--purge-command", part]);
+    }
+    let without = ["run", "iops", "--target", "sim:small", "--purge", "vendor-command"];
+    refuse(here, &without, &["--purge-command"]);
+}

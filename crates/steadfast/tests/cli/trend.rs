@@ -1,0 +1,249 @@
+//! `steadfast trend` over runs of simulated drives whose speed differs from one run on.
+
+use super::scratch::{code, refuse, run_in, stderr, stdout, succeed};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::{Nanos, Profile, Settings};
+use steadfast_engine::StopSignal;
+use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drive};
+use steadfast_runner::progress::NoProgress;
+use steadfast_runner::run::{RunOutcome, conduct};
+use steadfast_runner::simulated_rig::SimulatedRig;
+use steadfast_runner::{Ledger, Rig, RunPlan};
+
+/// Conducts a run of the IOPS test in virtual time, `day` days after the first one.
+fn conduct_iops(directory: &Path, spec: &DriveSpec, day: u64) {
+    let mut settings = Settings::new("iops", 100 + day);
+    settings.profile = Profile::Quick;
+    if day == 3 {
+        settings.meta.insert("test-id".into(), "v1.2".into());
+    }
+    let mut ssd = SimulatedSsd::new(spec, 100 + day, StopSignal::default());
+    ssd.idle(Nanos::from_secs(day * 86_400));
+    let mut rig = SimulatedRig::new(ssd, None);
+    let plan = RunPlan {
+        version: RECORD_VERSION,
+        software: "steadfast 0".into(),
+        began_unix_ms: rig.now_unix_ms(),
+        engine: "sim".into(),
+        device: rig.device().clone(),
+        settings,
+    };
+    let run = directory.join(format!("run-{day}"));
+    let ledger = Ledger::create(&run, &plan).unwrap();
+    let procedure = steadfast_procedures::procedure(&plan.settings, plan.geometry(), &[]).unwrap();
+    let ending = conduct(procedure.as_ref(), &mut rig, ledger, &[], "steadfast 0", &mut NoProgress);
+    assert_eq!(ending.unwrap(), RunOutcome::Complete);
+}
+
+/// Returns the rows of a table in the summary or a chapter of findings, as JSON.
+fn rows<'a>(findings: &'a Value, table: &str) -> Vec<&'a Value> {
+    let chapters = findings["chapters"].as_array().unwrap().iter();
+    let exhibits = chapters.flat_map(|page| page["exhibits"].as_array().unwrap());
+    let mut all = findings["summary"].as_array().unwrap().iter().chain(exhibits);
+    let found = all.find(|exhibit| exhibit["table"]["id"] == table);
+    found.map_or(Vec::new(), |found| found["table"]["rows"].as_array().unwrap().iter().collect())
+}
+
+fn number(row: &Value, cell: usize) -> f64 {
+    row["cells"][cell]["number"]["value"].as_f64().unwrap()
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// Twelve runs; from the eighth on the drive takes 12 % longer to program. Writes are as much
+/// slower as programs are the only thing that takes their time; reads are not.
+#[test]
+fn a_drive_that_became_slower_is_found_at_its_first_slow_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let usual = drive("small").unwrap();
+    let slower = usual.clone().with_program_time(Nanos(840_000));
+    let runs = here.join("runs");
+    for day in 1..=12 {
+        conduct_iops(&runs, if day < 8 { usual } else { &slower }, day);
+    }
+    let output = run_in(here, &["trend", "runs", "--json"]);
+    assert_eq!(code(&output), 5, "{}", stderr(&output));
+    let found = parsed(&stdout(&output));
+    assert_eq!(found["end"], "failed");
+    let changes = rows(&found, "trend-changes");
+    // Runs that were not steady are left out, so the number of the run may be less than 8.
+    let of_metric = |row: &&&Value| row["id"].as_str().unwrap().starts_with("RND 4K W iops ");
+    let found_changes: Vec<&&Value> = changes.iter().filter(of_metric).collect();
+    let [change] = found_changes.as_slice() else { panic!("{found_changes:#?}") };
+    let first_run = change["cells"][0]["text"].as_str().unwrap();
+    assert!(first_run.ends_with(": run-8"), "{first_run}");
+    let percent = number(change, 4);
+    assert!((-13.0..-8.0).contains(&percent), "{percent}");
+    for row in rows(&found, "trend-metrics") {
+        let id = row["id"].as_str().unwrap();
+        let verdict = row["cells"][6]["text"].as_str().unwrap();
+        match id {
+            "RND 4K W iops" | "RND 4K W art" => assert_eq!(verdict, "WORSE", "{id}"),
+            // A read of a whole superblock waits for no program.
+            "RND 1024K R iops" => assert_eq!(verdict, "same", "{id}"),
+            "RND 4K W mrt" => panic!("single I/Os are not judged"),
+            _ => {}
+        }
+    }
+    outputs(here);
+    baselines(here);
+    left_out_and_refused(here);
+}
+
+fn outputs(here: &Path) {
+    let output =
+        run_in(here, &["trend", "runs", "-o", "out", "--format", "html,csv,json,junit,text"]);
+    assert_eq!(code(&output), 5);
+    for name in ["trend.html", "trend.json", "trend.xml", "trend.txt", "trend-values.csv"] {
+        assert!(here.join("out").join(name).is_file(), "{name}");
+    }
+    let junit = std::fs::read_to_string(here.join("out/trend.xml")).unwrap();
+    let suite = "<testcase classname=\"IOPS\" name=\"RND 4K W: IOPS\"><failure message=\"-";
+    assert!(junit.contains(suite), "{junit}");
+    let counted = |what: &str| junit.matches(what).count();
+    assert!(junit.contains(&format!("failures=\"{}\"", counted("<failure "))), "{junit}");
+    let values = std::fs::read_to_string(here.join("out/trend-values.csv")).unwrap();
+    let of_metric = values.lines().filter(|line| line.contains(",iops,RND 4K W,IOPS,"));
+    let marked: Vec<&str> = of_metric.clone().filter(|line| line.contains(",yes,")).collect();
+    assert!(of_metric.count() >= 10);
+    assert!(marked.len() == 1 && marked[0].starts_with("run-8,"), "{marked:?}");
+    let output = run_in(here, &["trend", "runs", "-o", "values.parquet", "--change-min", "50%"]);
+    assert_eq!(code(&output), 0, "no change is as large: {}", stderr(&output));
+    refuse(here, &["trend", "runs", "--format", "parquet"], &["-o FILE.parquet"]);
+    refuse(here, &["trend", "runs", "--format", "csv,json"], &["-o DIR"]);
+}
+
+/// The names of a baseline: a run's name, its test ID, its directory, and a run elsewhere.
+fn baselines(here: &Path) {
+    for baseline in ["run-3", "v1.2", "runs/run-3"] {
+        let output = run_in(here, &["trend", "runs", "--baseline", baseline, "--json"]);
+        assert_eq!(code(&output), 5, "{baseline}: {}", stderr(&output));
+        let found = parsed(&stdout(&output));
+        let metrics = rows(&found, "trend-metrics");
+        let metric = metrics.iter().find(|row| row["id"] == "RND 4K W iops").unwrap();
+        assert!((-13.0..-8.0).contains(&number(metric, 5)), "{metric}");
+    }
+    // Against a run of the newest level nothing is worse.
+    let output = run_in(here, &["trend", "runs", "--baseline", "run-9"]);
+    assert_eq!(code(&output), 0, "{}", stdout(&output));
+    refuse(here, &["trend", "runs", "--baseline", "v9"], &["'v9'", "run-1", "test ID"]);
+    // Fewer runs than it takes to know their noise: the windows decide, against a run elsewhere.
+    let few = ["trend", "runs/run-8", "runs/run-9", "--baseline", "runs/run-1"];
+    let output = run_in(here, &few);
+    assert_eq!(code(&output), 5, "{}", stdout(&output));
+    let output = run_in(here, &["trend", "runs/run-1", "runs/run-2", "--baseline", "run-1"]);
+    assert_eq!(code(&output), 0, "{}", stdout(&output));
+    let text = succeed(here, &["trend", "runs/run-8", "runs/run-1"]);
+    assert!(text.contains("--baseline"), "{text}");
+}
+
+/// A run that did not end is left out, and fails the trend if it is the newest. Another model is
+/// refused.
+fn left_out_and_refused(here: &Path) {
+    let journal = std::fs::read_to_string(here.join("runs/run-12/journal.jsonl")).unwrap();
+    let broken = here.join("runs/run-13");
+    std::fs::create_dir(&broken).unwrap();
+    std::fs::copy(here.join("runs/run-12/settings.json"), broken.join("settings.json")).unwrap();
+    let lines: Vec<&str> = journal.lines().take(20).collect();
+    std::fs::write(broken.join("journal.jsonl"), lines.join("\n") + "\n").unwrap();
+    let output = run_in(here, &["trend", "runs", "--json", "--change-min", "50"]);
+    assert_eq!(code(&output), 5, "the newest run does not count: {}", stderr(&output));
+    let found = parsed(&stdout(&output));
+    let left_out = rows(&found, "trend-left-out");
+    assert_eq!(rows(&found, "trend-runs").len() + left_out.len(), 13);
+    let newest = left_out.last().unwrap();
+    assert_eq!(newest["head"], "run-13");
+    assert!(newest["cells"][1]["text"].as_str().unwrap().starts_with("unfinished: "));
+    refuse(here, &["trend", "runs/run-13"], &["no run is left", "unfinished"]);
+    std::fs::remove_dir_all(&broken).unwrap();
+    let other = ["run", "iops", "--target", "sim:throttling", "--profile", "quick", "-o", "other"];
+    succeed(here, &other);
+    refuse(
+        here,
+        &["trend", "runs", "other"],
+        &["different drive models", "Simulated Small (run-1", "Simulated Throttling (other)"],
+    );
+    succeed(
+        here,
+        &["run", "idle-exit", "--target", "sim:small", "--profile", "quick", "-o", "idle"],
+    );
+    refuse(here, &["trend", "runs", "idle"], &["IOPS (12 runs)", "--procedure"]);
+    refuse(here, &["trend", "runs", "--procedure", "nope"], &["'nope'", "IOPS (12 runs)"]);
+    let output = run_in(here, &["trend", "runs", "idle", "--procedure", "iops"]);
+    assert_eq!(code(&output), 5, "{}", stderr(&output));
+    std::fs::create_dir(here.join("empty")).unwrap();
+    refuse(here, &["trend", "empty"], &["no run directory", "empty"]);
+}
+
+/// A script of a job in docs/ci.md, and the variable that numbers its pipelines.
+struct CiScript {
+    name: &'static str,
+    number: &'static str,
+    lines: String,
+}
+
+/// Returns the scripts of the two jobs as a shell would run them.
+fn ci_scripts() -> [CiScript; 2] {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ci.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let yaml = |heading: &str| {
+        let section = page.split(heading).nth(1).unwrap();
+        section.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap().to_owned()
+    };
+    let github = yaml("## GitHub Actions");
+    let block = github.split("run: |\n").nth(1).unwrap();
+    let block = block.lines().take_while(|line| line.starts_with("          "));
+    let github: Vec<&str> = block.collect();
+    let gitlab = yaml("## GitLab");
+    let list = gitlab.split("script:\n").nth(1).unwrap();
+    let list = list.lines().map_while(|line| line.strip_prefix("    - "));
+    // GitLab ends a job with the first command that fails.
+    let gitlab: Vec<&str> = std::iter::once("set -e").chain(list).collect();
+    [
+        CiScript { name: "github", number: "GITHUB_RUN_NUMBER", lines: github.join("\n") },
+        CiScript { name: "gitlab", number: "CI_PIPELINE_IID", lines: gitlab.join("\n") },
+    ]
+}
+
+#[test]
+fn the_scripts_of_the_page_on_ci_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_steadfast"));
+    let directory = program.parent().unwrap().display().to_string();
+    let path = format!("{directory}:{}", std::env::var("PATH").unwrap());
+    for script in ci_scripts() {
+        let place = scratch.path().join(script.name);
+        std::fs::create_dir(&place).unwrap();
+        let pipeline = |number: u32| {
+            std::process::Command::new("bash")
+                .args(["-c", &script.lines])
+                .current_dir(&place)
+                .env("PATH", &path)
+                .env("STATE_DIRECTORY", env!("CARGO_TARGET_TMPDIR"))
+                .envs([("TARGET", "sim:small"), ("SERIAL", "sim:small"), ("PROFILE", "quick")])
+                .envs([
+                    ("RUNS", "runs"),
+                    ("BASELINE", "run-9"),
+                    (script.number, &*number.to_string()),
+                ])
+                .output()
+                .unwrap()
+        };
+        for number in 9..12 {
+            let output = pipeline(number);
+            assert_eq!(code(&output), 0, "{}, {number}: {}", script.name, stderr(&output));
+            assert!(place.join("trend/trend.xml").is_file());
+        }
+        let runs = std::fs::read_to_string(place.join("trend/trend-runs.csv")).unwrap();
+        let names: Vec<&str> =
+            runs.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
+        assert_eq!(names, ["1: run-9", "2: run-10", "3: run-11"]);
+        // A pipeline whose run fails ends with that failure, before the trend.
+        assert_eq!(code(&pipeline(11)), 1, "its directory is taken");
+    }
+}
