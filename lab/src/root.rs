@@ -40,8 +40,9 @@ const PROGRAMS: [&str; 21] = [
 const FIRST_MODULES: [&str; 2] = ["virtio_pci", "virtio_blk"];
 
 /// Modules that scripts may load.
-const MODULES: [&str; 13] = [
+const MODULES: [&str; 14] = [
     "ata_piix",
+    "bfq",
     "btrfs",
     "crc32c_generic",
     "dm_mod",

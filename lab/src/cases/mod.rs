@@ -6,6 +6,7 @@ mod cost;
 mod files;
 mod medium;
 mod namespaces;
+mod neighbors;
 mod nvme;
 mod overlaps;
 mod scsi;
@@ -38,6 +39,7 @@ pub fn guests() -> Vec<Guest> {
         unplug::guest(),
         medium::guest(),
         capped::guest(),
+        neighbors::guest(),
         overlaps::guest(),
         trace::guest(),
         files::guest(),

@@ -1,0 +1,148 @@
+//! Two loads in control groups of version 2, which limits one of them.
+
+use crate::answers::{GuestOutput, GuestRun};
+use crate::guest::{Case, Guest};
+use crate::machine::{GuestDrive, Medium};
+use anyhow::{Context, ensure};
+use std::time::Duration;
+use steadfast_domain::{IoControl, JournalEntry, LoadGroup, Measurement, Op, Step};
+
+/// Limit of the offender in bytes per second; the script has the same.
+const LIMIT: f64 = 4e6;
+
+/// Largest relative deviation of the offender's rate from the limit: the kernel accounts for it in
+/// slices of 100 ms, and a step lasts 3 s.
+const TOLERANCE: f64 = 0.08;
+
+/// Returns the guest.
+pub fn guest() -> Guest {
+    Guest {
+        name: "neighbors",
+        drives: vec![GuestDrive::nvme("LABGROUP1", Medium::new(64))],
+        script: include_str!("neighbors.sh"),
+        meanwhile: Vec::new(),
+        limit: Duration::from_secs(600),
+        artefacts: &[],
+        cases: vec![
+            Case { name: "io.max, io.bfq.weight and io.cost take effect", check: rules },
+            Case { name: "the kernel has the limit while the loads run", check: meanwhile },
+            Case { name: "the offender moves what the limit allows", check: limited },
+            Case { name: "every I/O of both processes is the kernel's", check: counts },
+            Case { name: "no group, limit or model of costs is left", check: undone },
+            Case { name: "restore removes the groups of a killed run", check: restored },
+        ],
+        table: None,
+    }
+}
+
+/// Returns the steps in which the offender was at work under a rule.
+fn disturbed(run: &GuestRun, is_rule: fn(IoControl) -> bool) -> Vec<(&Step, &Measurement)> {
+    let mut rule = None;
+    let mut steps = Vec::new();
+    for entry in run.entries() {
+        match entry {
+            JournalEntry::Settled { got, .. } => rule = got.io_control,
+            JournalEntry::Applied { step, outcome }
+                if step.groups.contains(&LoadGroup::Offender) && rule.is_some_and(is_rule) =>
+            {
+                steps.push((&**step, &outcome.measurement));
+            }
+            _ => {}
+        }
+    }
+    steps
+}
+
+/// Returns the bytes per second that the offender wrote in a step.
+fn offender_rate(step: &Step, measured: &Measurement) -> anyhow::Result<f64> {
+    let at = step.groups.iter().position(|group| *group == LoadGroup::Offender);
+    let at = at.context("no offender")?;
+    let streams = if measured.parts.is_empty() {
+        (&measured.streams[..], measured.elapsed)
+    } else {
+        measured.apart().nth(at).context("no part of the offender")?
+    };
+    let bytes: u64 = streams.0.iter().map(|stream| stream.tally.bytes.0).sum();
+    Ok(bytes as f64 / streams.1.as_secs_f64())
+}
+
+fn rules(answers: &GuestOutput) -> anyhow::Result<()> {
+    let has = answers.stdout("controllers")?;
+    ensure!(has.split_whitespace().any(|name| name == "io"), "controllers: {has}");
+    let run = answers.run("run")?;
+    for (name, is_rule) in [
+        ("io.max", (|rule| matches!(rule, IoControl::Max(_))) as fn(IoControl) -> bool),
+        ("io.bfq.weight", |rule| matches!(rule, IoControl::BfqWeight { .. })),
+        ("io.cost", |rule| matches!(rule, IoControl::Cost { .. })),
+    ] {
+        ensure!(!disturbed(&run, is_rule).is_empty(), "no step under {name}");
+    }
+    Ok(())
+}
+
+fn meanwhile(answers: &GuestOutput) -> anyhow::Result<()> {
+    let said = answers.text("rules-meanwhile")?;
+    let line = |group: &str| {
+        let wanted = format!("/{group}/io.max ");
+        said.lines().find_map(|line| line.split_once(&wanted)).map(|(_, rule)| rule.to_owned())
+    };
+    let offender = line("offender").context("no io.max of the offender")?;
+    ensure!(offender.contains("wbps=4000000"), "offender: {offender}");
+    let victim = line("victim").context("no io.max of the victim")?;
+    ensure!(victim.trim().is_empty(), "victim: {victim}");
+    Ok(())
+}
+
+fn limited(answers: &GuestOutput) -> anyhow::Result<()> {
+    let run = answers.run("run")?;
+    let under_limit = disturbed(&run, |rule| matches!(rule, IoControl::Max(_)));
+    for (step, measured) in under_limit {
+        let rate = offender_rate(step, measured)?;
+        ensure!((rate / LIMIT - 1.0).abs() <= TOLERANCE, "{}: {rate:.0} of {LIMIT}", step.place);
+    }
+    let free = disturbed(&run, |rule| rule == IoControl::Uncontrolled);
+    let (step, measured) = free.first().context("no step without a rule")?;
+    let rate = offender_rate(step, measured)?;
+    ensure!(rate > 1.5 * LIMIT, "without a rule only {rate:.0} B/s: the limit limits nothing");
+    Ok(())
+}
+
+fn counts(answers: &GuestOutput) -> anyhow::Result<()> {
+    let run = answers.run("run")?;
+    let mut steps = 0;
+    for (step, outcome) in run.steps().filter(|(step, _)| !step.groups.is_empty()) {
+        let kernel = outcome.measurement.kernel.as_ref().context("no counts of the kernel")?;
+        let own = |op| super::asked::total(&outcome.measurement, op).0;
+        let ours = (own(Op::Read), own(Op::Write));
+        ensure!((kernel.reads, kernel.writes) == ours, "{}: {kernel:?}, {ours:?}", step.place);
+        steps += 1;
+    }
+    ensure!(steps >= 5, "{steps} steps with groups");
+    Ok(())
+}
+
+fn undone(answers: &GuestOutput) -> anyhow::Result<()> {
+    for name in ["groups-after", "limits-after"] {
+        let left = answers.text(name)?;
+        ensure!(left.trim().is_empty(), "{name}: {left}");
+    }
+    let (before, after) = (answers.stdout("delegated-before")?, answers.stdout("delegated-after")?);
+    ensure!(before == after, "cgroup.subtree_control was '{before}' and is '{after}'");
+    let cost = answers.text("cost-after")?;
+    ensure!(!cost.contains("enable=1"), "io.cost.qos: {cost}");
+    let scheduler = answers.text("scheduler-after")?;
+    ensure!(scheduler.contains("[none]"), "scheduler: {scheduler}");
+    Ok(())
+}
+
+fn restored(answers: &GuestOutput) -> anyhow::Result<()> {
+    let killed = answers.text("groups-of-killed")?;
+    ensure!(killed.lines().count() == 1, "groups of the killed run: {killed}");
+    answers.ended("restore", &[0])?;
+    let left = answers.text("groups-restored")?;
+    ensure!(left.trim().is_empty(), "{left}");
+    let (before, after) =
+        (answers.stdout("delegated-before")?, answers.stdout("delegated-restored")?);
+    ensure!(before == after, "cgroup.subtree_control was '{before}' and is '{after}'");
+    Ok(())
+}
