@@ -12,8 +12,8 @@
 //! 3. Changes of the winner that are not significant on their own (t test, multiplied by the number
 //!    of places) or too small are removed.
 //!
-//! In a series of normal noise around one level, the probability of any change is thus at most that
-//! which was asked for, whatever the noise. Values must be independent: a slow drift counts as
+//! In a series of normal noise around one level, a change is found with at most the probability that
+//! the caller allows, whatever the noise. Values must be independent: a slow drift counts as
 //! changes.
 
 use crate::change_points::{PrefixSums, pelt};

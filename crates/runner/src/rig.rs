@@ -89,8 +89,8 @@ pub trait Rig: Send {
     fn purge_command(&self) -> Option<String> {
         None
     }
-    /// Returns how cool the device must be before the first load of a test; `None` if the user did
-    /// not say.
+    /// Returns the temperature that the device must be below before the first load of a test; `None`
+    /// if the user gave none.
     fn start_below(&self) -> Option<StartBelow> {
         None
     }

@@ -203,7 +203,7 @@ impl Surroundings {
         })
     }
 
-    /// Returns how warm the device must not be before a test's first load.
+    /// Returns the temperature that the device must be below before a test's first load.
     pub(crate) fn start_below(&self) -> Option<StartBelow> {
         self.wishes.start_below
     }

@@ -115,7 +115,7 @@ fn with_full_path(option: &str, text: &str) -> anyhow::Result<String> {
     if program.is_empty() {
         return Err(misuse(format!("{option} is empty; give a program and its arguments")));
     }
-    // One that is not installed is reported when it is to be run.
+    // A program that is not installed is reported where it is run.
     let Ok(path) = steadfast_host::find_program(Path::new(program)) else {
         return Ok(text.to_owned());
     };

@@ -73,8 +73,9 @@ impl DeviceLogs {
         self.given_up.as_deref()
     }
 
-    /// Reads the counters, each with the unit in which it was seen to advance. Returns `None` if the device has no logs or the read failed. Gives up
-    /// after a failed first read, or after several failures in a row.
+    /// Reads the counters, each with the unit in which it was seen to advance. Returns `None` if the
+    /// device has no logs or the read failed. Gives up after a failed first read, or after several
+    /// failures in a row.
     pub fn read(&mut self) -> Option<LogReading> {
         let read = match self.way.as_mut()? {
             LogAccess::Nvme { node, ocp, latency } => {

@@ -15,8 +15,8 @@ pub(super) struct LearnedUnit {
 impl LearnedUnit {
     /// Takes a value of the counter and the unit that its log states. Returns the unit to be
     /// expected: a common divisor of all values, if it is larger than the stated unit. Until two
-    /// different values were read, the stated unit, or `None` if that is a byte: hardly a drive
-    /// counts single bytes.
+    /// different values were read, the stated unit, or `None` if that is a byte: few drives
+    /// count single bytes.
     pub fn learn(&mut self, value: Option<Bytes>, stated: Option<Bytes>) -> Option<Bytes> {
         if let Some(Bytes(value)) = value.filter(|value| value.0 > 0) {
             // The divisor of the first value alone is the value.

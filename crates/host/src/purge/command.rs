@@ -73,11 +73,15 @@ impl VendorCommand {
     /// Refuses to run the command while it runs already, as after a run that was killed meanwhile.
     fn refuse_second(&self) -> Result<(), HostError> {
         let arguments: Vec<&[u8]> = self.words[1..].iter().map(|word| word.as_bytes()).collect();
+        let program = file_name(self.words[0].as_bytes());
         for process in processes::all(&self.roots)? {
             let Ok(line) = std::fs::read(process.join("cmdline")) else { continue };
             let line = line.strip_suffix(b"\0").unwrap_or(&line);
             let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-            if words.ends_with(&arguments) {
+            // The program stands before its arguments, behind an interpreter or sudo perhaps.
+            let at = words.len().checked_sub(arguments.len() + 1);
+            let named = at.map(|at| file_name(words[at]));
+            if words.ends_with(&arguments) && named == Some(program) {
                 let number = process.file_name().unwrap_or_default().display().to_string();
                 return Err(HostError::ToolFailed {
                     command: self.words.join(" "),
@@ -158,6 +162,11 @@ impl VendorCommand {
         }
         Ok(())
     }
+}
+
+/// Returns the part of a path after its last slash.
+fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
 /// Returns the end of a command's output in printable characters.

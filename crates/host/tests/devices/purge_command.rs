@@ -4,6 +4,7 @@
 use super::{LoopDevice, MIB, StoppingWatch, arm_confirmed, fill, order};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use steadfast_domain::{Purge, PurgeFailure, PurgeMethod};
@@ -107,19 +108,30 @@ fn a_command_that_hangs_is_ended_with_what_it_started() {
 fn a_command_that_still_runs_is_not_started_again() {
     let test = "a_command_that_still_runs_is_not_started_again";
     let Some(case) = VendorCase::new(test, ZERO) else { return };
-    // A process with the same arguments, which waits for input.
-    let mut left = Command::new("sh")
-        .args(["-c", "read -r line", "erase"])
-        .arg(&case.device.path)
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let tool = case.device.beside("tool");
+    // A process with the command line of a program and these arguments, which waits for input.
+    let begin = |program: &Path| {
+        Command::new("sh")
+            .args(["-c", "read -r line"])
+            .arg(program)
+            .arg("erase")
+            .arg(&case.device.path)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let mut left = begin(&tool);
     let refused = case.purged().unwrap_err().to_string();
     let _ = left.kill();
     let _ = left.wait();
     assert!(refused.contains(&format!("process {} runs it already", left.id())), "{refused}");
     assert!(case.content().contains(&0x5a), "the command ran");
-    assert_eq!(case.purged().unwrap().blank, Some(true));
+    // Another program with these arguments, such as this one with the target last, is no obstacle.
+    let mut other = begin(Path::new("--target"));
+    let done = case.purged().unwrap();
+    let _ = other.kill();
+    let _ = other.wait();
+    assert_eq!(done.blank, Some(true));
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl fmt::Display for OmittedFile {
 pub struct Integrity {
     /// True if every file has checksums; without them most damage stays undetected.
     pub checksums: bool,
-    /// Damaged parts of what was read so far.
+    /// Damaged parts found so far.
     pub damaged: Vec<Damage>,
     /// Numbers of the parts of a rotated capture that are missing between the given files.
     pub missing_parts: Vec<u32>,
