@@ -249,10 +249,8 @@ fn a_study_shows_every_picture_and_adds_up() {
     let pages = shown.form_pages.iter().chain(&shown.chapters);
     let plots: Vec<&str> = pages
         .flat_map(|page| &page.exhibits)
-        .filter_map(|exhibit| match exhibit {
-            Exhibit::Plot(plot) => Some(plot.id.as_str()),
-            _ => None,
-        })
+        .filter_map(Exhibit::as_plot)
+        .map(|plot| plot.id.as_str())
         .collect();
     for id in [
         "streams-v-segments",

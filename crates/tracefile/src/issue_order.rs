@@ -9,6 +9,7 @@
 use crate::batch::{Batch, SortBuffers};
 use crate::error::TraceError;
 use crate::parquet::{Field, Fields, Trace, TraceBatches, TraceRef};
+use schemars::JsonSchema;
 use std::collections::VecDeque;
 use std::io::{Read, Seek};
 
@@ -19,15 +20,7 @@ const STRIDE: usize = 1 << 17;
 
 /// I/Os that could not be put in issue order.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
+    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema,
 )]
 pub struct OrderAccount {
     /// Events given out before it was certain that no earlier one would come.

@@ -4,7 +4,7 @@
 use crate::questions::study::Study;
 use crate::questions::trust::Evidence;
 use steadfast_domain::caveats as ids;
-use steadfast_domain::{Caveat, CaveatKind, Nanos};
+use steadfast_domain::{Caveat, Nanos};
 
 /// Returns all caveats of a study; those of the capture come first.
 pub(super) fn all(study: &Study) -> Vec<Caveat> {
@@ -21,7 +21,7 @@ pub(super) fn all(study: &Study) -> Vec<Caveat> {
     caveats.extend(chosen.into_iter().flatten());
     let text = "No formula for sequentiality in RWSW PTS 1.0.7 could be checked; the report \
         states the rule used.";
-    caveats.push(Caveat::new(CaveatKind::Unverified, ids::SEQUENTIALITY, text, ""));
+    caveats.push(Caveat::unverified(ids::SEQUENTIALITY, text, ""));
     caveats
 }
 
@@ -35,7 +35,7 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
             process map, threads, cgroups and files, LBA range hit maps, working set and reuse.";
         let remedy = "Name the trace files instead of the fold file to include them; trace \
             processes and trace groups read fold files too.";
-        return Some(Caveat::new(CaveatKind::Remark, ids::STEPS_ONLY, text, remedy));
+        return Some(Caveat::remark(ids::STEPS_ONLY, text, remedy));
     }
     let kept = study.totals.conditions.step_ns.unwrap_or(study.totals.step_ns);
     let busy = if study.tells_busy_time { "" } else { "disk utilization, " };
@@ -52,23 +52,20 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
         }
         None => "Capture without --totals-every to include them.",
     };
-    Some(Caveat::new(CaveatKind::Remark, ids::STEPS_ONLY, text, remedy))
+    Some(Caveat::remark(ids::STEPS_ONLY, text, remedy))
 }
 
 fn filtered(study: &Study) -> Option<Caveat> {
     let text =
         format!("Only these I/Os of the trace are counted: {}.", study.totals.describe_filter()?);
-    Some(Caveat::new(CaveatKind::Remark, ids::FILTERED, text, ""))
+    Some(Caveat::remark(ids::FILTERED, text, ""))
 }
 
 fn layers_mixed(study: &Study) -> Option<Caveat> {
     let text = "I/Os of the file-system layer and of the block layer are counted together: the \
         requests of programs, and the device I/Os that they caused.";
     let remedy = "Omit --layer both; the chapter on devices and layers shows them side by side.";
-    study
-        .totals
-        .mixes_layers()
-        .then(|| Caveat::new(CaveatKind::Deviation, ids::LAYERS_MIXED, text, remedy))
+    study.totals.mixes_layers().then(|| Caveat::deviation(ids::LAYERS_MIXED, text, remedy))
 }
 
 fn unlisted(study: &Study) -> Option<Caveat> {
@@ -88,7 +85,7 @@ fn unlisted(study: &Study) -> Option<Caveat> {
     let parts: Vec<String> =
         parts.into_iter().filter(|(ios, _)| *ios > 0).map(|(_, text)| text).collect();
     let remedy = "Filter by operation or process.";
-    let caveat = |text| Caveat::new(CaveatKind::Deviation, ids::STREAMS_UNLISTED, text, remedy);
+    let caveat = |text| Caveat::deviation(ids::STREAMS_UNLISTED, text, remedy);
     (!parts.is_empty()).then(|| caveat(parts.join(" ")))
 }
 
@@ -105,8 +102,7 @@ fn devices_left_out(study: &Study) -> Option<Caveat> {
          cover {mapped} of them; the tables side by side show {apart} of {sides} devices and layers. Everything \
          else covers all devices."
     );
-    Some(Caveat::new(
-        CaveatKind::Remark,
+    Some(Caveat::remark(
         ids::DEVICES_LEFT_OUT,
         text,
         "Choose others with \

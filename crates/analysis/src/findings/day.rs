@@ -6,7 +6,7 @@ use crate::questions::day_profile::ProfileFigures;
 use crate::questions::study::{PROFILE_NS, Study};
 use steadfast_domain::Nanos;
 use steadfast_domain::findings::{
-    Axis, Exhibit, Page, Plot, PlotKind, Scale, Series, Stroke, Table, TimeUnit,
+    Axis, Exhibit, Page, Plot, Scale, Series, Stroke, Table, TimeUnit,
 };
 
 const HOUR_NS: f64 = 3.6e12;
@@ -29,8 +29,7 @@ fn plot(day: &[ProfileFigures]) -> Plot {
     let edges: Vec<_> =
         places().map(|(at, interval)| (at, interval.iops_least, interval.iops_most)).collect();
     let response = |interval: &ProfileFigures| Some(interval.response_mean_ns? as f64 / 1e6);
-    let plot = Plot::new(
-        PlotKind::Lines,
+    let plot = Plot::lines(
         "time-of-day",
         "IOPS by time of day",
         Axis::time("Time of day", TimeUnit::Hours),

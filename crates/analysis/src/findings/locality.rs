@@ -6,7 +6,7 @@ use crate::questions::compare::device_name;
 use crate::questions::locality::{CachePoint, LocalityFigures};
 use crate::questions::study::{SingleIoResults, Study};
 use crate::sums::response::ResponseFigures;
-use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Scale, Series, Stroke, Table};
+use steadfast_domain::findings::{Axis, Exhibit, Plot, Scale, Series, Stroke, Table};
 use steadfast_domain::units::Bytes;
 
 /// Returns the miss-ratio curves of the devices and the times until their blocks are used again. A
@@ -44,9 +44,7 @@ fn curves(study: &Study, singles: &SingleIoResults) -> Option<Plot> {
         " A drop of an estimated curve may appear at a cache size that is wrong by up to \
              30 % (docs/trace.md)."
     };
-    let plot = Plot::new(
-        PlotKind::Lines,
-        "miss-ratios",
+    let plot = Plot::lines("miss-ratios",
         "Miss ratio v cache size",
         Axis::new("Cache size (MB)", Scale::Log10),
         Axis::new("Accesses missed (%)", Scale::Percent),

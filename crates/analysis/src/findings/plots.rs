@@ -415,8 +415,7 @@ pub(super) fn window(study: &Study, window: &DetailWindow, number: usize) -> Plo
         let at = |step: u64| ((step - window.first) as f64 + 0.5) * seconds;
         numbers.clone().map(|step| (at(step), value(step, window.steps.get(&step)))).collect()
     };
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         &format!("window-{number}"),
         format!("Around {}, steps of {}", window.what, Nanos(window.width_ns)),
         axis_from(study, begin, begin.saturating_add(window.width_ns.saturating_mul(window.count))),

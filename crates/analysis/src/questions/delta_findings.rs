@@ -113,14 +113,11 @@ fn header(compared: &CaptureComparison<'_>) -> FormHeader {
     FormHeader {
         issuer: "Steadfast".into(),
         specification: "Capture and analysis of a workload".into(),
-        lesser: None,
         test: "Captures before and after".into(),
         subtitle: format!("What changed, by {}", compared.by),
-        revision: String::new(),
-        vendor: None,
         model: compared.conditions[1].devices.first().and_then(|device| device.model.clone()),
-        sponsor: None,
         blocks: vec![block("A, before", 0), block("B, after", 1).about(FormSubject::Platform)],
+        ..FormHeader::default()
     }
 }
 

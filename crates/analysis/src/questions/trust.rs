@@ -110,12 +110,12 @@ impl Evidence {
     fn damage(&self) -> Vec<Caveat> {
         let missing = self.integrity.missing().into_iter().map(|text| {
             let remedy = "The counts do not include these I/Os. Restore the file from a backup.";
-            Caveat::new(CaveatKind::Deviation, ids::FILE_DAMAGED, text, remedy)
+            Caveat::deviation(ids::FILE_DAMAGED, text, remedy)
         });
         let text = "The file has no checksums: damage to it cannot be detected.";
         let remedy = "Copy it with steadfast trace recover: the copy has checksums.";
-        let unchecked = (!self.integrity.checksums)
-            .then(|| Caveat::new(CaveatKind::Remark, ids::NO_CHECKSUMS, text, remedy));
+        let unchecked =
+            (!self.integrity.checksums).then(|| Caveat::remark(ids::NO_CHECKSUMS, text, remedy));
         missing.chain(unchecked).collect()
     }
 
@@ -388,7 +388,7 @@ impl Evidence {
     }
 
     fn unseen(&self) -> Vec<Caveat> {
-        let remark = |id, text, remedy| Caveat::new(CaveatKind::Remark, id, text, remedy);
+        let remark = |id, text, remedy| Caveat::remark(id, text, remedy);
         let unseen = self.conditions.unseen.iter().map(|(what, count)| {
             remark(ids::UNSEEN, format!("Not captured: {what}: {count}."), of_unseen(what))
         });
@@ -407,9 +407,9 @@ const ANEW: &str =
     "Capture again with steadfast capture: it records this where the kernel reports it.";
 
 fn deviation(is: bool, id: &str, text: String, remedy: &str) -> Option<Caveat> {
-    is.then(|| Caveat::new(CaveatKind::Deviation, id, text, remedy))
+    is.then(|| Caveat::deviation(id, text, remedy))
 }
 
 fn remark(is: bool, id: &str, text: String, remedy: &str) -> Option<Caveat> {
-    is.then(|| Caveat::new(CaveatKind::Remark, id, text, remedy))
+    is.then(|| Caveat::remark(id, text, remedy))
 }

@@ -31,10 +31,7 @@ fn page<'f>(findings: &'f Findings, title: &str) -> Option<&'f Page> {
 
 fn tables(findings: &Findings) -> impl Iterator<Item = &Table> {
     let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    exhibits.filter_map(|exhibit| match exhibit {
-        Exhibit::Table(table) => Some(table),
-        _ => None,
-    })
+    exhibits.filter_map(Exhibit::as_table)
 }
 
 fn table<'f>(findings: &'f Findings, id: &str) -> Option<&'f Table> {
@@ -43,12 +40,7 @@ fn table<'f>(findings: &'f Findings, id: &str) -> Option<&'f Table> {
 
 fn plot<'f>(findings: &'f Findings, id: &str) -> Option<&'f Plot> {
     let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    exhibits
-        .filter_map(|exhibit| match exhibit {
-            Exhibit::Plot(plot) => Some(plot),
-            _ => None,
-        })
-        .find(|plot| plot.id == id)
+    exhibits.filter_map(Exhibit::as_plot).find(|plot| plot.id == id)
 }
 
 /// A number of each row.

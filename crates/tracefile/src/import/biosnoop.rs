@@ -1,8 +1,10 @@
 //! Imports the output of bcc's biosnoop: `0.000004  supervise  1950  xvda1  W 13092560  4096  0.74`.
 
-use super::columns::{ColumnPlan, ColumnUnit, ImportColumn, import_lines};
+use super::columns::import_rows;
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
 use super::lines::LineReader;
+use super::plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource};
+use super::rows::LineRows;
 
 /// Returns whether a line is biosnoop's header.
 pub(super) fn is_header(line: &str) -> bool {
@@ -13,7 +15,7 @@ pub(super) fn is_header(line: &str) -> bool {
 
 /// Returns whether a line may stand before the header.
 pub(super) fn is_greeting(line: &str) -> bool {
-    line.starts_with("Tracing ")
+    ["Tracing ", "Attaching ", "Attached "].iter().any(|start| line.starts_with(start))
 }
 
 pub(super) fn import(
@@ -29,7 +31,7 @@ pub(super) fn import(
         }
     };
     let plan = plan.map_err(|what| lines.malformed(what, 0))?;
-    import_lines(&plan, lines, sink)
+    import_rows(&plan, &mut LineRows::new(&plan, lines), sink)
 }
 
 /// Returns the plan that a header gives. Versions and options of biosnoop differ in their columns.
@@ -48,22 +50,19 @@ fn plan(header: &str) -> Result<ColumnPlan, String> {
     let offset = column(needed("SECTOR")?, ColumnUnit::Sectors);
     let bytes = column(needed("BYTES")?, ColumnUnit::Bytes);
     Ok(ColumnPlan {
-        name: "biosnoop".to_owned(),
         separator: b' ',
-        time: column(needed("TIME(s)")?, ColumnUnit::Seconds),
+        time: Some(column(needed("TIME(s)")?, ColumnUnit::Seconds)),
         is_completion: true,
         is_relative: true,
-        epoch: None,
-        op: needed("T")?,
-        operations: Vec::new(),
-        offset,
+        op: OperationSource::Column(needed("T")?),
+        offset: Some(offset),
         bytes,
         response: Some(column(needed("LAT(ms)")?, ColumnUnit::Milliseconds)),
         device: vec![needed("DISK")?],
         pid: place("PID"),
         command: place("COMM"),
         columns: u16::try_from(names.len()).ok(),
-        skip: 0,
         header: Some(false),
+        ..ColumnPlan::new("biosnoop")
     })
 }

@@ -14,16 +14,16 @@ const SECTOR: u64 = 512;
 /// Returns whether a line is an event of blkparse.
 pub(super) fn is_line(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
-    words.len() >= 7 && device(words[0]) && nanoseconds(words[3]).is_some()
+    words.len() >= 7 && is_device(words[0]) && nanoseconds(words[3]).is_some()
 }
 
-fn device(word: &str) -> bool {
+pub(super) fn is_device(word: &str) -> bool {
     word.split_once(',')
         .is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
 }
 
 /// Parses seconds like `12.000345678` as nanoseconds.
-fn nanoseconds(word: &str) -> Option<u64> {
+pub(super) fn nanoseconds(word: &str) -> Option<u64> {
     let (seconds, fraction) = word.split_once('.')?;
     if fraction.is_empty() || fraction.len() > 9 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
         return None;
@@ -63,7 +63,7 @@ fn is_summary(line: &str) -> bool {
 /// Parses a line. Returns `None` if it belongs to no I/O.
 fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlktraceEvent>, String> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    if words.len() < 6 || !device(words[0]) {
+    if words.len() < 6 || !is_device(words[0]) {
         return Err(format!(
             "expected device, processor, sequence, seconds, process, action, found '{}'",
             excerpt(line.trim())
@@ -101,7 +101,7 @@ fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlktraceEvent
 
 /// Returns the text in the brackets at the end: a command name, which may contain spaces, or
 /// an error number.
-fn bracketed(line: &str) -> Option<&str> {
+pub(super) fn bracketed(line: &str) -> Option<&str> {
     let (_, inside) = line.trim_end().strip_suffix(']')?.split_once('[')?;
     Some(inside)
 }
@@ -124,7 +124,7 @@ impl BlkparseIo {
             _ => None,
         };
         let bytes = sectors.unwrap_or(0).saturating_mul(SECTOR);
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let bytes = u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"))?;
         let (op, flags) = operation(letters, bytes);
         let has_data = matches!(op, IoOp::Read | IoOp::Write);
         if has_data && sectors.is_none() && (first.is_none() || action != BlktraceAction::Completed)
@@ -143,7 +143,7 @@ impl BlkparseIo {
 }
 
 /// Parses blkparse's letters: preflush, operation, flags.
-fn operation(letters: &str, bytes: u32) -> (IoOp, u16) {
+pub(super) fn operation(letters: &str, bytes: u32) -> (IoOp, u16) {
     let mut rest = letters.as_bytes();
     let mut found = 0;
     if let [b'F', b'R' | b'W' | b'D' | b'N', ..] = rest {

@@ -1,5 +1,5 @@
-//! Imports blktrace's binary records (kernel: include/uapi/linux/blktrace_api.h): 48 bytes and
-//! a payload, in the byte order of the machine that wrote them. The files of several
+//! Imports blktrace's binary records (kernel: include/uapi/linux/blktrace_api.h): 48 bytes (64 in
+//! version 8) and a payload, in the byte order of the recording machine. The files of several
 //! processors are merged by time.
 
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
@@ -12,26 +12,31 @@ use steadfast_domain::io_event::{CommandName, flags};
 
 const MAGIC: u32 = 0x6561_7400;
 const MAGIC_MASK: u32 = 0xffff_ff00;
-const VERSION: u32 = 7;
+/// Size in bytes of a version 7 record, and of the part common to both versions.
 const RECORD: usize = 48;
+/// Version with a 64-bit action, in which zones have their own categories.
+const WIDE_VERSION: u32 = 8;
+const WIDE_RECORD: usize = 64;
 
 /// Categories in the upper half of an action.
 mod category {
-    pub const WRITE: u32 = 1 << 1;
-    pub const FLUSH: u32 = 1 << 2;
-    pub const SYNC: u32 = 1 << 3;
-    pub const PASS_THROUGH: u32 = 1 << 9;
-    pub const NOTIFY: u32 = 1 << 10;
-    pub const AHEAD: u32 = 1 << 11;
-    pub const META: u32 = 1 << 12;
-    pub const DISCARD: u32 = 1 << 13;
-    pub const FUA: u32 = 1 << 15;
+    pub const WRITE: u64 = 1 << 1;
+    pub const FLUSH: u64 = 1 << 2;
+    pub const SYNC: u64 = 1 << 3;
+    pub const PASS_THROUGH: u64 = 1 << 9;
+    pub const NOTIFY: u64 = 1 << 10;
+    pub const AHEAD: u64 = 1 << 11;
+    pub const META: u64 = 1 << 12;
+    pub const DISCARD: u64 = 1 << 13;
+    pub const FUA: u64 = 1 << 15;
+    /// Version 8: a zone is reset, finished, opened or closed.
+    pub const ZONE: u64 = 0x1f << 17;
 }
 
 /// Flag of an action whose payload begins with a cgroup ID.
-const WITH_CGROUP: u32 = 1 << 8;
-const NOTIFY_PROCESS: u32 = 0;
-const NOTIFY_TIMESTAMP: u32 = 1;
+const WITH_CGROUP: u64 = 1 << 8;
+const NOTIFY_PROCESS: u64 = 0;
+const NOTIFY_TIMESTAMP: u64 = 1;
 
 /// Returns whether an input begins like a blktrace file, in either byte order.
 pub(super) fn is_beginning(bytes: &[u8]) -> bool {
@@ -47,7 +52,7 @@ struct BlktraceRecord {
     time_ns: u64,
     sector: u64,
     bytes: u32,
-    action: u32,
+    action: u64,
     pid: u32,
     device: u32,
     cpu: u32,
@@ -62,6 +67,12 @@ struct BlktraceFile<'r> {
     content: BufReader<Box<dyn Read + 'r>>,
     offset: u64,
     records: u64,
+    /// Time of the last record read, in nanoseconds.
+    last_ns: u64,
+    /// Number of records that are older than their predecessor.
+    backwards: u64,
+    /// The truncation, if the file ends within a record.
+    cut: Option<String>,
     next: Option<BlktraceRecord>,
 }
 
@@ -76,33 +87,43 @@ impl BlktraceFile<'_> {
     }
 
     /// Fills `into`; returns false at the end of the file. A file that ends within a record, as
-    /// after a killed blktrace, is an error.
-    fn fill(&mut self, into: &mut [u8], first: bool) -> Result<bool, ImportError> {
+    /// after a killed blktrace, is whole up to there.
+    fn fill(&mut self, into: &mut [u8], is_begun: bool) -> Result<bool, ImportError> {
         let mut have = 0;
         while have < into.len() {
             match self.content.read(&mut into[have..]) {
-                Ok(0) if have == 0 && first => return Ok(false),
                 Ok(0) => {
-                    let wanted = into.len();
-                    return Err(self.malformed(format!(
-                        "the file ends after {have} of {wanted} bytes of a record"
-                    )));
+                    if is_begun || have > 0 {
+                        self.cut = Some(format!(
+                            "{}: the file ends within a record, at byte {}: {} records were read, \
+                             the rest is lost.",
+                            self.name, self.offset, self.records
+                        ));
+                    }
+                    return Ok(false);
                 }
                 Ok(more) => have += more,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(ImportError::Io { input: self.name.clone(), error }),
+                Err(error) => {
+                    let place = format!("byte {}", self.offset);
+                    return Err(ImportError::unreadable(&self.name, place, error));
+                }
             }
         }
         Ok(true)
     }
 
     fn advance(&mut self) -> Result<(), ImportError> {
-        let mut bytes = [0u8; RECORD];
-        if !self.fill(&mut bytes, true)? {
-            self.next = None;
+        self.next = None;
+        let mut bytes = [0u8; WIDE_RECORD];
+        if !self.fill(&mut bytes[..RECORD], false)? {
             return Ok(());
         }
-        let big_endian = self.byte_order(&bytes)?;
+        let (big_endian, wide) = self.byte_order(&bytes)?;
+        if wide && !self.fill(&mut bytes[RECORD..], true)? {
+            return Ok(());
+        }
+        let header = if wide { WIDE_RECORD } else { RECORD };
         let word = |at: usize| {
             let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
             if big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
@@ -118,35 +139,45 @@ impl BlktraceFile<'_> {
             let half = [bytes[at], bytes[at + 1]];
             if big_endian { u16::from_be_bytes(half) } else { u16::from_le_bytes(half) }
         };
-        let mut payload = vec![0; usize::from(half(46))];
-        self.fill(&mut payload, false)?;
+        let length = usize::from(half(if wide { 50 } else { 46 }));
+        let mut payload = vec![0; length];
+        if !self.fill(&mut payload, true)? {
+            return Ok(());
+        }
+        let (action, pid, device) =
+            if wide { (long(32), word(28), 40) } else { (u64::from(word(28)), word(32), 36) };
+        let time_ns = long(8);
+        self.backwards += u64::from(time_ns < self.last_ns);
+        self.last_ns = time_ns;
         self.next = Some(BlktraceRecord {
-            time_ns: long(8),
+            time_ns,
             sector: long(16),
             bytes: word(24),
-            action: word(28),
-            pid: word(32),
-            device: word(36),
-            cpu: word(40),
-            error: half(44),
+            action,
+            pid,
+            device: word(device),
+            cpu: word(device + 4),
+            error: half(device + 8),
             payload,
             big_endian,
         });
-        self.offset += (RECORD + usize::from(half(46))) as u64;
+        self.offset += (header + length) as u64;
         self.records += 1;
         Ok(())
     }
 
-    fn byte_order(&self, bytes: &[u8; RECORD]) -> Result<bool, ImportError> {
+    /// Returns whether a record is big-endian, and whether it has the wide format of version 8.
+    fn byte_order(&self, bytes: &[u8; WIDE_RECORD]) -> Result<(bool, bool), ImportError> {
         let word = [bytes[0], bytes[1], bytes[2], bytes[3]];
         for (big_endian, magic) in
             [(false, u32::from_le_bytes(word)), (true, u32::from_be_bytes(word))]
         {
             if magic & MAGIC_MASK == MAGIC {
                 return match magic & !MAGIC_MASK {
-                    VERSION => Ok(big_endian),
+                    7 => Ok((big_endian, false)),
+                    WIDE_VERSION => Ok((big_endian, true)),
                     other => Err(self.malformed(format!(
-                        "record version {other}; version {VERSION} is understood"
+                        "record version {other}; versions 7 and 8 are supported"
                     ))),
                 };
             }
@@ -167,6 +198,9 @@ pub(super) fn import(
             content: BufReader::with_capacity(1 << 18, input.content),
             offset: 0,
             records: 0,
+            last_ns: 0,
+            backwards: 0,
+            cut: None,
             next: None,
         })
         .collect();
@@ -184,7 +218,19 @@ pub(super) fn import(
         lane.advance()?;
         order.extend(lane.next.as_ref().map(|record| Reverse((record.time_ns, index))));
     }
-    reading.finish(sink)
+    let mut imported = reading.finish(sink)?;
+    let backwards: u64 = lanes.iter().map(|lane| lane.backwards).sum();
+    if backwards > 0 {
+        imported.conditions.remarks.push(format!(
+            "{backwards} records are older than the record before them in their file; their I/Os \
+             may be matched wrongly."
+        ));
+    }
+    imported.cut = lanes.into_iter().filter_map(|lane| lane.cut).collect();
+    // At least the truncated record is missing.
+    imported.conditions.lost += imported.cut.len() as u64;
+    imported.conditions.remarks.extend(imported.cut.iter().cloned());
+    Ok(imported)
 }
 
 /// State of an import.
@@ -306,10 +352,10 @@ impl BlktraceImport {
     }
 }
 
-fn operation(categories: u32, bytes: u32) -> (IoOp, u16) {
-    let has = |bit: u32| categories & bit != 0;
+fn operation(categories: u64, bytes: u32) -> (IoOp, u16) {
+    let has = |bit: u64| categories & bit != 0;
     let op = match () {
-        () if has(category::PASS_THROUGH) => IoOp::Other,
+        () if has(category::PASS_THROUGH | category::ZONE) => IoOp::Other,
         () if has(category::DISCARD) => IoOp::Discard,
         () if has(category::FLUSH) && bytes == 0 => IoOp::Flush,
         () if has(category::WRITE) => IoOp::Write,

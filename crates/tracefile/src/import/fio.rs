@@ -1,6 +1,7 @@
 //! Imports fio's records of I/Os (fio documentation, "Trace file format" and "Log file
 //! formats"): iologs of version 2 and 3, and latency logs of single I/Os.
 
+use super::checks::TraceChecks;
 use super::devices::DeviceNumbers;
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
 use super::lines::{LineReader, number};
@@ -25,6 +26,7 @@ struct Iolog {
     timed: bool,
     now_ns: u64,
     first_us: Option<u64>,
+    checks: TraceChecks,
     imported: ImportResult,
 }
 
@@ -50,12 +52,14 @@ pub(super) fn import_iolog(
         timed,
         now_ns: 0,
         first_us: None,
+        checks: TraceChecks::new(timed),
         imported: ImportResult::default(),
     };
     while let Some(line) = lines.next()? {
         match iolog.event(line) {
             Ok(Some(event)) => {
                 iolog.imported.events += 1;
+                iolog.checks.see(lines.number(), &event);
                 sink(&event)?;
             }
             Ok(None) => iolog.imported.passed_over += 1,
@@ -99,8 +103,10 @@ impl Iolog {
                 found = excerpt(&found)
             )
         })?;
-        let offset = number(words.next().unwrap_or("0"), "an offset in bytes")?;
-        let length = number(words.next().unwrap_or("0"), "a length in bytes")?;
+        // Only a flush may be without a place: a line that lacks it is cut.
+        let absent = if op == IoOp::Flush { "0" } else { "" };
+        let offset = number(words.next().unwrap_or(absent), "an offset in bytes")?;
+        let length = number(words.next().unwrap_or(absent), "a length in bytes")?;
         Ok(Some(IoEvent {
             issued_ns: self.now_ns,
             response_ns: RESPONSE_UNKNOWN,
@@ -119,16 +125,23 @@ impl Iolog {
             "The log has no times: I/Os follow one another immediately, except for its waits, \
              which end so many milliseconds after the start, as fio plays them."
         };
+        let mut remarks = vec![times.to_owned(), "The log has no response times.".to_owned()];
+        remarks.extend(self.checks.remarks("line"));
         let conditions = CaptureConditions {
             source: format!("fio iolog version {}", if self.timed { 3 } else { 2 }),
             layers: vec![Layer::Block],
             devices: self.devices.captured(),
             lasted_ns: self.now_ns,
-            remarks: vec![times.to_owned(), "The log has no response times.".to_owned()],
+            remarks,
             ..CaptureConditions::default()
         };
         ImportResult { conditions, ..self.imported }
     }
+}
+
+/// Returns whether a line can be from a latency log; `bw` and `iops` logs look the same.
+pub(super) fn is_latency_line(line: &str) -> bool {
+    line.contains(", ") && latency_line(line, 0).is_ok()
 }
 
 /// Reads `msec, value (ns), direction, block size, offset, priority`: one line per I/O, written
@@ -161,6 +174,8 @@ pub(super) fn import_latency_log(
         remarks: vec![
             "Completion times are whole milliseconds; the issue time is the completion time minus \
              the response time. Queue depths and busy time cannot be counted from them."
+                .to_owned(),
+            "The log was read as one of latencies; fio's logs of bandwidth and IOPS look the same."
                 .to_owned(),
         ],
         ..CaptureConditions::default()

@@ -15,6 +15,8 @@ pub struct ImportResult {
     pub records: u64,
     /// Number of records that do not belong to an I/O: comments, plugs, messages.
     pub passed_over: u64,
+    /// Inputs that end within a record: everything before it was read.
+    pub cut: Vec<String>,
 }
 
 /// The reason why an input could not be read to its end.
@@ -33,10 +35,12 @@ pub enum ImportError {
         read: u64,
     },
     /// The medium failed.
-    #[error("{input} cannot be read: {error}")]
+    #[error("{input} cannot be read at {place}: {error}")]
     Io {
         /// Name of the input.
         input: String,
+        /// Line, record or byte that could not be read.
+        place: String,
         /// Error reported by the system.
         error: std::io::Error,
     },
@@ -46,6 +50,12 @@ pub enum ImportError {
     /// The inputs do not suit the format.
     #[error("{0}")]
     Unsuitable(String),
+}
+
+impl ImportError {
+    pub(super) fn unreadable(input: &str, place: String, error: std::io::Error) -> Self {
+        ImportError::Io { input: input.to_owned(), place, error }
+    }
 }
 
 /// An input to import.

@@ -40,7 +40,10 @@ impl<'r> LineReader<'r> {
             let length = (&mut self.reader)
                 .take(LONGEST as u64 + 1)
                 .read_until(b'\n', &mut self.line)
-                .map_err(|error| ImportError::Io { input: self.name.clone(), error })?;
+                .map_err(|error| {
+                    let place = format!("line {}", self.number + 1);
+                    ImportError::unreadable(&self.name, place, error)
+                })?;
             if length == 0 && !self.any && self.number > 0 {
                 let what = format!("it has only {} blank lines", self.number);
                 return Err(self.malformed(what, 0));

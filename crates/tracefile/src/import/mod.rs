@@ -8,31 +8,120 @@
 mod biosnoop;
 mod blkparse;
 mod blktrace;
+mod block_events;
+mod checks;
 mod columns;
 mod devices;
 mod fio;
 mod input;
 mod lines;
+mod mapping;
 mod pairs;
+mod plan;
+mod published;
+mod records;
+mod rows;
+mod strace;
+mod table;
 
-pub use columns::{ColumnPlan, ColumnUnit, ImportColumn, TimeEpoch};
 pub use input::{EventSink, ImportError, ImportInput, ImportResult};
+pub use mapping::ColumnMapping;
+pub use plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource, TimeEpoch};
+pub use table::import_parquet;
+
+use lines::LineReader;
+use rows::LineRows;
 
 /// A trace format of another tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// blktrace's binary records: one file per processor, or merged.
+    /// blktrace's binary records, version 7 or 8: one file per processor, or merged.
     Blktrace,
     /// blkparse's default text.
     Blkparse,
     /// Output of bcc's biosnoop.
     Biosnoop,
+    /// The block layer's trace events as text: `perf script`, `trace-cmd report`.
+    BlockEvents,
     /// fio's iolog, version 2 or 3.
     FioIolog,
     /// fio's latency log of single I/Os, written with `log_offset=1`.
     FioLatencyLog,
+    /// System calls of processes, from strace with times.
+    Strace,
+    /// Binary records of a fixed size: the format's name, and the plan of the fields.
+    Records(&'static str, ColumnPlan),
     /// Text in columns.
     Columns(ColumnPlan),
+    /// Text in columns whose first line names them.
+    Named(ColumnMapping),
+}
+
+/// Formats with their own reader: name, description, format.
+static OWN_READERS: [(&str, &str, TraceFormat); 7] = [
+    ("blktrace", "a trace of blktrace", TraceFormat::Blktrace),
+    ("blkparse", "blkparse's output", TraceFormat::Blkparse),
+    ("biosnoop", "the output of biosnoop", TraceFormat::Biosnoop),
+    ("block-events", "block trace events as text", TraceFormat::BlockEvents),
+    ("fio-iolog", "an I/O log of fio", TraceFormat::FioIolog),
+    ("fio-latency-log", "a latency log of fio", TraceFormat::FioLatencyLog),
+    ("strace", "the output of strace", TraceFormat::Strace),
+];
+
+impl TraceFormat {
+    /// Returns the format with this name; `None` if there is none.
+    ///
+    /// ```
+    /// use steadfast_tracefile::import::TraceFormat;
+    /// assert_eq!(TraceFormat::named("blktrace"), Some(TraceFormat::Blktrace));
+    /// assert_eq!(TraceFormat::named("vscsi2").unwrap().name(), "vscsi2");
+    /// ```
+    pub fn named(name: &str) -> Option<Self> {
+        if let Some((_, _, format)) = OWN_READERS.iter().find(|(own, ..)| *own == name) {
+            return Some(format.clone());
+        }
+        if let Some(format) = records::RECORDS.iter().find(|format| format.id == name) {
+            return Some(TraceFormat::Records(format.id, format.plan()?));
+        }
+        let format = published::PUBLISHED.iter().find(|format| format.id == name)?;
+        Some(TraceFormat::Columns(format.plan()?))
+    }
+
+    /// Returns the names of all named formats.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        let own = OWN_READERS.iter().map(|(name, ..)| *name);
+        let records = records::RECORDS.iter().map(|format| format.id);
+        own.chain(records).chain(published::PUBLISHED.iter().map(|format| format.id))
+    }
+
+    /// Returns the name, which is stable across versions; `columns` for a table without a named
+    /// format.
+    pub fn name(&self) -> &'static str {
+        match self {
+            TraceFormat::Records(name, _) => name,
+            TraceFormat::Columns(plan) => published::PUBLISHED
+                .iter()
+                .find(|format| format.name == plan.name)
+                .map_or("columns", |format| format.id),
+            own => OWN_READERS
+                .iter()
+                .find(|(_, _, format)| format == own)
+                .map_or("columns", |(name, ..)| *name),
+        }
+    }
+
+    /// Returns a description of a file of the format, with an article.
+    pub fn description(&self) -> String {
+        match self {
+            TraceFormat::Records(name, _) => format!("a trace in the format {name}"),
+            TraceFormat::Columns(plan) => format!("a trace in the format {}", plan.name),
+            own => OWN_READERS
+                .iter()
+                .find(|(_, _, format)| format == own)
+                .map_or("a trace", |(_, description, _)| *description)
+                .to_owned(),
+        }
+    }
 }
 
 /// Reads all inputs and delivers every I/O to `sink`.
@@ -56,11 +145,26 @@ pub fn import(
         TraceFormat::Biosnoop => one(inputs, |input| biosnoop::import(input, sink)),
         TraceFormat::FioIolog => one(inputs, |input| fio::import_iolog(input, sink)),
         TraceFormat::FioLatencyLog => one(inputs, |input| fio::import_latency_log(input, sink)),
-        TraceFormat::Columns(plan) => one(inputs, |input| columns::import(plan, input, sink)),
+        TraceFormat::BlockEvents => one(inputs, |input| block_events::import(input, sink)),
+        TraceFormat::Strace => one(inputs, |input| strace::import(input, sink)),
+        TraceFormat::Records(name, plan) => {
+            let format = records::RECORDS.iter().find(|format| format.id == *name);
+            let format = format.ok_or_else(|| {
+                ImportError::Unsuitable(format!("there is no format of records named {name}"))
+            })?;
+            one(inputs, |input| records::import(format, plan, input, sink))
+        }
+        TraceFormat::Columns(plan) => one(inputs, |input| {
+            let mut rows = LineRows::new(plan, LineReader::new(input));
+            columns::import_rows(plan, &mut rows, sink)
+        }),
+        TraceFormat::Named(mapping) => {
+            one(inputs, |input| table::import_text(mapping, input, sink))
+        }
     }?;
     if imported.events == 0 {
         return Err(ImportError::Unsuitable(format!(
-            "{}: no I/O among its {} records; check --input-format or --csv",
+            "{}: no I/O among its {} records; check --input-format, --csv or --columns",
             names.join(", "),
             imported.records
         )));
@@ -69,22 +173,49 @@ pub fn import(
 }
 
 /// Returns the format that the beginning of an input identifies; `None` if it is ambiguous.
-pub fn recognise(beginning: &[u8]) -> Option<TraceFormat> {
+pub fn recognize(beginning: &[u8]) -> Option<TraceFormat> {
     if blktrace::is_beginning(beginning) {
         return Some(TraceFormat::Blktrace);
     }
+    if let Some(format) = records::recognized(beginning) {
+        return TraceFormat::named(format.id);
+    }
     let text = String::from_utf8_lossy(beginning);
-    let told = |line: &&str| {
-        line.trim().is_empty() || line.starts_with("Input file ") || biosnoop::is_greeting(line)
+    let text = text.trim_start_matches('\u{feff}');
+    let is_preface = |line: &&str| {
+        line.trim().is_empty()
+            || line.starts_with("Input file ")
+            || line.starts_with("strace: ")
+            || biosnoop::is_greeting(line)
+            || block_events::is_comment(line)
     };
-    let first = text.lines().find(|line| !told(line))?;
+    let mut lines = text.lines().filter(|line| !is_preface(line));
+    let first = lines.next()?;
     if first.starts_with("fio version") && first.contains("iolog") {
         return Some(TraceFormat::FioIolog);
     }
-    if biosnoop::is_header(first) {
-        return Some(TraceFormat::Biosnoop);
+    // The first line may be damaged.
+    let mut deciding = std::iter::once(first).chain(lines.take(4));
+    deciding
+        .find_map(format_of_line)
+        .or_else(|| TraceFormat::named(published::recognized(text)?.id))
+}
+
+/// Returns the format that one line identifies.
+fn format_of_line(line: &str) -> Option<TraceFormat> {
+    if biosnoop::is_header(line) {
+        Some(TraceFormat::Biosnoop)
+    } else if blkparse::is_line(line) {
+        Some(TraceFormat::Blkparse)
+    } else if block_events::is_line(line) {
+        Some(TraceFormat::BlockEvents)
+    } else if fio::is_latency_line(line) {
+        Some(TraceFormat::FioLatencyLog)
+    } else if strace::is_line(line) {
+        Some(TraceFormat::Strace)
+    } else {
+        None
     }
-    blkparse::is_line(first).then_some(TraceFormat::Blkparse)
 }
 
 fn one(
@@ -99,5 +230,7 @@ fn one(
     }
 }
 
+#[cfg(test)]
+mod formats_tests;
 #[cfg(test)]
 mod tests;

@@ -295,7 +295,7 @@ impl IoMatcher {
         if done > 0 && done < left && !step.failed {
             // The rest of the I/O begins where this part ended.
             self.partial_completions += 1;
-            let rest = (key.0, key.1 + done / SECTOR, key.2);
+            let rest = (key.0, key.1.saturating_add(done / SECTOR), key.2);
             self.issued.insert(rest, Issued { event, left: left - done, given_back });
             return None;
         }

@@ -3,11 +3,11 @@ use std::io::{Cursor, Read};
 use steadfast_domain::io_event::{IncompleteIos, RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{IoEvent, IoOp};
 
-fn input(content: impl Into<Vec<u8>>) -> ImportInput<'static> {
+pub(super) fn input(content: impl Into<Vec<u8>>) -> ImportInput<'static> {
     ImportInput { name: "trace".into(), content: Box::new(Cursor::new(content.into())) }
 }
 
-fn run(
+pub(super) fn run(
     format: &TraceFormat,
     inputs: Vec<ImportInput<'_>>,
 ) -> (Result<ImportResult, ImportError>, Vec<IoEvent>) {
@@ -168,15 +168,26 @@ fn a_blktrace_of_a_machine_up_for_months_begins_at_zero() {
     assert_eq!((issued_ns, conditions.lasted_ns, conditions.began_unix_ns), (100, 300, None));
 }
 
+/// blkparse, too, reads what is whole.
 #[test]
-fn a_blktrace_file_that_ends_inside_a_record_says_where() {
+fn a_blktrace_file_that_ends_inside_a_record_is_read_up_to_there() {
     let whole = journeys(false);
-    let (result, events) = run(&TraceFormat::Blktrace, vec![input(&whole[..whole.len() - 7])]);
+    for (cut, records) in [(7, 13), (47, 13), (48 + 9, 12)] {
+        let bytes = &whole[..whole.len() - cut];
+        let (result, events) = run(&TraceFormat::Blktrace, vec![input(bytes)]);
+        let imported = result.unwrap();
+        let part = imported.conditions.in_part.unwrap();
+        assert_eq!((imported.records, events.len(), part.unended), (records, 3, 1));
+        assert_eq!((imported.cut.len(), imported.conditions.lost), (1, 1));
+        let place = format!("byte {}: {records} records", 57 + 48 * (records - 1));
+        assert!(imported.cut[0].contains(&place), "{place}: {:?}", imported.cut);
+    }
+    let (result, _) = run(&TraceFormat::Blktrace, vec![input(whole)]);
+    assert!(result.unwrap().cut.is_empty());
+    let (result, _) =
+        run(&TraceFormat::Blktrace, vec![input([journeys(false), vec![7; 60]].concat())]);
     let error = result.unwrap_err().to_string();
-    let place = whole.len() - 48;
-    assert!(error.contains(&format!("byte {place}")), "{error}");
-    assert!(error.contains("41 of 48"), "{error}");
-    assert_eq!(events.len(), 2, "what was whole was handed on");
+    assert!(error.contains("byte 681") && error.contains("14 records"), "{error}");
 }
 
 const BLKPARSE: &str = "\
@@ -262,8 +273,7 @@ fn fio_logs_of_every_kind() {
 fn published_csv_traces_and_any_other() {
     let msr = "128166372003061629,usr,0,Read,7014609920,24576,41286\n\
                128166372016382155,usr,0,Write,1317441536,8192,1963\n";
-    let (result, events) =
-        run(&TraceFormat::Columns(ColumnPlan::msr_cambridge()), vec![input(msr)]);
+    let (result, events) = run(&TraceFormat::named("msr-cambridge").unwrap(), vec![input(msr)]);
     let conditions = result.unwrap().conditions;
     assert_eq!(conditions.devices[0].name, "usr.0");
     // 2007-02-22 17:00:00.3061629 UTC.
@@ -272,13 +282,13 @@ fn published_csv_traces_and_any_other() {
     assert_eq!((events[1].issued_ns, events[1].bytes), (1_332_052_600, 8_192));
     let alibaba =
         "419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n";
-    let (result, events) = run(&TraceFormat::Columns(ColumnPlan::alibaba()), vec![input(alibaba)]);
+    let (result, events) = run(&TraceFormat::named("alibaba").unwrap(), vec![input(alibaba)]);
     let found = result.unwrap();
     assert_eq!(found.events, 2);
     assert_eq!(found.conditions.began_unix_ns, Some(1_577_808_144_360_767_000));
     assert_eq!((events[1].op, events[1].issued_ns, events[1].device), (IoOp::Read, 46_000, 1));
     let tencent = "1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n";
-    let (result, events) = run(&TraceFormat::Columns(ColumnPlan::tencent()), vec![input(tencent)]);
+    let (result, events) = run(&TraceFormat::named("tencent").unwrap(), vec![input(tencent)]);
     let found = result.unwrap();
     assert_eq!(found.events, 2);
     assert_eq!(found.conditions.began_unix_ns, Some(1_538_323_200_000_000_000));
@@ -338,7 +348,7 @@ fn biosnoop_is_read_by_its_header() {
                0.000200    Web Content :3 1951   xvda1     R 8          512       0.10\n\
                1.000000    ?              0      nvme0n1   FWFS 16      8192      2.00\n\
                1.001000    ?              0      nvme0n1   FF 0         0         1.00\n";
-    assert_eq!(recognise(bcc.as_bytes()), Some(TraceFormat::Biosnoop));
+    assert_eq!(recognize(bcc.as_bytes()), Some(TraceFormat::Biosnoop));
     let (result, events) = run(&TraceFormat::Biosnoop, vec![input(bcc)]);
     let conditions = result.unwrap().conditions;
     let names: Vec<&str> = conditions.devices.iter().map(|device| device.name.as_str()).collect();
@@ -362,7 +372,7 @@ fn biosnoop_is_read_by_its_header() {
     let queued = "Tracing block device I/O... Hit Ctrl-C to end.\n\
                   TIME(s) COMM PID DISK T SECTOR BYTES QUE(ms) LAT(ms)\n\
                   0.5 dd 7 sda RA 8 4096 0.013 0.25\n";
-    assert_eq!(recognise(queued.as_bytes()), Some(TraceFormat::Biosnoop));
+    assert_eq!(recognize(queued.as_bytes()), Some(TraceFormat::Biosnoop));
     let (result, events) = run(&TraceFormat::Biosnoop, vec![input(queued)]);
     assert_eq!((result.unwrap().events, events[0].response_ns), (1, 250_000));
     let bpftrace = "TIME(ms)     DISK    COMM             PID    LAT(ms)\n1 sda dd 7 1\n";
@@ -515,7 +525,7 @@ fn endless_lines_are_refused_where_they_stand() {
 
 #[test]
 fn bad_lines_say_where_what_and_how_much_was_read() {
-    let cases: [(TraceFormat, &str, &[&str]); 10] = [
+    let cases: [(TraceFormat, &str, &[&str]); 11] = [
         (
             TraceFormat::Blkparse,
             "8,0 1 1 0.5 7 Q R 8 + 8 [a]\nrubbish\n",
@@ -524,12 +534,13 @@ fn bad_lines_say_where_what_and_how_much_was_read() {
         (TraceFormat::Blkparse, "8,0 1 1 x.5 7 Q R 8 + 8 [a]\n", &["line 1", "seconds"]),
         (TraceFormat::FioIolog, "fio version 9 iolog\n", &["line 1", "version 3"]),
         (TraceFormat::FioIolog, "fio version 2 iolog\nf burn 1 2\n", &["line 2", "burn"]),
+        (TraceFormat::FioIolog, "fio version 2 iolog\nf read 4096", &["line 2", "a length"]),
         (TraceFormat::FioLatencyLog, "1, 2, 0, 4096\n", &["line 1", "log_offset=1"]),
         // Without log_offset the fifth field is the priority; averages have no size.
         (TraceFormat::FioLatencyLog, "19, 28812, 0, 4096, 0\n", &["line 1", "log_offset=1"]),
         (TraceFormat::FioLatencyLog, "100, 9043, 0, 0, 0, 0\n", &["line 1", "log_avg_msec"]),
         (
-            TraceFormat::Columns(ColumnPlan::alibaba()),
+            TraceFormat::named("alibaba").unwrap(),
             "1,W,0,512,5\n1,X,0,512,5\n",
             &["line 2", "operation", "'X'"],
         ),
@@ -563,19 +574,19 @@ fn bad_lines_say_where_what_and_how_much_was_read() {
 }
 
 #[test]
-fn formats_are_recognised_by_their_beginning() {
-    assert_eq!(recognise(&journeys(true)), Some(TraceFormat::Blktrace));
-    assert_eq!(recognise(BLKPARSE.as_bytes()), Some(TraceFormat::Blkparse));
-    assert_eq!(recognise(b"fio version 3 iolog\n"), Some(TraceFormat::FioIolog));
-    assert_eq!(recognise(b"1,2,3\n"), None);
-    assert_eq!(recognise(b""), None);
+fn formats_are_recognized_by_their_beginning() {
+    assert_eq!(recognize(&journeys(true)), Some(TraceFormat::Blktrace));
+    assert_eq!(recognize(BLKPARSE.as_bytes()), Some(TraceFormat::Blkparse));
+    assert_eq!(recognize(b"fio version 3 iolog\n"), Some(TraceFormat::FioIolog));
+    assert_eq!(recognize(b"1,2,3\n"), None);
+    assert_eq!(recognize(b""), None);
 }
 
 /// Nothing that is read makes an importer panic: every byte of a corpus cut,
 /// dropped and changed.
 #[test]
 fn no_input_makes_an_importer_panic() {
-    let corpus: [(TraceFormat, Vec<u8>); 6] = [
+    let corpus: [(TraceFormat, Vec<u8>); 10] = [
         (
             TraceFormat::Biosnoop,
             b"TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n0.5 d d 7 a R 8 512 0.2\n".to_vec(),
@@ -587,8 +598,15 @@ fn no_input_makes_an_importer_panic() {
             b"fio version 3 iolog\n5 f add\n5 f read 0 4096\n6 f wait 9\n".to_vec(),
         ),
         (TraceFormat::FioLatencyLog, b"3, 250000, 0, 4096, 8192, 0\n".to_vec()),
+        (TraceFormat::Strace, b"7 9.5 read(3</a<b>>, \"\", 9) = 9 <0.1>\n".to_vec()),
         (
-            TraceFormat::Columns(ColumnPlan::msr_cambridge()),
+            TraceFormat::BlockEvents,
+            b"a 7 [1] 9.5: block:block_rq_issue: 8,0 R 9 () 1 + 8 [a]\n".to_vec(),
+        ),
+        (TraceFormat::named("vscsi2").unwrap(), vec![2; 80]),
+        (TraceFormat::named("oracle-general").unwrap(), vec![1; 48]),
+        (
+            TraceFormat::named("msr-cambridge").unwrap(),
             b"128166372003061629,usr,0,Read,7014609920,24576,41286\n".to_vec(),
         ),
     ];
@@ -598,6 +616,7 @@ fn no_input_makes_an_importer_panic() {
             for value in [0, b'\n', b'9', b'-', b',', 0x7f, 0xff] {
                 let mut changed = whole.clone();
                 changed[at] = value;
+                let _ = recognize(&changed);
                 let _ = run(&format, vec![input(changed)]);
             }
         }

@@ -1,12 +1,11 @@
 //! Damaged and missing parts of a capture's files.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A damaged part of a file; its I/Os are left out.
-#[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Damage {
     /// Number of the file in the order of the capture, from 1.
     pub file: usize,
@@ -43,9 +42,7 @@ impl fmt::Display for Damage {
 }
 
 /// A file that could not be read and was left out of a fold.
-#[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct OmittedFile {
     /// Name of the file.
     pub name: String,
@@ -66,7 +63,7 @@ impl fmt::Display for OmittedFile {
 }
 
 /// Damaged and missing parts of the files of a capture.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Integrity {
     /// True if every file has checksums; without them most damage stays undetected.
     pub checksums: bool,

@@ -29,6 +29,7 @@ pub use crate::schema::{
     FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUMS,
 };
 pub use footer::{Footer, footer, footer_or_blocks};
+pub(crate) use guard::guarded;
 pub use guard::panics_are_caught;
 pub use integrity::{Damage, Integrity, OmittedFile};
 pub use output::RowGroupExtent;

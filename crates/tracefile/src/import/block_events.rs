@@ -1,0 +1,180 @@
+//! Imports the block layer's trace events as text, as `perf script`, `trace-cmd report` and the
+//! kernel's `trace` file print them:
+//! `fio  697 [003] 12.345678: block:block_rq_issue: 8,0 WS 4096 () 123 + 8 none,0,0 [fio]`.
+
+use super::blkparse::{bracketed, is_device, nanoseconds, operation};
+use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::lines::LineReader;
+use super::pairs::{BlktraceAction, BlktraceEvent, BlockTraceImport};
+use steadfast_domain::IoOp;
+use steadfast_domain::io_event::CommandName;
+use steadfast_domain::text::excerpt;
+
+/// Sector size of the kernel, in bytes.
+const SECTOR: u64 = 512;
+
+/// Events and the stages of an I/O that they record.
+const EVENTS: [(&str, BlktraceAction); 7] = [
+    ("block_bio_queue", BlktraceAction::Queued),
+    ("block_bio_backmerge", BlktraceAction::Merged),
+    ("block_bio_frontmerge", BlktraceAction::FrontMerged),
+    ("block_rq_issue", BlktraceAction::Issued),
+    ("block_rq_requeue", BlktraceAction::Requeued),
+    ("block_rq_complete", BlktraceAction::Completed),
+    ("block_bio_complete", BlktraceAction::Completed),
+];
+
+/// A line of an event: the text before the name, the name, and the details.
+struct EventLine<'l> {
+    head: &'l str,
+    event: &'l str,
+    details: &'l str,
+}
+
+impl<'l> EventLine<'l> {
+    fn parse(line: &'l str) -> Option<Self> {
+        // perf aligns the names of events to the right.
+        let (head, named) = line.match_indices("block_").find_map(|(at, _)| {
+            let before = &line[..at];
+            let before = before.strip_suffix("block:").unwrap_or(before).trim_end();
+            Some((before.strip_suffix(':')?, &line[at..]))
+        })?;
+        let (event, details) = named.split_once(':')?;
+        Some(EventLine { head, event, details: details.trim() })
+    }
+
+    fn action(&self) -> Option<BlktraceAction> {
+        EVENTS.iter().find(|(name, _)| *name == self.event).map(|(_, action)| *action)
+    }
+
+    fn time_ns(&self) -> Option<u64> {
+        nanoseconds(self.head.split_whitespace().last()?)
+    }
+
+    /// Returns command name, process and processor: `comm  pid [cpu]`, `comm  pid/tid [cpu]` or
+    /// `comm-pid [cpu] flags`.
+    fn process(&self) -> (&'l str, u32, u16) {
+        let Some((before, after)) = self.head.rsplit_once('[') else { return ("", 0, 0) };
+        let cpu = after.split(']').next().and_then(|cpu| cpu.parse().ok()).unwrap_or(0);
+        // The thread group is in parentheses.
+        let before = before.trim_end();
+        let before = before.rsplit_once(" (").map_or(before, |(before, _)| before).trim_end();
+        let number = |text: &str| text.split('/').next().and_then(|pid| pid.parse::<u32>().ok());
+        let apart = before.rsplit_once(' ').and_then(|(name, pid)| Some((name, number(pid)?)));
+        let joined = || before.rsplit_once('-').and_then(|(name, pid)| Some((name, number(pid)?)));
+        let (name, pid) = apart.or_else(joined).unwrap_or(("", 0));
+        (name.trim(), pid, cpu)
+    }
+}
+
+/// Returns whether a line is an event of the block layer.
+pub(super) fn is_line(line: &str) -> bool {
+    EventLine::parse(line).is_some_and(|line| line.time_ns().is_some())
+}
+
+/// Returns whether a line is a comment, such as a header, also that of `trace-cmd report`.
+pub(super) fn is_comment(line: &str) -> bool {
+    line.starts_with('#')
+        || ["cpus=", "version = "].iter().any(|start| line.starts_with(start))
+        || line.starts_with("CPU ") && line.trim_end().ends_with(" is empty")
+}
+
+/// Returns the number of events that a line says are lost: `CPU:3 [LOST 12 EVENTS]` of the
+/// kernel, `CPU:3 [12 EVENTS DROPPED]` of trace-cmd.
+fn lost_events(line: &str) -> Option<u64> {
+    let (_, inside) = line.trim().strip_prefix("CPU:")?.strip_suffix(']')?.split_once('[')?;
+    let is_loss =
+        inside.contains("EVENTS") && (inside.contains("LOST") || inside.contains("DROPPED"));
+    is_loss.then(|| inside.split(' ').find_map(|word| word.parse().ok()).unwrap_or(1))
+}
+
+pub(super) fn import(
+    input: ImportInput<'_>,
+    sink: &mut EventSink<'_>,
+) -> Result<ImportResult, ImportError> {
+    let mut lines = LineReader::new(input);
+    let mut reading = BlockTraceImport::default();
+    let mut first_ns = None;
+    let mut lost = 0u64;
+    while let Some(line) = lines.next()? {
+        lost = lost.saturating_add(lost_events(line).unwrap_or(0));
+        match event(&mut reading, line, &mut first_ns) {
+            Ok(event) => reading.take(event.as_ref(), sink)?,
+            Err(what) => return Err(lines.malformed(what, reading.imported.records)),
+        }
+    }
+    let mut imported = reading.finish("block trace events", None, sink)?;
+    if lost > 0 {
+        imported.conditions.lost = lost;
+        imported.conditions.remarks.push(format!(
+            "The kernel lost {lost} events, as the text says; their I/Os are missing or not whole."
+        ));
+    }
+    Ok(imported)
+}
+
+/// Parses a line. Returns `None` for a comment, a stack or another event.
+fn event(
+    reading: &mut BlockTraceImport,
+    text: &str,
+    first_ns: &mut Option<u64>,
+) -> Result<Option<BlktraceEvent>, String> {
+    let Some(line) = EventLine::parse(text) else {
+        let is_event = || text.split(": ").next().is_some_and(|head| head.contains(" ["));
+        let is_stack = || {
+            let address = text.split_whitespace().next().unwrap_or_default();
+            u64::from_str_radix(address, 16).is_ok()
+        };
+        return if is_comment(text) || is_event() || is_stack() {
+            Ok(None)
+        } else {
+            let found = excerpt(text.trim());
+            Err(format!("expected process, [processor], seconds and an event, found '{found}'"))
+        };
+    };
+    let time_ns = line.time_ns().ok_or_else(|| {
+        format!("expected seconds with a fraction before the event, found '{}'", excerpt(line.head))
+    })?;
+    let Some(action) = line.action() else { return Ok(None) };
+    let words: Vec<&str> = line.details.split_whitespace().collect();
+    let expected = || {
+        format!("expected device, operation, sector + sectors, found '{}'", excerpt(line.details))
+    };
+    let plus = words.iter().position(|word| *word == "+").ok_or_else(expected)?;
+    let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
+    let sector = plus.checked_sub(1).and_then(number).ok_or_else(expected)?;
+    let sectors = number(plus + 1).ok_or_else(expected)?;
+    let device = words.first().filter(|word| is_device(word)).ok_or_else(expected)?;
+    let letters = words.get(1).ok_or_else(expected)?;
+    let fitting =
+        |bytes: u64| u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"));
+    let bytes = fitting(sectors.saturating_mul(SECTOR))?;
+    let (op, flags) = operation(letters, bytes);
+    // The second letter of "FF" is the operation, not FUA.
+    let flags = if op == IoOp::Flush { 0 } else { flags };
+    // A command passed through has bytes and no sectors; a bio has no bytes before its sector.
+    let bytes = match number(2) {
+        Some(size) if op == IoOp::Other && plus > 3 => fitting(size)?,
+        _ => bytes,
+    };
+    let (name, pid, cpu) = line.process();
+    let done = action == BlktraceAction::Completed;
+    let first = *first_ns.get_or_insert(time_ns);
+    Ok(Some(BlktraceEvent {
+        action,
+        time_ns: time_ns.saturating_sub(first),
+        device: reading
+            .devices
+            .number(&device.replace(',', ":"))
+            .ok_or("more than 65,536 devices")?,
+        // A flush has the largest number as its sector.
+        sector: if sector == u64::MAX { 0 } else { sector },
+        bytes,
+        op,
+        flags,
+        cpu,
+        pid,
+        command: if done { CommandName::default() } else { CommandName::new(name) },
+        failed: done && bracketed(line.details).is_some_and(|code| code != "0"),
+    }))
+}

@@ -1,0 +1,65 @@
+//! Counts irregularities of a trace that are not errors.
+
+use steadfast_domain::{IoEvent, IoOp};
+
+/// A count and the position of the first case.
+#[derive(Debug, Default)]
+struct FirstAndCount {
+    first: u64,
+    count: u64,
+}
+
+impl FirstAndCount {
+    fn see(&mut self, number: u64) {
+        if self.count == 0 {
+            self.first = number;
+        }
+        self.count += 1;
+    }
+}
+
+/// I/Os that are older than their predecessor, and reads and writes without data.
+#[derive(Debug, Default)]
+pub(super) struct TraceChecks {
+    /// True if the source lists I/Os in order of issue.
+    in_order: bool,
+    last_ns: u64,
+    backwards: FirstAndCount,
+    empty: FirstAndCount,
+}
+
+impl TraceChecks {
+    pub(super) fn new(in_order: bool) -> Self {
+        TraceChecks { in_order, ..TraceChecks::default() }
+    }
+
+    /// Checks the I/O of a record, given its time in the file.
+    pub(super) fn see(&mut self, number: u64, event: &IoEvent) {
+        if self.in_order && event.issued_ns < self.last_ns {
+            self.backwards.see(number);
+        }
+        self.last_ns = event.issued_ns;
+        if event.bytes == 0 && matches!(event.op, IoOp::Read | IoOp::Write) {
+            self.empty.see(number);
+        }
+    }
+
+    /// Returns a sentence for each finding; `unit` is `line`, `record` or `row`.
+    pub(super) fn remarks(&self, unit: &str) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let FirstAndCount { first, count } = self.backwards;
+        if count > 0 {
+            remarks.push(format!(
+                "The time goes backward {count} times, first at {unit} {first}; the trace orders \
+                 I/Os by time."
+            ));
+        }
+        let FirstAndCount { first, count } = self.empty;
+        if count > 0 {
+            remarks.push(format!(
+                "{count} reads and writes have no data (size 0), first at {unit} {first}."
+            ));
+        }
+        remarks
+    }
+}

@@ -1,0 +1,488 @@
+//! Each format written by its grammar from the same I/Os, recognized and read back.
+
+use super::tests::{input, run};
+use super::*;
+use crate::table::{ColumnType, TableValue, TableWriter};
+use std::io::Cursor;
+use steadfast_domain::io_event::{CommandName, Layer, RESPONSE_UNKNOWN, flags};
+use steadfast_domain::{IoEvent, IoOp};
+
+const IOS: u64 = 1_009;
+const SECOND: u64 = 1_000_000_000;
+/// 2016-02-22 10:00:00 UTC, in seconds since 1970.
+const BEGAN: u64 = 1_456_135_200;
+
+/// An I/O as every format can hold it: at a whole second, at a sector.
+#[derive(Clone, Copy)]
+struct KnownIo {
+    second: u64,
+    sector: u64,
+    sectors: u64,
+    is_read: bool,
+    response_us: u64,
+}
+
+fn known() -> impl Iterator<Item = KnownIo> {
+    (0..IOS).map(|n| KnownIo {
+        second: n * n / 7,
+        sector: n * 10_007 % 99_991 * 8,
+        sectors: 1 + n % 256,
+        is_read: n % 3 == 0,
+        response_us: 1 + n * 31 % 4_001,
+    })
+}
+
+fn letter(io: &KnownIo) -> char {
+    if io.is_read { 'R' } else { 'W' }
+}
+
+/// A format, how it writes an I/O, and whether it has times and response times.
+struct KnownFormat {
+    name: &'static str,
+    write: fn(&KnownIo) -> Vec<u8>,
+    has_times: bool,
+    has_responses: bool,
+}
+
+const fn known_format(name: &'static str, write: fn(&KnownIo) -> Vec<u8>) -> KnownFormat {
+    KnownFormat { name, write, has_times: true, has_responses: false }
+}
+
+fn known_formats() -> Vec<KnownFormat> {
+    let with_response = |format| KnownFormat { has_responses: true, ..format };
+    vec![
+        with_response(known_format("msr-cambridge", |io| {
+            let ticks = (BEGAN + io.second + (369 * 365 + 89) * 86_400) * 10_000_000;
+            let op = if io.is_read { "Read" } else { "Write" };
+            let (at, size) = (io.sector * 512, io.sectors * 512);
+            format!("{ticks},usr,0,{op},{at},{size},{}\n", io.response_us * 10).into()
+        })),
+        known_format("alibaba", |io| {
+            let (at, size, time) = (io.sector * 512, io.sectors * 512, BEGAN + io.second);
+            format!("419,{},{at},{size},{time}000000\n", letter(io)).into()
+        }),
+        known_format("tencent", |io| {
+            let op = u8::from(!io.is_read);
+            format!("{},{},{},{op},1063\n", BEGAN + io.second, io.sector, io.sectors).into()
+        }),
+        with_response(known_format("systor17", |io| {
+            let (at, size, time) = (io.sector * 512, io.sectors * 512, BEGAN + io.second);
+            let response = format!("0.{:06}000", io.response_us);
+            format!("{time}.000000000,{response},{},4,{at},{size}\n", letter(io)).into()
+        })),
+        known_format("spc", |io| {
+            let op = letter(io).to_ascii_lowercase();
+            format!("1,{},{},{op},{}.000000\n", io.sector, io.sectors * 512, io.second).into()
+        }),
+        known_format("fiu", |io| {
+            let (time, op) = (io.second * SECOND, letter(io));
+            let digest = "0123456789abcdef".repeat(2);
+            format!("{time} 20782 gzip {} {} {op} 6 0 {digest}\n", io.sector, io.sectors).into()
+        }),
+        known_format("cloudphysics-csv", |io| {
+            let op = if io.is_read { "28" } else { "2a" };
+            format!("1,{},{op},{},{}\n", io.second, io.sectors * 512, io.sector).into()
+        }),
+        KnownFormat {
+            has_times: false,
+            ..known_format("fio-iolog-1", |io| {
+                let op = u8::from(!io.is_read);
+                format!("{op}, {}, {}\n", io.sector * 512, io.sectors * 512).into()
+            })
+        },
+        with_response(known_format("fio-latency-log", |io| {
+            // Written at completion, in whole milliseconds; the test's responses are cut to them.
+            let (done, ns) = (io.second * 1_000 + 5, io.response_us * 1_000);
+            let (op, size) = (u8::from(!io.is_read), io.sectors * 512);
+            format!("{done}, {ns}, {op}, {size}, {:#x}, 0\n", io.sector * 512).into()
+        })),
+        known_format("vscsi1", |io| {
+            let (cmd, ver) = (if io.is_read { 0x28u16 } else { 0x2a }, 0x0100u16);
+            let mut record = Vec::new();
+            for word in [7, (io.sectors * 512) as u32, 1] {
+                record.extend(u32::to_le_bytes(word));
+            }
+            record.extend([cmd.to_le_bytes(), ver.to_le_bytes()].concat());
+            record
+                .extend([io.sector.to_le_bytes(), (io.second * 1_000_000).to_le_bytes()].concat());
+            record
+        }),
+        known_format("vscsi2", |io| {
+            let (cmd, ver) = (if io.is_read { 0x88u16 } else { 0x8a }, 0x0200u16);
+            let mut record = [cmd.to_le_bytes(), ver.to_le_bytes()].concat();
+            for word in [7, (io.sectors * 512) as u32, 1] {
+                record.extend(u32::to_le_bytes(word));
+            }
+            for long in [io.sector, io.second * 1_000_000, 250] {
+                record.extend(u64::to_le_bytes(long));
+            }
+            record
+        }),
+    ]
+}
+
+fn file_of(format: &KnownFormat) -> Vec<u8> {
+    known().flat_map(|io| (format.write)(&io)).collect()
+}
+
+fn text_of(error: Result<ImportResult, ImportError>) -> String {
+    error.unwrap_err().to_string()
+}
+
+#[test]
+fn each_format_is_recognized_and_read_back() {
+    for format in known_formats() {
+        let (name, bytes) = (format.name, file_of(&format));
+        let named = TraceFormat::named(name).unwrap();
+        assert_eq!(recognize(&bytes[..bytes.len().min(4_001)]), Some(named.clone()), "{name}");
+        assert_eq!(named.name(), name);
+        let (result, events) = run(&named, vec![input(bytes)]);
+        assert_eq!(result.unwrap().events, IOS, "{name}");
+        for (io, event) in known().zip(&events) {
+            let op = if io.is_read { IoOp::Read } else { IoOp::Write };
+            let place = (event.op, event.offset, event.bytes);
+            assert_eq!(place, (op, io.sector * 512, (io.sectors * 512) as u32), "{name}");
+            let response_ns =
+                if format.has_responses { io.response_us * 1_000 } else { RESPONSE_UNKNOWN };
+            assert_eq!(event.response_ns, response_ns, "{name}");
+            let issued_ns = match name {
+                "fio-latency-log" => io.second * SECOND + 5_000_000 - response_ns,
+                _ if format.has_times => io.second * SECOND,
+                _ => 0,
+            };
+            assert_eq!(event.issued_ns, issued_ns, "{name}");
+        }
+    }
+}
+
+/// A damaged line hides no format, and is named; nothing is read after it.
+#[test]
+fn a_damaged_record_is_named_with_what_was_read_before() {
+    for format in known_formats() {
+        let (name, bytes) = (format.name, file_of(&format));
+        let named = TraceFormat::named(name).unwrap();
+        if let Ok(text) = String::from_utf8(bytes.clone()) {
+            for line in [1, 41] {
+                let lines = text.lines().enumerate();
+                let damage = |(at, own)| if at + 1 == line { "1x,1x,9,9x,9,9,,9 !" } else { own };
+                let damaged: Vec<&str> = lines.map(damage).collect();
+                let damaged = damaged.join("\n");
+                assert_eq!(recognize(damaged.as_bytes()), Some(named.clone()), "{name}");
+                let (result, events) = run(&named, vec![input(damaged)]);
+                let error = text_of(result);
+                let (place, read) = (format!("line {line}:"), format!("({} rec", line - 1));
+                assert!(error.contains(&place) && error.contains(&read), "{name}: {error}");
+                assert_eq!(events.len(), line - 1, "{name}");
+            }
+        } else {
+            let (result, events) = run(&named, vec![input(&bytes[..bytes.len() - 7])]);
+            let error = text_of(result);
+            assert!(error.contains("record 1009: the file ends after"), "{name}: {error}");
+            assert!(error.contains("(1008 records"), "{name}: {error}");
+            assert_eq!(events.len(), 1_008);
+            // The other byte order, as a machine of it would write the fields of 16 bits.
+            let swapped: Vec<u8> = bytes.chunks_exact(2).flat_map(|two| [two[1], two[0]]).collect();
+            assert_eq!(recognize(&swapped), None, "{name}");
+            let error = text_of(run(&named, vec![input(swapped)]).0);
+            assert!(error.contains("record 1:") && error.contains("endian"), "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn sizes_and_times_beyond_the_usual_are_named() {
+    let spc = TraceFormat::named("spc").unwrap();
+    let too_long = "0,8,512,r,0.5\n0,8,4294967296,w,1.5\n";
+    let error = text_of(run(&spc, vec![input(too_long)]).0);
+    assert!(error.contains("line 2: 4294967296 bytes"), "{error}");
+    let odd = "0,8,512,r,9.5\n0,8,0,w,10.5\n0,16,512,w,10.0\n0,24,512,r,11.0\n0,24,512,r,2.0\n";
+    let (result, events) = run(&spc, vec![input(odd)]);
+    let remarks = result.unwrap().conditions.remarks.join(" ");
+    assert!(remarks.contains("backward 2 times, first at line 3"), "{remarks}");
+    assert!(
+        remarks.contains("1 reads and writes have no data (size 0), first at line 2"),
+        "{remarks}"
+    );
+    assert_eq!(events.len(), 5);
+    // Systor '17: an I/O may have no operation and no response.
+    let header = "Timestamp,Response,IOType,LUN,Offset,Size\n";
+    let text = format!("{header}1456135200.5,,,4,512,1024\n1456135201.5,0.001,W,4,0,512\n");
+    let systor = TraceFormat::named("systor17");
+    assert_eq!(recognize(text.as_bytes()), systor);
+    let (result, events) = run(&systor.unwrap(), vec![input(text)]);
+    assert_eq!((events[0].op, events[0].response_ns), (IoOp::Other, RESPONSE_UNKNOWN));
+    let began = result.unwrap().conditions.began_unix_ns;
+    assert_eq!((events[1].op, began), (IoOp::Write, Some(BEGAN * SECOND + SECOND / 2)));
+    // A control command of SCSI moves no data.
+    let mut vscsi = file_of(&known_formats()[10]);
+    vscsi[0] = 0x1b;
+    let (_, events) = run(&TraceFormat::named("vscsi2").unwrap(), vec![input(vscsi)]);
+    assert_eq!(events[0].op, IoOp::Other);
+}
+
+/// Objects are no addresses unless the user says so.
+#[test]
+fn oracle_general_keeps_unknown_what_it_does_not_say() {
+    let record = |time: u32, object: u64, size: u32, next: i64| {
+        let head = [&time.to_le_bytes()[..], &object.to_le_bytes()].concat();
+        [head, size.to_le_bytes().to_vec(), next.to_le_bytes().to_vec()].concat()
+    };
+    let bytes: Vec<u8> = (0..503u32)
+        .flat_map(|n| {
+            record(n / 7, u64::from(n) % 101, 4_096, if n < 402 { i64::from(n) + 102 } else { -1 })
+        })
+        .collect();
+    let named = TraceFormat::named("oracle-general").unwrap();
+    assert_eq!(recognize(&bytes[..4_096]), Some(named.clone()));
+    let (result, events) = run(&named, vec![input(bytes.clone())]);
+    assert!(result.unwrap().conditions.remarks.concat().contains("--csv time=1:s,op=read"));
+    assert!(events.iter().all(|e| (e.op, e.offset, e.bytes) == (IoOp::Other, 0, 4_096)));
+    let plan = ColumnPlan::parse("time=1:s,op=read,offset=2:sectors,bytes=3").unwrap();
+    let (_, events) = run(&TraceFormat::Records("oracle-general", plan), vec![input(bytes)]);
+    let last = events[502];
+    assert_eq!((last.op, last.offset, last.issued_ns), (IoOp::Read, 502 % 101 * 512, 71 * SECOND));
+}
+
+/// Version 8 moves the process before the action and widens that; zones have categories of
+/// their own.
+#[test]
+fn blktrace_records_of_both_versions_may_be_mixed() {
+    for big in [false, true] {
+        let mut bytes = Vec::new();
+        let mut put =
+            |wide: bool, time: u64, action: u64, sector: u64, size: u32, payload: &[u8]| {
+                let number = |value: u64, length: usize| match big {
+                    true => value.to_be_bytes()[8 - length..].to_vec(),
+                    false => value.to_le_bytes()[..length].to_vec(),
+                };
+                let magic = 0x6561_7407 + u64::from(wide);
+                let fields = [(magic, 4), (0, 4), (time, 8), (sector, 8), (u64::from(size), 4)];
+                let rest = match wide {
+                    true => vec![(42, 4), (action, 8), (8 << 20, 4), (3, 4), (0, 2)],
+                    false => vec![(action, 4), (42, 4), (8 << 20, 4), (3, 4), (0, 2)],
+                };
+                let length = [(payload.len() as u64, 2)];
+                for (value, width) in fields.into_iter().chain(rest).chain(length) {
+                    bytes.extend(number(value, width));
+                }
+                bytes.extend(vec![0; if wide { 12 } else { 0 }]);
+                bytes.extend(payload);
+            };
+        put(true, 0, 1 << 26, 0, 0, b"zoned\0");
+        put(true, 100, 7 | 1 << 17, 80, 4_096, &[]);
+        put(false, 200, 7 | 1 << 16, 160, 512, &[]);
+        put(true, 300, 7 | 1 << 33, 0, 0, &[]);
+        put(true, 400, 8 | 1 << 33, 0, 0, &[]);
+        put(true, 700, 8 | 1 << 17, 80, 4_096, &[]);
+        put(false, 800, 8 | 1 << 16, 160, 512, &[]);
+        assert_eq!(recognize(&bytes), Some(TraceFormat::Blktrace));
+        let cut = bytes[..bytes.len() - 50].to_vec();
+        let (result, events) = run(&TraceFormat::Blktrace, vec![input(bytes)]);
+        assert_eq!(result.unwrap().records, 7);
+        let seen: Vec<_> =
+            events.iter().map(|e| (e.op, e.offset, e.response_ns, e.pid, e.cpu)).collect();
+        let expected = [
+            (IoOp::Other, 0, 100, 42, 3),
+            (IoOp::Write, 40_960, 600, 42, 3),
+            (IoOp::Read, 81_920, 600, 42, 3),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(events[1].command, CommandName::new("zoned"));
+        let (result, events) = run(&TraceFormat::Blktrace, vec![input(cut)]);
+        assert_eq!((result.unwrap().records, events.len()), (5, 3));
+    }
+}
+
+#[test]
+fn block_events_are_read_as_perf_and_ftrace_print_them() {
+    let perf = "# captured on: Mon\n\
+        fio worker   697/701 [003]  12.000001:    block:block_rq_issue: 8,16 WS 4096 () 80 + 8 none,0,0 [fio worker]\n\
+        \tffffffff8137897c blk_mq_start_request ([kernel.kallsyms])\n\
+        swapper     0 [001]    12.000050: sched:sched_switch: prev_comm=a\n\
+        swapper     0 [001]    12.000101: block:block_rq_complete: 8,16 WS () 80 + 8 none,0,0 [0]\n\
+        kworker/0:1H    44 [000] 12.000200: block:block_rq_issue: 8,16 FF 0 () 18446744073709551615 + 0 [kworker/0:1H]\n\
+        swapper     0 [001]    12.000500: block:block_rq_complete: 8,16 FF () 18446744073709551615 + 0 [-5]\n";
+    let ftrace = perf
+        .replace("fio worker   697/701 [003]", "  fio worker-697 (697) [003] d..1.")
+        .replace("block:block_", "block_")
+        .replace("swapper     0", "<idle>-0");
+    for text in [perf, &ftrace] {
+        assert_eq!(recognize(text.as_bytes()), Some(TraceFormat::BlockEvents));
+        let (result, events) = run(&TraceFormat::BlockEvents, vec![input(text)]);
+        let imported = result.unwrap();
+        assert_eq!((imported.records, imported.passed_over), (7, 3), "{text}");
+        assert_eq!(imported.conditions.devices[0].name, "8:16");
+        let [write, flush] = events[..] else { panic!("{events:?}") };
+        assert_eq!((write.op, write.offset, write.bytes), (IoOp::Write, 40_960, 4_096));
+        assert_eq!((write.issued_ns, write.response_ns), (0, 100_000));
+        assert_eq!((write.pid, write.cpu, write.flags), (697, 3, flags::SYNC));
+        assert_eq!(write.command.to_string(), "fio worker");
+        assert_eq!((flush.op, flush.offset, flush.issued_ns), (IoOp::Flush, 0, 199_000));
+        assert_eq!((flush.response_ns, flush.flags), (300_000, flags::FAILED));
+    }
+    let damaged = perf.replace("() 80 + 8 none,0,0 [0]", "() 80 8");
+    let error = text_of(run(&TraceFormat::BlockEvents, vec![input(damaged)]).0);
+    assert!(error.contains("line 5: expected device") && error.contains("(4 rec"), "{error}");
+    let lossy = format!("cpus=4\nCPU 2 is empty\n{perf}CPU:3 [LOST 12 EVENTS]\n");
+    assert_eq!(recognize(lossy.as_bytes()), Some(TraceFormat::BlockEvents));
+    let (result, _) = run(&TraceFormat::BlockEvents, vec![input(lossy)]);
+    assert_eq!(result.unwrap().conditions.lost, 12);
+}
+
+/// Times before any clock, sizes of no whole sectors, numbers that overflow.
+#[test]
+fn what_only_resembles_a_format_is_not_recognized() {
+    for text in [
+        "17,usr,0,Read,4096,512,9\n18,usr,0,Read,4096,512,9\n",
+        "5,70,8,0,1063\n6,71,8,1,1064\n",
+        "dev,offset_bytes,size,op,time_us\n0,4096,512,R,1000\n0,8192,512,W,2000\n",
+        "op,size,offset\n0,512,4096\n1,512,8192\n",
+        "18446744073709551615:00:00.1 read(3, 1) = 1\n",
+    ] {
+        assert_eq!(recognize(text.as_bytes()), None, "{text}");
+    }
+}
+
+#[test]
+fn strace_survives_positions_and_sizes_that_no_file_has() {
+    let text = "7 9.5 lseek(3</a>, 9, SEEK_SET) = 18446744073709551615\n\
+                7 9.6 read(3</a>, 1, 9) = 9\n7 9.7 read(3</a>, 1, 9) = 9\n\
+                7 9.8 preadv(3</a>, [], 2, 512) = -1 EIO (x)\n";
+    let (result, events) = run(&TraceFormat::Strace, vec![input(text)]);
+    let places: Vec<(u64, u32)> = events.iter().map(|e| (e.offset, e.bytes)).collect();
+    assert_eq!(places, [(u64::MAX, 9), (512, 0)]);
+    assert_eq!(result.unwrap().conditions.unseen[0].1, 1);
+}
+
+/// Positions follow open, seek, reads of several threads, a fork's copy, and O_APPEND is unknown.
+#[test]
+fn strace_gives_the_places_that_its_calls_show() {
+    let text = r#"strace: Process 8 attached
+7  23:59:59.000000 execve("/usr/bin/db", ["db"], 0x7 /* 9 vars */) = 0 <0.000200>
+7  23:59:59.500000 openat(AT_FDCWD</>, "/d, 1/a", O_RDWR|O_DIRECT) = 3</d, 1/a> <0.000010>
+7  23:59:59.600000 pwrite64(3</d, 1/a>, "a = b) = 7 <0.5>"..., 4096, 8192) = 4096 <0.000100>
+7  23:59:59.700000 read(3</d, 1/a>, "x", 512) = 512 <0.000050>
+7  23:59:59.800000 clone3({flags=CLONE_VM|CLONE_FILES|CLONE_THREAD}, 88) = 8 <0.000010>
+8  23:59:59.900000 read(3</d, 1/a>,  <unfinished ...>
+7  00:00:00.000000 lseek(3</d, 1/a>, 65536, SEEK_SET) = 65536 <0.000002>
+8  00:00:00.100000 <... read resumed>"y", 512) = 512 <0.200000>
+[pid     8] 00:00:00.200000 fsync(3</d, 1/a>)    = -1 EIO (Input/output error) <0.000300>
+7  00:00:00.300000 openat(AT_FDCWD</>, "/b", O_WRONLY|O_APPEND) = 4</b> <0.000010>
+7  00:00:00.400000 write(4</b>, "z", 1) = 1 <0.000010>
+7  00:00:00.500000 write(1</dev/pts/0<char 136:0>>, "z", 1) = 1 <0.000010>
+7  00:00:00.600000 io_uring_enter(5, 1, 1, IORING_ENTER_GETEVENTS, NULL, 8) = 1 <0.000010>
+7  00:00:00.700000 pread64(3</d, 1/a>, 0x7, 4096, 4096) = -1 EIO (Input/output error) <0.000010>
+7  00:00:00.800000 +++ exited with 0 +++
+"#;
+    assert_eq!(recognize(text.as_bytes()), Some(TraceFormat::Strace));
+    let (result, events) = run(&TraceFormat::Strace, vec![input(text)]);
+    let conditions = result.unwrap().conditions;
+    let ms = 1_000_000;
+    let seen: Vec<_> =
+        events.iter().map(|e| (e.op, e.offset, e.bytes, e.issued_ns / ms, e.response_ns)).collect();
+    let expected = [
+        (IoOp::Write, 8_192, 4_096, 600, 100_000),
+        (IoOp::Read, 0, 512, 700, 50_000),
+        (IoOp::Read, 65_536, 512, 900, 200_000_000),
+        (IoOp::Flush, 0, 0, 1_200, 300_000),
+        (IoOp::Read, 4_096, 4_096, 1_700, 10_000),
+    ];
+    assert_eq!(seen, expected);
+    let is_file = |e: &IoEvent| (e.layer, e.inode, e.pid) == (Layer::FileSystem, 1, 7);
+    assert!(events.iter().all(|e| is_file(e) && e.command == CommandName::new("db")));
+    let both = flags::DIRECT | flags::FAILED;
+    assert_eq!([events[1].flags, events[3].flags], [flags::DIRECT, both]);
+    let paths: Vec<&str> = conditions.files.iter().map(|file| &*file.path).collect();
+    assert_eq!((paths, conditions.unseen.len()), (vec!["/d, 1/a", "/b"], 2));
+    let error = text_of(run(&TraceFormat::Strace, vec![input("7 9.5 read(3</a>, 1) = 1\nx\n")]).0);
+    assert!(error.contains("line 2") && error.contains("-ttt"), "{error}");
+}
+
+const MAPPING: &str = r#"
+    name = "pandas"
+    time = { column = "ts", unit = "us", epoch = "unix" }
+    op = { column = "kind", values = { "0" = "write", "1" = "read" } }
+    offset = { column = "lba", unit = "sectors" }
+    bytes = "size"
+    response = { column = "lat", unit = "ms" }
+    device = ["host", "disk"]
+"#;
+
+/// pandas stores integers as floating-point numbers where a value is missing.
+#[test]
+fn a_mapping_reads_text_and_parquet_by_names() {
+    let mapping = ColumnMapping::parse(MAPPING).unwrap();
+    let text = "disk,host,size,lat,lba,kind,ts\n0,a,4096.0,0.5,8.0,1.0,1456135200000000.0\n\
+                0,a,512.0,,16.0,0.0,1456135200000250.0\n";
+    let rows = |size: f64| {
+        let text = |text: &str| TableValue::Text(text.to_owned());
+        [(0, 4_096.0, Some(0.5), 8.0, 1.0), (250, size, None, 16.0, 0.0)].map(
+            |(us, size, lat, lba, kind)| {
+                let time = (BEGAN * 1_000_000 + us) as i64;
+                vec![
+                    TableValue::Integer(0),
+                    text("a"),
+                    TableValue::Number(size),
+                    lat.map_or(TableValue::Number(f64::NAN), TableValue::Number),
+                    TableValue::Number(lba),
+                    TableValue::Number(kind),
+                    TableValue::Integer(time),
+                ]
+            },
+        )
+    };
+    let parquet = |size: f64| {
+        let columns = [
+            ("disk", ColumnType::Integer),
+            ("host", ColumnType::Text),
+            ("size", ColumnType::Number),
+            ("lat", ColumnType::Number),
+            ("lba", ColumnType::Number),
+            ("kind", ColumnType::Number),
+            ("ts", ColumnType::Integer),
+        ];
+        let mut writer = TableWriter::new(Vec::new(), &columns, &[]).unwrap();
+        writer.add(&rows(size)).unwrap();
+        Cursor::new(writer.finish().unwrap())
+    };
+    let of_parquet = |mapping: &ColumnMapping, size: f64| {
+        let mut events = Vec::new();
+        let mut sink = |event: &IoEvent| {
+            events.push(*event);
+            Ok(())
+        };
+        (import_parquet(mapping, "t", parquet(size), &mut sink), events)
+    };
+    for (result, events) in
+        [run(&TraceFormat::Named(mapping.clone()), vec![input(text)]), of_parquet(&mapping, 512.0)]
+    {
+        let conditions = result.unwrap().conditions;
+        assert_eq!((&*conditions.source, &*conditions.devices[0].name), ("pandas", "a.0"));
+        assert_eq!(conditions.began_unix_ns, Some(BEGAN * SECOND));
+        let seen: Vec<_> =
+            events.iter().map(|e| (e.op, e.offset, e.bytes, e.issued_ns, e.response_ns)).collect();
+        let read = (IoOp::Read, 4_096, 4_096, 0, 500_000);
+        assert_eq!(seen, [read, (IoOp::Write, 8_192, 512, 250_000, RESPONSE_UNKNOWN)]);
+    }
+    let half = text.replace("512.0", "512.5");
+    let (by_text, _) = run(&TraceFormat::Named(mapping.clone()), vec![input(half)]);
+    assert!(text_of(by_text).contains("line 3: expected a size in column 3, found '512.5'"));
+    let error = text_of(of_parquet(&mapping, 512.5).0);
+    assert!(error.contains("row 2: expected a size in column size, found '512.5'"), "{error}");
+    assert!(error.contains("(1 records"), "{error}");
+    let other = ColumnMapping::parse(&MAPPING.replace("\"lat\"", "\"delay\"")).unwrap();
+    let error = text_of(of_parquet(&other, 512.0).0);
+    assert!(error.contains("no column 'delay'; the columns are: disk, host, size"), "{error}");
+    for (wrong, what) in [
+        ("bytes = \"n\"", "time is missing"),
+        ("time = 3", "time: expected the name"),
+        ("when = \"t\"", "when: unknown key"),
+        ("time = { column = \"t\", unit = \"KiB\" }", "time: "),
+        ("op = { always = \"erase\" }", "op: unknown operation"),
+        ("bytes = { column = \"n\", units = \"KiB\" }", "unknown key 'units'"),
+        ("[", "invalid"),
+    ] {
+        let error = ColumnMapping::parse(wrong).unwrap_err();
+        assert!(error.contains(what), "{wrong}: {error}");
+    }
+}

@@ -1,0 +1,255 @@
+//! Imports binary traces with records of a fixed size, as tables.
+//!
+//! vscsi is the format of VMware's virtual disks, as CloudPhysics published it; oracleGeneral is
+//! that of libCacheSim. Both are little-endian and have no signature.
+
+use super::columns::import_rows;
+use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::plan::{ColumnPlan, scsi_operation};
+use super::rows::TableRows;
+use std::io::{BufReader, ErrorKind, Read};
+
+/// Type and place of a field within its record.
+#[derive(Debug, Clone, Copy)]
+enum RecordField {
+    U16(usize),
+    U32(usize),
+    U64(usize),
+    /// A SCSI operation code in 16 bits. A code not known to transfer user data becomes `N`.
+    Scsi(usize),
+}
+
+/// A format with records of a fixed size.
+#[derive(Debug)]
+pub(super) struct RecordFormat {
+    /// Name on the command line.
+    pub id: &'static str,
+    /// Name in the trace's conditions.
+    pub name: &'static str,
+    size: usize,
+    /// Names of the fields, for messages, and their positions.
+    fields: &'static [(&'static str, RecordField)],
+    /// Plan of the fields, in the grammar of [`ColumnPlan::parse`].
+    columns: &'static str,
+    /// Remark on what the trace lacks.
+    remark: &'static str,
+    /// Returns whether the record with this number, starting at 1, can be one of the format.
+    is_record: fn(u64, &[u8]) -> bool,
+    /// True if every record carries the format's version, so that no other record may occur.
+    has_version: bool,
+}
+
+const VSCSI_REMARK: &str =
+    "The unit of the response times in version 2 is not published, so they are not read.";
+
+/// Layouts: libCacheSim, `vscsi.h` and `oracleGeneralBin.h`.
+pub(super) const RECORDS: [RecordFormat; 3] = [
+    RecordFormat {
+        id: "vscsi2",
+        name: "vscsi version 2",
+        size: 40,
+        fields: &[
+            ("cmd", RecordField::Scsi(0)),
+            ("ver", RecordField::U16(2)),
+            ("sn", RecordField::U32(4)),
+            ("len", RecordField::U32(8)),
+            ("nSG", RecordField::U32(12)),
+            ("lbn", RecordField::U64(16)),
+            ("ts", RecordField::U64(24)),
+            ("rt", RecordField::U64(32)),
+        ],
+        columns: "op=1,bytes=4,offset=6:sectors,time=7:us",
+        remark: VSCSI_REMARK,
+        is_record: |_, record| u16_at(record, 2) >> 8 == 2,
+        has_version: true,
+    },
+    RecordFormat {
+        id: "vscsi1",
+        name: "vscsi version 1",
+        size: 32,
+        fields: &[
+            ("sn", RecordField::U32(0)),
+            ("len", RecordField::U32(4)),
+            ("nSG", RecordField::U32(8)),
+            ("cmd", RecordField::Scsi(12)),
+            ("ver", RecordField::U16(14)),
+            ("lbn", RecordField::U64(16)),
+            ("ts", RecordField::U64(24)),
+        ],
+        columns: "op=4,bytes=2,offset=6:sectors,time=7:us",
+        remark: VSCSI_REMARK,
+        is_record: |_, record| u16_at(record, 14) >> 8 == 1,
+        has_version: true,
+    },
+    RecordFormat {
+        id: "oracle-general",
+        name: "oracleGeneral",
+        size: 24,
+        fields: &[
+            ("time", RecordField::U32(0)),
+            ("object", RecordField::U64(4)),
+            ("size", RecordField::U32(12)),
+            ("next", RecordField::U64(16)),
+        ],
+        columns: "time=1:s,op=other,offset=none,bytes=3",
+        remark: "The trace has numbers of objects in place of addresses, and no operations: its \
+                 I/Os are of operation other, without an address. If the numbers are those of \
+                 sectors and all are reads, import it with --input-format oracle-general --csv \
+                 time=1:s,op=read,offset=2:sectors,bytes=3.",
+        // The next access is a later record, or none: -1 or the largest number.
+        is_record: |number, record| {
+            let next = u64_at(record, 16).cast_signed();
+            let is_later = next == -1 || next.unsigned_abs() > number && next > 0;
+            is_later && u32_at(record, 12) > 0 && (next < 1 << 48 || next == i64::MAX)
+        },
+        has_version: false,
+    },
+];
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u64_of(bytes, at, 2) as u16
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u64_of(bytes, at, 4) as u32
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64_of(bytes, at, 8)
+}
+
+fn u64_of(bytes: &[u8], at: usize, length: usize) -> u64 {
+    let field = bytes.get(at..at + length).unwrap_or_default();
+    field.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+impl RecordField {
+    fn text(self, record: &[u8]) -> String {
+        match self {
+            RecordField::U16(at) => u16_at(record, at).to_string(),
+            RecordField::U32(at) => u32_at(record, at).to_string(),
+            RecordField::U64(at) => u64_at(record, at).to_string(),
+            RecordField::Scsi(at) => match u8::try_from(u16_at(record, at)) {
+                Ok(code) if scsi_operation(code).is_none() => "N".to_owned(),
+                _ => format!("{:#04x}", u16_at(record, at)),
+            },
+        }
+    }
+}
+
+impl RecordFormat {
+    /// Returns the plan of the fields; `None` if the table above has a mistake.
+    pub(super) fn plan(&self) -> Option<ColumnPlan> {
+        let plan = ColumnPlan::parse(self.columns).ok()?;
+        Some(ColumnPlan { name: self.name.to_owned(), ..plan })
+    }
+}
+
+/// Returns the format that all whole records at the beginning of an input follow. One record is not
+/// enough.
+pub(super) fn recognized(beginning: &[u8]) -> Option<&'static RecordFormat> {
+    RECORDS.iter().find(|format| {
+        let mut records = (1..).zip(beginning.chunks_exact(format.size));
+        beginning.len() >= 2 * format.size
+            && beginning.contains(&0)
+            && records.all(|(number, record)| (format.is_record)(number, record))
+    })
+}
+
+/// Imports a trace of records by a plan of their fields.
+pub(super) fn import(
+    format: &'static RecordFormat,
+    plan: &ColumnPlan,
+    input: ImportInput<'_>,
+    sink: &mut EventSink<'_>,
+) -> Result<ImportResult, ImportError> {
+    // The records have no header.
+    let plan = ColumnPlan { header: Some(false), name: format.name.to_owned(), ..plan.clone() };
+    let mut rows = RecordRows {
+        format,
+        name: input.name,
+        content: BufReader::with_capacity(1 << 18, input.content),
+        record: vec![0; format.size],
+        texts: Vec::new(),
+        number: 0,
+    };
+    let mut imported = import_rows(&plan, &mut rows, sink)?;
+    imported.conditions.remarks.push(format.remark.to_owned());
+    Ok(imported)
+}
+
+/// Records of a file as the rows of a table.
+struct RecordRows<'r> {
+    format: &'static RecordFormat,
+    name: String,
+    content: BufReader<Box<dyn Read + 'r>>,
+    record: Vec<u8>,
+    texts: Vec<String>,
+    number: u64,
+}
+
+impl TableRows for RecordRows<'_> {
+    fn advance(&mut self) -> Result<bool, ImportError> {
+        self.number += 1;
+        let mut have = 0;
+        while have < self.record.len() {
+            match self.content.read(&mut self.record[have..]) {
+                Ok(0) if have == 0 => return Ok(false),
+                Ok(0) => {
+                    let what = format!("the file ends after {have} of {} bytes", self.format.size);
+                    return Err(self.malformed(what, self.number - 1));
+                }
+                Ok(more) => have += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(ImportError::unreadable(&self.name, self.place(), error)),
+            }
+        }
+        if self.format.has_version && !(self.format.is_record)(self.number, &self.record) {
+            let what = format!(
+                "no record of {}: {}; is the file big-endian or of another version?",
+                self.format.name,
+                self.format
+                    .fields
+                    .iter()
+                    .map(|(name, field)| format!("{name} {}", field.text(&self.record)))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            );
+            return Err(self.malformed(what, self.number - 1));
+        }
+        self.texts.clear();
+        self.texts.extend(self.format.fields.iter().map(|(_, field)| field.text(&self.record)));
+        Ok(true)
+    }
+
+    fn get(&self, number: usize) -> Option<&str> {
+        self.texts.get(number.checked_sub(1)?).map(String::as_str)
+    }
+
+    fn width(&self) -> usize {
+        self.texts.len()
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn unit(&self) -> &'static str {
+        "record"
+    }
+
+    fn label(&self, number: usize) -> String {
+        let name = self.format.fields.get(number - 1).map_or("?", |(name, _)| name);
+        format!("field {name}")
+    }
+
+    fn malformed(&self, what: String, read: u64) -> ImportError {
+        ImportError::Malformed { input: self.name.clone(), place: self.place(), what, read }
+    }
+}
+
+impl RecordRows<'_> {
+    fn place(&self) -> String {
+        format!("record {}", self.number)
+    }
+}

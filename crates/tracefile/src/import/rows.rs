@@ -1,0 +1,114 @@
+//! Tables row by row: lines of text in columns, records of fixed size, rows of Parquet.
+
+use super::input::ImportError;
+use super::lines::LineReader;
+use super::plan::ColumnPlan;
+use std::ops::Range;
+
+/// A table that is read row by row. Columns count from 1.
+pub(super) trait TableRows {
+    /// Reads the next row; returns false after the last.
+    fn advance(&mut self) -> Result<bool, ImportError>;
+    /// Returns a column of the last row read, as text.
+    fn get(&self, number: usize) -> Option<&str>;
+    /// Returns the number of columns of the last row read.
+    fn width(&self) -> usize;
+    /// Returns the number of the last row read, starting at 1.
+    fn number(&self) -> u64;
+    /// Returns the name of a row of this table.
+    fn unit(&self) -> &'static str;
+    /// Returns the name of a column, for messages.
+    fn label(&self, number: usize) -> String {
+        format!("column {number}")
+    }
+    /// Returns the error for the last row read, after `read` rows.
+    fn malformed(&self, what: String, read: u64) -> ImportError;
+}
+
+/// Lines of text, split into columns by a plan.
+pub(super) struct LineRows<'r> {
+    lines: LineReader<'r>,
+    separator: u8,
+    /// Column that may contain the separator, and the number of columns.
+    joined: Option<(usize, usize)>,
+    places: Vec<Range<usize>>,
+}
+
+impl<'r> LineRows<'r> {
+    pub(super) fn new(plan: &ColumnPlan, lines: LineReader<'r>) -> Self {
+        let joined = plan.command.zip(plan.columns.map(usize::from));
+        LineRows { lines, separator: plan.separator, joined, places: Vec::new() }
+    }
+
+    /// Returns all columns of the last line read.
+    pub(super) fn all(&self) -> Vec<&str> {
+        (1..=self.places.len()).filter_map(|number| self.get(number)).collect()
+    }
+}
+
+impl TableRows for LineRows<'_> {
+    fn advance(&mut self) -> Result<bool, ImportError> {
+        if self.lines.next()?.is_none() {
+            return Ok(false);
+        }
+        split(self.lines.last(), self.separator, &mut self.places);
+        if let Some((number, columns)) = self.joined {
+            join(&mut self.places, number, columns);
+        }
+        Ok(true)
+    }
+
+    /// Returns a column without surrounding blanks and quotation marks.
+    fn get(&self, number: usize) -> Option<&str> {
+        let place = self.places.get(number.checked_sub(1)?)?.clone();
+        let text = self.lines.last().get(place)?.trim();
+        let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        Some(inside.map_or(text, str::trim))
+    }
+
+    fn width(&self) -> usize {
+        self.places.len()
+    }
+
+    fn number(&self) -> u64 {
+        self.lines.number()
+    }
+
+    fn unit(&self) -> &'static str {
+        "line"
+    }
+
+    fn malformed(&self, what: String, read: u64) -> ImportError {
+        self.lines.malformed(what, read)
+    }
+}
+
+/// Finds the columns of a line. A separator inside quotation marks is text, and a run of blanks
+/// is one separator. An open quotation mark ends with the line, whereas a CSV library would
+/// swallow all lines that follow.
+fn split(line: &str, separator: u8, places: &mut Vec<Range<usize>>) {
+    places.clear();
+    let (mut begin, mut quoted) = (0, false);
+    let blanks = separator == b' ';
+    for (at, byte) in line.bytes().enumerate() {
+        quoted ^= byte == b'"';
+        if !quoted && (byte == separator || blanks && byte == b'\t') {
+            places.push(begin..at);
+            begin = at + 1;
+        }
+    }
+    places.push(begin..line.len());
+    if blanks {
+        places.retain(|place| !place.is_empty());
+    }
+}
+
+/// Joins the pieces of a column, counted from 1, of a line that has more pieces than columns.
+fn join(places: &mut Vec<Range<usize>>, number: usize, columns: usize) {
+    let Some(extra) = places.len().checked_sub(columns) else { return };
+    let last = number - 1 + extra;
+    if last < places.len() {
+        places[number - 1].end = places[last].end;
+        places.drain(number..=last);
+    }
+}
