@@ -6,7 +6,7 @@
 //! percentages are recomputed, columns take precedence over the displayed name, and every
 //! contradiction is reported as a warning with its line.
 
-use crate::workload_file::WorkloadStep;
+use crate::workload_file::{WorkloadFile, WorkloadStep};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use steadfast_analysis::questions::cumulative::{
@@ -47,7 +47,7 @@ pub struct ReplayStep {
     pub count: u64,
     /// Number of bytes.
     pub amount: u64,
-    /// Average queue depth; `None` if unknown.
+    /// Average number of outstanding I/Os over the step's time; `None` if unknown.
     pub qd_mean: Option<f64>,
     /// Maximum queue depth; `None` if unknown.
     pub qd_max: Option<u32>,
@@ -78,7 +78,7 @@ impl ReplayStep {
             lasted_ms: end / 1_000_000 - begin / 1_000_000,
             count: step.ios(),
             amount: step.ops.iter().map(|op| op.bytes).sum(),
-            qd_mean: step.times.depth_mean(),
+            qd_mean: outstanding_mean(step, (end - begin).max(1)),
             qd_max: step.times.depth_max(),
             response_mean_ms: step.times.response_mean().map(Nanos::as_millis_f64),
             response_max_ms: step.times.response_max().map(Nanos::as_millis_f64),
@@ -94,6 +94,14 @@ impl ReplayStep {
     pub fn data_pattern(&self) -> Option<DataPattern> {
         data_pattern_of(self.compression_ratio, self.duplicate_percent.map(|p| p / 100.0))
     }
+}
+
+/// Returns the number of I/Os outstanding, averaged over the step's time: by Little's law, the sum
+/// of the response times divided by the time. Unknown response times count as the average of
+/// the others. The depth at issue is unsuitable: it includes the I/O itself and is at least 1.
+pub(crate) fn outstanding_mean(step: &CaptureStep, lasted_ns: u64) -> Option<f64> {
+    let mean = step.times.response_sum_ns as f64 / step.times.responses as f64;
+    (step.times.responses > 0).then(|| mean * step.ios() as f64 / lasted_ns as f64)
 }
 
 /// A contradiction in the text.
@@ -116,6 +124,40 @@ impl ReplayRepresentation {
         let steps =
             with_ios.map(|(number, step)| ReplayStep::new(derivation, *number, step)).collect();
         Some(ReplayRepresentation { name: name.to_owned(), steps })
+    }
+
+    /// Returns the capture steps that a workload file kept, or None if it kept none. Times count
+    /// from 1970. Compression and duplicates are those of the data patterns, in whole percent.
+    pub fn from_workload(file: &WorkloadFile) -> Option<Self> {
+        let step = |step: &WorkloadStep| {
+            let (count, amount) = step.captured.unwrap_or_else(|| step.chosen());
+            let (began, end) = (step.at.0, step.at.0.saturating_add(step.lasts.0));
+            let (random, duplicates) =
+                match step.data_pattern.as_ref().unwrap_or(&file.data_pattern) {
+                    DataPattern::Entropy { random_percent, duplicate_percent } => {
+                        (Some(*random_percent).filter(|percent| *percent > 0), *duplicate_percent)
+                    }
+                    _ => (None, 0),
+                };
+            let stream = |(key, ios): &(StreamKey, u64)| {
+                (*key, *ios, ios.saturating_mul(u64::from(key.bytes)))
+            };
+            ReplayStep {
+                began_unix_ms: began / 1_000_000,
+                lasted_ms: end / 1_000_000 - began / 1_000_000,
+                count,
+                amount: amount.0,
+                qd_mean: step.outstanding_mean,
+                qd_max: step.outstanding_max,
+                response_mean_ms: step.response_mean.map(Nanos::as_millis_f64),
+                response_max_ms: step.response_max.map(Nanos::as_millis_f64),
+                compression_ratio: random.map(|percent| 100.0 / f64::from(percent)),
+                duplicate_percent: random.map(|_| f64::from(duplicates)),
+                streams: step.ios.iter().map(stream).collect(),
+            }
+        };
+        let steps: Vec<ReplayStep> = file.steps.iter().map(step).collect();
+        (!steps.is_empty()).then(|| ReplayRepresentation { name: file.name.clone(), steps })
     }
 
     /// Parses the text; returns the workload and the contradictions found.

@@ -2,6 +2,8 @@
 //! device. Counts are exact; percentages are comments and are recomputed. The capture steps
 //! follow it, for a replay.
 
+use crate::arrivals::{ArrivalProcess, CapturedArrivals};
+use crate::details::WorkloadDetails;
 use crate::placement::Placement;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -36,8 +38,10 @@ pub struct WorkloadFile {
     pub demand: Option<Demand>,
     /// Data to write.
     pub data_pattern: DataPattern,
-    /// Placement of the random streams.
+    /// Placement of the streams.
     pub placement: Placement,
+    /// Arrivals of the I/Os in the capture.
+    pub arrivals: CapturedArrivals,
     /// Remarks for the reader, one sentence each.
     pub remarks: Vec<String>,
     /// Capture steps in order; steps without I/Os are omitted.
@@ -128,7 +132,15 @@ struct WorkloadBody<'a>(&'a WorkloadFile);
 impl fmt::Display for WorkloadBody<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let WorkloadFile {
-            name, workload, demand, data_pattern, placement, remarks, steps, ..
+            name,
+            workload,
+            demand,
+            data_pattern,
+            placement,
+            arrivals,
+            remarks,
+            steps,
+            ..
         } = self.0;
         writeln!(f, "format = {FORMAT:?}\nname = {}", quoted(name))?;
         if let Some(demand) = demand {
@@ -140,12 +152,26 @@ impl fmt::Display for WorkloadBody<'_> {
         if let Some(alignment) = placement.alignment {
             writeln!(f, "alignment = {}", alignment.0)?;
         }
+        if let Some(process) = &arrivals.all {
+            writeln!(f, "arrivals = {}", arrivals_table(process))?;
+        }
         writeln!(f, "\n[captured] # everything, what is not applied included")?;
         writeln!(f, "by = \"{}\"\nthreshold = \"{}\"", workload.by, workload.threshold)?;
         writeln!(f, "streams = {}", workload.total_streams)?;
         writeln!(f, "ios = {}\nbytes = {}", workload.total_count, workload.total_amount)?;
+        if let Some(range) = placement.measured_in {
+            writeln!(f, "range = {} # bytes in which the zones of streams were measured", range.0)?;
+        }
         placement.zones.iter().try_for_each(|zone| write_zone(f, zone))?;
-        workload.streams.iter().try_for_each(|stream| write_stream(f, stream))?;
+        for stream in &workload.streams {
+            write_stream(f, stream)?;
+            if let Some(process) = arrivals.of_streams.get(&stream.key()) {
+                writeln!(f, "arrivals = {}", arrivals_table(process))?;
+            }
+            if let Some(zones) = placement.of_streams.get(&stream.key()) {
+                write_stream_zones(f, zones)?;
+            }
+        }
         steps.iter().try_for_each(|step| write_step(f, step))
     }
 }
@@ -153,6 +179,22 @@ impl fmt::Display for WorkloadBody<'_> {
 fn write_zone(f: &mut fmt::Formatter<'_>, zone: &Zone) -> fmt::Result {
     let (from, to) = (Threshold(zone.from_ppm), Threshold(zone.to_ppm));
     writeln!(f, "\n[[zone]]\nshare = {}\nfrom = \"{from}\"\nto = \"{to}\"", zone.weight)
+}
+
+/// Returns an arrival process as a TOML table in one line.
+fn arrivals_table(process: &ArrivalProcess) -> String {
+    let figures = process.figures().map(|(name, figure)| format!(", {name} = {figure:?}"));
+    format!("{{ process = \"{}\"{} }}", process.process, figures.collect::<String>())
+}
+
+/// Writes the zones of a stream, one per line.
+fn write_stream_zones(f: &mut fmt::Formatter<'_>, zones: &[Zone]) -> fmt::Result {
+    writeln!(f, "zones = [")?;
+    for zone in zones {
+        let (from, to) = (Threshold(zone.from_ppm), Threshold(zone.to_ppm));
+        writeln!(f, "  {{ share = {}, from = \"{from}\", to = \"{to}\" }},", zone.weight)?;
+    }
+    writeln!(f, "]")
 }
 
 fn write_stream(f: &mut fmt::Formatter<'_>, stream: &WorkloadStream) -> fmt::Result {
@@ -214,6 +256,7 @@ struct WorkloadFileContent {
     remarks: Vec<String>,
     /// In bytes.
     alignment: Option<u64>,
+    arrivals: Option<ArrivalProcess>,
     captured: Option<CapturedContent>,
     #[serde(default)]
     zone: Vec<ZoneContent>,
@@ -231,6 +274,8 @@ struct CapturedContent {
     streams: usize,
     ios: u64,
     bytes: u64,
+    /// In bytes.
+    range: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -250,6 +295,9 @@ struct StreamContent {
     /// In bytes.
     alignment: Option<u64>,
     qd_mean: Option<f64>,
+    arrivals: Option<ArrivalProcess>,
+    #[serde(default)]
+    zones: Vec<ZoneContent>,
 }
 
 #[derive(Deserialize)]
@@ -294,6 +342,7 @@ impl WorkloadFile {
             demand,
             data_pattern: pattern.transpose()?.unwrap_or_default(),
             placement: placement(&content)?,
+            arrivals: arrivals(&content)?,
             steps: steps?,
             doubts: doubts(&content),
             name: content.name,
@@ -331,6 +380,12 @@ impl WorkloadFile {
         }
         let data_pattern = data_pattern_seen(origin.conditions);
         Ok(WorkloadFile { name, workload, demand, data_pattern, remarks, ..Self::default() })
+    }
+
+    /// Adds the zones and arrivals that were measured in the capture.
+    pub fn with_details(mut self, details: WorkloadDetails) -> Self {
+        self.remarks.extend(details.remarks);
+        WorkloadFile { placement: details.placement, arrivals: details.arrivals, ..self }
     }
 
     /// Returns the applied test workload (see [`CumulativeWorkload::io_streams`]), placed as the file says.
@@ -405,16 +460,50 @@ fn workload(content: &WorkloadFileContent) -> Result<CumulativeWorkload, TraceEr
 }
 
 fn placement(content: &WorkloadFileContent) -> Result<Placement, TraceError> {
-    let zones: Result<Vec<Zone>, TraceError> = content.zone.iter().map(ZoneContent::zone).collect();
-    let zones = zones?;
-    if !zones.is_empty() && zones.iter().all(|zone| zone.weight == 0) {
-        return Err(TraceError::Unsuitable("no zone has a share above 0".into()));
-    }
     if let Some(bytes) = content.alignment.filter(|bytes| !bytes.is_power_of_two()) {
         let what = format!("an alignment of {bytes} is not a power of two");
         return Err(TraceError::Unsuitable(what));
     }
-    Ok(Placement { zones, alignment: content.alignment.map(Bytes) })
+    let mut of_streams = BTreeMap::new();
+    for stream in content.stream.iter().filter(|stream| !stream.zones.is_empty()) {
+        let zones = zones(&stream.zones)?;
+        let key: StreamKey = parsed(with_durability(&stream.stream).0, "stream")?;
+        if key.sequential && zones.len() > 1 {
+            let what = format!("{}: a sequential stream has one zone at most", stream.stream);
+            return Err(TraceError::Unsuitable(what));
+        }
+        of_streams.insert(key, zones);
+    }
+    Ok(Placement {
+        zones: zones(&content.zone)?,
+        of_streams,
+        measured_in: content.captured.as_ref().and_then(|captured| captured.range).map(Bytes),
+        alignment: content.alignment.map(Bytes),
+    })
+}
+
+fn zones(content: &[ZoneContent]) -> Result<Vec<Zone>, TraceError> {
+    let zones: Result<Vec<Zone>, TraceError> = content.iter().map(ZoneContent::zone).collect();
+    let zones = zones?;
+    if !zones.is_empty() && zones.iter().all(|zone| zone.weight == 0) {
+        return Err(TraceError::Unsuitable("no zone has a share above 0".into()));
+    }
+    Ok(zones)
+}
+
+fn arrivals(content: &WorkloadFileContent) -> Result<CapturedArrivals, TraceError> {
+    let mut of_streams = BTreeMap::new();
+    for stream in &content.stream {
+        if let Some(process) = stream.arrivals {
+            let key: StreamKey = parsed(with_durability(&stream.stream).0, "stream")?;
+            of_streams.insert(key, process);
+        }
+    }
+    let mut all = of_streams.values().chain(&content.arrivals);
+    match all.find_map(ArrivalProcess::fault) {
+        Some(fault) => Err(TraceError::Unsuitable(fault)),
+        None => Ok(CapturedArrivals { all: content.arrivals, of_streams }),
+    }
 }
 
 impl ZoneContent {
@@ -517,6 +606,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrivals::ArrivalKind;
 
     fn file() -> WorkloadFile {
         let stream = |name: &str, ios: u64| StreamContent {
@@ -524,6 +614,8 @@ mod tests {
             ios,
             alignment: Some(4096),
             qd_mean: Some(3.25),
+            arrivals: None,
+            zones: Vec::new(),
         };
         let named = [stream("RND 4K W", 10_007), stream("SEQ 28K R", 503)];
         let streams = named.iter().map(|stream| stream.stream().unwrap()).collect();
@@ -536,6 +628,16 @@ mod tests {
         workload.threshold = Threshold(20_000);
         workload.total_streams = 41;
         let key: StreamKey = "RND 4K W".parse().unwrap();
+        let bursts = ArrivalProcess {
+            process: ArrivalKind::Bursts,
+            iops: 1203.07,
+            gap_cv2: 17.03,
+            count_dispersion: Some(0.0625),
+            burst_ios: Some(16.5),
+            burst_cv2: Some(1e-7),
+            pause_ns: Some(1.25e7),
+            pause_cv2: Some(0.0),
+        };
         WorkloadFile {
             name: "a \"quoted\" trace.parquet".into(),
             workload,
@@ -546,7 +648,29 @@ mod tests {
                     Zone { weight: 50, from_ppm: 0, to_ppm: 50_000 },
                     Zone { weight: 20, from_ppm: 200_001, to_ppm: 1_000_000 },
                 ],
+                of_streams: BTreeMap::from([(
+                    key,
+                    vec![
+                        Zone { weight: 9000, from_ppm: 17, to_ppm: 20_001 },
+                        Zone { weight: 1007, from_ppm: 20_001, to_ppm: 1_000_000 },
+                    ],
+                )]),
+                measured_in: Some(Bytes(1_000_204_886_016)),
                 alignment: Some(Bytes::kib(4)),
+            },
+            arrivals: CapturedArrivals {
+                all: Some(bursts),
+                of_streams: BTreeMap::from([(
+                    key,
+                    ArrivalProcess {
+                        process: ArrivalKind::Poisson,
+                        burst_ios: None,
+                        burst_cv2: None,
+                        pause_ns: None,
+                        pause_cv2: None,
+                        ..bursts
+                    },
+                )]),
             },
             remarks: vec!["One.".into()],
             steps: vec![WorkloadStep {
@@ -605,7 +729,13 @@ mod tests {
             ("ios = 503", &format!("ios = {most}")),
             ("from = \"0%\"", "from = \"5%\""),
             ("to = \"5%\"", "to = \"105%\""),
-            ("alignment = 4096\n\n[captured]", "alignment = 3\n\n[captured]"),
+            ("share = 9000, from = \"0.0017%\"", "share = 9000, from = \"2.1%\""),
+            ("iops = 1203.07", "iops = nan"),
+            ("burst_ios = 16.5, ", ""),
+            ("pause_ns = 12500000.0", "pause_ns = -1.0"),
+            ("process = \"poisson\"", "process = \"levy\""),
+            ("stream = \"RND 4K W\"", "stream = \"SEQ 4K W\""),
+            ("alignment = 4096\narrivals", "alignment = 3\narrivals"),
         ] {
             assert!(WorkloadFile::read(&right.replace(from, to)).is_err(), "{to}");
         }

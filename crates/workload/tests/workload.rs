@@ -1,6 +1,7 @@
 //! Workloads, workload files and exact replays of traces of known composition.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod export;
 mod replay;
 #[path = "../../analysis/tests/synthetic/mod.rs"]
 #[allow(dead_code, reason = "made for other tests too")]

@@ -28,6 +28,7 @@ impl Distance {
 }
 
 /// The values of one of the two samples.
+#[derive(Clone)]
 pub(super) struct DistributionSample {
     values: Vec<u64>,
     exact_max: usize,

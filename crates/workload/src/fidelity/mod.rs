@@ -4,19 +4,29 @@
 //! that begins with each capture's first I/O. If both captures have single I/Os, these are
 //! compared device by device: whether the same I/Os came in the same order, how far each
 //! was from its time, and how the times between I/Os are distributed.
+//!
+//! A derived workload repeats no single I/O. It is compared with its capture by aspects, each with
+//! a score of its own ([`AspectScore`]), after it was applied in pure code ([`VirtualApplication`])
+//! or captured again.
 
+mod aspects;
 mod distance;
+mod drawn;
 mod findings;
 mod found;
 mod options;
 mod pairs;
 mod plots;
 mod side;
+mod simplified;
 mod tables;
 
+pub use aspects::{ASPECT_NOISE, AspectScore, TraceProfile};
 pub use distance::Distance;
+pub use drawn::{AppliedIo, DRAWN_MAX, VirtualApplication};
 pub use findings::{caveats, chapters, findings};
 pub use found::Fidelity;
 pub use options::FidelityOptions;
 pub use pairs::{DevicePair, DifferentIo, IoDifference, OpPair, SequenceComparison, StartErrors};
 pub use side::FidelitySide;
+pub use simplified::simplifications;

@@ -3,6 +3,7 @@
 
 use super::ReplayError;
 use super::steps::{NativeSteps, StepChoice, of_cumulative};
+use crate::arrivals::ArrivalProcess;
 use crate::placement::Placement;
 use crate::workload_file::{WorkloadFile, WorkloadStep};
 use std::collections::HashMap;
@@ -27,8 +28,10 @@ pub struct Provenance {
     pub demand: Option<Demand>,
     /// Data to write.
     pub data_pattern: DataPattern,
-    /// Placement of the random streams.
+    /// Placement of the streams.
     pub placement: Placement,
+    /// Arrivals of all I/Os; `None` if unknown.
+    pub arrivals: Option<ArrivalProcess>,
 }
 
 /// Returns the facts of a capture that a report discloses: tool, layer, host, devices, length.
@@ -95,7 +98,7 @@ fn applied(
     provenance.placement.place(&mut streams);
     let places: HashMap<StreamKey, usize> =
         workload.streams.iter().enumerate().map(|(place, stream)| (stream.key(), place)).collect();
-    let Provenance { name, source, origin, demand, data_pattern, .. } = provenance;
+    let Provenance { name, source, origin, demand, data_pattern, arrivals, .. } = provenance;
     AppliedWorkload {
         name,
         source,
@@ -107,6 +110,7 @@ fn applied(
         captured_streams: workload.total_streams as u64,
         demand,
         data_pattern,
+        arrivals: arrivals.map(|process| process.pace()),
         steps: steps.iter().map(|step| applied_step(step, &places)).collect(),
         ..AppliedWorkload::default()
     }

@@ -7,7 +7,7 @@
 
 use super::ReplayError;
 use super::lacking::lacking;
-use crate::replay_representation::ReplayRepresentation;
+use crate::replay_representation::{ReplayRepresentation, outstanding_mean};
 use crate::workload_file::{WorkloadFile, WorkloadStep};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -314,14 +314,6 @@ fn joined(
         (*number, step)
     });
     joined.collect()
-}
-
-/// Returns the number of I/Os outstanding, averaged over the step's time: by Little's law, the sum
-/// of the response times divided by the time. Unknown response times count as the average of
-/// the others. The depth at issue is unsuitable: it includes the I/O itself and is at least 1.
-pub(crate) fn outstanding_mean(step: &CaptureStep, lasted_ns: u64) -> Option<f64> {
-    let mean = step.times.response_sum_ns as f64 / step.times.responses as f64;
-    (step.times.responses > 0).then(|| mean * step.ios() as f64 / lasted_ns as f64)
 }
 
 fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<UntrimmedSteps, ReplayError> {

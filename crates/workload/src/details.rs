@@ -1,0 +1,211 @@
+//! Address zones and arrivals of a derived workload, measured from the single I/Os of a capture.
+
+use crate::arrivals::{ArrivalSums, CapturedArrivals};
+use crate::placement::Placement;
+use crate::zones::AddressCells;
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use steadfast_analysis::questions::compare::{SideKey, SideSet};
+use steadfast_analysis::questions::cumulative::CumulativeWorkload;
+use steadfast_analysis::questions::streams::StreamKey;
+use steadfast_analysis::{Captured, PassOptions};
+use steadfast_domain::{Bytes, IoOp, Layer};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::parquet::Fields;
+
+/// Maximum number of streams with zones and arrivals of their own: those with the largest shares.
+/// The addresses of each need up to 400 kB while they are measured.
+const STREAMS_MAX: usize = 64;
+
+/// Zones and arrivals of a capture, and the reasons for missing ones.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WorkloadDetails {
+    /// Zones of the streams.
+    pub placement: Placement,
+    /// Arrivals of all I/Os and of the streams.
+    pub arrivals: CapturedArrivals,
+    /// Remarks on what could not be measured, one sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// The only device of a capture, and the length of its address range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AddressRange {
+    /// Index of the device.
+    pub device: u16,
+    /// Length in bytes.
+    pub length: u64,
+}
+
+impl AddressRange {
+    /// Returns the range of the only device with selected I/Os: its capacity, or up to the last
+    /// byte touched. The inner error is the reason, as part of a sentence, if the addresses belong
+    /// to files or several devices, or if their extent is unknown.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Captured::run`].
+    pub fn of<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        pass: &PassOptions,
+    ) -> Result<Result<Self, &'static str>, TraceError> {
+        let mut seen = SideSet::default();
+        captured.run(pass, &mut [&mut seen])?;
+        Ok(Self::of_sides(captured, &seen))
+    }
+
+    fn of_sides<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        seen: &SideSet,
+    ) -> Result<Self, &'static str> {
+        let mut sides = seen.iter();
+        let (Some(SideKey { device, layer }), None) = (sides.next(), sides.next()) else {
+            return Err("the I/Os are those of several devices (choose one with --device)");
+        };
+        if layer == Layer::FileSystem {
+            return Err("the addresses are those of files");
+        }
+        let length = captured.size_of(device).filter(|length| *length > 0);
+        let length = length.ok_or("the extent of the addresses is unknown")?;
+        Ok(AddressRange { device, length })
+    }
+}
+
+/// First pass over a stream: its addresses, first time and last time.
+struct StreamScan {
+    key: StreamKey,
+    cells: Option<AddressCells>,
+    ios: u64,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+impl StreamScan {
+    fn new(key: StreamKey, cells: Option<AddressCells>) -> Self {
+        StreamScan { key, cells, ios: 0, first_ns: u64::MAX, last_ns: 0 }
+    }
+
+    fn take(&mut self, at_ns: u64, offset: u64, bytes: u32) {
+        self.ios += 1;
+        self.first_ns = self.first_ns.min(at_ns);
+        self.last_ns = self.last_ns.max(at_ns);
+        if let Some(cells) = &mut self.cells {
+            cells.take(offset, u64::from(bytes));
+        }
+    }
+}
+
+impl WorkloadDetails {
+    /// Measures the streams of a derived workload. Reads the capture three times.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Captured::ios`] and of reading.
+    pub fn read<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        pass: &PassOptions,
+        workload: &CumulativeWorkload,
+    ) -> Result<Self, TraceError> {
+        let mut details = WorkloadDetails::default();
+        if captured.rows().is_none() {
+            let what = "It carries no address zones and no arrivals: no single I/Os of one capture \
+                        were kept.";
+            details.remarks.push(what.to_owned());
+            return Ok(details);
+        }
+        let range = AddressRange::of(captured, pass)?;
+        if let Err(why) = range {
+            details.remarks.push(format!("It carries no address zones: {why}."));
+        }
+        let range = range.ok();
+        let scans = scan(captured, pass, workload, range)?;
+        details.placement.measured_in = range.map(|range| Bytes(range.length));
+        for StreamScan { key, cells, .. } in &scans[1..] {
+            let Some(cells) = cells else { continue };
+            let zones = if key.sequential { cells.extent() } else { cells.zones() };
+            if !zones.is_empty() {
+                details.placement.of_streams.insert(*key, zones);
+            }
+        }
+        if captured.conditions().rounded_times {
+            let what =
+                "It carries no arrivals: the times of the capture are coarser than the gaps.";
+            details.remarks.push(what.to_owned());
+        } else {
+            details.arrivals = arrivals(captured, pass, &scans)?;
+        }
+        let streams = workload.streams.len();
+        if streams > STREAMS_MAX {
+            details.remarks.push(format!(
+                "Only the {STREAMS_MAX} streams with the largest shares of {streams} carry zones and \
+                 arrivals."
+            ));
+        }
+        Ok(details)
+    }
+}
+
+/// Scans all I/Os together (the first entry) and each stream.
+fn scan<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &PassOptions,
+    workload: &CumulativeWorkload,
+    range: Option<AddressRange>,
+) -> Result<Vec<StreamScan>, TraceError> {
+    let all = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
+    let mut scans = vec![StreamScan::new(all, None)];
+    scans.extend(workload.streams.iter().take(STREAMS_MAX).map(|stream| {
+        let size = u64::from(stream.bytes);
+        let alignment = stream.alignment.unwrap_or(512).min(size.next_power_of_two());
+        let has_place = size > 0 && stream.op != IoOp::Flush;
+        let cells = range.filter(|_| has_place);
+        let cells = cells.map(|range| AddressCells::new(range.length, size, alignment));
+        StreamScan::new(stream.key(), cells)
+    }));
+    let places = places(&scans);
+    let mut ios = captured.ios(pass, Fields::NONE)?;
+    while let Some(rows) = ios.next_rows()? {
+        for row in rows.iter() {
+            let (at_ns, offset) = (rows.batch.issued_ns(row), rows.batch.offset(row));
+            let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
+            scans[0].take(at_ns, offset, bytes);
+            let key = StreamKey { op, sequential: rows.sequential[row], bytes };
+            if let Some(place) = places.get(&key) {
+                scans[*place].take(at_ns, offset, bytes);
+            }
+        }
+    }
+    Ok(scans)
+}
+
+fn places(scans: &[StreamScan]) -> BTreeMap<StreamKey, usize> {
+    scans.iter().enumerate().skip(1).map(|(place, scan)| (scan.key, place)).collect()
+}
+
+fn arrivals<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &PassOptions,
+    scans: &[StreamScan],
+) -> Result<CapturedArrivals, TraceError> {
+    let mut sums: Vec<Option<ArrivalSums>> =
+        scans.iter().map(|scan| ArrivalSums::new(scan.ios, scan.first_ns, scan.last_ns)).collect();
+    if sums.iter().all(Option::is_none) {
+        return Ok(CapturedArrivals::default());
+    }
+    let places = places(scans);
+    let mut ios = captured.ios(pass, Fields::NONE)?;
+    while let Some(rows) = ios.next_rows()? {
+        for row in rows.iter() {
+            let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
+            let key = StreamKey { op, sequential: rows.sequential[row], bytes };
+            for place in [Some(&0), places.get(&key)].into_iter().flatten() {
+                if let Some(sums) = &mut sums[*place] {
+                    sums.take(rows.batch.issued_ns(row), rows.response_ns(row));
+                }
+            }
+        }
+    }
+    let mut found = sums.into_iter().map(|sums| sums.map(ArrivalSums::process));
+    let all = found.next().flatten();
+    let of_streams = scans[1..].iter().zip(found);
+    let of_streams = of_streams.filter_map(|(scan, process)| Some((scan.key, process?)));
+    Ok(CapturedArrivals { all, of_streams: of_streams.collect() })
+}

@@ -1,0 +1,265 @@
+//! Single I/Os in the text formats of other tools, and what these formats cannot express.
+
+use super::blkparse::{BlkparseWriter, SECTOR};
+use std::collections::BTreeSet;
+use std::io::{Read, Seek, Write};
+use steadfast_analysis::{Captured, PassOptions};
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::{Fields, TraceWriter};
+
+/// A text format of single I/Os.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IoTextFormat {
+    /// fio's iolog, version 3.
+    FioIolog,
+    /// blkparse's default text.
+    Blkparse,
+    /// One line per I/O with named columns.
+    Csv,
+}
+
+/// The result of an export of single I/Os.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExportedIos {
+    /// Number of I/Os written.
+    pub ios: u64,
+    /// Sentences on what the format cannot express.
+    pub lost: Vec<String>,
+}
+
+/// A property of an I/O and the formats that keep it.
+struct IoProperty(&'static str, fn(&IoEvent) -> bool, &'static [IoTextFormat]);
+
+/// Flags that blkparse's letters express.
+const LETTERED: u16 = flags::SYNC | flags::FUA | flags::PREFLUSH | flags::META | flags::READ_AHEAD;
+
+use IoTextFormat::{Blkparse, Csv, FioIolog};
+
+/// The loss, as the end of a sentence that begins with a number of I/Os; a test for the I/Os with
+/// this loss; and the formats without it.
+const PROPERTIES: [IoProperty; 15] = [
+    IoProperty("have an unknown operation and are left out", |e| e.op == IoOp::Other, TEXTS),
+    IoProperty("are discards, which fio before 3.34 skips", |e| e.op == IoOp::Discard, TEXTS),
+    IoProperty("lose the part of their time below 1 us", |e| e.issued_ns % 1000 > 0, TEXTS),
+    IoProperty("are extended to sectors of 512 bytes", is_off_sector, &[FioIolog, Csv]),
+    IoProperty("lose their response time", |e| e.response_ns != RESPONSE_UNKNOWN, TEXTS),
+    IoProperty("lose their time in the queue", |e| e.queued_ns > 0, TEXTS),
+    IoProperty("lose their process", |e| e.pid > 0 || !e.command.is_empty(), TEXTS),
+    IoProperty("lose their thread", |e| e.tid > 0 || !e.thread.is_empty(), &[Csv]),
+    IoProperty("lose their processor", |e| e.cpu > 0, TEXTS),
+    IoProperty("lose their cgroup", |e| e.cgroup > 0, &[]),
+    IoProperty("lose flags such as FUA and sync", |e| e.flags & LETTERED > 0, TEXTS),
+    IoProperty("lose that they failed", |e| e.flags & flags::FAILED > 0, TEXTS),
+    IoProperty("lose that they were requeued, written back, direct or merged", has_more, &[Csv]),
+    IoProperty("lose their file", |e| e.inode > 0, &[Csv]),
+    IoProperty("lose the compression of their data", |e| e.content.blocks > 0, &[]),
+];
+
+/// Formats with a line per event of an I/O, or with columns.
+const TEXTS: &[IoTextFormat] = &[Blkparse, Csv];
+
+fn is_off_sector(event: &IoEvent) -> bool {
+    !(event.offset | u64::from(event.bytes)).is_multiple_of(SECTOR)
+}
+
+fn has_more(event: &IoEvent) -> bool {
+    event.merged > 0 || event.flags & !(LETTERED | flags::FAILED) > 0
+}
+
+/// First line of a CSV file.
+const CSV_HEADER: &str = "issued_ns,op,offset,bytes,response_ns,device,pid,command,queued_ns,\
+    depth,tid,thread,cpu,flags,merged,layer,inode";
+
+/// Writes the chosen I/Os of a trace in issue order. An iolog names `filename`, or the device of
+/// each I/O as captured.
+///
+/// # Errors
+/// Returns [`TraceError::Unsuitable`] if no I/O is chosen, or the trace has several layers and no
+/// filter chooses one; and the errors of reading the trace and of writing.
+pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
+    captured: &Captured<R>,
+    pass: &PassOptions,
+    format: IoTextFormat,
+    filename: Option<&str>,
+    mut out: W,
+) -> Result<ExportedIos, TraceError> {
+    let filename = filename.filter(|_| format == FioIolog);
+    let devices = device_names(captured.conditions(), filename);
+    let longest_wait = match format {
+        Blkparse => each_io(captured, pass, |_| Ok(()))?.longest_wait_ns,
+        FioIolog | Csv => 0,
+    };
+    let mut blkparse = BlkparseWriter::new(&devices, longest_wait);
+    match format {
+        FioIolog => begin_iolog(&mut out, &devices)?,
+        Csv => writeln!(out, "{CSV_HEADER}")?,
+        Blkparse => {}
+    }
+    let mut counts = [0u64; PROPERTIES.len()];
+    let mut written = 0;
+    let mut merged = BTreeSet::new();
+    each_io(captured, pass, |event| {
+        for (count, IoProperty(_, is_known, kept_by)) in counts.iter_mut().zip(&PROPERTIES) {
+            *count += u64::from(!kept_by.contains(&format) && is_known(event));
+        }
+        if filename.is_some() {
+            merged.insert(event.device);
+        }
+        let device = devices.get(usize::from(event.device)).map_or("?", String::as_str);
+        let is_written = match format {
+            FioIolog => iolog_line(&mut out, event, device)?,
+            Csv => csv_line(&mut out, event, device).map(|()| true)?,
+            Blkparse => blkparse.take(&mut out, event).map(|()| true)?,
+        };
+        written += u64::from(is_written);
+        Ok(())
+    })?;
+    blkparse.finish(&mut out)?;
+    out.flush()?;
+    let lost = counts.iter().zip(&PROPERTIES).filter(|(count, _)| **count > 0);
+    let mut lost: Vec<String> =
+        lost.map(|(count, IoProperty(what, ..))| format!("{count} I/Os {what}.")).collect();
+    if merged.len() > 1 {
+        lost.push(format!("The I/Os of {} devices go to one.", merged.len()));
+    }
+    lost.extend(blkparse.remarks());
+    Ok(ExportedIos { ios: written, lost })
+}
+
+/// Copies the chosen I/Os with all their recorded properties into a new trace file.
+///
+/// # Errors
+/// Same as [`write_ios`].
+pub fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
+    captured: &Captured<R>,
+    pass: &PassOptions,
+    out: W,
+) -> Result<(W, ExportedIos), TraceError> {
+    let mut conditions = captured.conditions().clone();
+    let chosen = pass.filter.describe(&conditions);
+    conditions.remarks.extend(chosen.map(|part| format!("Only part of a trace: {part}.")));
+    conditions.remarks.extend(captured.integrity().missing());
+    let mut writer = TraceWriter::new(out, &conditions)?;
+    let mut events = Vec::with_capacity(4096);
+    let account = each_io(captured, pass, |event| {
+        events.push(*event);
+        if events.len() == events.capacity() {
+            writer.write(&events)?;
+            events.clear();
+        }
+        Ok(())
+    })?;
+    writer.write(&events)?;
+    let out = writer.finish(conditions)?;
+    Ok((out, ExportedIos { ios: account.ios, lost: Vec::new() }))
+}
+
+/// The I/Os that a pass over a trace chose.
+struct ChosenAccount {
+    ios: u64,
+    /// Longest time in the queue, in nanoseconds.
+    longest_wait_ns: u64,
+}
+
+/// Passes every chosen I/O to `take`, in issue order.
+fn each_io<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &PassOptions,
+    mut take: impl FnMut(&IoEvent) -> Result<(), TraceError>,
+) -> Result<ChosenAccount, TraceError> {
+    if captured.conditions().layers.len() > 1 && pass.filter.layer.is_none() {
+        let what = "the trace has two layers, which cannot be exported together; choose one \
+                    with --layer";
+        return Err(TraceError::Unsuitable(what.to_owned()));
+    }
+    let mut batches = captured.ios(pass, Fields::ALL)?;
+    let mut account = ChosenAccount { ios: 0, longest_wait_ns: 0 };
+    while let Some(rows) = batches.next_rows()? {
+        for row in rows.iter() {
+            let event = rows.batch.event(row);
+            account.ios += 1;
+            account.longest_wait_ns = account.longest_wait_ns.max(event.queued_ns);
+            take(&event)?;
+        }
+    }
+    if account.ios == 0 {
+        return Err(TraceError::Unsuitable("no I/O is chosen; choose others".to_owned()));
+    }
+    Ok(account)
+}
+
+/// Returns the name of each device in the file. Formats separate words by blanks.
+fn device_names(conditions: &CaptureConditions, filename: Option<&str>) -> Vec<String> {
+    let word = |name: &str| -> String {
+        let name = filename.unwrap_or(name);
+        let word = |c: char| if c.is_whitespace() || c.is_control() { '_' } else { c };
+        if name.is_empty() { "unnamed".to_owned() } else { name.chars().map(word).collect() }
+    };
+    if conditions.devices.is_empty() {
+        return vec![word("")];
+    }
+    conditions.devices.iter().map(|device| word(&device.name)).collect()
+}
+
+fn begin_iolog(out: &mut impl Write, devices: &[String]) -> Result<(), TraceError> {
+    writeln!(out, "fio version 3 iolog")?;
+    let names: BTreeSet<_> = devices.iter().collect();
+    // fio ignores the gap after a line with time 0.
+    for name in &names {
+        writeln!(out, "1 {name} add")?;
+    }
+    for name in &names {
+        writeln!(out, "1 {name} open")?;
+    }
+    Ok(())
+}
+
+/// Writes a line of an iolog if fio has the operation.
+fn iolog_line(out: &mut impl Write, event: &IoEvent, device: &str) -> Result<bool, TraceError> {
+    let action = match event.op {
+        IoOp::Read => "read",
+        IoOp::Write => "write",
+        IoOp::Discard => "trim",
+        IoOp::Flush => "datasync",
+        IoOp::Other => return Ok(false),
+    };
+    let time_us = 1 + event.issued_ns / 1000;
+    writeln!(out, "{time_us} {device} {action} {} {}", event.offset, event.bytes)?;
+    Ok(true)
+}
+
+fn csv_line(out: &mut impl Write, event: &IoEvent, device: &str) -> Result<(), TraceError> {
+    let response = match event.response_ns {
+        RESPONSE_UNKNOWN => String::new(),
+        known => known.to_string(),
+    };
+    writeln!(
+        out,
+        "{},{},{},{},{response},{},{},{},{},{},{},{},{},{},{},{},{}",
+        event.issued_ns,
+        event.op.letter(),
+        event.offset,
+        event.bytes,
+        quoted(device),
+        event.pid,
+        quoted(&event.command.to_string()),
+        event.queued_ns,
+        event.depth,
+        event.tid,
+        quoted(&event.thread.to_string()),
+        event.cpu,
+        flags::names(event.flags).join(" "),
+        event.merged,
+        event.layer,
+        event.inode,
+    )?;
+    Ok(())
+}
+
+/// Returns a text as a CSV field.
+fn quoted(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
