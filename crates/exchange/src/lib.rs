@@ -18,6 +18,7 @@ pub mod results;
 #[cfg(test)]
 mod testing;
 pub mod tkperf;
+pub mod vdbench;
 
 pub use encoding::decode;
 pub use parse_error::ParseError;

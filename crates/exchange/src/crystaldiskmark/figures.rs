@@ -7,7 +7,7 @@ use steadfast_domain::findings::{
     Cell, Exhibit, Facts, FormBlock, FormHeader, FormSubject, Origin, Page, Row, Setting, Table,
 };
 use steadfast_domain::sequence::SequenceSource;
-use steadfast_domain::{Caveat, CaveatKind, Findings};
+use steadfast_domain::{Caveat, Findings};
 
 /// Returns the findings of a saved result.
 pub fn findings(saved: &SavedResult, source: &SequenceSource, software: &str) -> Findings {
@@ -37,8 +37,7 @@ fn name(saved: &SavedResult) -> &'static str {
 fn caveats(saved: &SavedResult) -> Vec<Caveat> {
     // KDiskMark's default profile shows the mean of the attempts, its peak profile the best one.
     let attempts = if saved.is_kdiskmark { "The mean or the best" } else { "The best" };
-    let mut caveats = vec![Caveat::new(
-        CaveatKind::Deviation,
+    let mut caveats = vec![Caveat::deviation(
         ids::SEQUENCE_NOT_STEADY,
         format!(
             "{attempts} of several attempts of some seconds each, on a part of a file system, \
@@ -47,7 +46,7 @@ fn caveats(saved: &SavedResult) -> Vec<Caveat> {
         ),
         "Compare them only with other results of CrystalDiskMark's tests.",
     )];
-    let remark = |id, text: &str| Caveat::new(CaveatKind::Remark, id, text, "");
+    let remark = |id, text: &str| Caveat::remark(id, text, "");
     if saved.corrected {
         caveats.push(remark(
             ids::FOREIGN_UNITS,

@@ -1,5 +1,6 @@
 //! fio's I/O engines: which of them wait for every I/O, which keep a depth, and which move no data.
 
+use super::known::is_external_engine;
 use super::options::{DEMAND_MAX, SectionOptions};
 use steadfast_domain::IoStream;
 use steadfast_domain::stimulus::Op;
@@ -46,7 +47,7 @@ impl FioEngine {
             "io_uring_cmd" | "spdk" | "xnvme" | "libblkio" | "libiscsi" | "nbd" | "nfs" | "rbd"
             | "rados" | "gfapi_async" | "ime_aio" | "dfs" | "guasi" | "syslet-rw" => Queues,
             // An engine of its own in a file: what is known of it is that it takes I/Os.
-            _ if name.starts_with("external:") || name.contains('/') => Queues,
+            _ if is_external_engine(name) => Queues,
             "null" | "cpp_null" => MovesNothing("fio does no I/O with it, and measures itself"),
             "cpuio" | "exec" => MovesNothing("it uses processors and does no I/O"),
             "filecreate" | "filestat" | "filedelete" | "filexattr" | "fileoperations"
@@ -70,7 +71,8 @@ pub(super) fn depth(
     streams: &[IoStream],
     assumed: Option<&str>,
 ) -> u32 {
-    let depth = options.count("iodepth", DEMAND_MAX).unwrap_or(1);
+    // A depth without effect is not limited.
+    let depth = options.count("iodepth", u32::MAX).unwrap_or(1);
     let said = options.text("ioengine");
     let name = said.or(assumed).unwrap_or("psync");
     let engine = FioEngine::from_name(name);
@@ -107,9 +109,12 @@ pub(super) fn depth(
     if engine == QueuesData && discards && depth > 1 {
         options.remark(&format!(
             "iodepth={depth} has no effect on discards: fio waits for each with the engine {name}, \
-             and so is it done here: depth 1"
+             and so do we: depth 1"
         ));
         return 1;
+    }
+    if depth > DEMAND_MAX {
+        options.refuse("iodepth", &format!("a depth is at most {DEMAND_MAX}"));
     }
     depth
 }

@@ -113,6 +113,7 @@ pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, V
         errors.dedup();
         return Err(errors);
     }
+    measure_ramps(&mut groups, &mut remarks);
     delay_jobs(&mut groups, &mut remarks);
     let numbered = assumed.device.is_some();
     let step = |(number, group): (u32, JobGroup)| {
@@ -131,6 +132,12 @@ pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, V
 fn loads_of(label: &str, line: u64, job: JobLoad) -> Result<Vec<(PlacedJob, FileSet)>, String> {
     let is_random = job.load.streams.iter().all(|stream| stream.order == Order::Random);
     let has_own_files = job.files.differ_by_thread() && has_size_in_bytes(&job);
+    let is_shared = !job.files.are_given() && !job.files.differ_by_thread();
+    if job.threads > 1 && is_shared && has_size_in_bytes(&job) {
+        let why = "filename_format: only the first of fio's threads uses a file that all would \
+                   create; name the file with filename=";
+        return Err(why.to_owned());
+    }
     let set = |thread: u32, extent: Extent| FileSet {
         names: if job.files.are_given() || has_size_in_bytes(&job) {
             job.files.of_thread(thread)
@@ -331,6 +338,36 @@ fn grouped(
     groups
 }
 
+/// Turns the ramps of jobs that end by their I/Os or bytes into measured time: fio counts the I/Os
+/// of a ramp toward the limit, whereas a ramp here is only a time.
+fn measure_ramps(groups: &mut [(u32, JobGroup)], remarks: &mut Vec<SequenceRemark>) {
+    for (_, group) in groups {
+        let has_counted_ramp = |own: &&PlacedJob| {
+            let load = &own.job.load;
+            load.ramp > Nanos::ZERO && !ends_by_time(load)
+        };
+        let Some(counted) = group.jobs.iter().find(has_counted_ramp) else { continue };
+        let text = format!(
+            "[{}] ramp_time: a job that ends by its size or number of I/Os is measured from its \
+             beginning; fio does not count the ramp in its results",
+            counted.label
+        );
+        add_remark(remarks, remark_of(counted.line, text));
+        for own in &mut group.jobs {
+            let load = &mut own.job.load;
+            // The runtime begins after the ramp.
+            let ramp = load.ramp;
+            load.until.time = load.until.time.map(|time| Nanos(time.0.saturating_add(ramp.0)));
+            load.ramp = Nanos::ZERO;
+        }
+    }
+}
+
+/// Returns true if a load ends after a time, regardless of its amount.
+fn ends_by_time(load: &SequenceLoad) -> bool {
+    load.until == SequenceEnd { time: load.until.time, ..SequenceEnd::default() }
+}
+
 /// Turns `startdelay`, which counts from the start of fio, into a pause before each group and
 /// the delays of its jobs after that.
 fn delay_jobs(groups: &mut [(u32, JobGroup)], remarks: &mut Vec<SequenceRemark>) {
@@ -359,13 +396,13 @@ fn delay_jobs(groups: &mut [(u32, JobGroup)], remarks: &mut Vec<SequenceRemark>)
                 );
                 add_remark(remarks, remark_of(own.line, text));
             }
-            let only_time = SequenceEnd { time: load.until.time, ..SequenceEnd::default() };
-            let time = load.until.time.filter(|_| load.until == only_time);
-            let end = time.map(|time| own.job.pause + load.ramp + time);
+            let time = load.until.time.filter(|_| ends_by_time(load));
+            let sum = |a: Nanos, b: Nanos| Nanos(a.0.saturating_add(b.0));
+            let end = time.map(|time| sum(sum(own.job.pause, load.ramp), time));
             last = last.zip(end).map(|(last, end)| last.max(end));
             own.job.pause = first;
         }
-        passed = passed.zip(last).map(|(passed, last)| passed + last);
+        passed = passed.zip(last).map(|(passed, last)| Nanos(passed.0.saturating_add(last.0)));
     }
 }
 

@@ -355,6 +355,11 @@ const ENGINE_OPTIONS: &[&str] = &[
 ];
 const ENGINE_PREFIXES: [&str; 3] = ["http_", "libblkio_", "xnvme_"];
 
+/// Returns true for an engine loaded from a file, whose options fio itself does not know.
+pub(super) fn is_external_engine(name: &str) -> bool {
+    name.starts_with("external:") || name.contains('/')
+}
+
 /// A known name that resembles this one, for a message.
 pub(super) fn resembling(name: &str) -> String {
     // A slip changes few letters: longer and shorter names need no comparison.

@@ -88,7 +88,8 @@ pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -
             options.refuse("size", "it is smaller than a block; fio refuses it as well");
             return None;
         }
-        length.0 = if blocks.ends_within_size(&manner) {
+        // Random I/Os lie within the size, where sequential ones may pass its end.
+        length.0 = if manner.random || blocks.ends_within_size(&manner) {
             length.0 / least * least
         } else {
             length.0.checked_next_multiple_of(least).unwrap_or(length.0)
@@ -498,7 +499,7 @@ fn leading_percent(options: &mut SectionOptions<'_>, text: &str) -> Option<u32> 
     let percent = text[..digits].parse().ok().filter(|percent| *percent <= 100)?;
     if digits < text.len() {
         let text = excerpt(text);
-        options.remark(&format!("bssplit: fio reads '{text}' as {percent} %; so is it done here"));
+        options.remark(&format!("bssplit: fio reads '{text}' as {percent} %; so do we"));
     }
     Some(percent)
 }
@@ -1043,7 +1044,8 @@ fn remarks(
              in fio where the last I/O ended, random or not",
         );
     }
-    if !manner.random && threads > APART_MAX {
+    let is_random = load.streams.iter().all(|stream| stream.order == Order::Random);
+    if !is_random && threads > APART_MAX {
         options.remark(
             "each of fio's jobs goes through the range by itself; here the threads share one \
              position",

@@ -1,6 +1,6 @@
 //! Options of one section by name, with the errors and remarks found on them.
 
-use super::known::{OptionSupport, canonical, resembling, support};
+use super::known::{OptionSupport, canonical, is_external_engine, resembling, support};
 use super::sizes::{amount, bytes, flag, leading_bytes, time};
 use super::text::{JobOption, JobSection};
 use crate::parse_error::ParseError;
@@ -54,6 +54,7 @@ impl<'s> SectionOptions<'s> {
 
     fn judge(&mut self) {
         let all: Vec<(&str, &JobOption)> = self.of.iter().map(|(n, o)| (*n, *o)).collect();
+        let has_external_engine = self.text("ioengine").is_some_and(is_external_engine);
         for (name, option) in all {
             let value = option.value.as_deref().map(str::trim);
             let off = matches!(value, Some("0" | "none"));
@@ -74,6 +75,11 @@ impl<'s> SectionOptions<'s> {
                 Some(OptionSupport::OffOnly(why) | OptionSupport::Refused(why)) => {
                     self.refuse(name, why)
                 }
+                None if has_external_engine && resembling(name).is_empty() => self.remark_at(
+                    option.line,
+                    name,
+                    "it is taken as an option of the engine, which is not used here",
+                ),
                 None => {
                     let hint = resembling(name);
                     self.refuse(name, &format!("this option is not known{hint}"));
@@ -149,10 +155,19 @@ impl<'s> SectionOptions<'s> {
         self.parsed(name, "a number", |text| bytes(text, base))
     }
 
-    /// A count of at least one that fits.
+    /// Parses a count of at least one. Trailing text that fio ignores gets a remark.
     pub fn count(&mut self, name: &str, most: u32) -> Option<u32> {
-        let fits = move |text: &str| text.parse().ok().filter(|count| (1..=most).contains(count));
-        self.parsed(name, &format!("a number from 1 to {most}"), fits)
+        let text = self.text(name)?;
+        let end = text.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(text.len());
+        let (number, rest) = text.split_at(end);
+        let count = self.bytes_in(number).and_then(|count| u32::try_from(count).ok());
+        let count = count.filter(|count| (1..=most).contains(count) && !rest.starts_with('%'));
+        match count {
+            None => self.refuse(name, &format!("this is not a number from 1 to {most}")),
+            Some(count) if !rest.is_empty() => self.remark_ignored(name, text, &count.to_string()),
+            Some(_) => {}
+        }
+        count
     }
 
     /// A percentage.
@@ -194,14 +209,17 @@ impl<'s> SectionOptions<'s> {
     pub fn leading_bytes_in(&mut self, name: &str, text: &str) -> Option<u64> {
         let (value, rest) = leading_bytes(text, self.kb_base)?;
         if !rest.is_empty() {
-            let line = self.of.get(name).map_or(self.section.line, |option| option.line);
-            let why = format!(
-                "fio reads '{}' as {value} bytes and ignores the rest; so is it done here",
-                excerpt(text.trim())
-            );
-            self.remark_at(line, name, &why);
+            self.remark_ignored(name, text, &format!("{value} bytes"));
         }
         Some(value)
+    }
+
+    /// Adds a remark on an option of which fio reads only the number at its beginning.
+    fn remark_ignored(&mut self, name: &str, text: &str, value: &str) {
+        let line = self.of.get(name).map_or(self.section.line, |option| option.line);
+        let text = excerpt(text.trim());
+        let why = format!("fio reads '{text}' as {value} and ignores the rest; so do we");
+        self.remark_at(line, name, &why);
     }
 }
 

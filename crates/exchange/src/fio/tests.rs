@@ -179,6 +179,16 @@ fn an_engine_of_a_library_or_a_server_is_ours_and_a_line_says_so() {
     }
 }
 
+#[test]
+fn an_engine_in_a_file_has_options_of_its_own() {
+    let text = "[j]\ndirect=1\nrw=read\nioengine=./lib.so\ngflags=--a=1\n";
+    let remarks = read(text).unwrap().remarks;
+    assert!(remarks.iter().any(|r| r.text.contains("gflags: it is taken")), "{remarks:?}");
+    let refused = |from: &str, to: &str| read(&text.replace(from, to)).unwrap_err()[0].to_string();
+    assert!(refused("gflags", "iodepht").contains("did you mean 'iodepth'"));
+    assert!(refused("./lib.so", "libaio").contains("not known"));
+}
+
 /// As `discards_of_fio_have_a_depth_of_one` sees it in fio's own numbers.
 #[test]
 fn discards_have_the_depth_that_fio_gives_them() {
@@ -190,6 +200,8 @@ fn discards_have_the_depth_that_fio_gives_them() {
         let writes = depth(&format!("rw=write\nioengine={engine}"));
         assert_eq!(writes.steps[0].load.demand.depth, 8, "{engine}");
     }
+    let deep = "rw=randtrim\nioengine=libaio\niodepth=5280";
+    assert_eq!(depth(deep).steps[0].load.demand.depth, 1, "as deep as a large drive's");
     assert_eq!(depth("rw=trim\nioengine=io_uring_cmd").steps[0].load.demand.depth, 8);
 }
 
@@ -295,6 +307,8 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         ("random_distribution=zoned:50/5:30/15", "100 %"),
         ("runtime=soon", "not a time"),
         ("numjobs=0", "from 1 to"),
+        ("iodepth=60%", "from 1 to"),
+        ("iodepth=4097", "at most 4096"),
         ("latency_target=5ms\nlatency_window=1s", "run load-curve --slo p99=1ms"),
     ];
     for (options, word) in cases {
@@ -350,6 +364,7 @@ fn jobs_with_files_of_their_own_have_a_range_each() {
         ("[a]\nfilename=/dev/a\n[b]\nfilename=/dev/b\n", "--target /dev/a=TARGET"),
         ("[a]\nfilename=a:b\nsize=1m\n[b]\nfilename=b\nsize=1m\n", "also used by another job"),
         ("[a]\nsize=1m\nnumjobs=65\n", "at most 64 threads"),
+        ("[a]\nsize=1m\nnumjobs=2\nfilename_format=f.$filenum\n", "only the first"),
     ] {
         let why = read(text).unwrap_err()[0].to_string();
         assert!(why.contains(word), "{why}");
@@ -368,6 +383,21 @@ fn delays_count_from_the_start_of_fio() {
     let pauses: Vec<u64> = sequence.steps.iter().map(|step| step.pause.0 / 1_000_000_000).collect();
     // [a] and [b] end 15 s after the start, [c] 30 s after it.
     assert_eq!((pauses, delays(0)), (vec![2, 5, 0], vec![0, 3]));
+}
+
+#[test]
+fn a_ramp_of_a_job_that_ends_by_its_size_is_measured() {
+    let text = "[global]\nramp_time=3\n[a]\nrw=read\nruntime=10\nsize=1m\n[b]\nrw=write\n\
+                time_based\nruntime=10\n[c]\nstonewall\nrw=read\ntime_based\nruntime=10\n";
+    let sequence = read(text).unwrap();
+    let times = |at: usize| -> Vec<(Nanos, Option<Nanos>)> {
+        sequence.steps[at].loads().map(|(_, load)| (load.ramp, load.until.time)).collect()
+    };
+    let both = (Nanos::ZERO, Some(Nanos::from_secs(13)));
+    assert_eq!(times(0), [both, both]);
+    assert_eq!(times(1), [(Nanos::from_secs(3), Some(Nanos::from_secs(10)))]);
+    let said = sequence.remarks.iter().filter(|remark| remark.text.contains("from its beginning"));
+    assert_eq!(said.count(), 1);
 }
 
 #[test]
@@ -442,6 +472,7 @@ fn what_is_not_done_is_said() {
         ("cmdprio_percentage=20", "priorities"),
         ("bssplit=4k/5.5:8k/95", "'5.5' as 5 %"),
         ("rw=randread\nba=4096/28", "ignores the rest"),
+        ("ioengine=libaio\niodepth=60?", "'60?' as 60 and"),
     ];
     for (options, word) in cases {
         let text = format!("[j]\nfilename=/dev/x\ndirect=1\n{options}\n");

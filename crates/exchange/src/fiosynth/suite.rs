@@ -3,8 +3,10 @@
 use super::targets::{SuiteTarget, targets};
 use crate::encoding::decode;
 use crate::parse_error::ParseError;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::fmt;
 use steadfast_domain::text::excerpt;
 
 /// More cycles than a suite has.
@@ -29,6 +31,8 @@ pub struct FioSynthSuite {
     pub device_in_global: bool,
     /// Names of the file that were not understood.
     pub unknown: Vec<String>,
+    /// Names that the file has more than once; the last of each counts, as in FioSynth.
+    pub repeated: Vec<String>,
 }
 
 /// A workload: a template and the values of its variables.
@@ -50,12 +54,11 @@ impl FioSynthSuite {
     /// # Errors
     /// Where it is no JSON, or everything that is not of a suite's shape.
     pub fn read(bytes: &[u8]) -> Result<FioSynthSuite, Vec<ParseError>> {
-        let value: Value = serde_json::from_str(&decode(bytes)).map_err(|error| {
-            vec![ParseError::at(error.line() as u64, format!("this is no JSON: {error}"))]
+        let file: SuiteMembers = serde_json::from_str(&decode(bytes)).map_err(|error| {
+            let what = if error.is_data() { "it is no JSON object" } else { "this is no JSON" };
+            vec![ParseError::at(error.line() as u64, format!("{what}: {error}"))]
         })?;
-        let Value::Object(all) = value else {
-            return Err(vec![ParseError::whole("it is no JSON object")]);
-        };
+        let SuiteMembers { all, repeated } = file;
         let mut wrong = Vec::new();
         let suite = FioSynthSuite {
             pre: workloads(&all, "pre", &mut wrong),
@@ -66,11 +69,44 @@ impl FioSynthSuite {
             scaled: answer(&all, "scale_by_capacity", true, &mut wrong),
             device_in_global: answer(&all, "devices_in_global", true, &mut wrong),
             unknown: unknown(&all),
+            repeated,
         };
         if suite.def.is_empty() && wrong.is_empty() {
             wrong.push(ParseError::whole("'def' names no workload"));
         }
         if wrong.is_empty() { Ok(suite) } else { Err(wrong) }
+    }
+}
+
+/// The members of the file's JSON object.
+struct SuiteMembers {
+    all: Map<String, Value>,
+    repeated: Vec<String>,
+}
+
+impl<'de> Deserialize<'de> for SuiteMembers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(SuiteMembersVisitor)
+    }
+}
+
+struct SuiteMembersVisitor;
+
+impl<'de> Visitor<'de> for SuiteMembersVisitor {
+    type Value = SuiteMembers;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<SuiteMembers, A::Error> {
+        let mut found = SuiteMembers { all: Map::new(), repeated: Vec::new() };
+        while let Some((name, value)) = members.next_entry::<String, Value>()? {
+            if found.all.insert(name.clone(), value).is_some() {
+                found.repeated.push(name);
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -21,10 +21,13 @@ const SUITE: &str = r#"{
 struct MemoryTemplates;
 
 impl TemplateSource for MemoryTemplates {
+    fn environment(&self, name: &str) -> Option<String> {
+        (name == "MISC").then(|| "32k/50:1m/50".to_owned())
+    }
     fn template(&mut self, name: &str) -> Result<Vec<u8>, String> {
         let text = match name {
             "fill.fio" => {
-                "[fill]\nrw=write\nbs=128k\niodepth=${DEPTH}\ndirect=1\nfilename=${DEV}\n"
+                "[fill]\nrw=write\nioengine=libaio\nbs=128k\niodepth=${DEPTH}\ndirect=1\nfilename=${DEV}\n"
             }
             "mix.fio" => {
                 "[global]\nioengine=${IOENGINE}\ndirect=1\nnorandommap\n[job]\nrw=randrw\n\
@@ -39,6 +42,7 @@ impl TemplateSource for MemoryTemplates {
                 "[behind]\nrw=randread\nbs=4k\noffset=${OFFSET2}m\nfilename=${DEV}\nnumjobs=${JOBS}\n\
                  size=10m\n"
             }
+            "misc.fio" => "[job]\nrw=trim\nbssplit=${MISC}\niodepth=${DEPTH}\nruntime=${TIME}\n",
             "trim.fio" => "[global]\nrw=trim\nbs=2G\nloops=2\n",
             _ => return Err("no such template".into()),
         };
@@ -93,6 +97,20 @@ fn offsets_lie_where_fiosynth_has_them_on_a_drive_of_this_capacity() {
     assert_eq!(starts, expected);
     let said = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
     assert!(said("FioSynth draws where") && !said("description"), "{:?}", sequence.remarks);
+}
+
+#[test]
+fn what_a_suite_lacks_is_from_the_environment_and_the_last_of_two_counts() {
+    let text = r#"{"def": [{"template": "gone.fio"}],
+                   "def": [{"template": "misc.fio", "values": {"DEPTH": 8, "TIME": 5}}]}"#;
+    let suite = FioSynthSuite::read(text.as_bytes()).unwrap();
+    let sequence = sequence(&suite, drive(1), &mut MemoryTemplates).unwrap();
+    let load = &sequence.steps[0].load;
+    let sizes: Vec<u64> = load.streams.iter().map(|stream| stream.size.0 >> 10).collect();
+    // A template that names no engine has fio's preset, which waits for every I/O.
+    assert_eq!((sequence.steps.len(), sizes, load.demand.depth), (1, vec![32, 1024], 1));
+    let said = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
+    assert!(said("'def' is there more than once") && said("MISC=32k/50"), "{sequence:?}");
 }
 
 #[test]

@@ -24,6 +24,10 @@ pub trait TemplateSource {
     /// # Errors
     /// Why it cannot be read.
     fn template(&mut self, name: &str) -> Result<Vec<u8>, String>;
+    /// Returns a variable of the environment, for a workload that has no value of its own.
+    fn environment(&self, _name: &str) -> Option<String> {
+        None
+    }
 }
 
 /// Variables that FioSynth multiplies by the capacity in TB, and those that it divides.
@@ -51,6 +55,10 @@ pub fn sequence(
     let mut all = SuiteSteps::default();
     for name in &suite.unknown {
         all.remark(format!("'{name}' is not known and is left out", name = excerpt(name)));
+    }
+    for name in &suite.repeated {
+        let name = excerpt(name);
+        all.remark(format!("'{name}' is there more than once: the last counts, as in FioSynth"));
     }
     for cycle in 1..=suite.run_cycles {
         let name = |alias: &str| match suite.run_cycles {
@@ -163,16 +171,31 @@ fn jobs(
     if !suite.device_in_global || !has_job(&bytes) {
         bytes.extend_from_slice(DEVICE_JOB);
     }
-    let mut around = WorkloadVariables { values: variables(workload, suite, drive), templates };
-    let is_drawn = String::from_utf8_lossy(&bytes).contains("${OFFSET1}");
-    let file = JobFile::read(&bytes, &mut around)?;
-    let assumed = TargetFacts { ioengine: Some(ENGINE), ..TargetFacts::default() };
-    let mut jobs = job_sequence(&file, &assumed)?;
-    if is_drawn {
-        let text = "the regions begin at offset 0; FioSynth draws where the first one begins";
-        jobs.remarks.push(SequenceRemark::whole(text));
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let mut values = variables(workload, suite, drive);
+    let mut remarks = Vec::new();
+    for name in names_of_variables(&text) {
+        if !values.contains_key(name)
+            && let Some(value) = templates.environment(name)
+        {
+            remarks.push(format!("{name}={} is from the environment", excerpt(&value)));
+            values.insert(name.to_owned(), value);
+        }
     }
+    if text.contains("${OFFSET1}") {
+        let drawn = "the regions begin at offset 0; FioSynth draws where the first one begins";
+        remarks.push(drawn.to_owned());
+    }
+    let file = JobFile::read(&bytes, &mut WorkloadVariables { values, templates })?;
+    let mut jobs = job_sequence(&file, &TargetFacts::default())?;
+    jobs.remarks.extend(remarks.into_iter().map(SequenceRemark::whole));
     Ok(jobs)
+}
+
+/// Returns the names of the variables in a template, once per occurrence.
+fn names_of_variables(template: &str) -> impl Iterator<Item = &str> {
+    let behind = template.split("${").skip(1);
+    behind.filter_map(|text| text.split_once('}')).map(|(name, _)| name)
 }
 
 /// Returns true if a template has a section for a job; some have options for all jobs only.
@@ -239,7 +262,10 @@ impl JobFileContext for WorkloadVariables<'_> {
     }
     fn variable(&self, name: &str) -> Result<String, String> {
         self.values.get(name).cloned().ok_or_else(|| {
-            format!("give the workload a value of {name} in the suite, under \"values\"")
+            format!(
+                "give the workload a value of {name} in the suite, under \"values\", or set it in \
+                 the environment: {name}=... steadfast fiosynth ..."
+            )
         })
     }
 }

@@ -8,7 +8,7 @@ use steadfast_domain::findings::{
     Cell, Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Row as TableRow, Setting, Table,
 };
 use steadfast_domain::sequence::SequenceSource;
-use steadfast_domain::{Caveat, CaveatKind, Demand, Findings};
+use steadfast_domain::{Caveat, Demand, Findings};
 
 const MIB: f64 = 1_048_576.0;
 const MB: f64 = 1e6;
@@ -199,16 +199,14 @@ fn facts(runs: &[ResultRun], source: &SequenceSource) -> Facts {
 }
 
 fn caveats(runs: &[ResultRun]) -> Vec<Caveat> {
-    let mut caveats = vec![Caveat::new(
-        CaveatKind::Deviation,
+    let mut caveats = vec![Caveat::deviation(
         ids::SEQUENCE_NOT_STEADY,
         "Iometer judges no steady state and does not purge: what a fresh drive gives for some \
          seconds is not what it sustains. The file has no percentiles.",
         "Compare with a run of the same configuration: steadfast iometer FILE.icf.",
     )];
     if runs.iter().any(|run| run.ending == RunEnding::Aborted) {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::UNFINISHED,
             "Somebody or an error stopped Iometer: the last test may be incomplete.",
             "Do not rely on the last test of the file.",

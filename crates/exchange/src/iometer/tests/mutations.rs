@@ -3,9 +3,7 @@
 use super::corpus::{OF_1_1, OF_2006};
 use super::results::sample;
 use crate::iometer::expansion::tests_of;
-use crate::iometer::read;
-use crate::iometer::results;
-use crate::iometer::write;
+use crate::iometer::{read, results, write};
 use crate::testing::mutations::{MUTATIONS, mutated};
 
 #[test]
