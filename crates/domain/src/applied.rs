@@ -40,6 +40,10 @@ pub struct AppliedWorkload {
     /// Data pattern of the writes.
     #[serde(default)]
     pub data_pattern: DataPattern,
+    /// Arrivals of all I/Os of the capture, as a pace; `None` if unknown. A test applies them only
+    /// if it is asked to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Pace>,
     /// Capture steps with I/Os of applied streams, in order; empty if the source has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<AppliedStep>,

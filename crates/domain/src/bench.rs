@@ -3,6 +3,7 @@
 use crate::conditions::Conditions;
 use crate::findings::Findings;
 use crate::outcome::Outcome;
+use crate::power_cut::{PowerCutOutcome, PowerCutTrial};
 use crate::purge::Purge;
 use crate::record::{Note, Record};
 use crate::step::Step;
@@ -15,6 +16,14 @@ pub enum Halt {
     /// The user requested it.
     #[error("stopped on request")]
     Stopped,
+    /// The power of the device was cut, as the procedure intended.
+    #[error("the power of {device} was cut ({why}); resume when the device has returned")]
+    PowerCut {
+        /// Path of the device.
+        device: String,
+        /// Message of the kernel.
+        why: String,
+    },
     /// The device no longer responds.
     #[error("{device} is gone: {why}")]
     DeviceGone {
@@ -68,6 +77,12 @@ pub trait Bench {
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt>;
     /// Leaves the device idle for `time`.
     fn idle(&mut self, time: Nanos) -> Result<(), Halt>;
+    /// Writes the blocks of a trial until the power is cut, reads them back once the device has
+    /// returned, and judges them.
+    fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
+        let _ = trial;
+        Err(Halt::Refused("power-cut cannot run as part of other tests".into()))
+    }
     /// Records a verdict, a choice or a caveat, and shows it. If a note could not be recorded, the
     /// next step halts.
     fn note(&mut self, note: &Note);

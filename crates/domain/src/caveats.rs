@@ -11,8 +11,12 @@ pub const AR_LAYOUT: &str = "ar-layout";
 pub const AR_SEGMENTS_LAYOUT: &str = "ar-segments-layout";
 /// DIRTH: no demand kept the response time below its ceiling.
 pub const ART_CEILING: &str = "art-ceiling";
+/// The counts of flash bytes in some steps would include a wait for other targets.
+pub const FLASH_COUNT_WAITED: &str = "flash-count-waited";
 /// A trend has a metric that got worse.
 pub const REGRESSION: &str = "regression";
+/// A trend has too few runs to measure the noise between runs, so measurement windows are compared.
+pub const WINDOWS_DECIDE: &str = "windows-decide";
 /// Runs of a trend are not in its series.
 pub const RUNS_LEFT_OUT: &str = "runs-left-out";
 /// The runs of a trend are of several drives of one model.
@@ -23,6 +27,10 @@ pub const RESTARTED: &str = "restarted";
 pub const BEYOND_DEVICE: &str = "beyond-device";
 /// A block size was omitted because it is smaller than the device's sector.
 pub const BLOCK_SIZE_LEFT_OUT: &str = "block-size-left-out";
+/// The power was cut in no cycle, or in fewer cycles than wanted.
+pub const NO_POWER_CUT: &str = "no-power-cut";
+/// A drive lost, tore or reordered flushed writes in a power cut.
+pub const POWER_CUT_VIOLATIONS: &str = "power-cut-violations";
 /// A capture used so much CPU time that it may have affected the I/O that it recorded.
 pub const CAPTURE_COST: &str = "capture-cost";
 /// The capture was killed: its file was read up to its last complete row group.
@@ -345,9 +353,10 @@ pub const NOT_STEADY: [&str; 2] = [STEADY_STATE_NOT_ACHIEVED, PART_NOT_STEADY];
 
 /// Caveats that the bench or its engine adds itself. They do not come from the procedure, so a
 /// resumed procedure does not add them again.
-pub const BENCH_CAVEATS: [&str; 10] = [
+pub const BENCH_CAVEATS: [&str; 11] = [
     CONDITIONS_CHANGED,
     FIO_MESSAGES,
+    FLASH_COUNT_WAITED,
     FUA_EMULATED,
     HOSTS_FIO_VERSIONS,
     HOSTS_LOAD,

@@ -129,6 +129,28 @@ pub struct Device {
 }
 
 impl Device {
+    /// Creates a device known only by its path, with sectors of 512 bytes and without discards.
+    pub fn new(path: &str, transport: Transport, capacity: Bytes) -> Self {
+        Device {
+            path: path.to_owned(),
+            name: path.to_owned(),
+            transport,
+            model: None,
+            serial: None,
+            firmware: None,
+            wwid: None,
+            capacity,
+            logical_sector: 512,
+            physical_sector: 512,
+            rotational: None,
+            discard: false,
+            write_cache: None,
+            link: None,
+            zoned: None,
+            array: None,
+            in_use: Vec::new(),
+        }
+    }
     /// Returns the text that a user types to confirm that the device may be overwritten: the serial
     /// number with its suffixes, or the kernel name if there is no serial number.
     pub fn confirmation(&self) -> &str {

@@ -2,13 +2,12 @@
 //! amplification that follows from them.
 
 use crate::units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Lifetime counters of a device. `None` if the device does not report a counter.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DeviceCounters {
     /// Bytes written by the host.
@@ -24,9 +23,7 @@ pub struct DeviceCounters {
 
 /// Counts of a latency monitor: I/Os in the buckets 0 to 3, which begin at the monitor's thresholds
 /// A to D (OCP log C3h, active buckets).
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyBuckets {
     /// Reads.
     pub reads: [u64; 4],
@@ -70,9 +67,7 @@ fn counts_since(now: [u64; 4], before: [u64; 4]) -> Option<[u64; 4]> {
 
 /// Changes of the device's own counters during the step (NVMe SMART and OCP logs, ATA and SCSI
 /// statistics). `None` if the device does not report a counter.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LogDelta {
     /// Bytes written by the host, as counted by the device.
@@ -192,7 +187,7 @@ fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 /// log.nand_unit = Some(Bytes(1));
 /// assert_eq!(WriteAmplification::from_log(&log).unwrap().value(), Some(1.5));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WriteAmplification {
     /// Quotient of the counted bytes.
     pub ratio: f64,

@@ -84,6 +84,7 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     word("NTFS", "the default file system of Windows"),
     word("NUMA", "non-uniform memory access: each group of processors has its own memory"),
     word("NVMe", "the command set of SSDs on PCIe"),
+    word("OCP", "Open Compute Project: its specification adds a log to NVMe drives"),
     word("OIO", "outstanding I/Os of all threads together (TC × QD)"),
     word("PCIe", "the bus of NVMe drives: Peripheral Component Interconnect Express"),
     word(

@@ -2,6 +2,7 @@
 //! store them, analyses aggregate them.
 
 use crate::units::{Bytes, UnitError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +22,7 @@ use std::sync::Arc;
     Hash,
     Serialize,
     Deserialize,
-    schemars::JsonSchema,
+    JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
@@ -130,7 +131,7 @@ pub mod flags {
     Hash,
     Serialize,
     Deserialize,
-    schemars::JsonSchema,
+    JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
@@ -372,7 +373,7 @@ impl RangeInStep {
 }
 
 /// A device whose I/Os were captured.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CapturedDevice {
     /// Kernel name, such as `nvme0n1`; for an imported trace, the name that the source uses.
@@ -391,7 +392,7 @@ pub struct CapturedDevice {
 }
 
 /// A cgroup whose processes submitted I/Os.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CapturedCgroup {
     /// Kernel ID of the cgroup.
@@ -405,9 +406,7 @@ pub struct CapturedCgroup {
 }
 
 /// Counts of the requests that the kernel merged and split on one device.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MergeCounts {
     /// Requests merged into the I/O of another request.
@@ -491,7 +490,7 @@ pub fn paths_by_inode(files: &[FileName]) -> BTreeMap<(u16, u64), String> {
 }
 
 /// Time zone of a host's clock when a capture began, and its changes during the capture.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TimeZone {
     /// Offset from UTC in seconds, positive if the clock is ahead.
@@ -504,7 +503,7 @@ pub struct TimeZone {
 }
 
 /// A change of a host's clock to or from daylight saving time.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TimeZoneChange {
     /// Time of the change, in seconds since 1970 (UTC).
@@ -573,7 +572,7 @@ impl fmt::Display for TimeZone {
 }
 
 /// A named point in time of a capture.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
     /// Time since the capture began, in nanoseconds.
     pub at_ns: u64,
@@ -582,7 +581,7 @@ pub struct Mark {
 }
 
 /// Position of a file among the files of a rotated capture.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CapturePart {
     /// ID of the capture, different for every capture.
@@ -594,9 +593,7 @@ pub struct CapturePart {
 }
 
 /// I/Os that a capture saw only in part, by reason.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct IncompleteIos {
     /// I/Os issued before the capture began: only their completion was seen.
@@ -633,9 +630,7 @@ impl fmt::Display for IncompleteIos {
 }
 
 /// Compression and duplicates of a sample of the written 4 KiB blocks.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ContentSample {
     /// Sampling interval: one block in `every` was selected.
@@ -735,7 +730,7 @@ impl fmt::Display for ContentSample {
 }
 
 /// Conditions under which a trace was recorded; stored in the trace file with the events.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CaptureConditions {
     /// Name and version of the program that wrote the trace.

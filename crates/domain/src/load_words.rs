@@ -72,7 +72,34 @@ pub fn zones_text(zones: &[Zone], streams: &[IoStream]) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
+/// Number of zones above which a text summarizes them.
+const LISTED_ZONES: usize = 16;
+
+/// Returns the share of the I/Os, in percent, that the hottest parts of the zones take, together
+/// `percent` of the active range. Assumes that the I/Os of a zone are spread evenly over it.
+pub fn hottest_share(zones: &[Zone], percent: f64) -> f64 {
+    let whole: f64 = zones.iter().map(|zone| f64::from(zone.weight)).sum();
+    let width = |zone: &Zone| f64::from(zone.to_ppm.saturating_sub(zone.from_ppm)).max(1.0);
+    let density = |zone: &Zone| f64::from(zone.weight) / width(zone);
+    let mut by_density: Vec<&Zone> = zones.iter().collect();
+    by_density.sort_by(|a, b| density(b).total_cmp(&density(a)));
+    let (mut left, mut taken) = (percent * 1e4, 0.0);
+    for zone in by_density {
+        let part = width(zone).min(left);
+        taken += density(zone) * part;
+        left -= part;
+    }
+    if whole > 0.0 { taken / whole * 100.0 } else { 0.0 }
+}
+
 fn describe_zones(zones: &[Zone]) -> Option<String> {
+    if zones.len() > LISTED_ZONES {
+        return Some(format!(
+            "{} zones, whose hottest 10 % of the range take {:.1} % of the I/Os",
+            zones.len(),
+            hottest_share(zones, 10.0)
+        ));
+    }
     let whole: u64 = zones.iter().map(|zone| u64::from(zone.weight)).sum();
     let percent = |part: f64| {
         let text = format!("{part:.4}");
@@ -140,6 +167,12 @@ mod tests {
         let text = zones_text(&zones, &sizes).unwrap();
         assert!(text.starts_with("50 % of the I/Os in 0 to 5 % of the range, 30 %"), "{text}");
         assert_eq!(zones_text(&[], &sizes), None);
+        // 50 % in the hottest 5, then a third of the 30 % in the next 15.
+        assert_eq!(hottest_share(&zones, 10.0), 60.0);
+        assert_eq!(hottest_share(&[], 10.0), 0.0);
+        let many: Vec<Zone> =
+            (0..20).map(|at| Zone { weight: 1, from_ppm: at, to_ppm: at + 1 }).collect();
+        assert!(zones_text(&many, &sizes).unwrap().starts_with("20 zones, whose hottest 10 %"));
         assert_eq!(content_text(&DataPattern::Zero, &sizes), None, "reads only");
         let writes = [IoStream::new(Op::Write, Order::Random, Bytes::kib(4))];
         assert_eq!(content_text(&DataPattern::Zero, &writes).unwrap(), "zero");

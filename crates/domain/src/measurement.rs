@@ -8,11 +8,12 @@ use crate::start_error::StartError;
 use crate::stimulus::{Op, Pace};
 pub use crate::tally::{StreamTally, Tally, UnmeasuredIos, mean, mean_ms};
 use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Totals of one operation in one interval.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalTally {
     /// Operation of the I/Os.
     pub op: Op,
@@ -29,7 +30,7 @@ pub struct IntervalTally {
 }
 
 /// Totals of an accounting interval of about one second, or of the length that its step asks for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Start of the interval, since the measurement began.
     pub begin: Nanos,
@@ -77,7 +78,7 @@ impl Interval {
 }
 
 /// CPU time of the threads that moved the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTime {
     /// CPU time in user space.
     pub user: Nanos,
@@ -87,7 +88,7 @@ pub struct CpuTime {
 
 /// A period in which no thread of the program could run: the program was stopped or frozen, the
 /// machine was suspended, or the virtual machine had no CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stall {
     /// Start of the stall, since the measurement began.
     pub at: Nanos,
@@ -96,7 +97,7 @@ pub struct Stall {
 }
 
 /// A period of at least one second in which I/Os were outstanding and none completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Silence {
     /// Start of the period, since the measurement began.
     pub at: Nanos,
@@ -144,7 +145,7 @@ pub enum StallEffect {
 }
 
 /// An I/O that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fault {
     /// Operation of the I/O.
     pub op: Op,
@@ -159,7 +160,7 @@ pub struct Fault {
 }
 
 /// Result of comparing sectors that were read back with what this run wrote.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
     /// Sectors whose stamp was checked and correct.
     pub sectors_right: u64,
@@ -186,7 +187,7 @@ impl Verification {
 }
 
 /// CPU use of the whole host during the step: shares of the time of all CPUs together, from 0 to 1.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostCpu {
     /// Share spent in user space.
     pub user: f64,
@@ -205,7 +206,7 @@ pub struct HostCpu {
 }
 
 /// Activity of the host between the readings around a step, by the kernel's own counters.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HostActivity {
     /// Time between the two readings.
@@ -230,7 +231,7 @@ pub struct HostActivity {
 
 /// Readings taken around a step: the optional secondary metrics, and the evidence that something
 /// other than the device was the limit.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SensorReadings {
     /// Device temperature at the end, in degrees Celsius; `None` if it was not read.
@@ -263,9 +264,7 @@ pub struct SensorReadings {
 }
 
 /// Start of a load that several targets of one host began together.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommonStart {
     /// Agreed start time by the host's `CLOCK_MONOTONIC`: the same in the records of all targets
     /// that began together.
@@ -281,7 +280,7 @@ pub struct CommonStart {
 }
 
 /// Contribution of one of several hosts to a step. The totals of the step include it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostPart {
     /// Host as the user named it.
     pub host: String,
@@ -312,14 +311,14 @@ impl HostPart {
 }
 
 /// I/Os of one thread of a step, which the streams of the step include.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadTally {
     /// One tally per operation that the thread completed.
     pub operations: Vec<StreamTally>,
 }
 
 /// Share of one load in a step that applied several loads at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadPart {
     /// Number of entries in [`Measurement::streams`] that belong to this load; they follow those of
     /// the loads before it.
@@ -329,7 +328,7 @@ pub struct LoadPart {
 }
 
 /// Everything measured during one step.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
     /// Wall-clock time at which the measurement began, in milliseconds since 1970 (UTC); virtual
     /// time for a simulated device.
@@ -416,9 +415,7 @@ pub struct Measurement {
 
 /// CPU time that the program's control groups waited for during a step because a quota was used up
 /// (`cpu.stat`).
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuThrottling {
     /// Periods in which a quota was used up.
     pub periods: u64,

@@ -209,23 +209,9 @@ mod tests {
 
     fn device(transport: Transport, serial: Option<&str>) -> Device {
         Device {
-            path: "/dev/x".into(),
             name: "x".into(),
-            transport,
-            model: None,
             serial: serial.map(str::to_owned),
-            firmware: None,
-            wwid: None,
-            capacity: Bytes::gib(1),
-            logical_sector: 512,
-            physical_sector: 512,
-            rotational: None,
-            discard: false,
-            write_cache: None,
-            link: None,
-            zoned: None,
-            array: None,
-            in_use: Vec::new(),
+            ..Device::new("/dev/x", transport, Bytes::gib(1))
         }
     }
 

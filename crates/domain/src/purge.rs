@@ -1,15 +1,15 @@
 //! Purge: the method requested, the method used, and the result of reading the device back.
 
+use crate::serde_text::serde_text;
 use crate::suggestion::UnknownName;
 use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// Purge that the user requests with `--purge`.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum PurgeChoice {
     /// The best method that the device reports to support.
@@ -33,9 +33,7 @@ impl PurgeChoice {
 }
 
 /// Action after a failed purge.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PurgeFailure {
     /// The run halts.
@@ -54,7 +52,7 @@ impl PurgeFailure {
 }
 
 /// Method that returned a device to a state as if it had never been written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PurgeMethod {
     /// NVMe Format, user data erase.
@@ -217,18 +215,7 @@ impl FromStr for PurgeChoice {
     }
 }
 
-impl TryFrom<String> for PurgeChoice {
-    type Error = UnknownName;
-    fn try_from(text: String) -> Result<Self, UnknownName> {
-        text.parse()
-    }
-}
-
-impl From<PurgeChoice> for String {
-    fn from(choice: PurgeChoice) -> String {
-        choice.to_string()
-    }
-}
+serde_text!(PurgeChoice);
 
 impl fmt::Display for PurgeFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -253,9 +240,7 @@ impl FromStr for PurgeFailure {
 }
 
 /// Content of sampled places all over the device, before and after a purge.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadBack {
     /// Number of places read.
     pub places: u32,
@@ -301,7 +286,7 @@ impl fmt::Display for ReadBack {
 }
 
 /// A vendor's command that purged a device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PurgeCommandRecord {
     /// Command as it was run, with the path of the device.
     pub command: String,
@@ -311,10 +296,18 @@ pub struct PurgeCommandRecord {
     /// End of the command's output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
+    /// Time until the processes had ended that the command left running when it exited; zero if it
+    /// left none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub awaited: Nanos,
+}
+
+fn is_zero(time: &Nanos) -> bool {
+    *time == Nanos::ZERO
 }
 
 /// A purge that was carried out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Purge {
     /// Method used.
     pub method: PurgeMethod,

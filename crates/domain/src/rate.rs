@@ -1,6 +1,7 @@
 //! Rates at which I/Os are offered to a device, whether or not earlier ones have completed.
 
 use crate::measurement::Measurement;
+use crate::serde_text::serde_text;
 use crate::start_error::START_ERROR_LIMIT;
 use crate::step::Load;
 use crate::stimulus::{IoStream, Op, Pace};
@@ -93,18 +94,7 @@ impl FromStr for OfferedRate {
     }
 }
 
-impl TryFrom<String> for OfferedRate {
-    type Error = RateError;
-    fn try_from(text: String) -> Result<Self, RateError> {
-        text.parse()
-    }
-}
-
-impl From<OfferedRate> for String {
-    fn from(rate: OfferedRate) -> String {
-        rate.to_string()
-    }
-}
+serde_text!(OfferedRate);
 
 impl fmt::Display for OfferedRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,12 +8,14 @@ use crate::device::{Device, Host};
 use crate::drive_page::DrivePage;
 use crate::findings::Caveat;
 use crate::outcome::Outcome;
+use crate::power_cut::{CutEvidence, PowerCutOutcome, PowerCutTrial};
 use crate::proof::{DirectoryProof, Proof};
 use crate::purge::Purge;
 use crate::settings::{Amendment, Settings};
 use crate::steady_state::Verdict;
 use crate::step::Step;
 use crate::units::Nanos;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the record that this program writes and reads. Versions below it were written by
@@ -21,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub const RECORD_VERSION: u32 = 4;
 
 /// An observation that a procedure records and shows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Note {
     /// Current state of the tracking variables.
@@ -41,17 +43,7 @@ pub enum Note {
 
 /// Result of a check of something that can spoil a measurement.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckState {
@@ -66,7 +58,7 @@ pub enum CheckState {
 }
 
 /// A check made before a run: link, governor, timers, wear, ...
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// Short name, stable across versions, such as `pcie-link`.
     pub id: String,
@@ -82,7 +74,7 @@ pub struct Check {
 }
 
 /// A change of a host setting, journaled before it is made.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostChange {
     /// Setting: a path under `/sys`, or a device feature.
     pub setting: String,
@@ -101,7 +93,7 @@ pub struct HostChange {
 }
 
 /// Occasion on which the bench reads conditions again that a procedure had settled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RereadOccasion {
     /// After a purge, which can reset a drive: the conditions were set again.
@@ -126,7 +118,7 @@ impl std::fmt::Display for RereadOccasion {
 }
 
 /// Wait until a device is cool enough for a test.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CoolDown {
     /// Temperature that the device had to be below, in degrees Celsius.
     pub below: f64,
@@ -136,10 +128,17 @@ pub struct CoolDown {
     pub to: f64,
     /// Time waited; zero if the device was cool enough at once.
     pub waited: Nanos,
+    /// Number of readings that failed meanwhile.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed_readings: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// One line of the journal.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum JournalEntry {
     /// A process opened the run, for the first time or to resume it.
@@ -199,6 +198,20 @@ pub enum JournalEntry {
     },
     /// The device was idle for this time.
     Idled(Nanos),
+    /// A trial of a power cut is about to write. Its stamps carry the nonce.
+    PowerCutBegan {
+        /// The trial.
+        trial: Box<PowerCutTrial>,
+        /// Number that is different in every run.
+        nonce: u64,
+        /// Command that cuts the power; `None` if the user cuts it by hand.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<String>,
+    },
+    /// The power was cut, and the device failed.
+    PowerCutSeen(CutEvidence),
+    /// The blocks of the last trial were read back and judged.
+    PowerCutJudged(Box<PowerCutOutcome>),
     /// The procedure recorded a note.
     Noted(Box<Note>),
     /// The run halted before its end, for this reason.
@@ -208,7 +221,7 @@ pub enum JournalEntry {
 }
 
 /// Everything that happened in a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// Version of the record format.
     pub version: u32,
@@ -240,6 +253,23 @@ impl Record {
             JournalEntry::Applied { step, outcome } => Some((&**step, &**outcome)),
             _ => None,
         })
+    }
+    /// Returns the trials of power cuts with their outcomes, in order. The outcome of the last is
+    /// `None` if it was not read back.
+    pub fn power_cuts(&self) -> Vec<(&PowerCutTrial, Option<&PowerCutOutcome>)> {
+        let mut trials: Vec<(&PowerCutTrial, Option<&PowerCutOutcome>)> = Vec::new();
+        for entry in &self.entries {
+            match entry {
+                JournalEntry::PowerCutBegan { trial, .. } => trials.push((trial, None)),
+                JournalEntry::PowerCutJudged(outcome) => {
+                    if let Some(last) = trials.last_mut() {
+                        last.1 = Some(outcome);
+                    }
+                }
+                _ => {}
+            }
+        }
+        trials
     }
     /// Returns the device, host, engine and software of the first process that opened the run, or
     /// `None` if no process did.

@@ -8,10 +8,11 @@
 use crate::histogram::FineHistogram;
 use crate::tally::{StreamTally, UnmeasuredIos};
 use crate::units::Nanos;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Lateness of the submissions: the time from due time to submission.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lateness {
     /// I/Os completed.
     pub ios: u64,
@@ -24,9 +25,7 @@ pub struct Lateness {
 }
 
 /// Lateness of the submissions in one interval.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalLateness {
     /// I/Os that completed in the interval.
     pub ios: u64,
@@ -44,9 +43,7 @@ impl IntervalLateness {
 }
 
 /// Position in a script.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptPosition {
     /// I/Os since the beginning of the script that were submitted or left out. Those still
     /// outstanding count in the next step and not in this one.
@@ -56,7 +53,7 @@ pub struct ScriptPosition {
 }
 
 /// Results of playing a script in one step.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayResult {
     /// Response times from submission, one tally per operation; those of the measurement itself
     /// start at the due time.

@@ -7,6 +7,7 @@
 use crate::stimulus::{DataPattern, Demand, Op};
 use crate::text::excerpt;
 use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -63,9 +64,7 @@ pub trait Script: Send {
 pub type OpenScript = Arc<dyn Fn() -> Result<Box<dyn Script>, ScriptError> + Send + Sync>;
 
 /// Rule for the times at which the I/Os of a script are submitted.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timing {
     /// At their due times.
@@ -97,9 +96,7 @@ impl Timing {
 
 /// Treatment of an I/O that overlaps an outstanding one, if at least one of the two changes the
 /// data on the device.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverlapRule {
     /// The I/O is submitted when it is due.
@@ -111,7 +108,7 @@ pub enum OverlapRule {
 }
 
 /// Captured time at which an I/O is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DueTimeSource {
     /// When it entered the queue: what the programs asked, whatever the device did.
@@ -121,7 +118,7 @@ pub enum DueTimeSource {
 }
 
 /// Rule by which captured addresses become addresses of the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MapRule {
     /// As they were; an I/O beyond the target's end is refused.
@@ -135,9 +132,7 @@ pub enum MapRule {
 }
 
 /// Operations of a script that are not played.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayOmissions {
     /// True to omit flushes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -151,9 +146,7 @@ pub struct ReplayOmissions {
 }
 
 /// Number of I/Os per operation.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct OpCounts {
     /// Reads.
     pub reads: u64,
@@ -192,7 +185,7 @@ impl OpCounts {
 }
 
 /// A script as a load: its content, the manner of playing it, and how to open it.
-#[derive(Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptLoad {
     /// Name in reports: the source of the script.
     pub name: String,
@@ -304,35 +297,6 @@ impl fmt::Display for Timing {
     }
 }
 
-impl fmt::Display for OverlapRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            OverlapRule::Keep => "keep",
-            OverlapRule::Order => "order",
-        })
-    }
-}
-
-impl fmt::Display for DueTimeSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            DueTimeSource::Queue => "queue",
-            DueTimeSource::Issue => "issue",
-        })
-    }
-}
-
-impl fmt::Display for MapRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            MapRule::Same => "same",
-            MapRule::Wrap => "wrap",
-            MapRule::Pack => "pack",
-            MapRule::Scale => "scale",
-        })
-    }
-}
-
 /// Error for a text that is not a [`Timing`], an [`OverlapRule`], an [`DueTimeSource`] or a [`MapRule`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{}' is not {wanted}", excerpt(text))]
@@ -362,49 +326,47 @@ impl FromStr for Timing {
     }
 }
 
-impl FromStr for OverlapRule {
-    type Err = ReplayRuleError;
-    fn from_str(text: &str) -> Result<Self, ReplayRuleError> {
-        match text {
-            "keep" => Ok(OverlapRule::Keep),
-            "order" => Ok(OverlapRule::Order),
-            _ => {
-                let wanted = "a rule for overlaps; choose keep or order";
-                Err(ReplayRuleError { text: text.to_owned(), wanted })
+/// Implements `Display` and `FromStr` of a rule by the names of its values.
+macro_rules! rule_names {
+    ($rule:ident, $wanted:literal, $($value:ident = $name:literal),+) => {
+        impl fmt::Display for $rule {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $($rule::$value => $name),+ })
             }
         }
-    }
+
+        impl FromStr for $rule {
+            type Err = ReplayRuleError;
+            fn from_str(text: &str) -> Result<Self, ReplayRuleError> {
+                match text {
+                    $($name => Ok($rule::$value),)+
+                    _ => Err(ReplayRuleError { text: text.to_owned(), wanted: $wanted }),
+                }
+            }
+        }
+    };
 }
 
-impl FromStr for DueTimeSource {
-    type Err = ReplayRuleError;
-    fn from_str(text: &str) -> Result<Self, ReplayRuleError> {
-        match text {
-            "queue" => Ok(DueTimeSource::Queue),
-            "issue" => Ok(DueTimeSource::Issue),
-            _ => {
-                let wanted = "a captured time; choose queue or issue";
-                Err(ReplayRuleError { text: text.to_owned(), wanted })
-            }
-        }
-    }
-}
-
-impl FromStr for MapRule {
-    type Err = ReplayRuleError;
-    fn from_str(text: &str) -> Result<Self, ReplayRuleError> {
-        match text {
-            "same" => Ok(MapRule::Same),
-            "wrap" => Ok(MapRule::Wrap),
-            "pack" => Ok(MapRule::Pack),
-            "scale" => Ok(MapRule::Scale),
-            _ => {
-                let wanted = "an address mapping; choose same, wrap, pack or scale";
-                Err(ReplayRuleError { text: text.to_owned(), wanted })
-            }
-        }
-    }
-}
+rule_names!(
+    OverlapRule,
+    "a rule for overlaps; choose keep or order",
+    Keep = "keep",
+    Order = "order"
+);
+rule_names!(
+    DueTimeSource,
+    "a captured time; choose queue or issue",
+    Queue = "queue",
+    Issue = "issue"
+);
+rule_names!(
+    MapRule,
+    "an address mapping; choose same, wrap, pack or scale",
+    Same = "same",
+    Wrap = "wrap",
+    Pack = "pack",
+    Scale = "scale"
+);
 
 #[cfg(test)]
 mod tests {

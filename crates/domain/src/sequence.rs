@@ -9,6 +9,7 @@ use crate::stimulus::{
     ActiveRange, DataPattern, Demand, IoStream, LoadLimits, Op, Pace, Stimulus, Zone,
 };
 use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -16,7 +17,7 @@ use std::fmt;
 const WHOLE_PPM: u32 = 1_000_000;
 
 /// The loads that another tool's file, or a preset, asks for, in order.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sequence {
     /// Tool: `fio`, `iometer`, `crystaldiskmark`, `atto` or `fiosynth`.
     pub tool: String,
@@ -44,7 +45,7 @@ pub struct Sequence {
 }
 
 /// File that a sequence was read from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SequenceSource {
     /// File name without the directory.
     pub name: String,
@@ -53,7 +54,7 @@ pub struct SequenceSource {
 }
 
 /// Note on a part of the file that was interpreted differently or left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SequenceRemark {
     /// Line in the file, starting at 1; `None` if the remark is about the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,9 +84,7 @@ impl fmt::Display for SequenceRemark {
 }
 
 /// Purpose of a step.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepRole {
     /// The step brings the device into a state; its numbers are not reported as results.
@@ -96,7 +95,7 @@ pub enum StepRole {
 }
 
 /// One step of a sequence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SequenceStep {
     /// Name in tables, unique within the sequence.
     pub label: String,
@@ -140,7 +139,7 @@ pub struct SequenceStep {
 }
 
 /// One of several loads that are applied at once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedLoad {
     /// Name in tables, unique within the step.
     pub name: String,
@@ -150,7 +149,7 @@ pub struct NamedLoad {
 
 /// When the rate of a step is steady, by fio's rule: over every second of the window, all
 /// of it after the ramp.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SteadyEnd {
     /// Rate that is judged.
     pub rate: SteadyRate,
@@ -169,7 +168,7 @@ pub struct SteadyEnd {
 }
 
 /// A rate that may be steady.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SteadyRate {
     /// I/Os per second.
@@ -287,7 +286,7 @@ impl SequenceStep {
 }
 
 /// A load, and the part of a target to which it is applied.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SequenceLoad {
     /// Composition of the load; I/Os are drawn from the streams by weight.
     pub streams: Vec<IoStream>,
@@ -319,9 +318,7 @@ pub struct SequenceLoad {
 }
 
 /// The bytes of a target that a load touches.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Extent {
     /// Start of the extent.
     #[serde(default)]
@@ -339,7 +336,7 @@ pub struct Extent {
 }
 
 /// A number of bytes, or a share of the target's capacity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amount {
     /// A number of bytes.
@@ -369,9 +366,7 @@ impl Amount {
 }
 
 /// End condition of a load: it ends at the first limit that it reaches.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SequenceEnd {
     /// Measured time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -609,7 +604,7 @@ impl Sequence {
 }
 
 /// A limit that a file sets for one value in one of the tables of all steps.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SequenceLimit {
     /// Title of the limit in the file.
     pub title: String,

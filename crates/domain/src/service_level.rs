@@ -1,5 +1,6 @@
 //! Service levels: limits of response-time percentiles.
 
+use crate::serde_text::serde_text;
 use crate::tally::Tally;
 use crate::text::excerpt;
 use crate::units::Nanos;
@@ -81,18 +82,7 @@ impl FromStr for ServiceLevel {
     }
 }
 
-impl TryFrom<String> for ServiceLevel {
-    type Error = ServiceLevelError;
-    fn try_from(text: String) -> Result<Self, ServiceLevelError> {
-        text.parse()
-    }
-}
-
-impl From<ServiceLevel> for String {
-    fn from(level: ServiceLevel) -> String {
-        level.to_string()
-    }
-}
+serde_text!(ServiceLevel);
 
 #[cfg(test)]
 mod tests {

@@ -4,19 +4,19 @@ use crate::applied::AppliedWorkload;
 use crate::purge::{PurgeChoice, PurgeFailure};
 use crate::rate::OfferedLoad;
 use crate::sequence::Sequence;
+use crate::serde_text::serde_text;
 use crate::service_level::ServiceLevel;
 use crate::stimulus::{DataPattern, Demand};
 use crate::suggestion::UnknownName;
 use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
 /// Device class that is tested.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Enterprise (PTS-E).
@@ -27,9 +27,7 @@ pub enum Class {
 }
 
 /// Document whose method is followed.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Profile {
     /// SNIA PTS 2.0.x.
     #[default]
@@ -48,9 +46,7 @@ pub enum Profile {
 
 /// Condition that ends the rounds or a saturation. Written `rounds`, `post-25`, `btw`, `time:6h`,
 /// `bytes:8TB` or `fills:4`.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum SteadyStateMethod {
     /// Stop at the first window that meets the criteria.
@@ -70,7 +66,7 @@ pub enum SteadyStateMethod {
 
 /// Setting that always holds a value, which therefore does not show who decided it.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum SettingName {
@@ -93,7 +89,7 @@ pub enum SettingName {
 }
 
 /// Settings that a user chose. `None` selects the value of the profile and class.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     /// Name of the procedure, such as `iops`.
     pub procedure: String,
@@ -164,6 +160,12 @@ pub struct Settings {
     /// Vendor's purge command, with `{device}` in the place of the device's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purge_command: Option<String>,
+    /// Command that cuts the power of the device or of the host, and restores it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_command: Option<String>,
+    /// Second log of the acknowledged writes: a file, a terminal, or `HOST:PORT`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_to: Option<String>,
     /// Parameters of single procedures, by name, as the user wrote them: `workload`, `mix`,
     /// `pre-write`, ...
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -218,6 +220,8 @@ impl Settings {
             ambient_sensor: None,
             start_below: None,
             purge_command: None,
+            cut_command: None,
+            log_to: None,
             parameters: BTreeMap::new(),
             workload: None,
             sequence: None,
@@ -234,7 +238,7 @@ impl Settings {
 }
 
 /// Temperature that a device must be below before the first load of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StartBelow {
     /// Temperature in degrees Celsius.
     pub celsius: f64,
@@ -248,7 +252,7 @@ impl StartBelow {
 }
 
 /// Hosts that load one device together, and the way to reach them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostList {
     /// Host names as ssh takes them; with `plain`, `HOST` or `HOST:PORT`.
     pub names: Vec<String>,
@@ -262,7 +266,7 @@ pub struct HostList {
 
 /// A pause in virtual time during which no run used the simulated device, as if the run had been
 /// interrupted and resumed. Written `120:1h`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct SimGap {
     /// Number of the step before which the gap occurs, starting at 1.
@@ -291,21 +295,10 @@ impl FromStr for SimGap {
     }
 }
 
-impl TryFrom<String> for SimGap {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<SimGap> for String {
-    fn from(gap: SimGap) -> String {
-        gap.to_string()
-    }
-}
+serde_text!(SimGap);
 
 /// A change to the settings of a run after it began, kept in its journal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amendment {
     /// New maximum number of rounds: a higher number continues the run, the number of finished
@@ -394,18 +387,7 @@ impl FromStr for SteadyStateMethod {
     }
 }
 
-impl TryFrom<String> for SteadyStateMethod {
-    type Error = UnknownName;
-    fn try_from(text: String) -> Result<Self, UnknownName> {
-        text.parse()
-    }
-}
-
-impl From<SteadyStateMethod> for String {
-    fn from(method: SteadyStateMethod) -> String {
-        method.to_string()
-    }
-}
+serde_text!(SteadyStateMethod);
 
 #[cfg(test)]
 mod tests {

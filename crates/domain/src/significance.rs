@@ -30,6 +30,34 @@ pub fn ln_p_of_t(t: f64, freedom: usize) -> f64 {
     ln_p_of_f(t * t, 1, freedom)
 }
 
+/// Returns the upper confidence bound of a proportion, given `events` in `trials`: the exact
+/// one-sided bound of C. J. Clopper and E. S. Pearson ("The Use of Confidence or Fiducial Limits
+/// Illustrated in the Case of the Binomial", Biometrika 26, 1934). Returns 1 if all were events.
+///
+/// ```
+/// use steadfast_domain::significance::proportion_upper_bound;
+/// // The rule of three (Hanley and Lippman-Hand, JAMA 249, 1983): about 3 / n for no event.
+/// let bound = proportion_upper_bound(0, 200, 0.95);
+/// assert!((bound - (1.0 - 0.05f64.powf(1.0 / 200.0))).abs() < 1e-9);
+/// assert!((bound - 3.0 / 200.0).abs() < 2e-4);
+/// ```
+pub fn proportion_upper_bound(events: usize, trials: usize, confidence: f64) -> f64 {
+    if events >= trials {
+        return 1.0;
+    }
+    let beta = IncompleteBeta { twice_a: 2 * (events + 1), twice_b: 2 * (trials - events) };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if beta.ln(middle) < confidence.ln() {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
 /// The regularized incomplete beta function with parameters that are multiples of one half.
 #[derive(Debug, Clone, Copy)]
 struct IncompleteBeta {
@@ -95,6 +123,17 @@ fn ln_gamma_of_half(twice: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// One-sided bounds of printed tables of the binomial distribution, and closed forms.
+    #[test]
+    fn bounds_of_proportions_are_those_of_printed_tables() {
+        for (events, trials, bound) in
+            [(0, 1, 0.95), (1, 10, 0.3942), (2, 20, 0.2826), (10, 10, 1.0), (0, 0, 1.0)]
+        {
+            let found = proportion_upper_bound(events, trials, 0.95);
+            assert!((found - bound).abs() < 1e-4, "{events} of {trials}: {found}");
+        }
+    }
 
     /// Quantiles of printed tables of the t and F distributions.
     #[test]

@@ -8,6 +8,7 @@ use crate::hex::{from_hex, to_hex};
 pub use crate::segments::ActiveRange;
 use crate::text::excerpt;
 use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::NonZeroU32;
@@ -15,17 +16,7 @@ use std::str::FromStr;
 
 /// Operation of an I/O.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
@@ -51,9 +42,7 @@ impl Op {
 
 /// When a write counts as complete: the response time of a durable write is that of the commit,
 /// from the hand-over of the write until its data survive a power loss.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
     /// When the device has taken it, possibly into a volatile cache.
@@ -82,7 +71,7 @@ impl Durability {
 }
 
 /// Rule for the offsets of a stream's I/Os.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// Drawn from the whole range, or from all its segments; every aligned offset is equally likely
@@ -94,7 +83,7 @@ pub enum Order {
 }
 
 /// Position from which a sequential stream continues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cursor {
     /// A position of the stream's own, shared by all its threads.
@@ -104,7 +93,7 @@ pub enum Cursor {
 }
 
 /// I/Os of one operation, order and transfer size.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IoStream {
     /// Operation.
     pub op: Op,
@@ -152,6 +141,21 @@ impl IoStream {
         self.weight = weight;
         self
     }
+    /// Widens the zones of the stream that have no room for a transfer in a range of this length.
+    /// Zones measured on a larger device may be that narrow.
+    pub fn with_room_in_zones(mut self, range: Bytes) -> Self {
+        // The edges of a zone are rounded down, and a range may begin between two positions.
+        let room = u128::from(self.size.0) + 2 * u128::from(self.alignment().0);
+        let needed = (room * 1_000_000).div_ceil(u128::from(range.0.max(1)));
+        let needed = u32::try_from(needed).unwrap_or(u32::MAX).min(1_000_000);
+        for zone in &mut self.zones {
+            if zone.from_ppm < zone.to_ppm && zone.to_ppm - zone.from_ppm < needed {
+                zone.to_ppm = zone.from_ppm.saturating_add(needed).min(1_000_000);
+                zone.from_ppm = zone.to_ppm - needed;
+            }
+        }
+        self
+    }
     /// Returns the alignment: offsets are multiples of it.
     pub fn alignment(&self) -> Bytes {
         self.alignment.unwrap_or(self.size)
@@ -168,7 +172,7 @@ impl IoStream {
 }
 
 /// A part of the active range and its share of the I/Os.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Zone {
     /// Share of the I/Os, relative to the weights of the other zones.
     pub weight: u32,
@@ -179,7 +183,7 @@ pub struct Zone {
 }
 
 /// Demand intensity: threads x outstanding I/Os per thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Demand {
     /// Number of threads (T, TC).
     pub threads: u32,
@@ -188,6 +192,9 @@ pub struct Demand {
 }
 
 impl Demand {
+    /// Default demand of a load with its own schedule: room for the I/Os that are not completed
+    /// when the next ones are due (our choice).
+    pub const SCHEDULED: Demand = Demand::new(1, 256);
     /// Creates a demand of `threads` x `depth`.
     pub const fn new(threads: u32, depth: u32) -> Self {
         Demand { threads, depth }
@@ -199,9 +206,7 @@ impl Demand {
 }
 
 /// Content of written sectors.
-#[derive(
-    Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataPattern {
     /// Random data, different in every 512-byte sector ever written.
@@ -225,9 +230,7 @@ pub enum DataPattern {
 }
 
 /// Schedule of the I/Os.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
     /// Closed loop: an I/O is due as soon as an outstanding one completes.
@@ -257,9 +260,7 @@ pub enum Pace {
 }
 
 /// End condition of a load: it ends at the first limit that it reaches.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct LoadLimits {
     /// Measured time; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,7 +289,7 @@ impl LoadLimits {
 }
 
 /// A synthetic load: streams, active range, demand and end condition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stimulus {
     /// Composition of the load; I/Os are drawn from the streams by weight.
     pub streams: Vec<IoStream>,
@@ -589,6 +590,19 @@ mod tests {
         assert!(fault(vec![write((1 << 16) + 1)]).unwrap().contains("65536"));
         assert!(fault(vec![write(8), flush]).unwrap().contains("stream of flushes"));
         assert!(fault(vec![write(8), write(4)]).unwrap().contains("FLUSH/8"));
+    }
+
+    #[test]
+    fn narrow_zones_are_widened_to_hold_a_transfer() {
+        let mut stream = IoStream::new(Op::Write, Order::Random, Bytes::kib(64));
+        let zone = |from_ppm, to_ppm| Zone { weight: 1, from_ppm, to_ppm };
+        stream.zones = vec![zone(10, 20), zone(999_990, 1_000_000), zone(0, 500_000)];
+        let wide = |range| stream.clone().with_room_in_zones(range).zones;
+        // 192 KiB of 64 MiB are 2,929.7 ppm.
+        let widened = [zone(10, 2940), zone(997_070, 1_000_000), zone(0, 500_000)];
+        assert_eq!(wide(Bytes::mib(64)), widened);
+        assert_eq!(wide(Bytes(1 << 45)), stream.zones);
+        assert_eq!(wide(Bytes(0))[0], zone(0, 1_000_000));
     }
 
     #[test]

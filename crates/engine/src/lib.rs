@@ -14,6 +14,7 @@ mod handover;
 mod kernel;
 pub mod native;
 mod play;
+pub mod power_cut;
 mod prepared;
 pub mod sim;
 mod skewed;

@@ -599,7 +599,8 @@ fn paced_loads_issue_as_many_ios_as_are_due() {
         wanted.pace = Pace::Fixed { ios: 2000, per: Nanos::SECOND };
         let done = apply(&mut engine_on(scratch.target(), backend), wanted.clone());
         let all = done.total().ios + done.unmeasured.iter().map(|u| u.ios).sum::<u64>();
-        assert!((990..=1000).contains(&all), "{backend}: {all}");
+        // What is due while the machine withholds the processor at the end is not issued.
+        assert!((900..=1000).contains(&all), "{backend}: {all}");
         wanted.pace = Pace::Poisson { ios: 2000, per: Nanos::SECOND };
         let done = apply(&mut engine_on(scratch.target(), backend), wanted);
         assert!((800..1200).contains(&done.total().ios), "{backend}: {}", done.total().ios);

@@ -1,20 +1,11 @@
 //! [`Caveat`]: a disclosure with its remedy, kept with the numbers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Kind of a disclosure.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum CaveatKind {
@@ -30,7 +21,7 @@ pub enum CaveatKind {
 }
 
 /// A disclosure with its remedy, kept with the numbers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Caveat {
     /// Short name, stable across versions: a constant of `domain::caveats`.
     pub id: String,
@@ -52,5 +43,21 @@ impl Caveat {
         remedy: impl Into<String>,
     ) -> Self {
         Caveat { id: id.to_owned(), kind, text: text.into(), remedy: remedy.into() }
+    }
+    /// Creates a caveat of [`CaveatKind::Invalidates`].
+    pub fn invalidates(id: &str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Caveat::new(CaveatKind::Invalidates, id, text, remedy)
+    }
+    /// Creates a caveat of [`CaveatKind::Deviation`].
+    pub fn deviation(id: &str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Caveat::new(CaveatKind::Deviation, id, text, remedy)
+    }
+    /// Creates a caveat of [`CaveatKind::Unverified`].
+    pub fn unverified(id: &str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Caveat::new(CaveatKind::Unverified, id, text, remedy)
+    }
+    /// Creates a caveat of [`CaveatKind::Remark`].
+    pub fn remark(id: &str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Caveat::new(CaveatKind::Remark, id, text, remedy)
     }
 }

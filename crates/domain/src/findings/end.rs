@@ -1,21 +1,12 @@
 //! [`EndState`]: the end of a run as a value, for programs that act on it without reading text.
 
 use crate::steady_state::Verdict;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// State in which a run, or a part of one, ended; ordered from best to worst.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum EndState {

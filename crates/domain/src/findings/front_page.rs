@@ -2,6 +2,7 @@
 //! nothing that prints a report knows which numbers the data sheet of a test has.
 
 use super::setting::Setting;
+use crate::device_log::WriteAmplification;
 use serde::{Deserialize, Serialize};
 
 /// Content of page one in addition to the end state, the verdict and the disclosures, which the
@@ -91,6 +92,9 @@ pub struct KeyFigure {
     /// Lowest and highest of the rounds whose mean is the value; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
+    /// True if `range` bounds the true value, which is known no better than that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_bounded: bool,
 }
 
 impl KeyFigure {
@@ -98,7 +102,15 @@ impl KeyFigure {
     pub fn new(id: &str, label: impl Into<String>, value: Option<f64>, unit: &str) -> Self {
         let value = value.filter(|value| value.is_finite());
         let (id, unit) = (id.to_owned(), unit.to_owned());
-        KeyFigure { id, label: label.into(), value, unit, digits: OF_MEANS, range: None }
+        KeyFigure {
+            id,
+            label: label.into(),
+            value,
+            unit,
+            digits: OF_MEANS,
+            range: None,
+            is_bounded: false,
+        }
     }
     /// Creates a figure for an exact count, which is never rounded.
     pub fn count(id: &str, label: impl Into<String>, count: Option<u64>, unit: &str) -> Self {
@@ -119,6 +131,16 @@ impl KeyFigure {
     /// Sets the lowest and highest of the values whose mean is the figure.
     pub fn ranging(self, range: Option<(f64, f64)>) -> Self {
         KeyFigure { range, ..self }
+    }
+    /// Sets the bounds of a value that is not known exactly, such as one from coarse counters.
+    pub fn bounded(self, bounds: Option<(f64, f64)>) -> Self {
+        KeyFigure { range: bounds, is_bounded: bounds.is_some(), ..self }
+    }
+    /// Returns the bounds if they are too far apart for the value to be given
+    /// ([`WriteAmplification::NARROW`]).
+    pub fn wide_bounds(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.range.filter(|_| self.is_bounded)?;
+        (high - low > WriteAmplification::NARROW * self.value?.abs()).then_some((low, high))
     }
 }
 

@@ -25,7 +25,7 @@ pub const FINDINGS_VERSION: u32 = 2;
 
 /// Head of a report form: its issuer, and blocks of labeled values. The code that creates the
 /// findings fills it in: nothing that prints one knows a form by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FormHeader {
     /// Issuer of the form, such as `SNIA SSS TWG`.
     pub issuer: String,
@@ -269,4 +269,19 @@ pub enum Exhibit {
     Text(String),
     /// Preformatted lines, such as the loop of a procedure.
     Listing(String),
+}
+
+impl Exhibit {
+    /// Returns the table; `None` for any other exhibit.
+    pub fn as_table(&self) -> Option<&Table> {
+        if let Exhibit::Table(table) = self { Some(table) } else { None }
+    }
+    /// Returns the plot; `None` for any other exhibit.
+    pub fn as_plot(&self) -> Option<&Plot> {
+        if let Exhibit::Plot(plot) = self { Some(plot) } else { None }
+    }
+    /// Returns the labeled values; `None` for any other exhibit.
+    pub fn as_facts(&self) -> Option<&Facts> {
+        if let Exhibit::Facts(facts) = self { Some(facts) } else { None }
+    }
 }

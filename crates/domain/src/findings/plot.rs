@@ -42,6 +42,10 @@ impl Plot {
             markers: Vec::new(),
         }
     }
+    /// Creates a plot of lines with one vertical axis.
+    pub fn lines(id: &str, title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Plot::new(PlotKind::Lines, id, title, x, y)
+    }
     /// Sets the sentence below the plot.
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
         self.caption = caption.into();

@@ -136,6 +136,28 @@ fn paced(stimulus: &Stimulus) -> Result<String, String> {
     }
 }
 
+/// Lowest rate, in I/Os per second, that is written as a rate. Rounding changes it by at most
+/// 2.5 %.
+pub const WHOLE_RATES: u64 = 20;
+
+/// Returns the pace that fio can apply to one stream and that is nearest to a rate: whole I/Os per
+/// second, or below [`WHOLE_RATES`] a pause after each I/O.
+pub fn playable_pace(pace: Pace) -> Pace {
+    let (Pace::Fixed { ios, per } | Pace::Poisson { ios, per }) = pace else { return pace };
+    let second = u128::from(Nanos::SECOND.0);
+    let (ios, per) = (u128::from(ios.max(1)), u128::from(per.0.max(1)));
+    let rate = u64::try_from((ios * second + per / 2) / per).unwrap_or(u64::MAX);
+    match pace {
+        _ if rate < WHOLE_RATES => {
+            // fio keeps a pause in 32 bits.
+            let pause_us = (per / ios / 1000).min(u128::from(u32::MAX));
+            Pace::Burst { ios: 1, delay: Nanos(pause_us as u64 * 1000) }
+        }
+        Pace::Poisson { .. } => Pace::Poisson { ios: rate, per: Nanos::SECOND },
+        _ => Pace::Fixed { ios: rate, per: Nanos::SECOND },
+    }
+}
+
 /// Returns the option with the I/Os per second of every job, by direction.
 fn rate(stimulus: &Stimulus, ios: u64, per: Nanos) -> Result<String, String> {
     let all: u128 = stimulus.streams.iter().map(|s| u128::from(s.weight)).sum();
@@ -166,6 +188,19 @@ mod tests {
         let until = LoadLimits::time(Nanos::SECOND);
         let stimulus = Stimulus::new(streams, range, Demand::new(2, 4), until).pace(pace);
         job(&stimulus, "j", false, "/dev/x", (Bytes::mib(64), 512))
+    }
+
+    #[test]
+    fn a_rate_becomes_whole_ios_a_second_or_pauses() {
+        let per = Nanos::from_secs(10);
+        let second = Nanos::SECOND;
+        let fixed = |ios| playable_pace(Pace::Fixed { ios, per });
+        assert_eq!(fixed(10_007), Pace::Fixed { ios: 1001, per: second });
+        assert_eq!(fixed(200), Pace::Fixed { ios: 20, per: second });
+        assert_eq!(fixed(50), Pace::Burst { ios: 1, delay: Nanos::from_millis(200) });
+        let poisson = playable_pace(Pace::Poisson { ios: 10_007, per });
+        assert_eq!(poisson, Pace::Poisson { ios: 1001, per: second });
+        assert_eq!(playable_pace(Pace::Closed), Pace::Closed);
     }
 
     #[test]

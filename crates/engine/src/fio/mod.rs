@@ -16,7 +16,7 @@ mod process;
 mod running;
 mod version;
 
-pub use export::job;
+pub use export::{WHOLE_RATES, job, playable_pace};
 pub use hosts::FioHosts;
 pub use options::{FioIoEngine, FioOptions};
 

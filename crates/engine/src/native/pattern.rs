@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_recognised_by_its_pool_number_alone() {
+    fn a_body_is_recognized_by_its_pool_number_alone() {
         let key = StampKey::from_seed(1);
         let mut writer = writer(&FillPattern::Unique);
         let bytes = written(&mut writer, 3, 8192, 8192);

@@ -18,14 +18,12 @@ use super::queue::{Completion, Queue, Request, SlotBuffer, SubmitWait};
 use super::shared::{IssuePermit, LoadFailure, LocatedFault, SharedLoad, ThreadLane};
 use super::slot_waits::SlotWaits;
 use super::verify::ReadVerifier;
+use super::waking::WakeupTimer;
 use crate::accounting::IntervalAccount;
 use crate::commits::{CommitGroups, UncommittedWrite};
 use crate::draw::{DrawnIo, IoGenerator};
 use std::sync::atomic::Ordering;
 use steadfast_domain::Op;
-
-/// A thread that waits for the next due time stops sleeping this many nanoseconds before it.
-const SPIN_NS: u64 = 60_000;
 
 /// State of one outstanding I/O.
 #[derive(Debug, Clone, Copy)]
@@ -129,6 +127,7 @@ pub(super) struct Worker<'s, Q: Queue> {
     checker: Option<ReadVerifier>,
     schedule: Option<PaceSchedule>,
     slot_waits: SlotWaits,
+    waking: WakeupTimer,
     outstanding: u32,
     /// Accounting turn that was last published to the lane.
     turn: u32,
@@ -162,6 +161,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             checker,
             schedule: None,
             slot_waits: SlotWaits::default(),
+            waking: WakeupTimer::default(),
             outstanding: 0,
             turn: u32::MAX,
             limited: shared.budget.is_limited,
@@ -209,12 +209,14 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         sharpen_timer();
         loop {
             let now = self.clock.ticks();
+            self.waking.awake(self.clock.nanos(now));
             while let Some(due) = self.due_by(now) {
                 let Some(slot) = self.open_slot() else { break };
                 if !self.issue(slot, due) {
                     self.vacant.push(slot);
                     break;
                 }
+                self.waking.handed_over();
             }
             if self.outstanding == 0 && (self.must_close() || self.next_due().is_none()) {
                 if !self.flush_rest(now) {
@@ -277,7 +279,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     }
 
     /// Returns how long to wait for completions before the schedule is checked again.
-    fn pause(&self, now: u64) -> SubmitWait {
+    fn pause(&mut self, now: u64) -> SubmitWait {
         if self.closing || !self.has_open_slot() {
             return SubmitWait::Completion;
         }
@@ -285,10 +287,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         if until == u64::MAX {
             return SubmitWait::Completion;
         }
-        match self.clock.nanos(until.saturating_sub(now)) {
-            nanos if nanos > SPIN_NS => SubmitWait::AtMost((nanos - SPIN_NS).min(100_000_000)),
-            _ => SubmitWait::Not,
-        }
+        self.waking.until(self.clock.nanos(until), self.clock.nanos(now))
     }
 
     /// Returns true if the load is over for this thread.

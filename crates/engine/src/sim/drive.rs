@@ -215,7 +215,9 @@ impl SimulatedDrive {
             self.fetch_edges(io.offset, end);
         }
         self.dies.programmed = 0;
-        for logical in first & !(pages - 1)..=last | (pages - 1) {
+        // The last unit of a drive may be smaller.
+        let end = (last | (pages - 1)).min(self.spec.logical_pages - 1);
+        for logical in first & !(pages - 1)..=end {
             self.mapping.write(logical, &mut self.dies);
         }
         if self.is_durable_when_admitted(io.fua) {
@@ -233,7 +235,8 @@ impl SimulatedDrive {
         let cut = [begin, end].into_iter().filter(|edge| edge & (unit - 1) != 0);
         for edge in cut {
             let first = (edge >> PAGE_BITS) as u32 & !(pages - 1);
-            for page in self.mapping.lookup_run(first, pages) {
+            let covered = pages.min(self.spec.logical_pages - first);
+            for page in self.mapping.lookup_run(first, covered) {
                 if *page == UNMAPPED {
                     continue;
                 }

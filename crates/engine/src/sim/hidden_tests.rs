@@ -42,3 +42,27 @@ fn a_limit_holds_all_writes_and_compression_counts_their_random_part() {
         assert!(rate(true, pattern, "zero") > 30.0);
     }
 }
+
+/// The capacity is no multiple of the units: the last one has a single page.
+#[test]
+fn the_last_indirection_unit_of_a_drive_may_be_smaller() {
+    let greedy = drive("greedy").unwrap().clone();
+    let (pages, blocks) = (greedy.logical_pages - 3, greedy.superblocks);
+    let spec = greedy.with_flash(pages, blocks).with_indirection(4);
+    for (size, last_units) in [(Bytes(512), 1), (Bytes::kib(8), 2)] {
+        let range = ActiveRange::new(Bytes(spec.capacity().0 - size.0), size);
+        let mut stream = steadfast_domain::IoStream::new(
+            steadfast_domain::Op::Write,
+            steadfast_domain::stimulus::Order::Sequential(steadfast_domain::stimulus::Cursor::Own),
+            size,
+        );
+        stream.alignment = Some(Bytes(512));
+        let stimulus =
+            Stimulus::new(vec![stream], range, Demand::new(1, 1), LoadLimits::bytes(size));
+        let step = Step::alone(StepPlace::new("test", 0, 1, "test"), stimulus);
+        let mut ssd = SimulatedSsd::new(&spec, 1, StopSignal::default());
+        let log = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap().sensed.log;
+        let written = Bytes::kib(4 + 16 * (last_units - 1));
+        assert_eq!(log.unwrap().nand_written, Some(written));
+    }
+}

@@ -21,6 +21,7 @@ mod hidden_tests;
 mod load;
 mod mapping;
 mod pace;
+mod power_cut;
 mod pseudo_slc;
 mod running;
 mod script;

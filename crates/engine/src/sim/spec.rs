@@ -2,6 +2,7 @@
 
 use super::fault::SimFault;
 use super::pseudo_slc::PseudoSlc;
+use steadfast_domain::power_cut::PowerLossBehavior;
 use steadfast_domain::{Bytes, Nanos};
 
 /// Size in bytes of a mapping unit, the smallest piece that a drive keeps track of.
@@ -64,6 +65,8 @@ pub struct DriveSpec {
     pub(super) indirection_pages: u32,
     /// Limit of all writes, if the drive has one.
     pub(super) write_limit: Option<WriteLimit>,
+    /// Behavior when the power is cut.
+    pub(super) power_loss: PowerLossBehavior,
 }
 
 /// Limit of a drive's writes.
@@ -145,6 +148,11 @@ impl DriveSpec {
         let pages = f64::from(self.superblocks) * f64::from(self.superblock_pages);
         pages / f64::from(self.logical_pages) - 1.0
     }
+    /// Sets the behavior when the power is cut.
+    #[must_use]
+    pub fn with_power_loss(self, power_loss: PowerLossBehavior) -> Self {
+        DriveSpec { power_loss, ..self }
+    }
     /// Sets the power that the drive draws.
     #[must_use]
     pub fn with_power(self, power: PowerModel) -> Self {
@@ -194,6 +202,7 @@ const SMALL: DriveSpec = DriveSpec {
     fault: None,
     indirection_pages: 1,
     write_limit: None,
+    power_loss: PowerLossBehavior::Honest,
 };
 
 /// A drive whose flash costs no time.
@@ -213,7 +222,7 @@ const EXACT: DriveSpec = DriveSpec {
     ..SMALL
 };
 
-static DRIVES: [DriveSpec; 10] = [
+static DRIVES: [DriveSpec; 11] = [
     SMALL,
     DriveSpec {
         name: "client",
@@ -247,6 +256,7 @@ static DRIVES: [DriveSpec; 10] = [
         fault: None,
         indirection_pages: 1,
         write_limit: None,
+        power_loss: PowerLossBehavior::Honest,
     },
     DriveSpec {
         name: "enterprise",
@@ -280,6 +290,7 @@ static DRIVES: [DriveSpec; 10] = [
         fault: None,
         indirection_pages: 1,
         write_limit: None,
+        power_loss: PowerLossBehavior::Honest,
     },
     DriveSpec {
         name: "unsteady",
@@ -353,6 +364,14 @@ static DRIVES: [DriveSpec; 10] = [
         superblock_pages: 32,
         superblocks: 2304,
         ..EXACT
+    },
+    DriveSpec {
+        name: "forgetful",
+        summary: "like small, but ignores flushes: a power cut loses what it acknowledged",
+        model: "Steadfast Simulated Forgetful",
+        serial: "SIM-FORGETFUL",
+        power_loss: PowerLossBehavior::IgnoresFlushes,
+        ..SMALL
     },
 ];
 

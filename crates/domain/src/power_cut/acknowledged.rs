@@ -1,0 +1,105 @@
+//! The log of acknowledged writes, which survives the power cut.
+//!
+//! One line per flush: `power-cut KEY SEQUENCE NANOSECONDS CHECK`, the first and the last in
+//! hexadecimal. A serial console or a listener on another host may add its own lines, and the last
+//! line may be torn; other lines are skipped. A missing line only weakens the test, because fewer
+//! writes are required to have survived.
+
+use crate::random_bits::mix64;
+use crate::units::Nanos;
+
+/// First word of a line.
+const WORD: &str = "power-cut";
+
+/// An acknowledged flush.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Acknowledgment {
+    /// Last write that the flush covers.
+    pub sequence: u64,
+    /// Time from the first write of the trial until the flush returned.
+    pub at: Nanos,
+}
+
+impl Acknowledgment {
+    fn check(self, key: u64) -> u64 {
+        mix64(key ^ mix64(self.sequence ^ mix64(self.at.0)))
+    }
+
+    /// Returns the line in a trial's log, with its line feed.
+    pub fn line(self, key: u64) -> String {
+        let Acknowledgment { sequence, at } = self;
+        format!("{WORD} {key:016x} {sequence} {} {:016x}\n", at.0, self.check(key))
+    }
+
+    /// Parses a line. Returns `None` for a line that does not belong to the trial with this key,
+    /// and an error for a damaged line.
+    fn parse(line: &str, key: u64) -> Option<Result<Self, DamagedLine>> {
+        let rest = line.strip_prefix(WORD)?.strip_prefix(' ')?;
+        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let hexadecimal = |word: &str| u64::from_str_radix(word, 16).ok();
+        let parsed = || {
+            let &[of, sequence, at, check] = words.as_slice() else { return None };
+            let (sequence, at) = (sequence.parse().ok()?, Nanos(at.parse().ok()?));
+            Some((hexadecimal(of)?, Acknowledgment { sequence, at }, hexadecimal(check)?))
+        };
+        let Some((of, found, check)) = parsed() else { return Some(Err(DamagedLine)) };
+        if check != found.check(of) {
+            return Some(Err(DamagedLine));
+        }
+        (of == key).then_some(Ok(found))
+    }
+}
+
+/// A damaged line of a log.
+struct DamagedLine;
+
+/// The acknowledged writes of a trial.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AcknowledgedWrites {
+    /// Flushes that returned, by sequence number.
+    flushes: Vec<Acknowledgment>,
+    /// Number of damaged lines of any trial.
+    pub damaged_lines: u64,
+}
+
+impl AcknowledgedWrites {
+    /// Adds a flush that returned after all flushes added so far.
+    pub fn add(&mut self, flush: Acknowledgment) {
+        self.flushes.push(flush);
+    }
+
+    /// Adds the lines of a log that belong to the trial with this key. Lines already added from
+    /// another log are counted once.
+    pub fn add_log(&mut self, log: &str, key: u64) {
+        for parsed in log.lines().filter_map(|line| Acknowledgment::parse(line, key)) {
+            match parsed {
+                Ok(flush) => self.flushes.push(flush),
+                Err(DamagedLine) => self.damaged_lines += 1,
+            }
+        }
+        self.flushes.sort_unstable();
+        self.flushes.dedup_by_key(|flush| flush.sequence);
+    }
+
+    /// Removes the newest acknowledgment, as if the cut had come before its line was durable.
+    pub fn forget_newest(&mut self) {
+        self.flushes.pop();
+    }
+
+    /// Returns the number of flushes.
+    pub fn flushes(&self) -> u64 {
+        self.flushes.len() as u64
+    }
+
+    /// Returns the newest acknowledgment; `None` if there is none.
+    pub fn newest(&self) -> Option<Acknowledgment> {
+        self.flushes.last().copied()
+    }
+
+    /// Returns the time at which the first flush that covers this write returned; `None` if none
+    /// did.
+    pub fn flushed_at(&self, sequence: u64) -> Option<Nanos> {
+        let at = self.flushes.partition_point(|flush| flush.sequence < sequence);
+        self.flushes.get(at).map(|flush| flush.at)
+    }
+}

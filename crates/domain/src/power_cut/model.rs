@@ -1,0 +1,167 @@
+//! A drive with a volatile write cache that loses its power, for tests and simulated drives.
+
+use super::stamp::{BlockFault, FoundBlock};
+use super::trial::WritePlan;
+use crate::random_bits::mix64;
+use std::collections::VecDeque;
+
+/// Number of writes in the cache of a drive that ignores flushes.
+const CACHE: usize = 64;
+
+/// Behavior of a drive that loses its power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PowerLossBehavior {
+    /// Every flushed write is kept. Of the others, each is kept, lost, or kept in some sectors.
+    Honest,
+    /// One flushed write is lost.
+    DropsFlushed,
+    /// A flush does nothing: the newest writes are lost.
+    IgnoresFlushes,
+    /// The newest write leaves a sector that is half old and half new.
+    TearsSector,
+    /// The writes before the last flush are lost, those after it are kept.
+    Reorders,
+    /// One flushed write is stored in another block.
+    Misplaces,
+}
+
+/// A drive that stores the number of the write in every sector in place of its data.
+#[derive(Debug)]
+pub struct ModeledDrive<'a> {
+    plan: &'a WritePlan,
+    behavior: PowerLossBehavior,
+    random: u64,
+    /// Write stored in each sector of the medium.
+    sectors: Vec<u64>,
+    /// Faults caused by the cut, by block.
+    faults: Vec<Option<BlockFault>>,
+    /// Writes in the volatile cache, oldest first.
+    cached: VecDeque<u64>,
+    /// Writes of the last flushed batch, each with the write that its block held before.
+    flushed: Vec<(u64, u64)>,
+}
+
+impl<'a> ModeledDrive<'a> {
+    /// Creates a drive that holds none of the trial's writes.
+    pub fn new(plan: &'a WritePlan, behavior: PowerLossBehavior, seed: u64) -> Self {
+        let blocks = plan.trial.blocks as usize;
+        ModeledDrive {
+            plan,
+            behavior,
+            random: seed,
+            sectors: vec![0; blocks * plan.trial.sectors()],
+            faults: vec![None; blocks],
+            cached: VecDeque::new(),
+            flushed: Vec::new(),
+        }
+    }
+
+    fn draw(&mut self, below: usize) -> usize {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        (mix64(self.random) % below.max(1) as u64) as usize
+    }
+
+    fn sectors_of(&mut self, block: usize) -> &mut [u64] {
+        let size = self.plan.trial.sectors();
+        &mut self.sectors[block * size..(block + 1) * size]
+    }
+
+    fn block_of(&self, sequence: u64) -> usize {
+        self.plan.block_of(sequence) as usize
+    }
+
+    /// Adds a write to the cache.
+    pub fn write(&mut self, sequence: u64) {
+        self.cached.push_back(sequence);
+        let is_full = self.cached.len() > CACHE;
+        if self.behavior == PowerLossBehavior::IgnoresFlushes && is_full {
+            self.store_oldest();
+        }
+    }
+
+    fn store_oldest(&mut self) {
+        let Some(sequence) = self.cached.pop_front() else { return };
+        let block = self.block_of(sequence);
+        let before = self.sectors_of(block)[0];
+        self.sectors_of(block).fill(sequence);
+        if self.behavior != PowerLossBehavior::IgnoresFlushes {
+            self.flushed.push((sequence, before));
+        }
+    }
+
+    /// Executes a flush.
+    pub fn flush(&mut self) {
+        if self.behavior == PowerLossBehavior::IgnoresFlushes {
+            return;
+        }
+        self.flushed.clear();
+        while !self.cached.is_empty() {
+            self.store_oldest();
+        }
+    }
+
+    /// Cuts the power and returns what every block holds afterwards.
+    pub fn cut(mut self) -> Vec<FoundBlock> {
+        let cached: Vec<u64> = self.cached.drain(..).collect();
+        for sequence in &cached {
+            match self.behavior {
+                PowerLossBehavior::IgnoresFlushes => {}
+                PowerLossBehavior::Reorders => self.keep(*sequence, usize::MAX),
+                _ => self.keep_or_lose(*sequence),
+            }
+        }
+        self.misbehave(cached.last().copied());
+        let size = self.plan.trial.sectors();
+        let blocks = self.sectors.chunks_exact(size).zip(&self.faults);
+        blocks.map(|(held, fault)| FoundBlock::from_sectors(held.iter().copied(), *fault)).collect()
+    }
+
+    /// Keeps the first sectors of a write.
+    fn keep(&mut self, sequence: u64, sectors: usize) {
+        let block = self.block_of(sequence);
+        self.sectors_of(block).iter_mut().take(sectors).for_each(|held| *held = sequence);
+    }
+
+    fn keep_or_lose(&mut self, sequence: u64) {
+        match self.draw(3) {
+            0 => {}
+            1 => self.keep(sequence, usize::MAX),
+            _ => {
+                let sectors = self.draw(self.plan.trial.sectors());
+                self.keep(sequence, sectors);
+            }
+        }
+    }
+
+    /// Reverts a flushed write.
+    fn lose(&mut self, (sequence, before): (u64, u64)) {
+        let block = self.block_of(sequence);
+        self.sectors_of(block).fill(before);
+    }
+
+    fn misbehave(&mut self, newest: Option<u64>) {
+        let Some(chosen) = self.flushed.get(self.random as usize % self.flushed.len().max(1))
+        else {
+            return;
+        };
+        let chosen = *chosen;
+        match self.behavior {
+            PowerLossBehavior::Honest | PowerLossBehavior::IgnoresFlushes => {}
+            PowerLossBehavior::DropsFlushed => self.lose(chosen),
+            PowerLossBehavior::TearsSector => {
+                let block = self.block_of(newest.unwrap_or(chosen.0));
+                self.faults[block] = Some(BlockFault::TornSector);
+            }
+            PowerLossBehavior::Reorders => {
+                for write in std::mem::take(&mut self.flushed) {
+                    self.lose(write);
+                }
+            }
+            PowerLossBehavior::Misplaces => {
+                self.lose(chosen);
+                let other = (self.block_of(chosen.0) + 1) % self.faults.len();
+                self.faults[other] = Some(BlockFault::Misplaced);
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Writes the blocks of a power-cut trial on a real device until it fails, and reads them back.
+
+use crate::stop::StopSignal;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use steadfast_domain::power_cut::{Acknowledgment, FoundBlock, WritePlan, stamp_block};
+use steadfast_domain::{DirectBuffer, Halt, Nanos, Transport};
+use steadfast_host::Target;
+
+/// Interval between checks of the clock, the writers and the stop signal.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Number of threads that read back.
+const READERS: usize = 8;
+
+/// End of the writes of a trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WritesEnd {
+    /// The device failed an I/O, with the kernel's message.
+    Failed {
+        /// Message of the kernel.
+        why: String,
+        /// True if the scheduled time of the cut had passed.
+        was_due: bool,
+    },
+    /// No I/O failed within the trial's time limit.
+    NoFailure,
+}
+
+/// A log of acknowledged flushes.
+pub trait AcknowledgmentLog: Send {
+    /// Appends a flush that returned.
+    ///
+    /// # Errors
+    /// The log cannot be written.
+    fn append(&mut self, flush: Acknowledgment) -> io::Result<()>;
+}
+
+/// State shared by the threads of a trial.
+struct WriterState<'a> {
+    plan: &'a WritePlan,
+    file: &'a File,
+    began: Instant,
+    /// Set if the writers must end after the batch in progress.
+    ends: AtomicBool,
+    /// Copy of `ends` that only changes between the two barriers, so that all threads see the same.
+    is_last: AtomicBool,
+    /// The first failure of the device.
+    failure: Mutex<Option<io::Error>>,
+    /// The first failure of the log.
+    log_failure: Mutex<Option<io::Error>>,
+    barrier: Barrier,
+}
+
+impl WriterState<'_> {
+    fn fail(&self, failure: &Mutex<Option<io::Error>>, error: io::Error) {
+        failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.ends.store(true, Ordering::Release);
+    }
+
+    /// Writes every `threads`-th block of each batch, from the one numbered `thread`. The first
+    /// thread flushes after the batch and acknowledges it.
+    fn write(&self, thread: usize, threads: usize, mut log: Option<&mut dyn AcknowledgmentLog>) {
+        let mut content = DirectBuffer::new(self.plan.trial.block.0 as usize);
+        for batch in 0.. {
+            for sequence in self.plan.batch(batch).skip(thread).step_by(threads) {
+                stamp_block(self.plan, sequence, &mut content);
+                let offset = self.plan.offset(self.plan.block_of(sequence));
+                if let Err(error) = self.file.write_all_at(&content, offset) {
+                    self.fail(&self.failure, error);
+                    break;
+                }
+            }
+            self.barrier.wait();
+            if let Some(log) = &mut log {
+                self.flush(*self.plan.batch(batch).end(), *log);
+                self.is_last.store(self.has_ended(), Ordering::Release);
+            }
+            self.barrier.wait();
+            if self.is_last.load(Ordering::Acquire) {
+                return;
+            }
+        }
+    }
+
+    fn flush(&self, sequence: u64, log: &mut dyn AcknowledgmentLog) {
+        // A write of this batch failed, so the flush would not cover it.
+        if self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            return;
+        }
+        if let Err(error) = self.file.sync_data() {
+            return self.fail(&self.failure, error);
+        }
+        let at = Nanos(self.began.elapsed().as_nanos() as u64);
+        if let Err(error) = log.append(Acknowledgment { sequence, at }) {
+            self.fail(&self.log_failure, error);
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ends.load(Ordering::Acquire)
+    }
+}
+
+/// Writes the batches of a trial, each followed by a flush and its acknowledgment, until the device
+/// fails. Calls `cut` once, at the scheduled time.
+///
+/// # Errors
+/// [`Halt::Stopped`] on request; [`Halt::Refused`] if the log cannot be written; the error of
+/// `cut`.
+pub fn write_until_failure(
+    target: &Target,
+    plan: &WritePlan,
+    stop: &StopSignal,
+    log: &mut dyn AcknowledgmentLog,
+    cut: &mut dyn FnMut() -> Result<(), Halt>,
+) -> Result<WritesEnd, Halt> {
+    let file = handle(target)?;
+    let threads = plan.trial.flush_every as usize;
+    let state = WriterState {
+        plan,
+        file: &file,
+        began: Instant::now(),
+        ends: AtomicBool::new(false),
+        is_last: AtomicBool::new(false),
+        failure: Mutex::new(None),
+        log_failure: Mutex::new(None),
+        barrier: Barrier::new(threads),
+    };
+    let mut log = Some(log);
+    let waited = std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (state, log) = (&state, log.take());
+            scope.spawn(move || state.write(thread, threads, log));
+        }
+        let waited = await_failure(&state, stop, cut);
+        state.ends.store(true, Ordering::Release);
+        waited
+    });
+    let failed = |failure: Mutex<Option<io::Error>>| {
+        failure.into_inner().unwrap_or_else(PoisonError::into_inner)
+    };
+    if let Some(error) = failed(state.log_failure) {
+        return Err(Halt::Refused(format!(
+            "the log of acknowledged writes cannot be written: {error}; nothing was judged"
+        )));
+    }
+    let failure = failed(state.failure);
+    let was_due = match waited {
+        // The command cut the power, whatever it said of itself.
+        Err(halt) if failure.is_some() && halt != Halt::Stopped => true,
+        waited => waited?,
+    };
+    match failure {
+        Some(error) if is_full_file(target, &error) => Err(Halt::Refused(format!(
+            "{}: {error}; this is no power cut: make room for the whole file",
+            target.device().path
+        ))),
+        Some(error) => Ok(WritesEnd::Failed { why: error.to_string(), was_due }),
+        None => Ok(WritesEnd::NoFailure),
+    }
+}
+
+/// Returns true if the file system of a file had no room for a write. A block device that is gone
+/// says the same.
+fn is_full_file(target: &Target, error: &io::Error) -> bool {
+    let is_full = matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG));
+    is_full && target.device().transport == Transport::File
+}
+
+/// Waits until the scheduled time, cuts the power, and waits for the first failure. Returns true if
+/// the scheduled time had passed.
+fn await_failure(
+    state: &WriterState<'_>,
+    stop: &StopSignal,
+    cut: &mut dyn FnMut() -> Result<(), Halt>,
+) -> Result<bool, Halt> {
+    let due = state.plan.trial.cut_after.to_duration();
+    let end = due + state.plan.trial.cut_limit.to_duration();
+    let mut was_due = false;
+    while !state.has_ended() && state.began.elapsed() < end {
+        if stop.is_requested() {
+            return Err(Halt::Stopped);
+        }
+        if !was_due && state.began.elapsed() >= due {
+            was_due = true;
+            cut()?;
+            continue;
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(was_due)
+}
+
+/// Reads all blocks of a trial.
+///
+/// # Errors
+/// [`Halt::DeviceGone`] if no block can be read; [`Halt::Stopped`] on request.
+pub fn read_blocks(
+    target: &Target,
+    plan: &WritePlan,
+    stop: &StopSignal,
+) -> Result<Vec<FoundBlock>, Halt> {
+    let file = handle(target)?;
+    let mut found = vec![FoundBlock::default(); plan.trial.blocks as usize];
+    let part = found.len().div_ceil(READERS).max(1);
+    let last_error = Mutex::new(None);
+    std::thread::scope(|scope| {
+        for (number, found) in found.chunks_mut(part).enumerate() {
+            let (file, last_error) = (&file, &last_error);
+            scope.spawn(move || {
+                let mut content = DirectBuffer::new(plan.trial.block.0 as usize);
+                for (block, found) in ((number * part) as u64..).zip(found) {
+                    if stop.is_requested() {
+                        return;
+                    }
+                    *found = match file.read_exact_at(&mut content, plan.offset(block)) {
+                        Ok(()) => FoundBlock::from_bytes(plan, block, &content),
+                        Err(error) => {
+                            *last_error.lock().unwrap_or_else(PoisonError::into_inner) =
+                                Some(error);
+                            FoundBlock::unreadable()
+                        }
+                    };
+                }
+            });
+        }
+    });
+    if stop.is_requested() {
+        return Err(Halt::Stopped);
+    }
+    let last_error = last_error.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match last_error.filter(|_| found.iter().all(|block| *block == FoundBlock::unreadable())) {
+        Some(error) => {
+            let device = target.device().path.clone();
+            Err(Halt::DeviceGone { device, why: format!("no block can be read: {error}") })
+        }
+        None => Ok(found),
+    }
+}
+
+fn handle(target: &Target) -> Result<File, Halt> {
+    let duplicate = target.fd().try_clone_to_owned();
+    duplicate.map(File::from).map_err(|error| {
+        let path = &target.device().path;
+        Halt::Refused(format!("{path}: cannot duplicate its file descriptor: {error}"))
+    })
+}
