@@ -48,7 +48,7 @@ pub struct CaptureFileSystem {
 pub const WHOLE_DISK: std::ops::Range<u64> = 0..u64::MAX;
 
 /// Options of a capture.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CaptureOptions {
     /// Devices to capture, at most [`DEVICES_MAX`]; events carry an index into this list.
     pub devices: Vec<CaptureDevice>,

@@ -8,13 +8,11 @@
 
 use crate::backing::{FileId, LoopBacking, backing};
 use crate::error::HostError;
-use crate::extents;
 use crate::layers::{Inodes, MountTable, has_no_disk, is_swap_file};
 use crate::mounts::{Mount, first_roots, mount_id, mount_of, mounts, mounts_everywhere, unescape};
-use crate::processes;
-use crate::signatures;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
+use crate::{extents, processes, signatures};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};

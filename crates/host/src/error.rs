@@ -146,6 +146,20 @@ pub enum HostError {
         /// Cause of the failure.
         why: String,
     },
+    /// A process that a vendor's purge command started still runs.
+    #[error(
+        "the purge command '{command}' has ended, but process {process}, which it started, still ran \
+         {after_s} s later and may erase the device; wait until it has ended, then start or resume \
+         the run"
+    )]
+    PurgeStillRuns {
+        /// Command that the user gave.
+        command: String,
+        /// ID of the process.
+        process: u32,
+        /// Time since the command ended, in seconds.
+        after_s: u64,
+    },
     /// After a vendor's purge command, or just before it, the device was not the armed one.
     #[error(
         "{device}: not the confirmed device around the purge command '{command}': {why}; nothing \

@@ -5,8 +5,13 @@ use crate::error::HostError;
 use crate::identity::{describe, inspect};
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Device, Transport};
+use steadfast_domain::{Device, DirectBuffer, Transport};
+
+/// Number of bytes that a returned device must be able to read.
+const ANSWER: usize = 4096;
 
 /// Finds the device of an earlier run by world-wide identifier or serial number (with namespace and
 /// partition) and by capacity, never by its name in `/dev`.
@@ -35,6 +40,18 @@ pub fn find_again(device: &Device, roots: &SystemRoots) -> Result<Device, HostEr
             found: several.iter().map(|n| n.name.as_str()).collect::<Vec<_>>().join(", "),
         }),
     }
+}
+
+/// Returns true if the device of an earlier run is attached again and answers a read.
+pub fn has_returned(device: &Device, roots: &SystemRoots) -> bool {
+    let Ok(found) = find_again(device, roots) else { return false };
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_DIRECT | libc::O_NONBLOCK)
+        .open(&found.path)
+        .or_else(|_| File::open(&found.path));
+    let mut content = DirectBuffer::new(ANSWER);
+    opened.is_ok_and(|file| file.read_exact_at(&mut content, 0).is_ok())
 }
 
 fn every_node(roots: &SystemRoots) -> Vec<SysfsNode> {

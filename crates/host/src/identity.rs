@@ -82,24 +82,13 @@ fn describe_file(
     let metadata = anchor.metadata();
     let on = device_uses::file_system_of(&name, roots);
     Ok(Device {
-        path: path.to_string_lossy().into_owned(),
         model: on.map(|on| format!("file on {on}")),
         in_use: backs(FileId::from_metadata(metadata), roots),
         name: name.to_string_lossy().into_owned(),
-        transport: Transport::File,
-        serial: None,
-        firmware: None,
-        wwid: None,
-        capacity: Bytes(metadata.len()),
         logical_sector: crate::target::direct_alignment(&anchor.path())
             .map_or(FILE_SECTOR, |(_, offset)| offset.max(FILE_SECTOR)),
         physical_sector: u32::try_from(metadata.blksize()).unwrap_or(FILE_SECTOR),
-        rotational: None,
-        discard: false,
-        write_cache: None,
-        link: None,
-        zoned: None,
-        array: None,
+        ..Device::new(&path.to_string_lossy(), Transport::File, Bytes(metadata.len()))
     })
 }
 

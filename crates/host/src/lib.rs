@@ -10,6 +10,7 @@ mod backing;
 mod block_queue;
 mod checkup;
 mod created_files;
+mod cut_command;
 mod device_log;
 mod device_uses;
 mod disk_array;
@@ -19,6 +20,8 @@ mod facts;
 mod files;
 mod find_device;
 mod fuse;
+#[cfg(fuzzing)]
+mod fuzzing;
 mod host_settings;
 mod identity;
 mod inhibit;
@@ -54,14 +57,17 @@ pub use block_queue::{
     file_systems_on, has_fua, mounted_at,
 };
 pub use checkup::{Examination, WATCH, examine, throttle_count};
+pub use cut_command::cut_power;
 pub use device_log::{DeviceLogs, LogReading, SelfTest, drive_pages};
 pub use error::HostError;
 pub use facts::{host_facts, random_name};
 pub use files::{
     Directory, FileError, ForeignControl, NewFile, OverwritePolicy, ReadAccess, open_regular,
-    read_file, read_regular, read_regular_text, sealed_text,
+    read_file, read_regular, read_regular_text, read_sized, sealed_text,
 };
-pub use find_device::find_again;
+pub use find_device::{find_again, has_returned};
+#[cfg(fuzzing)]
+pub use fuzzing::nvme_drive;
 pub use host_settings::{
     LoadCgroups, PURGE_PASSWORD, UndoOutcome, conditions, is_password, make_change, plan_changes,
     undo_change, unlock, with_power_management,

@@ -36,6 +36,39 @@ pub(crate) fn all(roots: &SystemRoots) -> Result<Vec<PathBuf>, HostError> {
     Ok(found)
 }
 
+/// Returns the ID of a process, other than this one, that is in a session or has this text in its
+/// initial environment; `None` if there is none. Zombies count as ended.
+///
+/// # Errors
+/// Returns an error if `/proc` cannot be read.
+pub(crate) fn in_session_or_with(
+    session: Option<u32>,
+    variable: &str,
+    roots: &SystemRoots,
+) -> Result<Option<u32>, HostError> {
+    let own = std::process::id();
+    for process in all(roots)? {
+        let Some(id) = file_name(&process).parse::<u32>().ok().filter(|id| *id != own) else {
+            continue;
+        };
+        // The name in parentheses may contain anything: state, parent, group and session follow.
+        let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
+        let fields: Vec<&str> =
+            stat.rsplit(") ").next().unwrap_or_default().split_whitespace().collect();
+        if matches!(fields.first(), None | Some(&"Z" | &"X")) {
+            continue;
+        }
+        let is_in_session =
+            session.is_some() && fields.get(3).and_then(|n| n.parse().ok()) == session;
+        let environment = || fs::read(process.join("environ")).unwrap_or_default();
+        let has = || environment().split(|byte| *byte == 0).any(|one| one == variable.as_bytes());
+        if is_in_session || has() {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
 /// Visits every thread of every process except this one: a thread may have its own file table and
 /// mount namespace, and the main thread may have ended before the others. `visit` gets the
 /// directories of the process and the thread.

@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// Interval between two checks of a running tool.
 const POLL: Duration = Duration::from_millis(5);
 
+/// Interval between two searches for processes that a program left behind.
+const POLL_DESCENDANTS: Duration = Duration::from_millis(200);
+
 /// Time that the output pipes of a program may stay open after it exits.
 const LINGER: Duration = Duration::from_millis(500);
 
@@ -257,7 +260,63 @@ pub(crate) fn ask_and_look(
     limit: Duration,
     each: &mut dyn FnMut(Duration),
 ) -> Result<ToolOutput, HostError> {
-    let mut child = spawn(program, package, arguments)?;
+    let spawned = spawn(program, package, arguments, None)?;
+    finish(spawned, command_line(program, arguments), limit, each, &mut |_, _, _| Ok(()))
+}
+
+/// Runs a program in a session of its own, with a variable in its environment that its children
+/// inherit, and then waits until none of its processes is left. `left` returns one of them: a
+/// process of the session, or one with the variable. Returns the output and the time waited.
+///
+/// # Errors
+/// As [`ask`]; also [`HostError::PurgeStillRuns`] if a process is left after `limit`. It is not
+/// killed, because a device operation must not be interrupted.
+pub(crate) fn ask_with_descendants(
+    program: &str,
+    package: &'static str,
+    arguments: &[&str],
+    variable: (&str, &str),
+    limit: Duration,
+    each: &mut dyn FnMut(Duration),
+    left: &dyn Fn(u32) -> Result<Option<u32>, HostError>,
+) -> Result<(ToolOutput, Duration), HostError> {
+    let spawned = spawn(program, package, arguments, Some(variable))?;
+    let command = command_line(program, arguments);
+    let mut awaited = Duration::ZERO;
+    let mut after = |session: u32, patience: Duration, each: &mut dyn FnMut(Duration)| {
+        let began = Instant::now();
+        while let Some(process) = left(session)? {
+            if began.elapsed() >= patience {
+                let after_s = began.elapsed().as_secs();
+                return Err(HostError::PurgeStillRuns {
+                    command: command.clone(),
+                    process,
+                    after_s,
+                });
+            }
+            each(began.elapsed());
+            std::thread::sleep(POLL_DESCENDANTS);
+            awaited = began.elapsed();
+        }
+        Ok(())
+    };
+    let output = finish(spawned, command.clone(), limit, each, &mut after)?;
+    Ok((output, awaited))
+}
+
+/// Action after a program has ended, with its process ID, the time that it may take, and the
+/// caller's callback.
+type AfterExit<'a> =
+    dyn FnMut(u32, Duration, &mut dyn FnMut(Duration)) -> Result<(), HostError> + 'a;
+
+/// Waits for a program, then calls `after`, and collects the output.
+fn finish(
+    mut child: Child,
+    command: String,
+    limit: Duration,
+    each: &mut dyn FnMut(Duration),
+    after: &mut AfterExit<'_>,
+) -> Result<ToolOutput, HostError> {
     let stdout = drain(child.stdout.take());
     let stderr = drain(child.stderr.take());
     let status = wait(&mut child, limit, each);
@@ -273,6 +332,8 @@ pub(crate) fn ask_and_look(
         }
         let _ = child.wait();
     }
+    let is_killed = !matches!(status, Ok(Some(_)));
+    after(child.id(), if is_killed { LINGER } else { limit }, each)?;
     let mut stdout = collect(stdout);
     let stderr = collect(stderr).unwrap_or_default();
     let how = match status {
@@ -286,7 +347,7 @@ pub(crate) fn ask_and_look(
         Err(error) => error.to_string(),
     };
     let stdout = stdout.unwrap_or_default();
-    Err(failed(command_line(program, arguments), how, &stdout, &stderr))
+    Err(failed(command, how, &stdout, &stderr))
 }
 
 fn command_line(program: &str, arguments: &[&str]) -> String {
@@ -298,7 +359,13 @@ fn failed(command: String, how: String, stdout: &str, stderr: &str) -> HostError
     HostError::ToolFailed { command, how, said: said.trim().replace('\n', "; ") }
 }
 
-fn spawn(program: &str, package: &'static str, arguments: &[&str]) -> Result<Child, HostError> {
+/// Starts a program in a process group of its own; with a variable, in a session of its own.
+fn spawn(
+    program: &str,
+    package: &'static str,
+    arguments: &[&str],
+    variable: Option<(&str, &str)>,
+) -> Result<Child, HostError> {
     let missing = |error: io::Error| match error.kind() {
         // A directory in PATH without search permission causes PermissionDenied.
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
@@ -306,16 +373,23 @@ fn spawn(program: &str, package: &'static str, arguments: &[&str]) -> Result<Chi
         }
         _ => HostError::io("run it", program.as_ref(), error),
     };
-    command(program.as_ref())
-        .map_err(missing)?
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // Ctrl-C must reach only this process: a device tool is not interrupted halfway.
-        .process_group(0)
-        .spawn()
-        .map_err(missing)
+    let mut command = command(program.as_ref()).map_err(missing)?;
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Ctrl-C must reach only this process: a device operation must not be interrupted.
+    match variable {
+        None => command.process_group(0),
+        Some((name, value)) => {
+            // SAFETY: setsid is async-signal-safe and touches no memory. It cannot fail here,
+            // because a newly forked process does not lead a group.
+            unsafe {
+                command.env(name, value).pre_exec(|| {
+                    libc::setsid();
+                    Ok(())
+                })
+            }
+        }
+    };
+    command.spawn().map_err(missing)
 }
 
 fn wait(

@@ -20,6 +20,11 @@ CONTROLLER = """
 331:328 f sanicap | 341:340 z endgidmax | 355:352 z pels | 519:516 n nn | 521:520 f oncs | 524 f fna
 525 f vwc | 527:526 n awun | 529:528 n awupf | 1023:768 t subnqn
 """
+POWER_MEASUREMENT = """
+0 n ver | 1 n pmgn | 3:2 f pma | 7:4 n sze | 11:8 n pmc | 13:12 n nphd | 15:14 z smtr | 21:16 z smts
+25:24 n phds | 27:26 n phbs | 29:28 n nphds | 31:30 n vss | 35:32 n phdoc | 41:40 z aipwr
+42 f aipwrs | 45:44 z mipwr | 46 f mipwrs | 53:48 z mipwrt | 56 n ipwrpe
+"""
 POWER_STATE = """
 1:0 z mp | 3 f flags | 7:4 z enlat | 11:8 z exlat | 12 n rrt | 13 n rrl | 14 n rwt | 15 n rwl
 17:16 z idlp | 18 f ips | 21:20 z actp | 22 f apws
@@ -215,6 +220,10 @@ def pages():
     page = Page("log-23", 4096).put("3:0", 2, "numfdpe")
     for event in (0, 1):
         page.fill(FDP_EVENT, 64 + 64 * event, f"event{event}.")
+    yield page
+    page = Page("log-25", 64 + 8 * 3).fill(POWER_MEASUREMENT).put("0", 0, "ver")
+    for state in (0, 1, 2):
+        page.fill("3:0 z phbc | 5:4 z phblt | 6 f phblts", 64 + 8 * state, f"bin{state}.")
     yield page
     yield Page("log-81", 512).fill(SANITIZE, every=4)
     guid = 0xAFD514C97C6F4F9CA4F2BFEA2810AFC5

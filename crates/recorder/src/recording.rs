@@ -248,23 +248,8 @@ fn found_mount(path: &Path, roots: &SystemRoots) -> Result<FoundDevice, RecordEr
     let mounted = steadfast_host::mounted_at(path, roots)?;
     let name = mounted.point.to_string_lossy().into_owned();
     let device = Device {
-        path: name.clone(),
-        name: name.clone(),
-        transport: Transport::File,
         model: Some(format!("{}, {}", mounted.kind, mounted.source)),
-        serial: None,
-        firmware: None,
-        wwid: None,
-        capacity: Bytes(0),
-        logical_sector: 512,
-        physical_sector: 512,
-        rotational: None,
-        discard: false,
-        write_cache: None,
-        link: None,
-        zoned: None,
-        array: None,
-        in_use: Vec::new(),
+        ..Device::new(&name, Transport::File, Bytes(0))
     };
     let file_systems = vec![CaptureFileSystem { number: mounted.number, kind: Some(mounted.kind) }];
     let probed = CaptureDevice {
@@ -356,23 +341,9 @@ mod tests {
 
     fn on_a_disk() -> Vec<FoundDevice> {
         let device = Device {
-            path: "/dev/x".into(),
             name: "x".into(),
-            transport: steadfast_domain::Transport::Sata,
             model: Some("M".into()),
-            serial: None,
-            firmware: None,
-            wwid: None,
-            capacity: Bytes::gib(1),
-            logical_sector: 512,
-            physical_sector: 512,
-            rotational: None,
-            discard: false,
-            write_cache: None,
-            link: None,
-            zoned: None,
-            array: None,
-            in_use: Vec::new(),
+            ..Device::new("/dev/x", steadfast_domain::Transport::Sata, Bytes::gib(1))
         };
         let probed = CaptureDevice {
             name: "x1".into(),

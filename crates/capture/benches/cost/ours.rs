@@ -15,16 +15,10 @@ pub fn run(device: &CostDevice, load: &CostLoad, step_ns: Option<u64>) -> Fallib
     let options = CaptureOptions {
         devices: vec![device.listened()],
         layers: vec![Layer::Block],
-        process: None,
         commands: true,
         step_ns,
-        range_bytes: Vec::new(),
         ring_bytes: RING_BYTES,
-        source: None,
-        files: None,
-        paths: false,
-        cgroups: false,
-        merges: false,
+        ..CaptureOptions::default()
     };
     let mut capture = Capture::begin(&options)?;
     let (stop, before) = (AtomicBool::new(false), thread_time_ns());

@@ -298,16 +298,9 @@ mod tests {
         let options = CaptureOptions {
             devices: vec![device],
             layers: vec![Layer::Block],
-            process: None,
             commands: true,
-            step_ns: None,
-            range_bytes: Vec::new(),
             ring_bytes: 1 << 20,
-            source: None,
-            files: None,
-            paths: false,
-            cgroups: false,
-            merges: false,
+            ..CaptureOptions::default()
         };
         let mut pending = PendingIos::new(&options);
         pending.begin(1_000);

@@ -93,17 +93,10 @@ fn options(device: &ScratchDevice) -> CaptureOptions {
     CaptureOptions {
         devices: vec![device.listened()],
         layers: vec![Layer::Block],
-        process: None,
         commands: true,
-        step_ns: None,
-        range_bytes: Vec::new(),
         // Large enough for all I/Os of a test, even if it is not read for a while.
         ring_bytes: 1 << 25,
-        source: None,
-        files: None,
-        paths: false,
-        cgroups: false,
-        merges: false,
+        ..CaptureOptions::default()
     }
 }
 
@@ -372,18 +365,9 @@ fn a_buffer_that_is_emptied_in_time_loses_nothing() {
 #[test]
 fn what_cannot_be_is_refused_with_the_remedy() {
     let none = CaptureOptions {
-        devices: Vec::new(),
         layers: vec![Layer::Block],
-        process: None,
-        commands: false,
-        step_ns: None,
-        range_bytes: Vec::new(),
         ring_bytes: 4096,
-        source: None,
-        files: None,
-        paths: false,
-        cgroups: false,
-        merges: false,
+        ..CaptureOptions::default()
     };
     let error = Capture::begin(&none).err().unwrap();
     assert!(error.to_string().contains("give 1 to 16"), "{error}");

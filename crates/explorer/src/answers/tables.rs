@@ -11,8 +11,8 @@ use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold};
 use steadfast_analysis::questions::processes::{ProcessFigures, ProcessTable};
 use steadfast_analysis::questions::streams::StreamFigures;
 use steadfast_analysis::{Fold, ShareMeasure, StreamTable};
-use steadfast_workload::WorkloadFile;
 use steadfast_workload::workload_file::WorkloadOrigin;
+use steadfast_workload::{WorkloadDetails, WorkloadFile};
 
 /// The answer, as in `steadfast trace streams --json`.
 #[derive(Serialize)]
@@ -106,10 +106,12 @@ pub fn workload(
     let pass = selection.pass(selection.window_ns);
     let filter = if selection.is_whole() { &selection.filter } else { &pass.filter };
     let filter = filter.describe(conditions);
-    let missing = selection.captured()?.integrity().missing();
+    let captured = selection.captured()?;
+    let details = WorkloadDetails::read(captured, &pass, &workload)?;
+    let missing = captured.integrity().missing();
     let origin = WorkloadOrigin { conditions, filter, missing };
     let (name, demand) = (selection.capture.name.clone(), workload.demand_seen());
-    let file = WorkloadFile::derived(name, workload, demand, origin)?;
+    let file = WorkloadFile::derived(name, workload, demand, origin)?.with_details(details);
     Ok(WorkloadText { toml: file.to_string() })
 }
 

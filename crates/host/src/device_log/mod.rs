@@ -132,17 +132,22 @@ pub(crate) struct DeviceHealth {
     pub pages: Vec<DrivePage>,
 }
 
+impl DeviceHealth {
+    /// Returns the health data in an NVMe drive's pages.
+    pub fn from_pages(pages: &DrivePages) -> DeviceHealth {
+        DeviceHealth { log: nvme::log(pages), nvme: NvmeFacts::of(pages), pages: pages.records() }
+    }
+}
+
 /// Reads all health data of a device; `None` if its transport has no logs.
 pub(crate) fn health(
     device: &Device,
     roots: &SystemRoots,
 ) -> Option<Result<DeviceHealth, HostError>> {
     Some(match way(device, roots)? {
-        LogAccess::Nvme { node, .. } => read_pages(&node).map(|pages| DeviceHealth {
-            log: nvme::log(&pages),
-            nvme: NvmeFacts::of(&pages),
-            pages: pages.records(),
-        }),
+        LogAccess::Nvme { node, .. } => {
+            read_pages(&node).map(|pages| DeviceHealth::from_pages(&pages))
+        }
         LogAccess::Smart { path, transport } => smart::everything(&path, &transport)
             .map(|log| DeviceHealth { log, ..DeviceHealth::default() }),
     })

@@ -69,7 +69,7 @@ impl Directory {
         }
     }
 
-    /// Creates a directory under an unused name.
+    /// Creates a directory under an unused name, which is on disk when this returns.
     ///
     /// # Errors
     /// Returns [`FileError::Exists`] if something has the name, [`FileError::Foreign`] if
@@ -88,7 +88,12 @@ impl Directory {
         if !made.names()?.is_empty() {
             return Err(FileError::Exists(path));
         }
-        readers.grant(&made.file, true).map_err(FileError::io("create the directory", &path))?;
+        // Synced content of a directory is lost if the directory's own name is not durable.
+        let granted = readers.grant(&made.file, true).and_then(|()| self.sync());
+        if let Err(error) = granted {
+            self.remove_made(&made);
+            return Err(FileError::io("create the directory", &path)(error));
+        }
         Ok(made)
     }
 

@@ -21,6 +21,6 @@ pub use error::FileError;
 pub use existing::OverwritePolicy;
 pub use new_file::NewFile;
 pub use readers::ReadAccess;
-pub use regular::{open_regular, read_file, read_regular, read_regular_text};
+pub use regular::{open_regular, read_file, read_regular, read_regular_text, read_sized};
 pub use resolve::ForeignControl;
 pub use sealed::sealed_text;

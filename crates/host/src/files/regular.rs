@@ -50,14 +50,27 @@ pub fn read_regular_text(path: &Path, most: u64) -> Result<String, FileError> {
 /// # Errors
 /// Returns [`FileError::TooLong`], and [`FileError::Io`] if it cannot be read.
 pub fn read_file(file: &File, path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
-    let failed = || FileError::io("read it", path);
+    let size = file.metadata().map_err(FileError::io("read it", path))?.len();
+    read_sized(file, size, path, most)
+}
+
+/// Reads at most `most` bytes of a file of this size.
+///
+/// # Errors
+/// Returns the errors of [`read_file`].
+pub fn read_sized(
+    file: impl Read,
+    size: u64,
+    path: &Path,
+    most: u64,
+) -> Result<Vec<u8>, FileError> {
     let too_long = || FileError::TooLong { path: path.to_owned(), most };
-    let size = file.metadata().map_err(failed())?.len();
     if size > most {
         return Err(too_long());
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     // It may grow meanwhile.
-    file.take(most + 1).read_to_end(&mut bytes).map_err(failed())?;
+    let read = file.take(most + 1).read_to_end(&mut bytes);
+    read.map_err(FileError::io("read it", path))?;
     if bytes.len() as u64 > most { Err(too_long()) } else { Ok(bytes) }
 }

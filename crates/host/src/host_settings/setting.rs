@@ -31,6 +31,9 @@ pub(super) enum HostSetting {
     AtaPassword,
 }
 
+/// Text between the values of several controllers.
+pub const BETWEEN_CONTROLLERS: &str = ",";
+
 impl HostSetting {
     pub const ALL: [HostSetting; 9] = [
         HostSetting::Merges,
@@ -85,15 +88,67 @@ impl HostSetting {
                 let file = ata_port(whole).and_then(|port| link_power_file(&port));
                 Some(file.unwrap_or_else(|| whole.directory.join(self.name())))
             }
-            HostSetting::PowerStateChanges => {
-                let controller = controllers(whole).into_iter().next();
-                Some(controller.unwrap_or_else(|| whole.directory.clone()).join(self.name()))
-            }
+            HostSetting::PowerStateChanges => self.of_controllers(whole).into_iter().next(),
             _ => Some(whole.directory.join(self.name())),
         }
     }
 
+    /// Returns the attribute of every controller that leads to the device, by name: with
+    /// multipath, the kernel chooses one for each I/O.
+    fn of_controllers(self, whole: &SysfsNode) -> Vec<PathBuf> {
+        let mut directories = controllers(whole);
+        directories.sort();
+        if directories.is_empty() {
+            directories.push(whole.directory.clone());
+        }
+        directories.into_iter().map(|directory| directory.join(self.name())).collect()
+    }
+
+    /// Reads the value of every controller: one if all have the same, else all of them in order.
+    fn read_controllers(self, whole: &SysfsNode) -> Result<String, HostError> {
+        let mut values = Vec::new();
+        for file in self.of_controllers(whole) {
+            let text = fs::read_to_string(&file);
+            let text = text.map_err(|e| HostError::io("read the setting", &file, e))?;
+            values.push(text.trim().to_owned());
+        }
+        if values.iter().all(|value| *value == values[0]) {
+            values.truncate(1);
+        }
+        Ok(values.join(BETWEEN_CONTROLLERS))
+    }
+
+    /// Writes one value to every controller, or to each its own value. After a failure, restores
+    /// the old values of the controllers already written.
+    fn write_controllers(self, whole: &SysfsNode, value: &str) -> Result<(), HostError> {
+        let files = self.of_controllers(whole);
+        let values: Vec<&str> = value.split(BETWEEN_CONTROLLERS).collect();
+        let mut written: Vec<(&PathBuf, String)> = Vec::new();
+        for (at, file) in files.iter().enumerate() {
+            let value = if values.len() == 1 { Some(&values[0]) } else { values.get(at) };
+            let missing = || std::io::Error::other("the number of controllers has changed");
+            let before = fs::read_to_string(file);
+            let changed = before.and_then(|before| {
+                fs::write(file, value.ok_or_else(missing)?)?;
+                Ok(before)
+            });
+            match changed {
+                Ok(before) => written.push((file, before)),
+                Err(error) => {
+                    for (file, before) in written {
+                        let _ = fs::write(file, before.trim());
+                    }
+                    return Err(HostError::io("change the setting", file, error));
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub fn read(self, whole: &SysfsNode, roots: &SystemRoots) -> Result<String, HostError> {
+        if self == HostSetting::PowerStateChanges {
+            return self.read_controllers(whole);
+        }
         let Some(attribute) = self.attribute(whole) else {
             return self.read_from_device(whole, roots);
         };
@@ -111,6 +166,9 @@ impl HostSetting {
         value: &str,
         roots: &SystemRoots,
     ) -> Result<(), HostError> {
+        if self == HostSetting::PowerStateChanges {
+            return self.write_controllers(whole, value);
+        }
         let Some(attribute) = self.attribute(whole) else {
             return self.write_to_device(whole, value, roots);
         };

@@ -282,3 +282,38 @@ fn power_state_changes_of_nvme_are_turned_off_and_on() {
     assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::PutBack);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "25000");
 }
+
+/// A namespace with two controllers: both are set, and each gets its own value back.
+#[test]
+fn power_state_changes_are_set_on_every_controller_of_a_subsystem() {
+    let machine = MachineFixture::new();
+    let subsystem = "virtual/nvme-subsystem/nvme-subsys0";
+    machine.block(&format!("{subsystem}/nvme0n1"), "259:1", 1000);
+    let above = format!("sys/devices/{subsystem}");
+    machine.link(&format!("{above}/nvme0n1/device"), &above);
+    let files = ["nvme0", "nvme1"].map(|name| {
+        let controller = format!("sys/devices/pci0000:00/{name}");
+        machine.write(&format!("{controller}/address"), "0000:01:00.0\n");
+        let file = format!("{controller}/power/pm_qos_latency_tolerance_us");
+        machine.write(&file, if name == "nvme0" { "25000\n" } else { "100000\n" });
+        machine.link(&format!("{above}/{name}"), &controller);
+        machine.path(&file)
+    });
+    let values = || files.each_ref().map(|file| std::fs::read_to_string(file).unwrap());
+    let target = target(&machine, "nvme0n1");
+    let roots = &machine.roots;
+    let asked = |on| Conditions { power_state_changes: Some(on), ..Conditions::default() };
+    assert_eq!(plan_changes(&asked(true), &target, roots).0, Vec::new(), "both are on");
+    let (changes, unmet) = plan_changes(&asked(false), &target, roots);
+    assert_eq!((changes.len(), unmet.len()), (1, 0), "{unmet:?}");
+    assert_eq!((changes[0].before.as_str(), changes[0].after.as_str()), ("25000,100000", "0"));
+    make_change(&changes[0], roots).unwrap();
+    assert_eq!(values(), ["0", "0"]);
+    assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::PutBack);
+    assert_eq!(values(), ["25000", "100000"]);
+    // One that cannot be set is named, and the other keeps its value.
+    std::fs::remove_file(&files[1]).unwrap();
+    let (changes, unmet) = plan_changes(&asked(false), &target, roots);
+    assert_eq!(changes.len(), 0);
+    assert!(unmet[0].contains("pci0000:00/nvme1"), "{unmet:?}");
+}

@@ -1,7 +1,7 @@
 //! The current settings, and the changes that bring them to the requested conditions.
 
 use super::place::change_of;
-use super::setting::HostSetting;
+use super::setting::{BETWEEN_CONTROLLERS, HostSetting};
 use crate::identity::{kernel_write_cache, parse_write_cache};
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, read_text};
@@ -181,7 +181,10 @@ impl ChangePlan<'_> {
     /// Plans the longest time that the controller may take to wake: none turns APST off.
     fn power_state_changes(&mut self, on: bool, whole: &SysfsNode) {
         let now = HostSetting::PowerStateChanges.read(whole, self.roots).ok();
-        if now.map(|latency| latency != NO_LATENCY) == Some(on) {
+        let is_met = |now: String| {
+            now.split(BETWEEN_CONTROLLERS).all(|latency| (latency != NO_LATENCY) == on)
+        };
+        if now.is_some_and(is_met) {
             return;
         }
         let preset = self.roots.sys.join("module/nvme_core/parameters/default_ps_max_latency_us");

@@ -88,11 +88,9 @@ pub(crate) mod controller {
         name: "Identify Controller",
         source: "NVMe Base 2.1, 5.1.13.2.1",
         length: 4096,
-        may_be_zero: false,
-        version: None,
-        guid: None,
         fields: FIELDS,
         groups: &[POWER_STATES],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -154,11 +152,9 @@ pub(crate) mod namespace {
         name: "Identify Namespace",
         source: "NVM Command Set 1.1, 4.1.5.1",
         length: 4096,
-        may_be_zero: false,
-        version: None,
-        guid: None,
         fields: FIELDS,
         groups: &[LBA_FORMATS],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -185,9 +181,6 @@ pub(crate) mod errors {
         source: "NVMe Base 2.1, 5.1.12.1.2",
         length: 64,
         may_be_zero: true,
-        version: None,
-        guid: None,
-        fields: &[],
         groups: &[FieldGroup {
             id: "entry",
             name: "entry",
@@ -197,6 +190,7 @@ pub(crate) mod errors {
             descending: false,
             fields: FIELDS,
         }],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -241,11 +235,8 @@ pub(crate) mod smart {
         name: "SMART / Health Information",
         source: "NVMe Base 2.1, 5.1.12.1.3",
         length: 512,
-        may_be_zero: false,
-        version: None,
-        guid: None,
         fields: FIELDS,
-        groups: &[],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -265,11 +256,8 @@ pub(crate) mod effects {
         name: "Commands Supported and Effects",
         source: "NVMe Base 2.1, 5.1.12.1.6",
         length: 2048,
-        may_be_zero: false,
-        version: None,
-        guid: None,
-        fields: &[],
         groups: &[commands("acs", "admin command", 0), commands("iocs", "I/O command", 1024)],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -314,10 +302,9 @@ pub(crate) mod self_test {
         source: "NVMe Base 2.1, 5.1.12.1.7",
         length: 564,
         may_be_zero: true,
-        version: None,
-        guid: None,
         fields: FIELDS,
         groups: &[RESULTS],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -341,11 +328,8 @@ pub(crate) mod telemetry {
         name: "Telemetry Host-Initiated (header)",
         source: "NVMe Base 2.1, 5.1.12.1.8",
         length: 512,
-        may_be_zero: false,
-        version: None,
-        guid: None,
         fields: FIELDS,
-        groups: &[],
+        ..PageLayout::PLAIN
     };
 
     pub(crate) static CONTROLLER: PageLayout = PageLayout {
@@ -353,11 +337,8 @@ pub(crate) mod telemetry {
         name: "Telemetry Controller-Initiated (header)",
         source: "NVMe Base 2.1, 5.1.12.1.9",
         length: 512,
-        may_be_zero: false,
-        version: None,
-        guid: None,
         fields: FIELDS,
-        groups: &[],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -388,11 +369,8 @@ pub(crate) mod endurance {
         name: "Endurance Group Information",
         source: "NVMe Base 2.1, 5.1.12.1.10",
         length: 512,
-        may_be_zero: false,
-        version: None,
-        guid: None,
         fields: FIELDS,
-        groups: &[],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -422,11 +400,8 @@ pub(crate) mod events {
         name: "Persistent Event (header)",
         source: "NVMe Base 2.1, 5.1.12.1.14",
         length: 512,
-        may_be_zero: false,
-        version: None,
-        guid: None,
         fields: FIELDS,
-        groups: &[],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -453,11 +428,9 @@ pub(crate) mod fdp_configurations {
         name: "FDP Configurations",
         source: "NVMe Base 2.1, 5.1.12.1.28",
         length: 80,
-        may_be_zero: false,
         version: Some((&FDPVER, 0)),
-        guid: None,
         fields: FIELDS,
-        groups: &[],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -481,9 +454,6 @@ pub(crate) mod fdp_usage {
         name: "Reclaim Unit Handle Usage",
         source: "NVMe Base 2.1, 5.1.12.1.29",
         length: 16,
-        may_be_zero: false,
-        version: None,
-        guid: None,
         fields: FIELDS,
         groups: &[FieldGroup {
             id: "ruh",
@@ -494,6 +464,7 @@ pub(crate) mod fdp_usage {
             descending: false,
             fields: handle::FIELDS,
         }],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -512,10 +483,8 @@ pub(crate) mod fdp_statistics {
         source: "NVMe Base 2.1, 5.1.12.1.30",
         length: 64,
         may_be_zero: true,
-        version: None,
-        guid: None,
         fields: FIELDS,
-        groups: &[],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -547,8 +516,6 @@ pub(crate) mod fdp_events {
         source: "NVMe Base 2.1, 5.1.12.1.31",
         length: 64,
         may_be_zero: true,
-        version: None,
-        guid: None,
         fields: FIELDS,
         groups: &[FieldGroup {
             id: "event",
@@ -559,6 +526,7 @@ pub(crate) mod fdp_events {
             descending: false,
             fields: event::FIELDS,
         }],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -583,10 +551,68 @@ pub(crate) mod sanitize {
         source: "NVMe Base 2.1, 5.1.12.1.33",
         length: 512,
         may_be_zero: true,
-        version: None,
+        fields: FIELDS,
+        ..PageLayout::PLAIN
+    };
+}
+
+/// Power Measurement (25h): the powers of intervals since measurements were started. A power is a
+/// value and its scale.
+pub(crate) mod power_measurement {
+    use super::*;
+    fields! {
+        VER      0 + 1  Number  ""    "ver"    "log page version";
+        PMGN     1 + 1  Number  ""    "pmgn"   "power measurement generation number";
+        PMA      2 + 2  Flags   ""    "pma"    "attributes (bit 0: measuring, bit 2: estimated)";
+        SZE      4 + 4  Number  "B"   "sze"    "size of the log page";
+        PMC      8 + 4  Number  ""    "pmc"    "interval powers measured";
+        NPHD    12 + 2  Number  ""    "nphd"   "power histogram descriptors";
+        SMTR    14 + 2  NonZero "min" "smtr"   "time until measuring stops";
+        SMTS    16 + 6  NonZero "ms"  "smts"   "time at which measuring stopped";
+        PHDS    24 + 2  Number  "B"   "phds"   "size of a power histogram descriptor";
+        PHBS    26 + 2  Number  "mW"  "phbs"   "width of a power histogram bin";
+        NPHDS   28 + 2  Number  ""    "nphds"  "power histogram descriptors supported";
+        VSS     30 + 2  Number  "B"   "vss"    "size of the vendor specific part";
+        PHDOC   32 + 4  Number  ""    "phdoc"  "powers beyond the last bin";
+        AIPWR   40 + 2  NonZero ""    "aipwr"  "average interval power, value";
+        AIPWRS  42 + 1  Flags   ""    "aipwrs" "average interval power, scale (1: 0.1 mW, 2: 10 mW)";
+        MIPWR   44 + 2  NonZero ""    "mipwr"  "maximum interval power, value";
+        MIPWRS  46 + 1  Flags   ""    "mipwrs" "maximum interval power, scale";
+        MIPWRT  48 + 6  NonZero "ms"  "mipwrt" "time of the maximum interval power";
+        IPWRPE  56 + 1  NotOnes "%"   "ipwrpe" "maximum error of an interval power";
+    }
+
+    /// A bin of the histogram of powers.
+    pub(crate) mod bin {
+        use super::super::*;
+        fields! {
+            PHBC  0 + 4 NonZero "" "phbc" "count";
+            PHBLT 4 + 2 NonZero "" "phblt" "lower threshold, value";
+            SCALE 6 + 1 Flags   "" "phblts" "lower threshold, scale";
+        }
+    }
+
+    /// Length without the histogram.
+    pub(crate) const HEAD: usize = 64;
+
+    pub(crate) static PAGE: PageLayout = PageLayout {
+        id: "log-25",
+        name: "Power Measurement",
+        source: "NVMe TP4199",
+        length: HEAD,
+        may_be_zero: false,
+        version: Some((&VER, 0)),
         guid: None,
         fields: FIELDS,
-        groups: &[],
+        groups: &[FieldGroup {
+            id: "bin",
+            name: "bin",
+            offset: HEAD,
+            stride: 8,
+            count: 504,
+            descending: false,
+            fields: bin::FIELDS,
+        }],
     };
 }
 
@@ -661,11 +687,10 @@ pub(crate) mod ocp_smart {
         name: "OCP SMART / Health Information Extended",
         source: "OCP Datacenter NVMe SSD 2.0, 4.8.5",
         length: 512,
-        may_be_zero: false,
         version: Some((&VERSION, 6)),
         guid: Some((&GUID, 0xafd5_14c9_7c6f_4f9c_a4f2_bfea_2810_afc5_u128.to_le_bytes())),
         fields: FIELDS,
-        groups: &[],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -771,10 +796,8 @@ pub(crate) mod power_management {
         source: "NVMe Base 2.1, 5.1.25.1",
         length: 4,
         may_be_zero: true,
-        version: None,
-        guid: None,
         fields: FIELDS,
-        groups: &[],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -791,10 +814,8 @@ pub(crate) mod write_cache {
         source: "NVMe Base 2.1, 5.1.25.1",
         length: 4,
         may_be_zero: true,
-        version: None,
-        guid: None,
         fields: FIELDS,
-        groups: &[],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -817,9 +838,6 @@ pub(crate) mod power_state_changes {
         source: "NVMe Base 2.1, 5.1.25.1",
         length: 256,
         may_be_zero: true,
-        version: None,
-        guid: None,
-        fields: &[],
         groups: &[FieldGroup {
             id: "apst",
             name: "from power state",
@@ -829,6 +847,7 @@ pub(crate) mod power_state_changes {
             descending: false,
             fields: change::FIELDS,
         }],
+        ..PageLayout::PLAIN
     };
 }
 
@@ -854,9 +873,7 @@ pub(crate) mod latency_setup {
         source: "OCP Datacenter NVMe SSD 2.0, 4.12.10.1",
         length: 4096,
         may_be_zero: true,
-        version: None,
-        guid: None,
         fields: FIELDS,
-        groups: &[],
+        ..PageLayout::PLAIN
     };
 }

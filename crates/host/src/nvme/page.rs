@@ -66,6 +66,21 @@ pub(crate) struct PageLayout {
     pub groups: &'static [FieldGroup],
 }
 
+impl PageLayout {
+    /// Template of a page without a version, an identifier or repeated structures.
+    pub const PLAIN: PageLayout = PageLayout {
+        id: "",
+        name: "",
+        source: "",
+        length: 0,
+        may_be_zero: false,
+        version: None,
+        guid: None,
+        fields: &[],
+        groups: &[],
+    };
+}
+
 /// Declares fields as constants, and all of them as `FIELDS`. Each row: constant, first byte,
 /// `+`length, kind, unit, clause, name.
 macro_rules! fields {

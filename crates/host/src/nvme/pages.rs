@@ -5,7 +5,7 @@ use super::commands::{IdentifyData, LogRequest};
 use super::layouts::{
     controller, effects, endurance, errors, events, fdp_configurations, fdp_events, fdp_statistics,
     fdp_usage, latency_monitor, latency_setup, namespace, ocp_smart, power_management,
-    power_state_changes, sanitize, self_test, smart, telemetry, write_cache,
+    power_measurement, power_state_changes, sanitize, self_test, smart, telemetry, write_cache,
 };
 use super::page::{PageLayout, ReadPage, refused_page};
 use crate::error::HostError;
@@ -30,6 +30,9 @@ const OCP_UUID: [u8; 16] = 0xc194_d55b_e094_4794_a21d_2999_8f56_be6f_u128.to_be_
 
 /// Largest number of bytes read of one page.
 const PAGE_LIMIT: usize = 4096;
+
+/// Identifier of the log page of power measurements (NVMe TP4199).
+const POWER_MEASUREMENT: u8 = 0x25;
 
 /// Identifiers of the OCP log pages and of the feature of the latency monitor.
 const OCP_SMART: u8 = 0xc0;
@@ -74,11 +77,7 @@ impl OcpLogs {
     /// Returns how the OCP logs are requested; `None` if the controller lists its log pages and the
     /// OCP logs are not among them. Without such a list, only a request shows whether they exist.
     pub fn of(admin: &dyn NvmeAdmin, identity: &ReadPage) -> Option<OcpLogs> {
-        let lists = identity.number(&controller::VER).is_some_and(|version| version >= LISTS_LOGS);
-        if lists
-            && let Ok(list) = admin.log_page(&LogRequest::of_controller(0x00, 1024))
-            && !is_listed(&list, OCP_SMART)
-        {
+        if log_list(admin, identity).is_some_and(|list| !is_listed(&list, OCP_SMART)) {
             return None;
         }
         let has_uuids = has(identity, &controller::CTRATT, CTRATT_UUID_LIST);
@@ -107,6 +106,13 @@ impl OcpLogs {
     fn request(self, id: u8) -> LogRequest {
         LogRequest { uuid_index: self.uuid_index, ..LogRequest::of_controller(id, 512) }
     }
+}
+
+/// Returns the list of supported log pages (00h); `None` for a controller without one.
+fn log_list(admin: &dyn NvmeAdmin, identity: &ReadPage) -> Option<Vec<u8>> {
+    let lists = identity.number(&controller::VER).is_some_and(|version| version >= LISTS_LOGS);
+    let read = || admin.log_page(&LogRequest::of_controller(0x00, 1024)).ok();
+    lists.then(read).flatten()
 }
 
 /// Returns true if the list of supported log pages (00h) has a page: bit 0 of its 4 bytes.
@@ -181,6 +187,9 @@ impl DrivePages {
         }
         if has(identity, &controller::LPA, LPA_EVENTS) {
             self.keep(&events::PAGE, None, persistent_events(admin));
+        }
+        if log_list(admin, identity).is_some_and(|list| is_listed(&list, POWER_MEASUREMENT)) {
+            self.keep(&power_measurement::PAGE, None, power_measurements(admin));
         }
         if identity.number(&controller::SANICAP).is_some_and(|ways| ways & 0b111 != 0) {
             self.keep(&sanitize::PAGE, None, sanitize_status(admin));
@@ -277,6 +286,19 @@ impl DrivePages {
 /// Returns the bytes to read of a page of `length` bytes: whole dwords, at most [`PAGE_LIMIT`].
 fn page_length(length: u64) -> usize {
     (length.clamp(4, PAGE_LIMIT as u64) as usize).next_multiple_of(4)
+}
+
+/// Reads the power measurements with their histogram, whose length is in the first bytes.
+fn power_measurements(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
+    let layout = &power_measurement::PAGE;
+    let read = |length| log(admin, layout, LogRequest::of_controller(POWER_MEASUREMENT, length));
+    let head = read(layout.length)?;
+    match head.count(&power_measurement::NPHD) {
+        Some(bins) if head.count(&power_measurement::PHDS) == Some(8) && bins > 0 => {
+            read(page_length(power_measurement::HEAD as u64 + 8 * bins))
+        }
+        _ => Ok(head),
+    }
 }
 
 /// Reads the header of the persistent event log: establishes a context, which the controller

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use steadfast_domain::drive_page::{DrivePage, PageState};
 use steadfast_domain::step::mix64;
 
-static LAYOUTS: [&PageLayout; 21] = [
+static LAYOUTS: [&PageLayout; 22] = [
     &controller::PAGE,
     &namespace::PAGE,
     &errors::PAGE,
@@ -23,6 +23,7 @@ static LAYOUTS: [&PageLayout; 21] = [
     &fdp_usage::PAGE,
     &fdp_statistics::PAGE,
     &fdp_events::PAGE,
+    &power_measurement::PAGE,
     &sanitize::PAGE,
     &ocp_smart::PAGE,
     &latency_monitor::PAGE,
@@ -84,8 +85,8 @@ fn a_truncated_page_tells_the_fields_that_it_holds() {
             }
             let part = ReadPage::new(whole.layout, whole.bytes[..length].to_vec());
             let record = part.record(None);
-            // No bytes at all are zeros.
-            let wanted = if length == 0 && !whole.layout.may_be_zero {
+            let is_zero = whole.bytes[..length].iter().all(|byte| *byte == 0);
+            let wanted = if is_zero && !whole.layout.may_be_zero {
                 PageState::Zero
             } else if length < whole.layout.length {
                 PageState::Short
@@ -202,6 +203,7 @@ fn every_announced_page_is_read_and_a_refused_one_is_said() {
         .answers("Get Log Page 08h", bytes("log-08"))
         .answers("Get Log Page 0Dh", bytes("log-0d"))
         .answers("Get Log Page 0Dh", Vec::new())
+        .answers("Get Log Page 00h", listed.clone())
         .answers("Get Log Page 81h", bytes("log-81"))
         .refuses("Get Log Page 09h", 0x4002)
         // The size of the configurations, then all of them.
@@ -263,7 +265,9 @@ fn what_is_not_announced_is_not_requested() {
     for tools in [
         // Only a request shows whether a drive without a list has the OCP logs.
         begin(0x1_0300).refuses("Get Log Page C0h", 0x4109).completes("Get Features 02h", || ()),
+        // One request for the power measurements, one for the OCP logs.
         begin(0x2_0000)
+            .answers("Get Log Page 00h", vec![0; 1024])
             .answers("Get Log Page 00h", vec![0; 1024])
             .completes("Get Features 02h", || ()),
     ] {

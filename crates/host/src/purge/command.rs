@@ -11,11 +11,15 @@ use crate::target::{Target, length_of};
 use crate::tool;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
+use steadfast_domain::Nanos;
 use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::text::excerpt;
 
 /// Time limit for the program's version.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
+
+/// Name of the environment variable of the command and of all that it starts.
+const VARIABLE: &str = "STEADFAST_PURGES";
 
 /// Maximum number of characters of the command's output that are kept, from its end.
 const OUTPUT_MAX: usize = 2000;
@@ -66,7 +70,7 @@ impl VendorCommand {
         Ok(PurgeOutcome::Commanded(PurgeCommandRecord {
             command: self.words.join(" "),
             version,
-            output: ran?,
+            ..ran?
         }))
     }
 
@@ -74,6 +78,11 @@ impl VendorCommand {
     fn refuse_second(&self) -> Result<(), HostError> {
         let arguments: Vec<&[u8]> = self.words[1..].iter().map(|word| word.as_bytes()).collect();
         let program = file_name(self.words[0].as_bytes());
+        let left = processes::in_session_or_with(None, &self.variable(), &self.roots)?;
+        if let Some(number) = left {
+            let command = self.words.join(" ");
+            return Err(HostError::PurgeStillRuns { command, process: number, after_s: 0 });
+        }
         for process in processes::all(&self.roots)? {
             let Ok(line) = std::fs::read(process.join("cmdline")) else { continue };
             let line = line.strip_suffix(b"\0").unwrap_or(&line);
@@ -93,16 +102,35 @@ impl VendorCommand {
         Ok(())
     }
 
-    fn run(&self, work: &mut PurgeContext<'_>) -> Result<String, HostError> {
+    /// Returns the environment variable that marks the command's processes, as it is in `/proc`.
+    fn variable(&self) -> String {
+        format!("{VARIABLE}={}", self.node.name)
+    }
+
+    /// Runs the command and waits until all its processes have ended, because one that it leaves
+    /// behind may still erase.
+    fn run(&self, work: &mut PurgeContext<'_>) -> Result<PurgeCommandRecord, HostError> {
         let doing = format!("running {}", self.words[0]);
         let arguments: Vec<&str> = self.words[1..].iter().map(String::as_str).collect();
-        let answer =
-            tool::ask_and_look(&self.words[0], "that has it", &arguments, self.limit, &mut |_| {
-                work.tell_uncancelable(&doing)
-            })?;
+        let variable = self.variable();
+        let (answer, awaited) = tool::ask_with_descendants(
+            &self.words[0],
+            "that has it",
+            &arguments,
+            (VARIABLE, &self.node.name),
+            self.limit,
+            &mut |_| work.tell_uncancelable(&doing),
+            &|session| processes::in_session_or_with(Some(session), &variable, &self.roots),
+        )?;
         let output = kept(&format!("{}\n{}", answer.stdout.trim(), answer.stderr.trim()));
         if answer.status.success() {
-            return Ok(output);
+            let awaited = Nanos(awaited.as_nanos() as u64);
+            return Ok(PurgeCommandRecord {
+                command: String::new(),
+                version: None,
+                output,
+                awaited,
+            });
         }
         Err(HostError::ToolFailed {
             command: self.words.join(" "),

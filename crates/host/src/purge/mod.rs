@@ -99,13 +99,14 @@ fn purge_with(
 }
 
 /// Returns true if the run may continue after this error: a stop is not a failure, and without a
-/// journal or on another device nothing may continue.
+/// journal, on another device or beside a process that still erases nothing may continue.
 fn may_continue(error: &HostError) -> bool {
     !matches!(
         error,
         HostError::PurgeStopped { .. }
             | HostError::Unjournalled(_)
             | HostError::PurgeChangedDevice { .. }
+            | HostError::PurgeStillRuns { .. }
     )
 }
 

@@ -158,23 +158,8 @@ pub fn plain_hosts(list: &HostList, path: &str, size: Bytes) -> RemoteTarget {
 /// Returns a device with only its path and size known.
 pub fn unseen(path: &str, size: Bytes) -> Device {
     Device {
-        path: path.to_owned(),
         name: path.rsplit('/').next().unwrap_or(path).to_owned(),
-        transport: Transport::Other,
-        model: None,
-        serial: None,
-        firmware: None,
-        wwid: None,
-        capacity: size,
-        logical_sector: 512,
-        physical_sector: 512,
-        rotational: None,
-        discard: false,
-        write_cache: None,
-        link: None,
-        zoned: None,
-        array: None,
-        in_use: Vec::new(),
+        ..Device::new(path, Transport::Other, size)
     }
 }
 

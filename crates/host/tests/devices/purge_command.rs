@@ -102,6 +102,27 @@ fn a_command_that_hangs_is_ended_with_what_it_started() {
     assert!(!case.device.beside("tool.late").exists(), "a program of the tool lived on");
 }
 
+/// The tool exits at once; what it started in another session zeros the device later.
+#[test]
+fn a_process_that_a_command_leaves_behind_is_awaited() {
+    let test = "a_process_that_a_command_leaves_behind_is_awaited";
+    let script = format!("setsid sh -c 'sleep 1; {ZERO}' \"$0\" \"$1\" \"$2\" > /dev/null 2>&1 &");
+    let Some(mut case) = VendorCase::new(test, &script) else { return };
+    let done = case.purged().unwrap();
+    assert_eq!(done.blank, Some(true));
+    let awaited = done.command.unwrap().awaited;
+    assert!(awaited >= steadfast_domain::Nanos::from_millis(500), "{awaited}");
+    // One that takes longer than the limit ends the run, whatever a failed purge may do.
+    case.order.command.as_mut().unwrap().limit = Duration::from_millis(300);
+    case.order.failed = PurgeFailure::Continue;
+    let error = case.purged().unwrap_err();
+    assert!(matches!(error, HostError::PurgeStillRuns { .. }), "{error}");
+    // The next run does not start a second one either.
+    assert!(matches!(case.purged(), Err(HostError::PurgeStillRuns { after_s: 0, .. })));
+    // The device must not be removed below it.
+    std::thread::sleep(Duration::from_millis(1500));
+}
+
 /// A program that was killed during the purge leaves the tool at work; the next run must not start
 /// a second one.
 #[test]
