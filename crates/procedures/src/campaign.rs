@@ -274,10 +274,7 @@ mod tests {
     }
 
     fn number(findings: &Findings, table: &str, row: &str, column: &str) -> Option<f64> {
-        let tables = findings.summary.iter().filter_map(|exhibit| match exhibit {
-            Exhibit::Table(table) => Some(table),
-            _ => None,
-        });
+        let tables = findings.summary.iter().filter_map(Exhibit::as_table);
         let table = tables.clone().find(|own| own.id == table).unwrap();
         let at = table.columns.iter().position(|own| own.name == column).unwrap();
         match table.rows.iter().find(|own| own.head == row).unwrap().cells[at] {

@@ -3,13 +3,11 @@
 
 use crate::commit::{self, Commit};
 use crate::common::asked::ProcedureRequest;
-use crate::common::ranges;
-use crate::factors;
-use crate::fill;
-use crate::idle_exit;
+use crate::common::{one_pass, ranges};
 use crate::load_curve::{self, LoadCurve};
 use crate::neighbors::{self, Neighbors};
 use crate::parameters::{self, Parameter};
+use crate::power_cut::{self, PowerCut};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::method::ground;
@@ -19,6 +17,7 @@ use crate::sequence::SequenceProcedure;
 use crate::tkperf::hdd;
 use crate::verify_write::VerifyWrite;
 use crate::write_amplification::{self, WriteAmplificationTest};
+use crate::{factors, fill, idle_exit};
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Class, Procedure, Profile, Settings, suggestion};
@@ -123,6 +122,12 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         make: |asked| boxed(WriteAmplificationTest::new(asked)),
     },
     ProcedureSpec {
+        name: power_cut::NAME,
+        summary: "whether flushed writes survive power cuts: by a command, by hand, or simulated",
+        parameters: power_cut::PARAMETERS,
+        make: |asked| boxed(PowerCut::new(asked)),
+    },
+    ProcedureSpec {
         name: factors::NAME,
         summary: "what changes the rate: data, alignment, order, used capacity; throttles",
         parameters: factors::PARAMETERS,
@@ -216,6 +221,7 @@ pub(crate) fn made(
     check_combination(settings)?;
     check_load(settings)?;
     let asked = asked(offer, settings, geometry, amendments);
+    one_pass::check_use(offer.name, &asked.parameters, settings)?;
     parameters::check(offer.name, &asked.parameters, settings)?;
     (offer.make)(&asked)
 }
@@ -240,13 +246,14 @@ pub(crate) const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"
 pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
 
 /// Procedures with a method of their own, which is the same in all profiles.
-pub(crate) const OF_NO_SPECIFICATION: [&str; 11] = [
+pub(crate) const OF_NO_SPECIFICATION: [&str; 12] = [
     "commit",
     factors::NAME,
     "fill",
     "idle-exit",
     load_curve::NAME,
     "neighbors",
+    power_cut::NAME,
     "verify-write",
     write_amplification::NAME,
     crate::sequence::NAME,

@@ -9,12 +9,10 @@ use crate::sequence::tables::PERCENTILES;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Metric, Origin, Page,
-    Plot, PlotKind, Row, Scale, Series, Setting, Stroke, Table,
+    Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::steady_state::{Track, TrackPoint, judge, judge_every};
-use steadfast_domain::{
-    Caveat, CaveatKind, Findings, ForeignIos, ForeignOutcome, ForeignResults, Op, Verdict,
-};
+use steadfast_domain::{Caveat, Findings, ForeignIos, ForeignOutcome, ForeignResults, Op, Verdict};
 
 /// Returns the findings of one result file, or of several files of one tool as rounds of the same
 /// tests. `software` is the program that read them.
@@ -299,8 +297,7 @@ fn rounds_page(
         let points = points.map(|(round, outcome)| (f64::from(round), outcome.all.iops));
         Series::new(test.label, Stroke::Measured, points.collect())
     });
-    let plot = Plot::new(
-        PlotKind::Lines,
+    let plot = Plot::lines(
         ROUNDS_PLOT,
         "IOPS of every round",
         rounds_axis(),
@@ -387,9 +384,8 @@ fn caveats(
     rounds: usize,
 ) -> Vec<Caveat> {
     let tool = &files[0].tool;
-    let remark = |id, text: String| Caveat::new(CaveatKind::Remark, id, text, "");
-    let mut caveats = vec![Caveat::new(
-        CaveatKind::Deviation,
+    let remark = |id, text: String| Caveat::remark(id, text, "");
+    let mut caveats = vec![Caveat::deviation(
         ids::FOREIGN_RESULT,
         format!(
             "{tool} measured these numbers, Steadfast did not. Purge, preconditioning, write cache \
@@ -398,8 +394,7 @@ fn caveats(
         "Repeat the test with Steadfast to know the conditions.",
     )];
     match verdict {
-        Some(verdict) if !verdict.steady => caveats.push(Caveat::new(
-            CaveatKind::Invalidates,
+        Some(verdict) if !verdict.steady => caveats.push(Caveat::invalidates(
             ids::STEADY_STATE_NOT_ACHIEVED,
             format!("STEADY STATE NOT ACHIEVED: the values are those of {}.", rounds_text(window)),
             "Run more rounds.",
@@ -415,12 +410,7 @@ fn caveats(
             };
             let remedy =
                 "Give the files of five or more rounds: steadfast report ROUND1 ROUND2 ...";
-            caveats.push(Caveat::new(
-                CaveatKind::Deviation,
-                ids::SEQUENCE_NOT_STEADY,
-                text,
-                remedy,
-            ));
+            caveats.push(Caveat::deviation(ids::SEQUENCE_NOT_STEADY, text, remedy));
         }
     }
     if rounds > 1 {

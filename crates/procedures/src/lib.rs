@@ -33,6 +33,7 @@ mod origin;
 mod parameters;
 mod parts;
 pub mod portrait;
+mod power_cut;
 pub mod presets;
 mod procedure_error;
 mod procedure_spec;

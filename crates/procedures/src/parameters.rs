@@ -3,7 +3,7 @@
 use crate::procedure_error::ProcedureError;
 use steadfast_domain::findings::{Facts, OptionalText, Origin, Setting};
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{Caveat, CaveatKind, Nanos, Profile, Settings, caveats as ids, suggestion};
+use steadfast_domain::{Caveat, Nanos, Profile, Settings, caveats as ids, suggestion};
 
 /// A parameter of a procedure.
 #[derive(Debug, Clone, Copy)]
@@ -175,8 +175,7 @@ pub(crate) fn caveats(parameters: &[Parameter], settings: &Settings) -> Vec<Cave
         .iter()
         .filter(|p| p.unverified && (p.applies)(settings))
         .map(|p| {
-            Caveat::new(
-                CaveatKind::Unverified,
+            Caveat::unverified(
                 &ids::parameter(p.name),
                 format!(
                     "Parameter {} = {} ({}): {}. Source: {}.",

@@ -153,7 +153,7 @@ pub(crate) fn begins(entry: &JournalEntry) -> Option<&str> {
 }
 
 /// Returns the record of one part as if it had run alone, or `None` if it has not started.
-fn part_record(part: &SuitePart, record: &Record) -> Option<Record> {
+pub(crate) fn part_record(part: &SuitePart, record: &Record) -> Option<Record> {
     let first = record.entries.iter().position(|e| begins(e) == Some(&part.name))? + 1;
     let rest = &record.entries[first..];
     let is_another = |entry| begins(entry).is_some_and(|name| own_name(name, &part.name).is_none());
@@ -335,8 +335,7 @@ pub(crate) fn caveats(
                 options(&names)
             ));
         }
-        caveats.push(Caveat::new(
-            CaveatKind::Invalidates,
+        caveats.push(Caveat::invalidates(
             ids::PART_NOT_STEADY,
             format!("STEADY STATE NOT ACHIEVED in: {unsteady}."),
             remedies.join(" "),

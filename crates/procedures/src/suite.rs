@@ -9,6 +9,7 @@ use crate::common::ProcedureSetup;
 use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
+use crate::common::one_pass::{self, SPARE};
 use crate::common::ranges;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{common_chapters, frame};
@@ -24,7 +25,7 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Setting};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{
-    Bench, Caveat, CaveatKind, Findings, Halt, Procedure, Record, Settings, StepPlace,
+    Bench, Caveat, CaveatKind, Findings, Halt, Procedure, PurgeMethod, Record, Settings, StepPlace,
 };
 
 /// Name of the procedure on the command line.
@@ -137,6 +138,9 @@ impl PartPlan {
         let mut known = known.unwrap_or_default();
         // The workload of a part of a campaign is what the part is.
         known.retain(|parameter| !self.is_fixed(parameter.name));
+        if self.base.shares_preconditioning {
+            known.retain(|parameter| ![one_pass::CHOICE, SPARE.name].contains(&parameter.name));
+        }
         known
     }
 
@@ -378,10 +382,16 @@ impl Suite {
     fn caveats(&self, record: &Record, studied: &[PartFindings<'_>]) -> Vec<Caveat> {
         let mut caveats = parts::caveats(record, studied, self.parts.last(), self.kind.again);
         if studied.iter().filter(|part| part.findings.is_some()).count() > 1 {
-            let start = if self.shares_preconditioning() {
-                "some without a purge of their own"
+            let unpurged: Vec<&str> = self
+                .parts
+                .iter()
+                .filter(|part| !is_purged(part, record))
+                .map(|p| &*p.name)
+                .collect();
+            let start = if unpurged.is_empty() {
+                "each starting with its own purge".to_owned()
             } else {
-                "each starting with its own purge"
+                format!("these without a purge of their own: {}", unpurged.join(", "))
             };
             caveats.push(Caveat::new(
                 CaveatKind::Remark,
@@ -415,6 +425,12 @@ impl Suite {
         }
         choices
     }
+}
+
+/// Returns true unless a part has started without a purge, or with one that failed.
+fn is_purged(part: &SuitePart, record: &Record) -> bool {
+    let Some(own) = parts::part_record(part, record) else { return true };
+    own.purge().is_some_and(|purge| purge.method != PurgeMethod::Nothing && purge.failed.is_none())
 }
 
 fn capitalized(word: &str) -> String {

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
 use steadfast_domain::measurement::{LogDelta, StreamTally};
+use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, PowerCutTrial};
 use steadfast_domain::sequence::SequenceEnd;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::stimulus::{Cursor, Op, Order, Pace};
@@ -65,7 +66,10 @@ impl HashingBench {
         is_here.then(|| Gap { cause: "the process ended".into(), lasted: None, written: None })
     }
     fn measurement(&mut self, step: &Step) -> Measurement {
-        let until = step.load.stimuli()[0].until;
+        let Some(until) = step.load.stimuli().first().map(|stimulus| stimulus.until) else {
+            let elapsed = Nanos::from_secs(10);
+            return Measurement { elapsed, complete: true, ..Measurement::default() };
+        };
         let (elapsed, bytes) = match until.time {
             Some(time) => (step.cut.map_or(time, |cut| cut.min(time)), None),
             None => (Nanos::from_secs(10), until.bytes),
@@ -107,7 +111,7 @@ impl Bench for HashingBench {
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
         self.saw("purge", "");
-        Ok(Purge::new(PurgeMethod::Nothing, Nanos::ZERO))
+        Ok(Purge::new(PurgeMethod::Simulated, Nanos::ZERO))
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         self.steps += 1;
@@ -118,6 +122,11 @@ impl Bench for HashingBench {
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         self.saw("idle", &time.0.to_string());
         Ok(())
+    }
+    fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
+        self.steps += 1;
+        self.saw("cut power", &serde_json::to_string(trial).unwrap());
+        Ok(PowerCutOutcome { evidence: CutEvidence::Simulated, ..PowerCutOutcome::default() })
     }
     fn note(&mut self, note: &Note) {
         self.saw("note", &serde_json::to_string(note).unwrap());
@@ -235,7 +244,7 @@ fn set(settings: &mut Settings, pair: &str) {
 
 /// Appends lines for settings that change the loads.
 fn of_chosen_settings(out: &mut String) {
-    let cases: [(&str, &[&str]); 12] = [
+    let cases: [(&str, &[&str]); 24] = [
         ("iops", &["alignment=4K"]),
         ("latency", &["alignment=512", "histogram-time=5min"]),
         ("wsat", &["workload=composite", "mix=40/60"]),
@@ -248,6 +257,18 @@ fn of_chosen_settings(out: &mut String) {
         ("hir", &["idle-times=1,500ms", "accesses=7", "access-time=2500ms"]),
         ("suite", &["procedures=latency,wsat,hir", "hir.accesses=3"]),
         ("suite", &["procedures=iops,throughput", "iops.alignment=4K"]),
+        ("iops", &["precondition=one-pass", "spare=7%"]),
+        ("latency", &["precondition=one-pass", "spare=28%"]),
+        ("composite", &["precondition=one-pass", "spare=7%"]),
+        ("dirth", &["precondition=one-pass", "spare=7%", "loops=4,2,1"]),
+        ("hir", &["precondition=one-pass", "spare=7%"]),
+        ("commit", &["precondition=one-pass", "spare=7%"]),
+        ("load-curve", &["precondition=one-pass", "spare=7%"]),
+        ("multi-wsat", &["precondition=one-pass", "spare=7%"]),
+        ("factors", &["precondition=one-pass", "spare=7%"]),
+        ("suite", &["procedures=iops,throughput", "precondition=one-pass", "spare=7%"]),
+        ("throughput", &["precondition=one-pass", "spare=7%"]),
+        ("xsr", &["precondition=one-pass", "spare=7%"]),
     ];
     for (name, pairs) in cases {
         let mut settings = Settings::new(name, 11);
@@ -256,6 +277,9 @@ fn of_chosen_settings(out: &mut String) {
         settings.active_range_percent = Some(50);
         settings.step_time = Some(Nanos::from_secs(30));
         pairs.iter().for_each(|pair| set(&mut settings, pair));
+        if name == "multi-wsat" {
+            settings.workload = workload();
+        }
         for sector in [512, 4096] {
             let geometry = Geometry { logical_sector: sector, ..GEOMETRY };
             let case = format!("{name} {} ({sector})", pairs.join(" "));

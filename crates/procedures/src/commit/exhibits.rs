@@ -8,7 +8,6 @@ use super::results::{CommitPoint, CommitResults};
 use super::setup::{Commit, CommitKind, CommitOrder, PRECONDITIONING};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning;
-use crate::common::preconditioning::WIPC_PATTERN;
 use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
@@ -22,10 +21,10 @@ use crate::report_notation::reservation_text;
 use std::num::NonZeroU32;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell, Column, Exhibit, KeyFigure, Metric, Origin, Plot, PlotKind, Row, Scale, Series,
-    Setting, Stroke, Table, TimeUnit,
+    Axis, Cell, Column, Exhibit, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting,
+    Stroke, Table, TimeUnit,
 };
-use steadfast_domain::{Bytes, Caveat, CaveatKind, Record, Step, Tally, Verdict};
+use steadfast_domain::{Bytes, Caveat, Record, Step, Tally, Verdict};
 
 type CommitRun<'a> = StudiedRun<'a, Commit>;
 
@@ -84,10 +83,7 @@ impl ProcedureReport for Commit {
             evidence(&run.test.preconditioning, &run.results.preconditioning, "pc")
         }),
         ReportEntry::Chapter("Preconditioning"),
-        ReportEntry::Several(|run| {
-            let phase = preconditioning::PHASE;
-            preconditioning_exhibits(&run.choices, run.record, phase, WIPC_PATTERN)
-        }),
+        ReportEntry::Several(|run| preconditioning_exhibits(&run.choices, run.record)),
         ReportEntry::Secondary,
         ReportEntry::Table(secondary_table),
     ];
@@ -164,8 +160,7 @@ impl ProcedureReport for Commit {
     fn caveats(run: &CommitRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if run.record.has_ended() && !run.results.verdict.steady {
-            caveats.push(Caveat::new(
-                CaveatKind::Invalidates,
+            caveats.push(Caveat::invalidates(
                 ids::STEADY_STATE_NOT_ACHIEVED,
                 format!(
                     "STEADY STATE NOT ACHIEVED in the preconditioning{}: the drive was still \
@@ -254,7 +249,7 @@ fn flush_caveat(run: &CommitRun<'_>) -> Option<Caveat> {
     };
     let remedy = "Check the data sheet for power-loss protection, or cut the power while \
                   commits are written.";
-    Some(Caveat::new(CaveatKind::Remark, id, flush_sentence(verdict, &costs)?, remedy))
+    Some(Caveat::remark(id, flush_sentence(verdict, &costs)?, remedy))
 }
 
 fn verdict_text(run: &CommitRun<'_>) -> String {
@@ -399,8 +394,7 @@ fn committers_plot(
         let points = values.map(|(n, value)| (f64::from(n.get()), value)).collect();
         Series::new(kind.name(), Stroke::Measured, points).with_id(kind.id())
     });
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         &format!("{id}-{}", order.id()),
         format!("{title}, {}", writes_text(run, order)),
         Axis::new("Committers", Scale::Log2),
@@ -476,8 +470,7 @@ const SECONDS: f64 = 60.0;
 fn over_time(run: &CommitRun<'_>) -> Vec<Exhibit> {
     let (order, size) = (CommitOrder::Log, run.test.sizes[0]);
     let time = || Axis::time("Time", TimeUnit::Seconds);
-    let mut rates = Plot::new(
-        PlotKind::Lines,
+    let mut rates = Plot::lines(
         "commits-time",
         format!("Commits per second over time, {} FLUSH/1", writes_text(run, order)),
         time(),
@@ -513,15 +506,11 @@ fn listing(run: &CommitRun<'_>) -> String {
         format!("\n  For block size {rest}, for {few} committers\n    The same three writes")
     };
     format!(
-        "{}; {} at {} until steady\nFor RND, \
+        "{}\n{} at {} until steady\nFor RND, \
          SEQ\n  For {} committers\n    {first} writes for {} after {} that are not measured: \
          plain, FUA, FLUSH/1\n    SEQ and more than one committer: all writes in one thread with \
          one flush{others}",
-        if run.test.ground.settings.shares_preconditioning {
-            preconditioning::SHARED.to_owned()
-        } else {
-            format!("Purge; {WIPC_PATTERN} until 2 x user capacity is written")
-        },
+        preconditioning::listing(&run.test.ground),
         run.test.preconditioning.label,
         run.test.preconditioning.stimulus.demand,
         committers_text(&run.test.committers),

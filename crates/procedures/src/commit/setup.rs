@@ -5,7 +5,8 @@ use crate::common::asked::ProcedureRequest;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
-use crate::common::preconditioning::{self, WIPC_PATTERN, amount};
+use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
+use crate::common::preconditioning;
 use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -90,8 +91,17 @@ const FILLS: Parameter = Parameter {
 };
 
 /// Parameters of `commit`.
-pub const PARAMETERS: &[Parameter] =
-    &[COMMITTERS, BLOCK_SIZES, RUN_IN, REFRESH_TIME, BETWEEN, MEASURED, FILLS];
+pub const PARAMETERS: &[Parameter] = &[
+    COMMITTERS,
+    BLOCK_SIZES,
+    RUN_IN,
+    REFRESH_TIME,
+    INSTEAD_OF_WIPC,
+    SPARE,
+    BETWEEN,
+    MEASURED,
+    FILLS,
+];
 
 /// Durability of a load's writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -314,10 +324,12 @@ fn steady_writes(ground: &ProcedureSetup) -> Result<CyclicLoad, ProcedureError> 
     let before = if settings.shares_preconditioning {
         ground.active_range.length
     } else {
-        amount(ground.geometry, WIPC_PATTERN.size)
+        preconditioning::written(ground)
     };
+    // Sequential writes leave blocks free that the load then uses up; the pass does not.
+    let own_writes = ground.one_pass.is_none();
     Ok(CyclicLoad {
-        fill: FillRequirement { before, own_writes: true, ..fill },
+        fill: FillRequirement { before, own_writes, ..fill },
         cycles_max: ground.rounds_max(PRECONDITIONING, true, ground.method.rounds_max),
         ..load
     })

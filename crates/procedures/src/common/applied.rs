@@ -5,7 +5,7 @@ use crate::procedure_error::ProcedureError;
 use std::fmt::Display;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::stimulus::{Order, Zone};
+use steadfast_domain::stimulus::{Order, Pace, Zone};
 use steadfast_domain::{Bytes, IoStream, Settings};
 
 /// A workload that can be applied: one access pattern or several. `Display` prints its name in
@@ -16,6 +16,10 @@ pub trait ApplicableWorkload: Display {
     /// Returns the LBA zones; empty if the workload has none.
     fn zones(&self) -> Vec<Zone> {
         Vec::new()
+    }
+    /// Returns the schedule of the I/Os.
+    fn pace(&self) -> Pace {
+        Pace::Closed
     }
 }
 

@@ -1,7 +1,7 @@
 //! Attempts: repetitions of a test or a phase after a gap, and the names of their phases.
 
 use steadfast_domain::caveats as ids;
-use steadfast_domain::{Bench, Caveat, CaveatKind, Halt, Note, Outcome, Record, Step};
+use steadfast_domain::{Bench, Caveat, Halt, Note, Outcome, Record, Step};
 
 /// Repeats a test that permits no gap until an attempt runs without one. `attempt` gets the number
 /// of the attempt, from 1, and returns true if there was no gap. `first` names what an attempt
@@ -15,8 +15,7 @@ pub fn until_unbroken(
         if attempt(bench, number)? {
             break;
         }
-        bench.note(&Note::Caveat(Caveat::new(
-            CaveatKind::Remark,
+        bench.note(&Note::Caveat(Caveat::remark(
             ids::RESTARTED,
             format!("Attempt {number} was interrupted; the test begins anew with {first}."),
             "",

@@ -1,6 +1,7 @@
 //! Choices of a run that every report discloses.
 
 use super::method::{CoveredRange, Method};
+use super::one_pass::OnePass;
 use crate::origin;
 use crate::parameters::{Parameter, choose_demand};
 use crate::report_notation::each_once;
@@ -43,6 +44,8 @@ pub struct RunChoices<'a> {
     pub judged: bool,
     /// Workload-independent preconditioning, one pattern per purge; empty for none.
     pub preconditioning: Vec<AccessPattern>,
+    /// Random writes in one pass that replace it; `None` without them.
+    pub one_pass: Option<&'a OnePass>,
     /// Phases whose steps are measured; all others are preparation.
     pub measured_phases: Vec<String>,
     /// Returns a sentence on the effect that a gap before this step had on the procedure.

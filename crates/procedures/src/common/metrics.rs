@@ -2,7 +2,6 @@
 //! power, temperature and processor use.
 
 use super::secondary::{SecondaryMeans, mean};
-use steadfast_domain::device_log::WriteAmplification;
 use steadfast_domain::findings::Metric;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Nanos, Op, Tally};
@@ -116,22 +115,6 @@ impl MeasuredPoint<'_> {
         PointValue { mean: mean(self.steps.iter().map(|step| value(step))), range }
     }
 
-    /// Returns the flash bytes per host byte of all steps; `None` if a step lacks the counts, or if
-    /// the counters are too coarse.
-    fn amplification(&self) -> Option<f64> {
-        // A count that one step lacks would be missing from one side of the quotient only.
-        let mut logs = self.steps.iter().map(|step| {
-            let log = step.sensed.log.as_ref()?;
-            (log.host_written.is_some() && log.nand_written.is_some()).then_some(log)
-        });
-        let mut sum = *logs.next()??;
-        for log in logs {
-            sum.merge(log?);
-        }
-        let is_its_own = sum.earlier_steps == 0 && !sum.went_backwards;
-        WriteAmplification::from_log(&sum).filter(|_| is_its_own)?.value()
-    }
-
     fn responses(&self, direction: Option<Op>, tally: &Tally, art: PointValue) -> Vec<Metric> {
         let metric = |name: &str, time: Option<Nanos>| {
             Metric::new(name, self.point, time.map(Nanos::as_millis_f64), "ms")
@@ -154,7 +137,11 @@ impl MeasuredPoint<'_> {
             metric("power", sensed.power_milliwatts, "mW"),
             metric("iops-per-watt", sensed.iops_per_watt(self.iops().mean), "IOPS/W"),
             metric("joules-per-gb", sensed.joules_per_gb, "J/GB"),
-            metric("write-amplification", self.amplification(), ""),
+            metric(
+                "write-amplification",
+                sensed.write_amplification.and_then(|own| own.value()),
+                "",
+            ),
             metric("temperature", sensed.temperature_celsius, "C"),
             metric("cpu-system", percent(sensed.cpu_system), "%"),
             metric("cpu-io-wait", percent(sensed.io_wait), "%"),

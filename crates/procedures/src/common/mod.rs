@@ -25,6 +25,7 @@ use applied::{ApplicableWorkload, aligned, alignment, alignment_name};
 use asked::ProcedureRequest;
 use choices::RunChoices;
 use method::{Method, check_geometry};
+use one_pass::OnePass;
 use steadfast_domain::rate::OfferedLoad;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
@@ -50,6 +51,8 @@ pub struct ProcedureSetup {
     pub minute: Nanos,
     /// Alignment of random offsets in bytes; `None` if the user chose none.
     pub alignment: Option<Bytes>,
+    /// Random writes in one pass that replace the method's preconditioning; `None` without them.
+    pub one_pass: Option<OnePass>,
 }
 
 impl ProcedureSetup {
@@ -60,8 +63,10 @@ impl ProcedureSetup {
     pub fn new(asked: &ProcedureRequest<'_>, method: Method) -> Result<Self, ProcedureError> {
         let (settings, geometry) = (asked.settings, asked.geometry);
         check_geometry(geometry)?;
+        let active_range = method.active_range(settings, geometry)?;
         Ok(ProcedureSetup {
-            active_range: method.active_range(settings, geometry)?,
+            one_pass: OnePass::chosen(&asked.parameters, settings, geometry, active_range)?,
+            active_range,
             minute: method.step_time(settings)?,
             alignment: alignment(settings, geometry)?,
             settings: settings.clone(),
@@ -108,9 +113,11 @@ impl ProcedureSetup {
         until: LoadLimits,
         place: &StepPlace,
     ) -> Stimulus {
-        let streams = aligned(applied.streams(), self.alignment);
-        Stimulus::new(streams, self.active_range, demand, until)
+        let streams = aligned(applied.streams(), self.alignment).into_iter();
+        let streams = streams.map(|stream| stream.with_room_in_zones(self.active_range.length));
+        Stimulus::new(streams.collect(), self.active_range, demand, until)
             .zones(applied.zones())
+            .pace(applied.pace())
             .data_pattern(self.settings.data_pattern.clone())
             .seed(place.seed(self.settings.seed))
             .verify(self.settings.verify)
@@ -195,10 +202,12 @@ impl ProcedureSetup {
             quick: String::new(),
             tkperf: "",
             step_text: None,
-            preconditioning_text: self
-                .settings
-                .shares_preconditioning
-                .then(|| "by the parts before it".to_owned()),
+            preconditioning_text: if self.settings.shares_preconditioning {
+                Some("by the parts before it".to_owned())
+            } else {
+                self.one_pass.as_ref().map(OnePass::text)
+            },
+            one_pass: self.one_pass.as_ref(),
             own_loads: None,
             closed_loop_maximum: None,
         }

@@ -27,7 +27,6 @@
 //! follows from its number. `λ` is chosen such that the last window ends with the last rank: then
 //! every page was written, and the blocks hold exactly `U` valid pages.
 
-use crate::common::ProcedureSetup;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use sha2::{Digest, Sha256};
@@ -38,9 +37,12 @@ use steadfast_domain::script::{
     DueIo, OpCounts, OpenScript, OverlapRule, ReplayOmissions, Script, ScriptError, ScriptLoad,
     Timing,
 };
-use steadfast_domain::settings::Settings;
-use steadfast_domain::stimulus::DataPattern;
-use steadfast_domain::{Bench, Bytes, Demand, Halt, Load, Nanos, Op, Step, StepPlace};
+use steadfast_domain::settings::{Geometry, Settings};
+use steadfast_domain::stimulus::{ActiveRange, DataPattern};
+use steadfast_domain::{
+    Bench, Bytes, Caveat, CaveatKind, Demand, Halt, Load, Nanos, Op, Step, StepPlace,
+    caveats as ids,
+};
 
 /// Phase of the steps in the journal.
 pub const PHASE: &str = "one-pass";
@@ -53,7 +55,36 @@ pub const REGIONS: u32 = 64;
 const PAGE: u64 = 4096;
 
 /// Demand of the pass: that of workload-independent preconditioning.
-const DEMAND: Demand = Demand::new(1, 32);
+pub const DEMAND: Demand = Demand::new(1, 32);
+
+/// Name of the parameter that chooses the preconditioning.
+pub const CHOICE: &str = "precondition";
+
+/// Value of [`CHOICE`] for the pass.
+pub const ONE_PASS: &str = "one-pass";
+
+/// Parameter `precondition` of tests that write the device sequentially before they measure.
+pub const INSTEAD_OF_WIPC: Parameter = Parameter {
+    name: CHOICE,
+    default: "wipc",
+    meaning: "what is written first after the purge: wipc (2 x user capacity sequentially, as the \
+              PTS has it) or one-pass (random writes in one pass that leave the drive as in steady \
+              state; needs spare)",
+    source: "wipc is the PTS's; one-pass is ours",
+    ..Parameter::PLAIN
+};
+
+/// Parameter `precondition` of a test that begins with random writes to a purged device.
+pub const BEFORE_RANDOM_WRITES: Parameter = Parameter {
+    default: "no",
+    meaning: "what is written before the random writes to steady state: no (nothing) or one-pass \
+              (random writes in one pass that leave the drive as in steady state; needs spare)",
+    source: "the method has no workload-independent preconditioning; one-pass is ours",
+    ..INSTEAD_OF_WIPC
+};
+
+/// Sentence on the effect of a gap before a region.
+pub const GAP_EFFECT: &str = "The region's writes were repeated from its beginning.";
 
 /// Parameter `spare` of the one-pass preconditioning.
 pub const SPARE: Parameter = Parameter {
@@ -61,8 +92,9 @@ pub const SPARE: Parameter = Parameter {
     default: "unknown",
     meaning: "flash beyond the user capacity, in percent of it, such as 7%: from the data sheet or \
               the vendor; 1% to 400%",
-    source: "needed for --set precondition=one-pass only; no standard reports it",
-    applies: |settings| settings.parameters.get("precondition").is_some_and(|to| to == "one-pass"),
+    source: "needed for --precondition one-pass only; no standard reports it, and only a simulated \
+             drive is asked",
+    applies: is_chosen,
     ..Parameter::PLAIN
 };
 
@@ -84,23 +116,51 @@ pub struct OnePass {
 }
 
 impl OnePass {
+    /// Returns the pass if the settings of a procedure with these parameters ask for it; `None`
+    /// also if earlier parts of the run have preconditioned the drive.
+    ///
+    /// # Errors
+    /// Returns [`ProcedureError`] if parameter `precondition` of a test with WIPC has another
+    /// value, or as [`OnePass::new`] does.
+    pub fn chosen(
+        parameters: &[Parameter],
+        settings: &Settings,
+        geometry: Geometry,
+        range: ActiveRange,
+    ) -> Result<Option<Self>, ProcedureError> {
+        let offered = parameters.iter().find(|known| known.name == CHOICE);
+        if let Some(instead) = offered.filter(|known| known.default == INSTEAD_OF_WIPC.default) {
+            let is_known = |text: &str| [instead.default, ONE_PASS].contains(&text);
+            instead.parse(settings, |text| is_known(text).then_some(()))?;
+        }
+        let is_wanted = offered.is_some() && is_chosen(settings);
+        if !is_wanted || settings.shares_preconditioning {
+            return Ok(None);
+        }
+        OnePass::new(settings, geometry, range).map(Some)
+    }
+
     /// Plans the pass over the active range in one piece. What lies outside it is spare.
     ///
     /// # Errors
     /// Returns [`ProcedureError`] if parameter `spare` is missing or out of range, or if the range
     /// is too small.
-    pub fn new(ground: &ProcedureSetup) -> Result<Self, ProcedureError> {
-        let spare = spare(&ground.settings)?;
-        let range = ground.active_range.in_one_piece();
+    fn new(
+        settings: &Settings,
+        geometry: Geometry,
+        range: ActiveRange,
+    ) -> Result<Self, ProcedureError> {
+        let spare = spare(settings)?;
+        let range = range.in_one_piece();
         let begin = range.start.0.next_multiple_of(PAGE);
         let pages = ((range.start.0 + range.length.0).saturating_sub(begin)) / PAGE;
-        let all = (ground.geometry.capacity.0 as f64 * (1.0 + spare) / PAGE as f64) as u64;
+        let all = (geometry.capacity.0 as f64 * (1.0 + spare) / PAGE as f64) as u64;
         let window = all / u64::from(REGIONS);
         // Rounding to whole regions must leave at least one write per page.
         if window == 0 || window > pages || window * u64::from(REGIONS) < pages {
             return Err(ProcedureError(format!(
                 "one-pass preconditioning cannot lay out {pages} pages of 4 KiB with {:.1} % \
-                 spare; use a larger active range, or --set precondition=wipc",
+                 spare; use a larger active range, or omit --precondition",
                 spare * 100.0
             )));
         }
@@ -110,8 +170,8 @@ impl OnePass {
             pages,
             window,
             starts: window_starts(pages, window),
-            seed: StepPlace::new(PHASE, 0, 1, "").seed(ground.settings.seed),
-            data_pattern: ground.settings.data_pattern.clone(),
+            seed: StepPlace::new(PHASE, 0, 1, "").seed(settings.seed),
+            data_pattern: settings.data_pattern.clone(),
         })
     }
 
@@ -137,11 +197,24 @@ impl OnePass {
         )
     }
 
-    /// Writes all regions. A region that was interrupted is written again from its beginning.
-    pub fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+    /// Returns the caveat that every report of a run with the pass carries.
+    pub fn caveat(&self) -> Caveat {
+        let text = format!(
+            "Before the test's own writes: {}. That is no method of the PTS. It leaves the drive as \
+             uniform random writes of 4 KiB do in steady state, with a write amplification of {:.2}, \
+             if the drive was purged, collects garbage greedily and has that spare.",
+            self.text(),
+            self.write_amplification()
+        );
+        Caveat::new(CaveatKind::Deviation, ids::PRECONDITION, text, "Omit --precondition.")
+    }
+
+    /// Writes all regions in a phase, which is [`PHASE`] in the first attempt. A region that was
+    /// interrupted is written again from its beginning.
+    pub fn conduct(&self, bench: &mut dyn Bench, phase: &str) -> Result<(), Halt> {
         for region in 0..REGIONS {
             let label = format!("RND 4K W, region {} of {REGIONS}", region + 1);
-            let place = StepPlace::new(PHASE, 0, region + 1, label);
+            let place = StepPlace::new(phase, 0, region + 1, label);
             bench.apply(&Step::alone(place, Load::Script(self.load(region))))?;
         }
         Ok(())
@@ -182,12 +255,51 @@ impl OnePass {
     }
 }
 
+/// Returns true if the settings ask for the pass.
+fn is_chosen(settings: &Settings) -> bool {
+    settings.parameters.get(CHOICE).is_some_and(|choice| choice == ONE_PASS)
+}
+
+/// Refuses the pass if the settings omit the preconditioning that it would replace.
+///
+/// # Errors
+/// Returns [`ProcedureError`] with the remedy.
+pub fn check_place(preconditions: bool, settings: &Settings) -> Result<(), ProcedureError> {
+    if preconditions || !is_chosen(settings) {
+        return Ok(());
+    }
+    Err(ProcedureError(
+        "--precondition one-pass replaces the sequential preconditioning, which --set \
+         preconditioning=none leaves out; omit one of them"
+            .to_owned(),
+    ))
+}
+
+/// Refuses the pass for a procedure that has no such parameter.
+///
+/// # Errors
+/// Returns [`ProcedureError`] with the reason.
+pub fn check_use(
+    procedure: &str,
+    parameters: &[Parameter],
+    settings: &Settings,
+) -> Result<(), ProcedureError> {
+    if !is_chosen(settings) || parameters.iter().any(|known| known.name == SPARE.name) {
+        return Ok(());
+    }
+    Err(ProcedureError(format!(
+        "{procedure} does not measure after random writes to the whole device, so --precondition \
+         one-pass has no place in it; omit it (iops, latency, wsat, dirth, hir, commit and \
+         load-curve take it)"
+    )))
+}
+
 /// Parses parameter `spare` as a share.
 fn spare(settings: &Settings) -> Result<f64, ProcedureError> {
     if !settings.parameters.contains_key(SPARE.name) {
         return Err(ProcedureError(
-            "--set precondition=one-pass needs the drive's spare flash in percent of its capacity; \
-             add --set spare=7% (from the data sheet or the vendor)"
+            "--precondition one-pass needs the drive's spare flash in percent of its capacity; add \
+             --set spare=7% (from the data sheet or the vendor)"
                 .to_owned(),
         ));
     }

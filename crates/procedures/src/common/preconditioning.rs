@@ -2,23 +2,27 @@
 //! twice the user capacity has been written.
 
 use crate::common::ProcedureSetup;
+use crate::common::one_pass;
 use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::{Bench, Bytes, Demand, Halt, Purge};
+use steadfast_domain::{Bench, Bytes, Demand, Halt, Purge, PurgeMethod};
 
-/// Refuses a device that was not purged, for a measurement that is about unwritten blocks.
+/// Refuses a device whose purge failed or did nothing, for a measurement that needs unwritten
+/// blocks.
 ///
 /// # Errors
 /// Returns [`Halt::Refused`] with the reason.
 pub fn require_purged(purge: &Purge) -> Result<(), Halt> {
-    match &purge.failed {
-        None => Ok(()),
-        Some(why) => Err(Halt::Refused(format!(
-            "the purge failed ({why}), and this measures a device with unwritten blocks"
-        ))),
-    }
+    let why = match &purge.failed {
+        Some(why) => format!("the purge failed ({why})"),
+        None if purge.method == PurgeMethod::Nothing => {
+            format!("the device was not purged ({})", purge.remark)
+        }
+        None => return Ok(()),
+    };
+    Err(Halt::Refused(format!("{why}, but this test needs a device with unwritten blocks")))
 }
 
 /// Pattern of WIPC: sequential 128 KiB writes (PTS 2.0.1 p. 17).
@@ -34,7 +38,7 @@ pub const PHASE: &str = "wipc";
 
 /// Parameter `precondition` of tests whose method has no preconditioning.
 pub const PRECONDITION: Parameter = Parameter {
-    name: "precondition",
+    name: one_pass::CHOICE,
     default: "no",
     meaning: "what is written between the purge and the saturation: no (nothing), wipc (2 x \
               user capacity sequentially, as before the IOPS test), so that reads find blocks \
@@ -59,29 +63,44 @@ pub fn load(ground: &ProcedureSetup, phase: &str, pattern: AccessPattern) -> Con
     load
 }
 
-/// Returns the pattern of the standard's WIPC; nothing if the parts of the run before this one have
-/// preconditioned the drive.
+/// Returns the pattern of the standard's WIPC; nothing if one pass replaces it, or if earlier parts
+/// of the run have preconditioned the drive.
 pub fn patterns(ground: &ProcedureSetup) -> Vec<AccessPattern> {
-    if ground.settings.shares_preconditioning { Vec::new() } else { vec![WIPC_PATTERN] }
+    let has_own = !ground.settings.shares_preconditioning && ground.one_pass.is_none();
+    if has_own { vec![WIPC_PATTERN] } else { Vec::new() }
+}
+
+/// Returns the bytes that [`precondition`] writes.
+pub fn written(ground: &ProcedureSetup) -> Bytes {
+    match &ground.one_pass {
+        Some(pass) => pass.amount(),
+        None => amount(ground.geometry, WIPC_PATTERN.size),
+    }
 }
 
 /// First line of the listing of a part that shares the preconditioning of the parts before it.
 pub const SHARED: &str = "The drive as the parts of the run before this one left it";
 
-/// Returns the lines on purge and WIPC in the listing of a test.
-pub fn listing(ground: &ProcedureSetup) -> &'static str {
-    if ground.settings.shares_preconditioning {
-        SHARED
-    } else {
-        "Purge\nWorkload independent preconditioning: SEQ 128K W, T1Q32, 2 x user capacity"
+/// Returns the lines on purge and preconditioning in the listing of a test.
+pub fn listing(ground: &ProcedureSetup) -> String {
+    match &ground.one_pass {
+        _ if ground.settings.shares_preconditioning => SHARED.to_owned(),
+        Some(pass) => format!("Purge\nPreconditioning: {}", pass.text()),
+        None => format!(
+            "Purge\nWorkload independent preconditioning: {WIPC_PATTERN}, {WIPC_DEMAND}, \
+             {WIPC_CAPACITIES} x user capacity"
+        ),
     }
 }
 
-/// Runs the standard's WIPC: [`WIPC_PATTERN`] under [`PHASE`]. Does nothing if the parts of the run
-/// before this one have preconditioned the drive.
+/// Runs the standard's WIPC, [`WIPC_PATTERN`] under [`PHASE`], or the pass that replaces it. Does
+/// nothing if earlier parts of the run have preconditioned the drive.
 pub fn precondition(bench: &mut dyn Bench, ground: &ProcedureSetup) -> Result<(), Halt> {
     if ground.settings.shares_preconditioning {
         return Ok(());
+    }
+    if let Some(pass) = &ground.one_pass {
+        return pass.conduct(bench, one_pass::PHASE);
     }
     load(ground, PHASE, WIPC_PATTERN).conduct(bench).map(|_| ())
 }

@@ -1,5 +1,6 @@
 //! Power, temperature and processor use during a set of steps.
 
+use steadfast_domain::device_log::WriteAmplification;
 use steadfast_domain::measurement::HostCpu;
 use steadfast_domain::{Bytes, Measurement};
 
@@ -18,6 +19,22 @@ fn joules_per_gb(measurements: &[&Measurement]) -> Option<f64> {
     (bytes.0 > 0).then_some(joules? / bytes.as_gb())
 }
 
+/// Returns the flash bytes per host byte of all steps; `None` if a step lacks the counts, or if the
+/// counters are too coarse.
+fn write_amplification(measurements: &[&Measurement]) -> Option<WriteAmplification> {
+    // A missing count of one step would distort the quotient.
+    let mut logs = measurements.iter().map(|step| {
+        let log = step.sensed.log.as_ref()?;
+        (log.host_written.is_some() && log.nand_written.is_some()).then_some(log)
+    });
+    let mut sum = *logs.next()??;
+    for log in logs {
+        sum.merge(log?);
+    }
+    let is_its_own = sum.earlier_steps == 0 && !sum.went_backwards;
+    WriteAmplification::from_log(&sum).filter(|_| is_its_own)
+}
+
 /// Power, temperature and processor use: means over a set of steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SecondaryMeans {
@@ -25,6 +42,8 @@ pub struct SecondaryMeans {
     pub power_milliwatts: Option<f64>,
     /// Energy per GB (10^9 bytes) transferred, in joules: that of all steps by all their bytes.
     pub joules_per_gb: Option<f64>,
+    /// Flash bytes per host byte of all steps.
+    pub write_amplification: Option<WriteAmplification>,
     /// Device temperature at the ends of the steps, in degrees Celsius.
     pub temperature_celsius: Option<f64>,
     /// Share of all processors' time spent in the kernel, 0 to 1.
@@ -45,6 +64,7 @@ impl SecondaryMeans {
         SecondaryMeans {
             power_milliwatts: mean(&|m| m.sensed.power_milliwatts),
             joules_per_gb: joules_per_gb(measurements),
+            write_amplification: write_amplification(measurements),
             temperature_celsius: mean(&|m| m.sensed.temperature_celsius),
             cpu_system: host(|cpu| cpu.system),
             io_wait: host(|cpu| cpu.io_wait),

@@ -4,7 +4,7 @@ use super::pages::page;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Table};
 use steadfast_domain::record::CheckState;
-use steadfast_domain::{Caveat, CaveatKind, Record};
+use steadfast_domain::{Caveat, Record};
 
 /// Returns the chapter 'Host and device check'.
 pub(crate) fn chapter(record: &Record) -> Page {
@@ -41,8 +41,7 @@ pub(crate) fn chapter(record: &Record) -> Page {
 pub(crate) fn caveats(record: &Record) -> Vec<Caveat> {
     let bad = record.checks().unwrap_or_default().iter().filter(|c| c.state == CheckState::Bad);
     bad.map(|check| {
-        Caveat::new(
-            CaveatKind::Invalidates,
+        Caveat::invalidates(
             &ids::check(&check.id),
             format!("{}: {}.", check.subject, check.found.trim_end_matches('.')),
             check.advice.clone(),

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::exhibits::pages::page;
     use proptest::prelude::*;
-    use steadfast_domain::findings::{Axis, Exhibit, PlotKind, Scale, Stroke};
+    use steadfast_domain::findings::{Axis, Exhibit, Scale, Stroke};
 
     #[test]
     fn a_long_curve_keeps_its_peaks_and_its_breaks() {
@@ -103,15 +103,10 @@ mod tests {
         points[4_321].1 = Some(1.0);
         points[7_777].1 = Some(9_000.0);
         points[5_003].1 = None;
-        let plot = Plot::new(
-            PlotKind::Lines,
-            "p",
-            "P",
-            Axis::new("x", Scale::Linear),
-            Axis::new("y", Scale::Linear),
-        )
-        .caption("Every step.")
-        .with(Series::new("s", Stroke::Measured, points.clone()));
+        let plot =
+            Plot::lines("p", "P", Axis::new("x", Scale::Linear), Axis::new("y", Scale::Linear))
+                .caption("Every step.")
+                .with(Series::new("s", Stroke::Measured, points.clone()));
         let drawn = page("Page", vec![Exhibit::Plot(plot.clone())]);
         let Exhibit::Plot(drawn) = &drawn.exhibits[0] else { panic!("{drawn:?}") };
         let kept = &drawn.series[0].points;

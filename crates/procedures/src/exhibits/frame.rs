@@ -6,7 +6,7 @@ use crate::common::choices::RunChoices;
 use crate::exhibits::disclosure;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Page};
-use steadfast_domain::{Caveat, CaveatKind, EndState, Findings, Record};
+use steadfast_domain::{Caveat, EndState, Findings, Record};
 
 /// Returns findings without results. A procedure fills in the rest: `Findings { summary,
 /// form_pages, ..frame(...).judged(verdict) }`.
@@ -45,8 +45,7 @@ fn method_text(choices: &RunChoices<'_>) -> String {
 /// Returns the caveat of an unfinished run; `None` if it has ended.
 pub(crate) fn unfinished(record: &Record) -> Option<Caveat> {
     (!record.has_ended()).then(|| {
-        Caveat::new(
-            CaveatKind::Invalidates,
+        Caveat::invalidates(
             ids::UNFINISHED,
             "The run is not finished; the report shows what was measured so far.",
             "Continue with `steadfast resume RUN_DIR`.",

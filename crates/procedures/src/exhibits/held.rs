@@ -2,7 +2,7 @@
 //! reapplied.
 
 use steadfast_domain::caveats as ids;
-use steadfast_domain::{Caveat, CaveatKind, Demand};
+use steadfast_domain::{Caveat, Demand};
 
 /// Relative difference above which two rates of the same demand differ: the PTS's limit for the
 /// data excursion of a steady variable.
@@ -39,8 +39,7 @@ pub(crate) fn caveat(rates: &[ChosenRate], remedy: &str) -> Option<Caveat> {
         })
         .collect();
     (!lost.is_empty()).then(|| {
-        Caveat::new(
-            CaveatKind::Invalidates,
+        Caveat::invalidates(
             ids::MAX_IOPS_NOT_HELD,
             format!(
                 "RATE NOT HELD: {}. The drive was not as steady as it was found, and the demands \

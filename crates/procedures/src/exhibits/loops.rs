@@ -8,12 +8,12 @@ use crate::exhibits::disclosure;
 use crate::report_notation::{decimals, number, rounds_text, slug};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Column, Exhibit, Facts, Origin, Page, Plot, PlotKind, Row, Scale,
-    Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Column, Exhibit, Facts, Origin, Page, Plot, Row, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::TrackVerdict;
-use steadfast_domain::{Caveat, CaveatKind, Record, Verdict};
+use steadfast_domain::{Caveat, Record, Verdict};
 
 /// Describes in one sentence how the rounds of a loop ended.
 pub(crate) fn rounds_ending(record: &Record, results: &LoopResults, rounds_max: u32) -> String {
@@ -42,8 +42,7 @@ pub(crate) fn not_steady(of: &str, record: &Record, results: &LoopResults) -> Op
         return None;
     }
     let reported = rounds_text(&results.reported);
-    Some(Caveat::new(
-        CaveatKind::Invalidates,
+    Some(Caveat::invalidates(
         ids::STEADY_STATE_NOT_ACHIEVED,
         format!("STEADY STATE NOT ACHIEVED{of}: the values are those of {reported}."),
         "Continue with `steadfast resume RUN_DIR --max-rounds N`.",
@@ -110,8 +109,7 @@ pub(crate) fn measurement_window(verdict: &Verdict) -> Vec<Exhibit> {
     for (name, level) in [("110 % average", 110.0), ("90 % average", 90.0)] {
         series.push(level_line(name, Stroke::Limit, (first, last), level));
     }
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "measurement-window",
         format!("Measurement window: rounds {first} to {last}"),
         rounds_axis(),
@@ -173,8 +171,7 @@ pub(crate) fn window_plot(verdict: &Verdict, track: &TrackVerdict) -> Plot {
         let name = format!("{:.0} % average", part * 100.0);
         level_line(&name, Stroke::Limit, rounds, track.average * part)
     };
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         &format!("window-{}", slug(&track.name)),
         format!("Steady State Verification - {}", track.name),
         rounds_axis(),
@@ -239,8 +236,7 @@ pub(crate) fn convergence(
     mixed_loop: &MixedLoop,
     rounds: &[RoundValues],
 ) -> Plot {
-    let mut plot = Plot::new(PlotKind::Lines, what.id, what.title, rounds_axis(), what.y)
-        .caption(what.caption);
+    let mut plot = Plot::lines(what.id, what.title, rounds_axis(), what.y).caption(what.caption);
     plot.series = what
         .points
         .iter()

@@ -13,7 +13,7 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Marker, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
-use steadfast_domain::{Caveat, CaveatKind, Nanos, Tally};
+use steadfast_domain::{Caveat, Nanos, Tally};
 
 /// Five nines, the standard's tail percentile.
 pub(crate) const FIVE_NINES: f64 = 0.99999;
@@ -32,8 +32,7 @@ const BEYOND_FIVE_NINES: f64 = 1.1;
 
 /// Returns the caveat that discloses the bins of a Confidence Level Plot.
 pub(crate) fn bins_caveat() -> Caveat {
-    Caveat::new(
-        CaveatKind::Unverified,
+    Caveat::unverified(
         ids::HISTOGRAM_BINS,
         "Response-time histograms: the standard's bin width could not be checked. Bins are the \
          smallest power of two, in nanoseconds, that splits no count; the plot states the width.",
@@ -157,8 +156,7 @@ pub(crate) fn tail_plot<N: AsRef<str>, T: Borrow<Tally>>(
     let curves = columns
         .iter()
         .map(|(name, tally)| Series::new(name.as_ref(), Stroke::Measured, tail(tally.borrow())));
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         id,
         title,
         Axis::new("Response time (ms)", Scale::Log10),

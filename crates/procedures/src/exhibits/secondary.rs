@@ -12,13 +12,12 @@ use crate::common::results::PointResult;
 use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::disclosure::SettingRows;
 use crate::report_notation::number;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::device_log::{LogDelta, WriteAmplification};
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Setting, Table};
 use steadfast_domain::measurement::StallEffect;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
-    Bytes, Caveat, CaveatKind, Measurement, Nanos, Outcome, Record, Step, Tally,
+    Bytes, Caveat, CaveatKind, Measurement, Nanos, Outcome, Record, Step, Tally, caveats as ids,
 };
 
 /// Processor use of the busiest load thread from which it is the limit instead of the device (our
@@ -368,16 +367,14 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     caveats.extend(of_the_counters(record));
     if errors > 0 {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::MEDIA_ERRORS,
             format!("The device's log counted {errors} media errors during the run."),
             "Check the drive's error log; do not trust this drive with data.",
         ));
     }
     if warnings & !WARNS_OF_TEMPERATURE != 0 {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::CRITICAL_WARNING,
             format!(
                 "The device raised critical warnings (bits {warnings:#04x}: 0x01 spare, 0x04 \
@@ -393,8 +390,7 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
 fn of_the_counters(record: &Record) -> impl Iterator<Item = Caveat> {
     let log = |m: &Measurement| m.sensed.log.unwrap_or_default();
     let backwards = named(record.steps(), |m| log(m).went_backwards).map(|(count, names)| {
-        Caveat::new(
-            CaveatKind::Remark,
+        Caveat::remark(
             ids::DEVICE_COUNTERS_RESET,
             format!(
                 "In {count} steps ({names}) a counter of the device's log was lower after the step \
@@ -404,8 +400,7 @@ fn of_the_counters(record: &Record) -> impl Iterator<Item = Caveat> {
         )
     });
     let monitor = named(record.steps(), |m| log(m).latency_was_reset).map(|(count, names)| {
-        Caveat::new(
-            CaveatKind::Remark,
+        Caveat::remark(
             ids::LATENCY_MONITOR_RESET,
             format!(
                 "In {count} steps ({names}) the buckets of the device's latency monitor were reset \
@@ -437,8 +432,7 @@ mod tests {
     use super::*;
     use crate::common::metrics::PointValue;
     use crate::testing::scripted::record;
-    use steadfast_domain::measurement::Stall;
-    use steadfast_domain::measurement::{SensorReadings, StreamTally};
+    use steadfast_domain::measurement::{SensorReadings, Stall, StreamTally};
     use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
     use steadfast_domain::{Demand, JournalEntry, Op, Outcome, Settings, StepPlace, Stimulus};
 

@@ -1,6 +1,6 @@
 //! Plots of a load second by second, from the steps' intervals.
 
-use steadfast_domain::findings::{Axis, Plot, PlotKind, Scale, Series, Stroke};
+use steadfast_domain::findings::{Axis, Plot, Scale, Series, Stroke};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{CoarseHistogram, Nanos, Outcome, Step};
 
@@ -103,9 +103,7 @@ pub(crate) fn response_plot(
         .zip(curve(seconds, unit, |s| s.upper[at]))
         .map(|((x, low), (_, high))| (x, low, high))
         .collect();
-    Plot::new(
-        PlotKind::Lines,
-        id,
+    Plot::lines(id,
         title,
         time,
         Axis::new("Response time (ms)", Scale::Log10),

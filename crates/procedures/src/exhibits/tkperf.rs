@@ -216,7 +216,7 @@ fn convergence(content: &TkperfTest, direction: &str, mixes: &[u8]) -> Plot {
     let id = content.named(&format!("convergence-{}", direction.to_lowercase()));
     let title = format!("{} Steady State Convergence Plot: {direction}", content.title);
     let scale = if content.unit == "IOPS" { Scale::Log10 } else { Scale::Linear };
-    Plot::new(PlotKind::Lines, &id, title, rounds_axis(), Axis::new(content.unit, scale))
+    Plot::lines(&id, title, rounds_axis(), Axis::new(content.unit, scale))
         .caption("All block sizes, round by round. A void round breaks its line.")
         .series(series)
 }
@@ -233,7 +233,7 @@ fn matrix_lines(content: &TkperfTest) -> Plot {
     let title = format!("{} Measurement Plot", content.title);
     let x = Axis::new("Block size (KiB)", Scale::Log2);
     let y = Axis::new(content.unit, Scale::Log10);
-    Plot::new(PlotKind::Lines, &content.named("2d"), title, x, y)
+    Plot::lines(&content.named("2d"), title, x, y)
         .caption("Averages of the measurement window against the block size.")
         .series(series)
 }
@@ -338,7 +338,7 @@ pub(crate) fn write_saturation(listing: String, minutes: &[SaturatedMinute]) -> 
     };
     let plot = |id: &str, what: &str, unit: &str, points| {
         let y = Axis::new(unit, Scale::Linear);
-        Plot::new(PlotKind::Lines, id, format!("Write Saturation: {what}"), rounds_axis(), y)
+        Plot::lines(id, format!("Write Saturation: {what}"), rounds_axis(), y)
             .caption(format!("{what} of random 4 KiB writes over all rounds."))
             .with(Series::new(what, Stroke::Average, points))
     };
@@ -395,7 +395,7 @@ pub(crate) fn zones((title, id): (&str, &str), unit: &str, curves: &[ZoneCurve])
         let (id, title) =
             (format!("{id}-{}", group.0), format!("{title} over the Zones: {}", group.1));
         let x = Axis::new("Zone (from the first to the last byte)", Scale::Integers);
-        let plot = Plot::new(PlotKind::Lines, &id, &title, x, Axis::new(unit, Scale::Linear))
+        let plot = Plot::lines(&id, &title, x, Axis::new(unit, Scale::Linear))
             .caption("Each zone was measured once.")
             .series(series);
         page(&title, vec![Exhibit::Plot(plot)])

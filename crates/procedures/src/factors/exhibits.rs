@@ -115,7 +115,7 @@ impl ProcedureReport for Factors {
         }
         if run.test.has(Factor::Pattern) {
             figures.push(KeyFigure::new("life-throttle", "Life throttle at", throttle, "MB/s"));
-            let label = "Sustained steps with thermal throttling";
+            let label = "Sustained steps with throttling";
             let throttled = results.throttled_steps();
             figures.push(KeyFigure::count("throttled-steps", label, throttled, "steps"));
         }
@@ -231,8 +231,7 @@ fn listing(run: &FactorsRun<'_>) -> String {
     let settings = &run.test.ground.settings;
     format!(
         "Steps of {} at {}, {} rounds of each level\nPurged: purge, SEQ 128K W with data of each \
-         random share; purge, SEQ 128K W; purge, RND 4K W\nPurge, 2 x user capacity SEQ 128K W, RND 4K W over the active \
-         range; then in each round\n  alignment: RND {} W at each alignment\n  random: 4K W, \
+         random share; purge, SEQ 128K W; purge, RND 4K W\nPurge, {}; then in each round\n  alignment: RND {} W at each alignment\n  random: 4K W, \
          random in part\n  entropy: RND 4K W with data of each random share\n  pattern: SEQ 128K, \
          RND 128K, RND 32K, RND 4K, as writes and as reads\nSustained: {} steps of SEQ 128K W\nused: \
          purge, fill and overwrite each used capacity; RND 4K W\n\nTwo levels differ if their means \
@@ -241,11 +240,15 @@ fn listing(run: &FactorsRun<'_>) -> String {
          coefficient of variation of the write rates over the patterns, purged and\n  preconditioned, is \
          at most {} %, that of the reads at least three times as much, and the\n  \
          fastest writes are slower than the fastest reads.\nThermal throttle: sustained steps in which the \
-         drive counts throttling are slower than others, all of\n  them throttle, or, without such \
+         drive counts throttling are slower than others, all of\n  them throttle (the OCP log counts throttling of any cause), or, without such \
          counters, the rate falls while the temperature rises by 3 °C.",
         run.test.ground.minute,
         run.test.demand,
         run.test.rounds,
+        match &run.test.ground.one_pass {
+            Some(pass) => pass.text(),
+            None => "2 x user capacity SEQ 128K W, RND 4K W over the active range".to_owned(),
+        },
         ALIGNED_TRANSFER.value(settings),
         SUSTAINED_STEPS.value(settings),
         CHANGE.value(settings),

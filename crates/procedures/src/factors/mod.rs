@@ -73,7 +73,9 @@ impl Procedure for Factors {
         if preconditioned.iter().any(|factor| self.has(*factor)) {
             bench.purge()?;
             precondition(bench, &self.ground)?;
-            self.overwrite().conduct(bench)?;
+            if self.ground.one_pass.is_none() {
+                self.overwrite().conduct(bench)?;
+            }
             self.conduct_rounds(bench, &preconditioned)?;
             if self.has(Factor::Pattern) {
                 for point in 1..=self.sustained_steps {

@@ -201,7 +201,12 @@ impl<'a> FactorsResults<'a> {
             None => "No life throttle".to_owned(),
         };
         let thermal = match self.thermal() {
-            Some(ThermalFinding::Counted) => "thermal throttle where the drive counts it",
+            Some(ThermalFinding::Counted) => {
+                "thermal throttle where the drive counts time of thermal management (SMART log)"
+            }
+            Some(ThermalFinding::AnyCause) => {
+                "a throttle where the OCP log counts throttling, which may have any cause"
+            }
             Some(ThermalFinding::Warmer) => {
                 "slower as the drive became warmer, perhaps a thermal throttle"
             }
@@ -234,5 +239,6 @@ fn sustained_step(measurement: &Measurement) -> Option<SustainedStep> {
         mb_per_second: measurement.mb_per_second()?,
         celsius: measurement.sensed.temperature_celsius,
         throttled: counts,
+        by_heat: log.and_then(|log| log.throttle_seconds).is_some_and(|seconds| seconds > 0),
     })
 }

@@ -101,13 +101,17 @@ pub struct SustainedStep {
     pub celsius: Option<f64>,
     /// True if the drive's own counters say that it throttled; `None` if it has none.
     pub throttled: Option<bool>,
+    /// True if a counter of thermal throttling rose.
+    pub by_heat: bool,
 }
 
 /// Evidence of a thermal throttle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThermalFinding {
-    /// Steps in which the drive counts throttling are slower than the others.
+    /// Steps in which the drive counts thermal throttling are slower than the others.
     Counted,
+    /// The same, but the counter counts throttling of any cause.
+    AnyCause,
     /// The rate fell while the temperature rose; the drive counts no throttling.
     Warmer,
     /// The rate did not fall for this reason.
@@ -125,9 +129,14 @@ pub(super) fn thermal(steps: &[SustainedStep], tolerance: f64) -> Option<Thermal
     };
     let throttled = mean(&|step| step.throttled == Some(true));
     let others = mean(&|step| step.throttled == Some(false));
+    let counted = if steps.iter().any(|step| step.by_heat) {
+        ThermalFinding::Counted
+    } else {
+        ThermalFinding::AnyCause
+    };
     if let (Some(throttled), Some(others)) = (throttled, others) {
         let is_slower = throttled < others * (1.0 - tolerance);
-        return Some(if is_slower { ThermalFinding::Counted } else { ThermalFinding::None });
+        return Some(if is_slower { counted } else { ThermalFinding::None });
     }
     let counts = steps.iter().any(|step| step.throttled.is_some());
     let is_warmer = last.celsius.zip(first.celsius).map(|(b, a)| b - a >= WARMER);
@@ -137,7 +146,7 @@ pub(super) fn thermal(steps: &[SustainedStep], tolerance: f64) -> Option<Thermal
     }
     Some(match (throttled.is_some(), counts, is_warmer == Some(true) && is_slower) {
         // It throttled from the first step to the last.
-        (true, ..) => ThermalFinding::Counted,
+        (true, ..) => counted,
         (false, false, true) => ThermalFinding::Warmer,
         _ => ThermalFinding::None,
     })
@@ -188,9 +197,12 @@ mod tests {
             mb_per_second,
             celsius: Some(celsius),
             throttled,
+            by_heat: throttled == Some(true),
         };
         let counted = [step(100.0, 40.0, Some(false)), step(60.0, 50.0, Some(true))];
         assert_eq!(thermal(&counted, 0.05), Some(ThermalFinding::Counted));
+        let any_cause = counted.map(|step| SustainedStep { by_heat: false, ..step });
+        assert_eq!(thermal(&any_cause, 0.05), Some(ThermalFinding::AnyCause));
         let warm = [step(100.0, 40.0, None), step(60.0, 50.0, None)];
         assert_eq!(thermal(&warm, 0.05), Some(ThermalFinding::Warmer));
         // A drive that counts throttling and counted none is slower for another reason.

@@ -5,6 +5,7 @@ use crate::common::applied::ApplicableWorkload;
 use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
+use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
 use crate::common::rounds::check_no_rounds;
 use crate::common::stretch::ContinuousLoad;
@@ -188,10 +189,10 @@ pub(super) const ALIGNMENTS: Parameter = Parameter {
 
 pub(super) const ALIGNED_TRANSFER: Parameter = Parameter {
     name: "aligned-transfer",
-    default: "32K",
-    meaning: "size of the random writes whose alignment is varied, 4 KiB to 1 MiB; indirection \
-              units up to it are found",
-    source: "our choice",
+    default: "64K",
+    meaning: "size of the random writes whose alignment is varied, 4 KiB to 1 MiB; no alignment may \
+              be larger; indirection units below it are found",
+    source: "our choice: the largest alignment",
     ..Parameter::PLAIN
 };
 
@@ -243,6 +244,8 @@ pub const PARAMETERS: &[Parameter] = &[
     CHANGE,
     THROTTLE_VARIATION,
     SUSTAINED_STEPS,
+    INSTEAD_OF_WIPC,
+    SPARE,
 ];
 
 /// Factors, ready to run.
@@ -370,7 +373,7 @@ impl Factors {
             alignment: None,
             demands: vec![self.demand],
             ending: "when every level has had all of its rounds".into(),
-            preconditioning: vec![preconditioning::WIPC_PATTERN],
+            preconditioning: preconditioning::patterns(&self.ground),
             measured_phases: measured.filter(is_there).map(str::to_owned).collect(),
             gap_effect,
             quick: format!(
@@ -437,6 +440,15 @@ fn alignment_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, Procedu
         all.filter(|all| all.windows(2).all(|pair| pair[0] < pair[1]))
     })?;
     // A drive with larger sectors has no smaller alignments.
+    if let Some(larger) = alignments.iter().find(|alignment| **alignment > transfer) {
+        return Err(ProcedureError(format!(
+            "alignments: writes of {} at offsets aligned to {} would reach only a part of the \
+             addresses, which makes them faster; choose smaller alignments or a larger \
+             aligned-transfer",
+            transfer.transfer_size(),
+            larger.transfer_size()
+        )));
+    }
     let possible = alignments.into_iter().filter(|alignment| alignment.0.is_multiple_of(sector));
     let of_alignment = |alignment: Bytes| {
         let stream = IoStream::new(Op::Write, Order::Random, transfer);

@@ -5,7 +5,7 @@ use super::*;
 use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
 use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::{
-    Bytes, EndState, Measurement, Nanos, Op, PurgeChoice, PurgeMethod, Settings, Step,
+    Bytes, EndState, Halt, Measurement, Nanos, Op, PurgeChoice, PurgeMethod, Settings, Step,
 };
 
 fn made(change: impl FnOnce(&mut Settings)) -> Result<Factors, crate::ProcedureError> {
@@ -74,7 +74,7 @@ fn every_sweep_has_its_levels_in_every_round() {
     for step in steps(&bench.entries) {
         let stimulus = step.load.stimulus().unwrap();
         if step.place.phase == "alignment" {
-            assert_eq!(stimulus.streams[0].size, Bytes::kib(32));
+            assert_eq!(stimulus.streams[0].size, Bytes::kib(64));
         }
         if step.place.phase == "used" && step.place.point == 6 {
             assert_eq!(
@@ -133,6 +133,12 @@ fn a_thermal_throttle_is_told_by_the_counters_of_the_drive() {
         measurement.sensed.log =
             Some(LogDelta { throttle_seconds: Some(u64::from(late) * 60), ..LogDelta::default() });
     };
+    let of_any_cause = |step: &Step, measurement: &mut Measurement| {
+        let late = step.place.phase == SUSTAINED && step.place.point > 5;
+        measurement.elapsed = Nanos(measurement.elapsed.0 * (1 + u64::from(late)));
+        measurement.sensed.log =
+            Some(LogDelta { throttle_events: Some(u64::from(late)), ..LogDelta::default() });
+    };
     let test = made(set("factors", "pattern")).unwrap();
     let mut bench = bench();
     bench.retouch = throttles;
@@ -140,6 +146,22 @@ fn a_thermal_throttle_is_told_by_the_counters_of_the_drive() {
     let results = FactorsResults::new(&test, &record);
     assert_eq!(results.thermal(), Some(ThermalFinding::Counted));
     assert_eq!(results.throttled_steps(), Some(10));
+    bench.retouch = of_any_cause;
+    bench.entries.clear();
+    let record = conducted(&test, &mut bench);
+    let results = FactorsResults::new(&test, &record);
+    assert_eq!(results.thermal(), Some(ThermalFinding::AnyCause));
+    assert!(results.throttles().unwrap().contains("OCP"));
+}
+
+/// A purge that did nothing leaves no unwritten blocks.
+#[test]
+fn a_device_that_was_not_purged_is_refused() {
+    let test = made(set("factors", "used")).unwrap();
+    let mut bench = bench();
+    bench.purge = PurgeMethod::Nothing;
+    assert!(matches!(test.conduct(&mut bench), Err(Halt::Refused(_))));
+    assert!(steps(&bench.entries).is_empty());
 }
 
 #[test]
@@ -179,6 +201,8 @@ fn what_makes_no_sense_is_refused() {
         ("used", "5"),
         ("entropies", "0,0"),
         ("alignments", "8K,4K"),
+        ("alignments", "64K,128K"),
+        ("aligned-transfer", "32K"),
         ("aligned-transfer", "512"),
         ("random-percents", "101"),
         ("change", "0"),

@@ -13,8 +13,7 @@ use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::parameters::Parameter;
 use crate::report_notation::number;
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Page, Plot, PlotKind, Row, Scale, Series,
-    Stroke, Table,
+    Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Page, Plot, Row, Scale, Series, Stroke, Table,
 };
 use steadfast_domain::{Nanos, Record, Tally};
 
@@ -289,8 +288,7 @@ fn curve_plot(run: &DriveFillRun<'_>, level: &LevelResult<'_>) -> Plot {
         x: full.to / 1e9,
         label: format!("{} GB: {} MB/s", digits(full.to / 1e9), digits(next.mb_per_second())),
     };
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         &plot_id(level),
         format!("Rate over the written amount, {}", level_name(level)),
         Axis::new("Written (GB)", Scale::Linear),
@@ -322,8 +320,7 @@ fn plateaus_table(level: &LevelResult<'_>) -> Table {
 }
 
 fn returned_plot(run: &DriveFillRun<'_>) -> Plot {
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "returned-plot",
         "Written at full speed again over idle time",
         Axis::new("Idle time (s)", Scale::Log10),

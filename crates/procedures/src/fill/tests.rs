@@ -1,6 +1,8 @@
 use super::results::FillResults;
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use crate::testing::scripted::{
+    GEOMETRY, ScriptedBench, assert_unfinished_wherever_it_ends, record, scripted, steps,
+};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::{
     Bytes, CoarseHistogram, EndState, JournalEntry, Measurement, Op, PurgeChoice, PurgeMethod,
@@ -262,11 +264,7 @@ fn a_drive_that_is_not_purged_is_not_called_empty() {
 #[test]
 fn a_record_that_ends_anywhere_shows_what_it_has() {
     let (test, whole) = conducted(&mut bench(cached));
-    for kept in 0..whole.entries.len() {
-        let mut broken = whole.clone();
-        broken.entries.truncate(kept);
-        assert_eq!(test.study(&broken).end, EndState::Unfinished);
-    }
+    assert_unfinished_wherever_it_ends(&test, &whole);
 }
 
 #[test]

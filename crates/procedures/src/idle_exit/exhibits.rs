@@ -12,7 +12,7 @@ use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::parameters::Parameter;
 use crate::report_notation::number;
 use steadfast_domain::findings::{
-    Axis, Cell, KeyFigure, Metric, Plot, PlotKind, Row, Scale, Series, Setting, Stroke, Table,
+    Axis, Cell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::record::Check;
 use steadfast_domain::{Measurement, Nanos, Record, Step, Tally};
@@ -268,8 +268,7 @@ fn response_plot(run: &IdleExitRun<'_>) -> Plot {
         shortest.iter().zip(&longest).map(|((x, low), (_, high))| (*x, *low, *high)).collect();
     let back_to_back = results.back_to_back.response_mean_ms();
     let baseline = results.idle_times.iter().map(|r| (r.idle.as_secs_f64(), back_to_back));
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         "first-response",
         "Response time of the first I/O over idle time",
         Axis::new("Idle time (s)", Scale::Log10),

@@ -1,6 +1,8 @@
 use super::results::IdleExitResults;
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use crate::testing::scripted::{
+    GEOMETRY, ScriptedBench, assert_unfinished_wherever_it_ends, record, scripted, steps,
+};
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Conditions, EndState, Nanos, Settings, Step};
 
@@ -92,11 +94,7 @@ fn a_record_that_ends_anywhere_shows_what_it_has() {
     let mut bench = bench(sleepy);
     test.conduct(&mut bench).unwrap();
     let whole = record(&test.ground.settings, bench.entries);
-    for kept in 0..whole.entries.len() {
-        let mut broken = whole.clone();
-        broken.entries.truncate(kept);
-        assert_eq!(test.study(&broken).end, EndState::Unfinished);
-    }
+    assert_unfinished_wherever_it_ends(&test, &whole);
 }
 
 #[test]

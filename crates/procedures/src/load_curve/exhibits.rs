@@ -16,12 +16,10 @@ use crate::report_notation::{number, reservation_text};
 use crate::rwsw::disclosure as captured;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Origin, Plot, PlotKind, Scale, Series, Setting,
-    Stroke, Table,
+    Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Origin, Plot, Scale, Series, Setting, Stroke,
+    Table,
 };
-use steadfast_domain::{
-    Caveat, CaveatKind, Measurement, Record, ServiceLevel, Step, Tally, Verdict,
-};
+use steadfast_domain::{Caveat, Measurement, Record, ServiceLevel, Step, Tally, Verdict};
 
 /// Percentiles of the curve: name and fraction.
 const PERCENTILES: [(&str, f64); 4] =
@@ -158,8 +156,7 @@ impl ProcedureReport for LoadCurve {
         caveats.extend(not_kept_up(run));
         caveats.extend(unsupported(run));
         if run.test.reads_unwritten() {
-            caveats.push(Caveat::new(
-                CaveatKind::Deviation,
+            caveats.push(Caveat::deviation(
                 ids::READS_UNWRITTEN,
                 "Reads also find blocks that nothing was written to since the purge; a drive \
                  answers these without its flash.",
@@ -222,7 +219,7 @@ impl ProcedureReport for LoadCurve {
 
 fn workload_rows(run: &LoadCurveRun<'_>) -> SettingRows {
     match run.test.workload.captured() {
-        Some(composite) => captured::workload_rows(composite),
+        Some(composite) => captured::workload_rows(composite, run.choices.settings),
         None => vec![Setting::new(
             "stimulus-1",
             "Test Stimulus",
@@ -286,8 +283,7 @@ fn not_steady(run: &LoadCurveRun<'_>) -> Option<Caveat> {
     } else {
         "the drive was still changing when the closed loop began"
     };
-    Some(Caveat::new(
-        CaveatKind::Invalidates,
+    Some(Caveat::invalidates(
         ids::STEADY_STATE_NOT_ACHIEVED,
         format!("STEADY STATE NOT ACHIEVED{}: {what}.", reservation_text(verdict)),
         "Run it again with more rounds (--max-rounds).",
@@ -308,8 +304,7 @@ fn not_kept_up(run: &LoadCurveRun<'_>) -> Option<Caveat> {
         })
         .collect();
     (!missed.is_empty()).then(|| {
-        Caveat::new(
-            CaveatKind::Remark,
+        Caveat::remark(
             ids::RATE_MISSED,
             format!(
                 "The device could not keep up at {}: its queue grew until the end, so these rates \
@@ -329,8 +324,7 @@ fn unsupported(run: &LoadCurveRun<'_>) -> Option<Caveat> {
     let short: Vec<String> =
         kept_up.filter(lacks).map(|point| format!("{} %", point.percent)).collect();
     (!short.is_empty()).then(|| {
-        Caveat::new(
-            CaveatKind::Remark,
+        Caveat::remark(
             ids::PERCENTILE_UNSUPPORTED,
             format!(
                 "At {} of the maximum, {} are too short for ten I/Os beyond every percentile; \
@@ -417,8 +411,7 @@ fn curve_plot(run: &LoadCurveRun<'_>) -> Plot {
         let value = |point: &OfferedPoint<'_>| point.percentile_ms(*fraction);
         Series::new(*name, Stroke::Measured, curve(&value))
     };
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "load-curve",
         format!("Response times v offered rate - {}", run.test.maximum.label),
         Axis::new("Offered rate (IOPS)", Scale::Linear),

@@ -2,19 +2,18 @@
 
 use super::search::{RateAnswer, RateSearch};
 use super::workload::CurveWorkload;
-use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
 use crate::common::asked::ProcedureRequest;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
-use crate::common::preconditioning;
+use crate::common::one_pass::{self, INSTEAD_OF_WIPC, SPARE};
+use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::pts::between::steps_of;
 use crate::pts::between::{
-    self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_LAST, MeasuredMinute,
+    self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_LAST, MeasuredMinute, steps_of,
 };
 use crate::pts::method;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, ZONE_SHIFT};
@@ -119,6 +118,8 @@ pub const PARAMETERS: &[Parameter] = &[
     CURSOR,
     CONTENT_OF_CAPTURED,
     PRECONDITIONING,
+    INSTEAD_OF_WIPC,
+    SPARE,
     BETWEEN,
     MEASURED,
     FILLS_BEFORE,
@@ -317,7 +318,7 @@ impl LoadCurve {
             rounds_max: Some(self.maximum.cycles_max),
             ending: disclosure::ending_text(self.ground.settings.steady_state),
             judged: true,
-            preconditioning: self.preparation.independent(),
+            preconditioning: self.preparation.independent(&self.ground),
             measured_phases: phases_of(record, &[MAXIMUM, CURVE, SEARCH]),
             closed_loop_maximum: self.measured_maximum(record).map(|maximum| self.drawn(maximum)),
             gap_effect,
@@ -336,10 +337,12 @@ impl LoadCurve {
     /// Returns the text for purge and preconditioning.
     pub(super) fn preparation_text(&self) -> String {
         let purge = if is_purged(&self.ground.settings) { "purge" } else { "no purge" };
-        let wipc = if self.preparation.wipc {
-            "2 x user capacity written sequentially (WIPC)"
-        } else {
-            "no preconditioning"
+        let wipc = match &self.ground.one_pass {
+            Some(pass) => pass.text(),
+            None if self.preparation.wipc => {
+                "2 x user capacity written sequentially (WIPC)".to_owned()
+            }
+            None => "no preconditioning".to_owned(),
         };
         let steady = self.preparation.steady.as_ref();
         let steady = steady.map(|load| format!("; {} to steady state", load.label));
@@ -399,6 +402,7 @@ fn preparation(
         "none" => Some((false, false)),
         _ => None,
     })?;
+    one_pass::check_place(wipc, settings)?;
     let plan = PreconditioningPlan { wipc, steady: None, ladder: None };
     if !steady {
         return Ok(plan);

@@ -10,10 +10,10 @@ use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, KeyFigure, Metric, Origin, Plot, PlotKind, Row, Scale, Series, Setting,
-    Stroke, Table,
+    Axis, Cell, Exhibit, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting, Stroke,
+    Table,
 };
-use steadfast_domain::{Caveat, CaveatKind, Record, Step};
+use steadfast_domain::{Caveat, Record, Step};
 
 type NeighborsRun<'a> = StudiedRun<'a, Neighbors>;
 
@@ -104,8 +104,7 @@ impl ProcedureReport for Neighbors {
         let mut caveats = Vec::new();
         let missed_off = rates_missed(run, |one| one.off.fell_behind);
         if !missed_off.is_empty() {
-            caveats.push(Caveat::new(
-                CaveatKind::Deviation,
+            caveats.push(Caveat::deviation(
                 ids::RATE_MISSED,
                 format!(
                     "The victim did not reach its rate although the offender was off: {missed_off}."
@@ -115,8 +114,7 @@ impl ProcedureReport for Neighbors {
         }
         let missed_on = rates_missed(run, |one| one.on.fell_behind);
         if !missed_on.is_empty() {
-            caveats.push(Caveat::new(
-                CaveatKind::Remark,
+            caveats.push(Caveat::remark(
                 ids::RATE_MISSED,
                 format!(
                     "The victim could not keep up next to: {missed_on}; its response times and \
@@ -258,8 +256,7 @@ fn courses(run: &NeighborsRun<'_>) -> Vec<Exhibit> {
                 one.course.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();
             Series::new(label(one.control), Stroke::Measured, points).with_id(one.control.id())
         });
-        let plot = Plot::new(
-            PlotKind::Lines,
+        let plot = Plot::lines(
             &format!("neighbors-course-{}", number + 1),
             format!("99 % response time of the victim, offender {}", offender.name),
             Axis::new("Cycle", Scale::Categories(steps)),

@@ -5,7 +5,8 @@ use crate::common::ProcedureSetup;
 use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
-use crate::common::preconditioning::{WIPC_DEMAND, WIPC_PATTERN};
+use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
+use crate::common::preconditioning::{self, WIPC_DEMAND, WIPC_PATTERN};
 use crate::common::rounds::check_no_rounds;
 use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
@@ -138,6 +139,8 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     WEIGHTS,
     LATENCY_TARGET,
     CYCLES,
+    INSTEAD_OF_WIPC,
+    SPARE,
 ];
 
 /// A rate, or a share of a measured one.
@@ -438,7 +441,7 @@ impl Neighbors {
             ending: format!("after {} cycles of each offender and control", self.cycles),
             measured_phases,
             gap_effect: |_| "The drive rested before the step; other steps are not affected.",
-            preconditioning: vec![WIPC_PATTERN],
+            preconditioning: preconditioning::patterns(&self.ground),
             ..self.ground.choices()
         }
     }

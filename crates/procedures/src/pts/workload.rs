@@ -12,7 +12,7 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Cursor, Order, Zone};
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, IoStream, Op, Settings};
+use steadfast_domain::{Bytes, Caveat, Demand, IoStream, Op, Settings};
 
 /// Role and notation of five of the six workloads (SNIA tutorial): metadata and journals, write
 /// intensive, read intensive, OLTP database, video on demand. The sixth is the composite.
@@ -343,8 +343,7 @@ impl PtsWorkload {
     /// Returns the caveats of the workload: choices that could not be checked against the
     /// standard.
     pub fn caveats(&self) -> Vec<Caveat> {
-        let unverified =
-            |id: &str, text: String| vec![Caveat::new(CaveatKind::Unverified, id, text, "")];
+        let unverified = |id: &str, text: String| vec![Caveat::unverified(id, text, "")];
         match self.form {
             PtsWorkloadForm::Composite { read_percent, alignment, shift, .. } => unverified(
                 ids::COMPOSITE_RULES,

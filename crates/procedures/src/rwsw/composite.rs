@@ -1,6 +1,7 @@
 //! The captured workload on a device: the streams that fit its sector size, weighted by their
 //! counts in the capture.
 
+use super::method::{applies_zones, captured_pace, has_zones};
 use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
 use crate::procedure_error::ProcedureError;
@@ -16,6 +17,8 @@ pub struct CapturedComposite {
     /// Workload from the settings.
     pub workload: AppliedWorkload,
     sector: Bytes,
+    /// Schedule of the I/Os of all streams together.
+    pace: Pace,
 }
 
 impl CapturedComposite {
@@ -32,12 +35,34 @@ impl CapturedComposite {
             )));
         };
         let sector = Bytes(u64::from(geometry.logical_sector));
-        let composite = CapturedComposite { workload: workload.clone(), sector };
-        if composite.moving().next().is_none() && workload.script.is_none() {
+        let mut workload = workload.clone();
+        if !applies_zones(settings)? {
+            workload.streams.iter_mut().for_each(|stream| stream.zones.clear());
+        }
+        let composite = CapturedComposite { workload, sector, pace: captured_pace(settings)? };
+        if composite.moving().next().is_none() && composite.workload.script.is_none() {
             return Err(ProcedureError(format!(
                 "workload '{}' has no I/O stream whose transfer size is a multiple of the sector \
                  size of {} bytes; select other streams with --op, --stream or --threshold",
-                workload.name, sector.0
+                composite.workload.name, sector.0
+            )));
+        }
+        Ok(composite)
+    }
+
+    /// Creates the composite of the workload in the settings, to be applied to the active range of
+    /// a test.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::from_settings`], or [`ProcedureError`] if the streams have zones
+    /// and the range has segments.
+    pub fn on_range(ground: &ProcedureSetup) -> Result<Self, ProcedureError> {
+        let composite = Self::from_settings(&ground.settings, ground.geometry)?;
+        if ground.active_range.segments.is_some() && has_zones(&composite.workload) {
+            return Err(ProcedureError(format!(
+                "workload '{}' has address zones, and the active range has segments; omit the \
+                 segments, or the zones with --set zones=none",
+                composite.workload.name
             )));
         }
         Ok(composite)
@@ -66,10 +91,11 @@ impl CapturedComposite {
         streams.filter(|s| s.op != Op::Flush).map(|stream| self.fitted(stream.clone()))
     }
 
-    /// Returns the demand: the user's choice, else that of the capture, else the one that the
-    /// class recommends.
+    /// Returns the demand: the user's choice, otherwise the default of a schedule, the captured
+    /// demand, or the one that the class recommends.
     pub fn demand(&self, ground: &ProcedureSetup) -> Demand {
-        let preset = self.workload.demand.unwrap_or(ground.method.random_demand);
+        let captured = self.workload.demand.unwrap_or(ground.method.random_demand);
+        let preset = if self.pace == Pace::Closed { captured } else { Demand::SCHEDULED };
         ground.settings.demand_or(preset)
     }
 
@@ -136,6 +162,10 @@ impl ApplicableWorkload for CapturedComposite {
     fn streams(&self) -> Vec<IoStream> {
         let fitting = self.workload.streams.iter().filter(|s| self.fits(s) && s.weight > 0);
         fitting.map(|stream| self.fitted(stream.clone())).collect()
+    }
+
+    fn pace(&self) -> Pace {
+        self.pace
     }
 }
 

@@ -2,6 +2,7 @@
 //! and the rules that are our choice.
 
 use super::composite::CapturedComposite;
+use super::method::{ARRIVALS, ZONES, has_zones};
 use super::regime::PreconditioningPlan;
 use super::segments::streams_table;
 use crate::common::ProcedureSetup;
@@ -11,17 +12,19 @@ use crate::exhibits::disclosure::{self, SettingRows};
 use crate::exhibits::pages::page;
 use crate::report_notation::number;
 use steadfast_domain::caveats as ids;
-use steadfast_domain::findings::{Exhibit, Facts, Origin, Page, Setting};
-use steadfast_domain::{Caveat, CaveatKind, Settings};
+use steadfast_domain::findings::{Cell, Exhibit, Facts, Origin, Page, Row, Setting, Table};
+use steadfast_domain::load_words::{hottest_share, pace_text};
+use steadfast_domain::stimulus::{Pace, Zone};
+use steadfast_domain::{Caveat, CaveatKind, IoStream, Settings};
 
 /// Returns the rows about the workload in the report form.
-pub fn workload_rows(composite: &CapturedComposite) -> SettingRows {
+pub fn workload_rows(composite: &CapturedComposite, settings: &Settings) -> SettingRows {
     let workload = &composite.workload;
     let origin = |word: &str| {
         let found = workload.origin.iter().find(|(label, _)| label.to_lowercase().contains(word));
         found.map(|(_, value)| value.clone())
     };
-    vec![
+    let mut rows = vec![
         Setting::new("rwsw", "RWSW", &workload.name, Origin::Chosen),
         Setting::new(
             "applied-streams",
@@ -31,7 +34,61 @@ pub fn workload_rows(composite: &CapturedComposite) -> SettingRows {
         ),
         Setting::new("capture-tool", "Capture tool", origin("tool"), Origin::Found),
         Setting::new("capture-layer", "Capture layer", origin("layer"), Origin::Found),
-    ]
+    ];
+    rows.extend(detail_rows(composite, settings));
+    rows
+}
+
+/// Returns the rows on the zones and arrivals of a workload that has them.
+fn detail_rows(composite: &CapturedComposite, settings: &Settings) -> SettingRows {
+    let captured = settings.workload.as_deref();
+    let mut rows = Vec::new();
+    if captured.is_some_and(has_zones) {
+        let zoned = composite.workload.streams.iter().filter(|s| !s.zones.is_empty()).count();
+        let text = match zoned {
+            0 => "left out: the whole active range".to_owned(),
+            zoned => format!("{zoned} streams, as captured"),
+        };
+        rows.push(ZONES.row(settings, "Address zones", text));
+    }
+    if let Some(arrivals) = captured.and_then(|workload| workload.arrivals) {
+        let text = match composite.pace() {
+            Pace::Closed => {
+                let captured = pace_text(arrivals, &[]).unwrap_or_default();
+                format!("closed loop; captured and not applied: {captured}")
+            }
+            pace => format!("as captured: {}", pace_text(pace, &[]).unwrap_or_default()),
+        };
+        rows.push(ARRIVALS.row(settings, "Arrivals", text));
+    }
+    rows
+}
+
+/// Returns the table of the zones of the applied streams; `None` if no stream has zones.
+fn zones_table(composite: &CapturedComposite) -> Option<Table> {
+    let streams = composite.streams();
+    let zoned = streams.iter().filter(|stream| !stream.zones.is_empty());
+    let row = |stream: &IoStream| {
+        let width = |zone: &Zone| f64::from(zone.to_ppm.saturating_sub(zone.from_ppm)) / 1e4;
+        let touched: f64 = stream.zones.iter().map(width).sum();
+        let figures = [
+            (stream.zones.len() as f64, 0),
+            (touched.min(100.0), 4),
+            (hottest_share(&stream.zones, 1.0), 2),
+            (hottest_share(&stream.zones, 10.0), 2),
+        ];
+        Row::new(stream.to_string(), figures.map(|(value, n)| Cell::number(Some(value), n)))
+    };
+    let rows: Vec<Row> = zoned.map(row).collect();
+    let columns = [
+        "Zones",
+        "% of the range touched",
+        "% of the I/Os in the hottest 1 %",
+        "% of the I/Os in the hottest 10 %",
+    ];
+    let title = "Address zones of the applied streams, in parts of the active range";
+    (!rows.is_empty())
+        .then(|| Table::new("applied-zones", title, "I/O stream").columns(columns).rows(rows))
 }
 
 /// Returns the number of applied streams, such as `9 of 1,033 (78.43 % of the I/Os)`.
@@ -56,7 +113,7 @@ pub fn set_up_rows(choices: &RunChoices<'_>, regime: &PreconditioningPlan) -> Se
     rows.push(Setting::new(
         "regime",
         "Purge & Pre Condition",
-        regime.text(choices.settings),
+        regime.text(choices),
         Origin::Profile,
     ));
     rows.extend(disclosure::preconditioning_rows(choices));
@@ -80,10 +137,9 @@ pub fn workload_chapter(composite: &CapturedComposite) -> Page {
         ))
         .with(Setting::outcome("Captured I/O streams", workload.captured_streams.to_string()))
         .with(Setting::outcome("Capture steps", workload.steps.len().to_string()));
-    page(
-        "Applied Test Workload",
-        vec![Exhibit::Facts(facts), Exhibit::Table(streams_table(composite))],
-    )
+    let mut exhibits = vec![Exhibit::Facts(facts), Exhibit::Table(streams_table(composite))];
+    exhibits.extend(zones_table(composite).map(Exhibit::Table));
+    page("Applied Test Workload", exhibits)
 }
 
 /// Returns the caveats of all tests of captured workloads, in addition to those of any report.

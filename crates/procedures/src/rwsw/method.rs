@@ -8,7 +8,8 @@ use crate::procedure_error::ProcedureError;
 use crate::pts::between::{BETWEEN_TIME, LEAST_FILLS, MEASURED_LAST};
 use crate::pts::method;
 use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::{Class, Profile, Settings};
+use steadfast_domain::stimulus::Pace;
+use steadfast_domain::{AppliedWorkload, Class, Profile, Settings};
 
 /// Name of the document in reports.
 pub const DOCUMENT: &str = "RWSW PTS 1.0.7";
@@ -42,6 +43,72 @@ pub const CONTENT: Parameter = Parameter {
              tutorial, RWSW)",
     ..Parameter::PLAIN
 };
+
+/// Parameter `zones`.
+pub const ZONES: Parameter = Parameter {
+    name: "zones",
+    default: "workload",
+    meaning: "where the I/Os of a stream go: workload (into the address zones that the workload file \
+              has for it, each with its share) or none (the whole active range)",
+    source: "ours: zones keep the hot and cold addresses of the capture; no rule of RWSW PTS on \
+             addresses could be read",
+    applies: |settings| settings.workload.as_deref().is_some_and(has_zones),
+    ..Parameter::PLAIN
+};
+
+/// Parameter `arrivals`.
+pub const ARRIVALS: Parameter = Parameter {
+    name: "arrivals",
+    default: "closed",
+    meaning: "when I/Os are issued: closed (each as another one completes, which saturates the drive) \
+              or workload (at the arrivals of the capture: evenly, at random or in bursts)",
+    source: "closed: the test is one of saturation and of demands (SNIA tutorial, RWSW); workload: ours",
+    applies: |settings| settings.workload.as_deref().is_some_and(|w| w.arrivals.is_some()),
+    ..Parameter::PLAIN
+};
+
+/// Returns true if a stream of the workload has address zones.
+pub fn has_zones(workload: &AppliedWorkload) -> bool {
+    workload.streams.iter().any(|stream| !stream.zones.is_empty())
+}
+
+/// Returns true if the zones of the workload are applied.
+///
+/// # Errors
+/// Returns [`ProcedureError`] if the parameter is invalid.
+pub fn applies_zones(settings: &Settings) -> Result<bool, ProcedureError> {
+    ZONES.parse(settings, |text| match text {
+        "workload" => Some(true),
+        "none" => Some(false),
+        _ => None,
+    })
+}
+
+/// Returns the pace of the composite: the captured pace if the parameter `arrivals` selects it.
+///
+/// # Errors
+/// Returns [`ProcedureError`] if the parameter is invalid, if the workload has no arrivals, or if the
+/// user chose a rate as well.
+pub fn captured_pace(settings: &Settings) -> Result<Pace, ProcedureError> {
+    let captured = ARRIVALS.parse(settings, |text| match text {
+        "closed" => Some(false),
+        "workload" => Some(true),
+        _ => None,
+    })?;
+    let workload = settings.workload.as_deref();
+    match workload.and_then(|workload| workload.arrivals) {
+        _ if !captured => Ok(Pace::Closed),
+        _ if settings.rate.is_some() => Err(ProcedureError(
+            "--rate and --set arrivals=workload both choose a rate; omit one of them".to_owned(),
+        )),
+        Some(pace) => Ok(pace),
+        None => Err(ProcedureError(
+            "--set arrivals=workload needs a workload file with arrivals; derive it from a trace of \
+             single I/Os with: steadfast workload derive"
+                .to_owned(),
+        )),
+    }
+}
 
 /// Computes the ground of a test of a captured workload.
 ///

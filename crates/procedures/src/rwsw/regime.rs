@@ -6,8 +6,9 @@ use super::ladder::{DemandLadder, OUTSTANDING};
 use super::method::{FILLS, MEASURED};
 use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
-use crate::common::preconditioning::WIPC_PATTERN;
-use crate::common::preconditioning::{amount, precondition};
+use crate::common::choices::RunChoices;
+use crate::common::one_pass;
+use crate::common::preconditioning::{self, precondition};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::between::{CycleLayout, CyclicLoad, FillRequirement};
@@ -48,7 +49,7 @@ pub const BEFORE_REPLAY: Parameter = Parameter {
 /// Preconditioning between the purge and the workload.
 #[derive(Debug, Clone)]
 pub struct PreconditioningPlan {
-    /// True if twice the user capacity is written first.
+    /// True if twice the user capacity, or one pass in its place, is written first.
     pub wipc: bool,
     /// Run of the composite to steady state; `None` to leave it out.
     pub steady: Option<CyclicLoad>,
@@ -67,6 +68,7 @@ impl PreconditioningPlan {
             "none" => Some(false),
             _ => None,
         })?;
+        one_pass::check_place(wipc, settings)?;
         Ok(PreconditioningPlan { wipc, steady: None, ladder: None })
     }
 
@@ -89,6 +91,7 @@ impl PreconditioningPlan {
             "rwsw-dirth" => Some((true, true, true)),
             _ => None,
         })?;
+        one_pass::check_place(wipc, settings)?;
         if steady && composite.moving().next().is_none() {
             return Err(ProcedureError(format!(
                 "workload '{}' has no I/O streams to precondition with; choose --set \
@@ -104,8 +107,8 @@ impl PreconditioningPlan {
     }
 
     /// Returns the workload-independent preconditioning; empty if there is none.
-    pub fn independent(&self) -> Vec<AccessPattern> {
-        if self.wipc { vec![WIPC_PATTERN] } else { Vec::new() }
+    pub fn independent(&self, ground: &ProcedureSetup) -> Vec<AccessPattern> {
+        if self.wipc { preconditioning::patterns(ground) } else { Vec::new() }
     }
 
     /// Returns the amount that these streams must write before a window counts. What
@@ -120,7 +123,7 @@ impl PreconditioningPlan {
         if !streams.iter().any(|stream| stream.op == Op::Write) {
             return Ok(FillRequirement::default());
         }
-        let before = if self.wipc { amount(ground.geometry, WIPC_PATTERN.size) } else { Bytes(0) };
+        let before = if self.wipc { preconditioning::written(ground) } else { Bytes(0) };
         Ok(FillRequirement { before, own_writes: true, ..chosen })
     }
 
@@ -146,17 +149,19 @@ impl PreconditioningPlan {
     }
 
     /// Returns the text for purge and preconditioning.
-    pub fn text(&self, settings: &Settings) -> String {
+    pub fn text(&self, choices: &RunChoices<'_>) -> String {
         let mut parts = Vec::new();
-        if is_purged(settings) {
+        if is_purged(choices.settings) {
             parts.push("purge".to_owned())
         } else {
             parts.push("no purge".to_owned())
         }
-        if self.wipc {
-            parts.push("2 x user capacity written sequentially (WIPC)".to_owned())
-        } else {
-            parts.push("no workload-independent preconditioning".to_owned())
+        match choices.one_pass {
+            Some(pass) => parts.push(pass.text()),
+            None if self.wipc => {
+                parts.push("2 x user capacity written sequentially (WIPC)".to_owned());
+            }
+            None => parts.push("no workload-independent preconditioning".to_owned()),
         }
         if self.steady.is_some() {
             parts.push("the composite to steady state".to_owned());

@@ -6,7 +6,7 @@ use super::composite::CapturedComposite;
 use crate::common::applied::ApplicableWorkload;
 use crate::common::secondary::{SecondaryMeans, mean};
 use crate::exhibits::response::FIVE_NINES;
-use crate::exhibits::secondary::SecondaryPoint;
+use crate::exhibits::secondary::{SecondaryPoint, amplification};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::between;
 use steadfast_domain::findings::{
@@ -94,9 +94,10 @@ pub fn key_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
     figures
 }
 
-/// Returns energy and processor use of one segment, for page one.
-pub fn secondary_figures(segment: &RwswSegment) -> [KeyFigure; 5] {
+/// Returns energy, write amplification and processor use of one segment, for page one.
+pub fn secondary_figures(segment: &RwswSegment) -> [KeyFigure; 6] {
     let sensed = &segment.sensed;
+    let amplified = sensed.write_amplification;
     let figure = |id: &str, what: &str, value: Option<f64>, unit: &str| {
         KeyFigure::new(id, format!("{}, {what}", segment.name), value, unit)
     };
@@ -104,6 +105,8 @@ pub fn secondary_figures(segment: &RwswSegment) -> [KeyFigure; 5] {
         figure("power", "power", sensed.power_milliwatts, "mW"),
         figure("iops-per-watt", "rate per watt", segment.iops_per_watt(), "IOPS/W"),
         figure("joules-per-gb", "energy per GB", sensed.joules_per_gb, "J/GB"),
+        figure("amplification", "write amplification", amplified.map(|own| own.ratio), "")
+            .bounded(amplified.map(|own| (own.low, own.high))),
         figure("cpu-system", "CPU system", segment.cpu_system_percent(), "%"),
         figure("cpu-io-wait", "CPU I/O wait", segment.io_wait_percent(), "%"),
     ]
@@ -294,7 +297,7 @@ pub fn throughput_power(title: &str, x: &str, segments: &[RwswSegment]) -> Plot 
     }
 }
 
-const SEGMENT: [TypedColumn<RwswSegment>; 11] = [
+const SEGMENT: [TypedColumn<RwswSegment>; 12] = [
     TypedColumn::number("IOPS", 1, |segment| segment.iops),
     TypedColumn::number("MB/s", 1, |segment| segment.mb_per_second),
     TypedColumn::number("ART ms", 4, |segment| segment.art),
@@ -304,6 +307,9 @@ const SEGMENT: [TypedColumn<RwswSegment>; 11] = [
     TypedColumn::number("Power mW", 0, |segment| segment.sensed.power_milliwatts),
     TypedColumn::number("IOPS / W", 1, RwswSegment::iops_per_watt),
     TypedColumn::number("J / GB", 2, |segment| segment.sensed.joules_per_gb),
+    TypedColumn::cell("Flash / host bytes", |segment| {
+        amplification(segment.sensed.write_amplification, 2)
+    }),
     TypedColumn::number("CPU system %", 1, RwswSegment::cpu_system_percent),
     TypedColumn::number("CPU I/O wait %", 1, RwswSegment::io_wait_percent),
 ];
@@ -352,7 +358,7 @@ pub fn outstanding(measurement: &Measurement) -> Option<f64> {
 mod tests {
     use super::*;
     use steadfast_domain::Bytes;
-    use steadfast_domain::measurement::{HostCpu, StreamTally};
+    use steadfast_domain::measurement::{HostCpu, LogDelta, StreamTally};
 
     fn step(iops: u64, milliwatts: Option<f64>) -> Measurement {
         let tally = Tally {
@@ -369,6 +375,14 @@ mod tests {
             ..Measurement::default()
         };
         measurement.sensed.power_milliwatts = milliwatts;
+        let written = Bytes(iops * 4_000_000);
+        measurement.sensed.log = milliwatts.map(|_| LogDelta {
+            host_written: Some(written),
+            nand_written: Some(Bytes(written.0 * 3 / 2)),
+            host_unit: Some(Bytes(512_000)),
+            nand_unit: Some(Bytes(if iops > 4000 { 1 << 30 } else { 1 })),
+            ..LogDelta::default()
+        });
         let cpu = HostCpu { system: 0.25, io_wait: 0.5, ..HostCpu::default() };
         measurement.sensed.host_cpu = milliwatts.map(|_| cpu);
         measurement
@@ -399,11 +413,20 @@ mod tests {
             ("power", 8000.0),
             ("iops-per-watt", 500.0),
             ("joules-per-gb", 0.5),
+            ("amplification", 1.5),
             ("cpu-system", 25.0),
             ("cpu-io-wait", 50.0),
         ] {
             assert!(figures.contains(&(id.to_owned(), Some(value))), "{figures:?}");
         }
+        // 32 GB host, 48 GB flash in units of 1 GiB and a byte: 47.3 / 32.0 to 49.1 / 32.0.
+        let wide = |segment: &RwswSegment| {
+            let figures = key_figures(segment);
+            figures.iter().find(|figure| figure.id == "amplification").unwrap().wide_bounds()
+        };
+        let (low, high) = wide(&segment).unwrap();
+        assert!((low - 1.4664).abs() < 1e-3 && (high - 1.5336).abs() < 1e-3, "{low} {high}");
+        assert_eq!(wide(&RwswSegment::new("A", &[&one])), None);
         let part = RwswSegment::new("B", &[&one, &silent]);
         assert_eq!(cells(&part), [Some(1.0), None, None, None, None, None]);
     }

@@ -9,7 +9,7 @@ use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Origin, Page, Setting};
-use steadfast_domain::{Caveat, CaveatKind, Record, Step};
+use steadfast_domain::{Caveat, Record, Step};
 
 type SequenceRun<'a> = StudiedRun<'a, SequenceProcedure>;
 
@@ -87,13 +87,12 @@ impl ProcedureReport for SequenceProcedure {
             "No purge, no preconditioning to steady state: the numbers depend on what the drive \
              did before and on how much of it holds data. They are not those of a PTS test."
         };
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::SEQUENCE_NOT_STEADY,
             not_steady,
             "For steady-state numbers use a procedure of the PTS: steadfast run iops.",
         ));
-        let remark = |id, text: String| Caveat::new(CaveatKind::Remark, id, text, "");
+        let remark = |id, text: String| Caveat::remark(id, text, "");
         let left_out = run.test.left_out.iter();
         caveats.extend(left_out.map(|text| remark(ids::SEQUENCE_LEFT_OUT, text.clone())));
         let remarks = run.test.sequence.remarks.iter();

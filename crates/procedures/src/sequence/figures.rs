@@ -52,12 +52,7 @@ pub(super) fn key(sequence: &Sequence, results: &SequenceResults<'_>) -> Vec<Key
 pub(super) fn plots(figures: Option<&ToolExhibits>) -> Vec<String> {
     const PLOTS: usize = 2;
     let exhibits = figures.iter().flat_map(|(_, exhibits)| exhibits);
-    let plots: Vec<&Plot> = exhibits
-        .filter_map(|exhibit| match exhibit {
-            Exhibit::Plot(plot) => Some(plot),
-            _ => None,
-        })
-        .collect();
+    let plots: Vec<&Plot> = exhibits.filter_map(Exhibit::as_plot).collect();
     let in_perspective = plots.first().is_some_and(|plot| plot.kind == PlotKind::Columns3d);
     let count = if in_perspective { 1 } else { PLOTS };
     plots.into_iter().take(count).map(|plot| plot.id.clone()).collect()

@@ -4,9 +4,7 @@
 use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
 use crate::report_notation::each_once;
 use steadfast_domain::Nanos;
-use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
-};
+use steadfast_domain::findings::{Axis, Cell, Exhibit, Plot, Row, Scale, Series, Stroke, Table};
 
 /// Dimensions that a configuration gives its steps.
 const SPEC: &str = "Access specification";
@@ -87,8 +85,7 @@ fn plot(
 ) -> Plot {
     let line =
         |spec: &String| Series::new(spec.clone(), Stroke::Measured, points(results, spec, value));
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         &id,
         title,
         Axis::new("Queue depth of each target", Scale::Log2),

@@ -6,7 +6,7 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::load_words::{asked_rate_of_load, pace_text};
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Caveat, CaveatKind, SequenceLoad};
+use steadfast_domain::{Caveat, SequenceLoad};
 
 /// Share of the requested rate that may be missing before it is disclosed: our choice.
 const MISSED_BY: f64 = 0.01;
@@ -99,8 +99,7 @@ pub(super) fn missed(results: &SequenceResults<'_>) -> Option<Caveat> {
         })
         .collect();
     (!missed.is_empty()).then(|| {
-        Caveat::new(
-            CaveatKind::Deviation,
+        Caveat::deviation(
             ids::RATE_MISSED,
             format!("The asked rate was not reached: {}.", missed.join("; ")),
             "The target, or this host, does not reach the rate; ask for less, or allow more \

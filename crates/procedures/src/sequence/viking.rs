@@ -4,7 +4,7 @@
 use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
 use crate::presets::viking::{CORNERS, CornerTest, DEPTH, FRESH, PASS, PRECONDITIONED, TEST};
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+    Axis, Cell, Exhibit, KeyFigure, Plot, Row, Scale, Series, Stroke, Table,
 };
 
 /// Returns the table, then the plots that compare the fresh with the preconditioned drive, then a
@@ -104,8 +104,7 @@ fn table(results: &SequenceResults<'_>) -> Table {
 fn by_depth(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
     let of = |value| points(results, PRECONDITIONED, corner, value);
     let mean: CornerValue = |_, attempt| attempt.mean_ms();
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         &format!("viking-depth-{}", corner.name),
         format!("{} ({}) by queue depth, preconditioned", corner.metric, corner.name),
         Axis::new("Queue depth", Scale::Log2),
@@ -119,8 +118,7 @@ fn by_depth(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
 /// Returns figure 3-6 of the guide: the rate before and after preconditioning.
 fn against(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
     let of = |pass: &str| Series::new(pass, Stroke::Measured, points(results, pass, corner, rate));
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         &format!("viking-fresh-{}", corner.name),
         format!("{} ({}): fresh against preconditioned", corner.metric, corner.name),
         Axis::new("Queue depth", Scale::Log2),

@@ -8,8 +8,9 @@ use steadfast_domain::measurement::{LoadPart, StreamTally};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{
-    Bench, Bytes, Conditions, FineHistogram, Gap, Halt, IoStream, JournalEntry, Measurement, Nanos,
-    Note, Outcome, Purge, PurgeMethod, Record, Settings, Step, Stimulus, Tally,
+    Bench, Bytes, Conditions, EndState, Findings, FineHistogram, Gap, Halt, IoStream, JournalEntry,
+    Measurement, Nanos, Note, Outcome, Procedure, Purge, PurgeMethod, Record, Settings, Step,
+    Stimulus, Tally,
 };
 
 /// Geometry of a small drive: 1 GiB, 512-byte sectors.
@@ -27,6 +28,8 @@ pub(crate) struct ScriptedBench<F: FnMut(&Step) -> f64> {
     /// Phase, round and point of the steps before which there is a gap; an empty phase matches
     /// any.
     pub gap_before: Vec<(&'static str, u32, u32)>,
+    /// Method of every purge.
+    pub purge: PurgeMethod,
     /// Calls and their results, in order.
     pub entries: Vec<JournalEntry>,
     /// Time and bytes so far of the load that is still running after a cut.
@@ -41,6 +44,7 @@ pub(crate) fn scripted<F: FnMut(&Step) -> f64>(iops: F) -> ScriptedBench<F> {
         settle: Conditions::clone,
         retouch: |_, _| (),
         gap_before: Vec::new(),
+        purge: PurgeMethod::NvmeFormat,
         entries: Vec::new(),
         ran: (Nanos::ZERO, 0),
     }
@@ -116,8 +120,7 @@ impl<F: FnMut(&Step) -> f64> Bench for ScriptedBench<F> {
         Ok(got)
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
-        let method = PurgeMethod::NvmeFormat;
-        let purge = Purge { blank: Some(true), ..Purge::new(method, Nanos::SECOND) };
+        let purge = Purge { blank: Some(true), ..Purge::new(self.purge, Nanos::SECOND) };
         self.entries.push(JournalEntry::Purged(purge.clone()));
         Ok(purge)
     }
@@ -186,4 +189,20 @@ pub(crate) fn steps(entries: &[JournalEntry]) -> Vec<&Step> {
             _ => None,
         })
         .collect()
+}
+
+/// Returns the findings of a record without any entry.
+pub(crate) fn study_of_nothing(test: &impl Procedure, settings: &Settings) -> Findings {
+    let mut empty = record(settings, Vec::new());
+    empty.entries.clear();
+    test.study(&empty)
+}
+
+/// Checks that a record is unfinished wherever it breaks off.
+pub(crate) fn assert_unfinished_wherever_it_ends(test: &impl Procedure, whole: &Record) {
+    for kept in 0..whole.entries.len() {
+        let mut broken = whole.clone();
+        broken.entries.truncate(kept);
+        assert_eq!(test.study(&broken).end, EndState::Unfinished);
+    }
 }

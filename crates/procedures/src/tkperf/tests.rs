@@ -54,18 +54,12 @@ fn page<'a>(findings: &'a Findings, title: &str) -> &'a Page {
 
 fn tables(findings: &Findings) -> Vec<&Table> {
     let exhibits = pages(findings).into_iter().flat_map(|page| &page.exhibits);
-    let tables = exhibits.filter_map(|exhibit| match exhibit {
-        Exhibit::Table(table) => Some(table),
-        _ => None,
-    });
+    let tables = exhibits.filter_map(Exhibit::as_table);
     tables.collect()
 }
 
 fn facts(page: &Page) -> Vec<(String, Option<String>)> {
-    let facts = page.exhibits.iter().filter_map(|exhibit| match exhibit {
-        Exhibit::Facts(facts) => Some(&facts.rows),
-        _ => None,
-    });
+    let facts = page.exhibits.iter().filter_map(Exhibit::as_facts).map(|facts| &facts.rows);
     facts.flatten().map(|row| (row.label.clone(), row.value.clone())).collect()
 }
 

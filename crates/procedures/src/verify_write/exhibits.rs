@@ -8,7 +8,7 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::report_notation::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, KeyFigure, Origin, Row, Setting, Table};
-use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Measurement, Nanos, Record, Step};
+use steadfast_domain::{Bytes, Caveat, EndState, Measurement, Nanos, Record, Step};
 
 type VerifyWriteRun<'a> = StudiedRun<'a, VerifyWrite>;
 
@@ -78,8 +78,7 @@ impl ProcedureReport for VerifyWrite {
         if run.results.end != EndState::Void {
             return Vec::new();
         }
-        vec![Caveat::new(
-            CaveatKind::Invalidates,
+        vec![Caveat::invalidates(
             ids::NOT_COMPARED,
             "NOT VERIFIED: not every sector of the active range was read back and compared.",
             "Run it again to completion.",

@@ -1,7 +1,8 @@
-//! Results of verify-write: the writes, reads and comparisons of the last attempt.
+//! Results of verify-write: the writes, reads and comparisons of the last attempt, and the miscompares
+//! of all attempts.
 
 use super::setup::{FILL, READ_BACK, VerifyWrite};
-use crate::common::attempts::{attempt_of, current_attempt, last_attempt};
+use crate::common::attempts::{attempt_of, current_attempt, is_attempt_of, last_attempt};
 use steadfast_domain::measurement::Verification;
 use steadfast_domain::{EndState, Measurement, Record};
 
@@ -14,7 +15,8 @@ pub struct VerifyWriteResults<'a> {
     pub fill: Vec<&'a Measurement>,
     /// Measurements of the reads.
     pub read: Vec<&'a Measurement>,
-    /// Sum of the comparisons; `None` if nothing was compared.
+    /// Sum of the comparisons, with the miscompares of attempts that broke off; `None` if nothing
+    /// was compared.
     pub compared: Option<Verification>,
     /// Number of 512-byte sectors in the active range.
     pub sectors: u64,
@@ -32,11 +34,12 @@ impl<'a> VerifyWriteResults<'a> {
             current.map(|(_, outcome)| &outcome.measurement).collect()
         };
         let read = pass(READ_BACK);
-        let compared = read.iter().filter_map(|m| m.verification.as_ref());
-        let compared = compared.cloned().reduce(|mut sum, more| {
-            sum.merge(&more);
-            sum
-        });
+        let compared = read.iter().filter_map(|m| m.verification.clone());
+        let compared =
+            compared.chain(miscompares_before(record, current)).reduce(|mut sum, more| {
+                sum.merge(&more);
+                sum
+            });
         let sectors = test.ground.active_range.length.0 / SECTOR;
         let end = end(record.has_ended(), compared.as_ref(), sectors);
         VerifyWriteResults { fill: pass(FILL), read, compared, sectors, end }
@@ -53,6 +56,18 @@ impl<'a> VerifyWriteResults<'a> {
     pub fn miscompares(&self) -> Option<u64> {
         self.compared.as_ref().map(|compared| compared.miscompares)
     }
+}
+
+/// Returns the miscompares of the attempts before the current one. A miscompare remains valid even
+/// if its attempt broke off and everything was written again.
+fn miscompares_before(record: &Record, current: Option<&str>) -> Vec<Verification> {
+    let reads = record.steps().filter(|(step, _)| is_attempt_of(&step.place.phase, READ_BACK));
+    let before = reads.filter(|(step, _)| attempt_of(&step.place.phase) != current);
+    before
+        .filter_map(|(_, outcome)| outcome.measurement.verification.clone())
+        .filter(|compared| compared.miscompares > 0)
+        .map(|compared| Verification { sectors_right: 0, sectors_unknown: 0, ..compared })
+        .collect()
 }
 
 /// Returns the end state. The test is complete only if every sector was compared and right.

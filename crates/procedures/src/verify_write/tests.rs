@@ -91,6 +91,18 @@ fn a_gap_begins_anew_with_the_writes_and_only_the_last_attempt_counts() {
 }
 
 #[test]
+fn what_was_wrong_in_an_attempt_that_broke_off_stays_wrong() {
+    let mut bench = bench(|step, m| match step.place.phase.as_str() {
+        "read-back" => found(step, m, 3, SECTORS - 3),
+        _ => found(step, m, 1, 0),
+    });
+    bench.gap_before.push(("read-back", 0, 1));
+    let findings = conducted(&mut bench);
+    assert_eq!(findings.end, EndState::Failed);
+    assert!(findings.front.figures.iter().any(|f| f.id == "miscompares" && f.value == Some(4.0)));
+}
+
+#[test]
 fn a_run_that_broke_off_has_no_verdict() {
     let test = made(|_| ()).unwrap();
     let mut broken = record(&test.ground.settings, Vec::new());

@@ -135,7 +135,7 @@ impl ProcedureReport for WriteAmplificationTest {
         let results = &run.results;
         let figure = |id: &str, label: String, cell: Option<&CellResult<'_>>| {
             let interval = cell.and_then(|cell| cell.steady).and_then(|steady| steady.interval);
-            KeyFigure::new(id, label, cell.and_then(CellResult::value), "").ranging(interval)
+            KeyFigure::new(id, label, cell.and_then(CellResult::value), "").bounded(interval)
         };
         let steady = results.ascending();
         let named = |what: &str, cell: Option<&&CellResult<'_>>| {
@@ -171,9 +171,13 @@ impl ProcedureReport for WriteAmplificationTest {
     }
 }
 
-/// Formats the write amplification of a cell; a dash if it has none.
+/// Formats the write amplification of a cell, or its bounds if they are far apart; a dash if it has
+/// none.
 fn value_text(result: &CellResult<'_>) -> String {
-    result.value().map_or("–".to_owned(), |value| number(value, 2))
+    match (result.amplification(), result.value()) {
+        (Some(known), _) => known.to_string(),
+        (None, value) => value.map_or("–".to_owned(), |value| number(value, 2)),
+    }
 }
 
 /// Returns true if a cell was applied and is not steady.
@@ -275,6 +279,9 @@ fn matrix_table(run: &AmplificationRun<'_>, id: &str) -> Table {
         });
         match found {
             Some(result) if failed(result) => Cell::text("not steady"),
+            Some(result) if result.amplification().is_some() => {
+                secondary::amplification(result.amplification(), 2)
+            }
             Some(result) => Cell::number(result.value(), 2),
             None => Cell::text(""),
         }

@@ -106,6 +106,13 @@ impl CellResult<'_> {
         self.steady.map(|steady| steady.value)
     }
 
+    /// Returns the steady write amplification with its bounds; `None` if these are unknown.
+    pub fn amplification(&self) -> Option<WriteAmplification> {
+        let steady = self.steady?;
+        let (low, high) = steady.interval?;
+        Some(WriteAmplification { ratio: steady.value, low, high })
+    }
+
     /// Returns the lowest and the highest value of the last windows that were judged.
     pub fn last_values(&self) -> Option<(f64, f64)> {
         let values = &self.verdict.tracks.first()?.values;

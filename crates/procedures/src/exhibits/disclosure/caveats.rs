@@ -1,6 +1,8 @@
 //! Caveats for every deviation of a run from its method.
 
+use crate::common::attempts::is_attempt_of;
 use crate::common::choices::RunChoices;
+use crate::common::one_pass::{self, OnePass};
 use crate::common::preconditioning::WIPC_DEMAND;
 use crate::exhibits::checks;
 use crate::parameters;
@@ -41,22 +43,19 @@ pub fn caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
 fn of_the_target(record: &Record) -> Vec<Caveat> {
     let Some((device, ..)) = record.opening() else { return Vec::new() };
     match device.transport {
-        Transport::Simulated => vec![Caveat::new(
-            CaveatKind::Invalidates,
+        Transport::Simulated => vec![Caveat::invalidates(
             ids::SIMULATED,
             "SIMULATED: the device exists in virtual time only; no number here is a measurement.",
             "Name a block device with --target to measure one.",
         )],
-        Transport::File => vec![Caveat::new(
-            CaveatKind::Deviation,
+        Transport::File => vec![Caveat::deviation(
             ids::FILE_TARGET,
             "The target is a file: its file system and everything else on that disk affect every \
              number.",
             "Test the block device itself.",
         )],
         Transport::Loop | Transport::Zram | Transport::Mapped | Transport::Virtio => {
-            vec![Caveat::new(
-                CaveatKind::Deviation,
+            vec![Caveat::deviation(
                 ids::VIRTUAL_DEVICE,
                 format!(
                     "{} is a {} device: its numbers are those of the devices beneath it.",
@@ -72,7 +71,7 @@ fn of_the_target(record: &Record) -> Vec<Caveat> {
 fn of_the_method(choices: &RunChoices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut deviation = |id: &str, text: String, remedy: &str| {
-        caveats.push(Caveat::new(CaveatKind::Deviation, id, text, remedy));
+        caveats.push(Caveat::deviation(id, text, remedy));
     };
     let (settings, method) = (choices.settings, choices.method);
     if choices.step_time != method.step_time {
@@ -119,6 +118,7 @@ fn of_the_method(choices: &RunChoices<'_>) -> Vec<Caveat> {
                 .to_owned();
         deviation(ids::SHARED_PRECONDITIONING, text, "Run the procedure alone.");
     }
+    caveats.extend(choices.one_pass.map(OnePass::caveat));
     caveats.extend(of_the_profile(choices));
     caveats
 }
@@ -127,8 +127,7 @@ fn of_the_method(choices: &RunChoices<'_>) -> Vec<Caveat> {
 /// not keep up with it.
 fn of_the_rate(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     let Some(offered) = choices.settings.rate else { return Vec::new() };
-    let mut caveats = vec![Caveat::new(
-        CaveatKind::Deviation,
+    let mut caveats = vec![Caveat::deviation(
         ids::OFFERED_RATE,
         format!(
             "I/Os are offered at {offered}, and not in the closed loop of the method: IOPS are \
@@ -145,8 +144,7 @@ fn of_the_rate(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
         record.steps().filter(|(step, _)| choices.measures(step)).filter_map(kept_up).collect();
     let missed = all.iter().filter(|kept_up| !**kept_up).count();
     if missed > 0 {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::RATE_MISSED,
             format!(
                 "The device could not keep up with {} in {missed} of {} measured steps; response \
@@ -174,8 +172,7 @@ fn of_start_errors(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat> 
         }
     }
     let (worst, p99) = late.iter().max_by_key(|(_, p99)| *p99)?;
-    Some(Caveat::new(
-        CaveatKind::Deviation,
+    Some(Caveat::deviation(
         ids::START_ERROR,
         format!(
             "In {} of {steps} measured steps with due times, the 99 % start error is more than {} % \
@@ -192,8 +189,7 @@ fn of_start_errors(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat> 
 fn of_the_profile(choices: &RunChoices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     match choices.settings.profile {
-        Profile::Quick if !choices.quick.is_empty() => caveats.push(Caveat::new(
-            CaveatKind::Invalidates,
+        Profile::Quick if !choices.quick.is_empty() => caveats.push(Caveat::invalidates(
             ids::QUICK,
             format!(
                 "NOT THE FULL METHOD: {} Steps this short do not show a drive's caches and \
@@ -202,20 +198,16 @@ fn of_the_profile(choices: &RunChoices<'_>) -> Vec<Caveat> {
             ),
             "Use --profile pts-2.0.",
         )),
-        Profile::Tkperf if !choices.tkperf.is_empty() => caveats.push(Caveat::new(
-            CaveatKind::Deviation,
-            ids::TKPERF_DEVIATIONS,
-            choices.tkperf,
-            "",
-        )),
+        Profile::Tkperf if !choices.tkperf.is_empty() => {
+            caveats.push(Caveat::deviation(ids::TKPERF_DEVIATIONS, choices.tkperf, ""))
+        }
         _ => {}
     }
     let chosen = choices.demands.first().copied();
     if let (Some(chosen), Some(recommended)) = (chosen, choices.recommended)
         && chosen != recommended
     {
-        caveats.push(Caveat::new(
-            CaveatKind::Remark,
+        caveats.push(Caveat::remark(
             ids::DEMAND,
             format!(
                 "Demand {chosen}: the operator's choice; {recommended} is recommended for class \
@@ -249,8 +241,7 @@ fn of_the_purge(record: &Record) -> Vec<Caveat> {
 
 fn of_one_purge(purge: &Purge) -> Vec<Caveat> {
     if let Some(why) = &purge.failed {
-        return vec![Caveat::new(
-            CaveatKind::Deviation,
+        return vec![Caveat::deviation(
             ids::PURGE_FAILED,
             format!("Purge: {} FAILED, and the run continued: {why}.", purge.method),
             "The device kept its history. Purge it and run again.",
@@ -258,8 +249,7 @@ fn of_one_purge(purge: &Purge) -> Vec<Caveat> {
     }
     let mut caveats = Vec::new();
     if !purge.method.in_standard() {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::PURGE_LESSER,
             format!(
                 "Purge: {}{}. It is not among the standard's methods (ATA SECURITY ERASE, SCSI \
@@ -283,15 +273,13 @@ fn of_the_read_back(purge: &Purge) -> Option<Caveat> {
     }
     let found = purge.read_back.map(|read| format!(" ({read})")).unwrap_or_default();
     Some(if purge.method.is_cryptographic() {
-        Caveat::new(
-            CaveatKind::Remark,
+        Caveat::remark(
             ids::PURGE_NOT_BLANK,
             format!("After the purge, blocks read as random data under the new key{found}."),
             "",
         )
     } else {
-        Caveat::new(
-            CaveatKind::Deviation,
+        Caveat::deviation(
             ids::PURGE_NOT_BLANK,
             format!("After the purge, blocks read back were not blank{found}."),
             "Check the drive's purge command.",
@@ -306,7 +294,7 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
         .iter()
         .map(|text| {
             let text = format!("Wanted but not done: {text}");
-            Caveat::new(CaveatKind::Deviation, ids::CONDITION_UNMET, text, "")
+            Caveat::deviation(ids::CONDITION_UNMET, text, "")
         })
         .collect();
     let last = record.conditions_last().map_or(got, |(got, _)| got);
@@ -314,8 +302,7 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
     let told = got.write_cache != wanted.write_cache && !got.unmet.is_empty();
     if wanted.write_cache.is_some() && wanted.write_cache != last.write_cache && !told {
         let state = last.write_cache.map_or("unknown".to_owned(), |c| c.to_string());
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::WRITE_CACHE,
             format!("The volatile write cache is {state}; the class requires the opposite."),
             "Set it with the vendor's tool before the run.",
@@ -329,7 +316,11 @@ fn of_gaps(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
         .steps()
         .filter_map(|(step, outcome)| {
             let gap = outcome.gap_before.as_ref()?;
-            let effect = (choices.gap_effect)(step);
+            let effect = if is_attempt_of(&step.place.phase, one_pass::PHASE) {
+                one_pass::GAP_EFFECT
+            } else {
+                (choices.gap_effect)(step)
+            };
             // The record does not contain the interrupted step.
             let writes = step.load.streams().any(|stream| stream.op == Op::Write);
             let lost = match gap.written {
@@ -346,8 +337,7 @@ fn of_gaps(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
                 None => String::new(),
             };
             let (length, place, cause) = (gap.length(), &step.place, &gap.cause);
-            Some(Caveat::new(
-                CaveatKind::Deviation,
+            Some(Caveat::deviation(
                 ids::GAP,
                 format!("Gap of {length} before {place}: {cause}. {effect}{lost}"),
                 "The standard allows no gaps; repeat the run if the numbers matter.",
@@ -376,16 +366,14 @@ fn of_faults(record: &Record) -> Vec<Caveat> {
                 fault.errno
             ))
         });
-        caveats.push(Caveat::new(
-            CaveatKind::Invalidates,
+        caveats.push(Caveat::invalidates(
             ids::FAULTS,
             format!("{count} I/Os failed; {}.", first.unwrap_or_default()),
             "Check the kernel log and the drive's error log.",
         ));
     }
     if miscompares > 0 {
-        caveats.push(Caveat::new(
-            CaveatKind::Invalidates,
+        caveats.push(Caveat::invalidates(
             ids::MISCOMPARES,
             format!(
                 "{miscompares} sectors read back did not contain the data that this run \
@@ -417,16 +405,14 @@ fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> =
         [Op::Read, Op::Write].into_iter().filter_map(|op| foreign_ios(record, op)).collect();
     if merged > 0 {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::MERGES,
             format!("In {merged} steps the kernel merged I/Os: the device saw different sizes."),
             "Set queue/nomerges to 2.",
         ));
     }
     if split > 0 {
-        caveats.push(Caveat::new(
-            CaveatKind::Remark,
+        caveats.push(Caveat::remark(
             ids::SPLIT,
             format!(
                 "In {split} steps the host split I/Os: the device saw smaller transfers than \
@@ -496,8 +482,7 @@ fn of_silences(record: &Record) -> Option<Caveat> {
     let all = Nanos(silences.map(|silence| silence.lasted.0).sum());
     let measured =
         Nanos(silent.iter().map(|(_, _, measurement)| measured_silence(measurement).0).sum());
-    Some(Caveat::new(
-        CaveatKind::Deviation,
+    Some(Caveat::deviation(
         ids::DEVICE_SILENT,
         format!(
             "In {} steps the device completed no I/O for a second or more although some were \
@@ -534,8 +519,7 @@ fn of_quotas(record: &Record) -> Option<Caveat> {
         })
         .collect();
     let (label, share) = *throttled.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some(Caveat::new(
-        CaveatKind::Deviation,
+    Some(Caveat::deviation(
         ids::CGROUP_THROTTLED,
         format!(
             "In {} steps a processor quota of the program's control group stopped it, at most for \
@@ -568,8 +552,7 @@ fn of_the_processor(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
         })
         .collect();
     let Some(example) = busy.first() else { return Vec::new() };
-    vec![Caveat::new(
-        CaveatKind::Remark,
+    vec![Caveat::remark(
         ids::PROCESSOR_BOUND,
         format!(
             "In {} steps (such as {example}) the I/O threads used over {:.0} % of their \
@@ -584,7 +567,7 @@ fn of_the_processor(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
 fn of_unverified_rules(choices: &RunChoices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut unverified = |id: &str, text: String| {
-        caveats.push(Caveat::new(CaveatKind::Unverified, id, text, ""));
+        caveats.push(Caveat::unverified(id, text, ""));
     };
     let preconditions = !choices.preconditioning.is_empty();
     if choices.judged {

@@ -16,8 +16,8 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{SettingName, SteadyStateMethod};
 use steadfast_domain::{
-    Class, Conditions, Criteria, Demand, Device, DiskArray, JournalEntry, Profile, Purge, ReadBack,
-    Record,
+    Class, Conditions, Criteria, Demand, Device, DiskArray, JournalEntry, Nanos, Profile, Purge,
+    ReadBack, Record,
 };
 
 /// Returns all choices of the run.
@@ -317,6 +317,10 @@ fn purge_rows(purge: &Purge) -> SettingRows {
     if let Some(record) = &purge.command {
         rows.push(Setting::outcome("Purge command", &record.command));
         rows.push(Setting::outcome("Version of the purge command", record.version.clone()));
+        if record.awaited > Nanos::ZERO {
+            let awaited = format!("{} after the command", record.awaited);
+            rows.push(Setting::outcome("Processes of the purge command ended", awaited));
+        }
         rows.push(Setting::outcome(
             "Output of the purge command",
             record.output.replace('\n', "; "),

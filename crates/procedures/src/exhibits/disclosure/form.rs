@@ -3,6 +3,7 @@
 use super::{SettingRows, form_demand, form_demands};
 use crate::common::choices::RunChoices;
 use crate::common::method::CoveredRange;
+use crate::common::one_pass;
 use crate::common::preconditioning::WIPC_DEMAND;
 use crate::common::preconditioning::{self, PRECONDITION};
 use crate::common::ranges::SEGMENTS;
@@ -169,9 +170,17 @@ pub(super) fn start_rows(record: &Record, settings: &Settings) -> SettingRows {
     let below = format!("{} C", wanted.celsius);
     let waits: Vec<String> = record
         .cool_downs()
-        .map(|cooling| match cooling.waited {
-            Nanos::ZERO => format!("{:.1} C", cooling.to),
-            waited => format!("{:.1} C after {waited} from {:.1} C", cooling.to, cooling.from),
+        .map(|cooling| {
+            let failed = match cooling.failed_readings {
+                0 => String::new(),
+                failed => format!(" ({failed} readings failed)"),
+            };
+            match cooling.waited {
+                Nanos::ZERO => format!("{:.1} C", cooling.to),
+                waited => {
+                    format!("{:.1} C after {waited} from {:.1} C{failed}", cooling.to, cooling.from)
+                }
+            }
         })
         .collect();
     let waits = (!waits.is_empty()).then(|| waits.join("; "));
@@ -299,6 +308,15 @@ pub fn preconditioning_amount(choices: &RunChoices<'_>) -> Option<String> {
 
 /// Returns the rows of workload-independent preconditioning; dashes without it.
 pub fn preconditioning_rows(choices: &RunChoices<'_>) -> SettingRows {
+    if let Some(pass) = choices.one_pass {
+        let row = |id, label, value: String| Setting::new(id, label, value, Origin::Chosen);
+        let fills = pass.amount().0 as f64 / choices.geometry.capacity.0 as f64;
+        return vec![
+            row("wipc", "Pre Condition 1", "RND 4K W, one pass (not the PTS's)".to_owned()),
+            row("wipc-demand", "TOIO - TC/QD", form_demand(one_pass::DEMAND)),
+            row("wipc-amount", "Duration", format!("{fills:.2} × User Capacity")),
+        ];
+    }
     let patterns: Vec<String> = choices.preconditioning.iter().map(|p| p.to_string()).collect();
     let passes = preconditioning_amount(choices);
     let there = passes.as_ref();

@@ -30,9 +30,7 @@ use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, KeyFigure, Marker, Metric, Origin, Page, Plot, PlotKind, Row,
     Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{
-    Caveat, CaveatKind, Demand, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict,
-};
+use steadfast_domain::{Caveat, Demand, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
 type DirthRun<'a> = StudiedRun<'a, Dirth>;
 
@@ -80,10 +78,7 @@ impl ProcedureReport for Dirth {
         ReportEntry::Secondary,
         ReportEntry::Table(secondary_table),
         ReportEntry::Chapter("Preconditioning"),
-        ReportEntry::Several(|run| {
-            let phase = preconditioning::PHASE;
-            preconditioning_exhibits(&run.choices, run.record, phase, WIPC_PATTERN)
-        }),
+        ReportEntry::Several(|run| preconditioning_exhibits(&run.choices, run.record)),
         ReportEntry::Plot(preconditioning_minutes),
         ReportEntry::Several(|run| {
             evidence(&run.test.preconditioning, &run.results.preconditioning, "pc")
@@ -117,7 +112,10 @@ impl ProcedureReport for Dirth {
             fixed(
                 "wipc",
                 "Pre Condition 1",
-                format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}, {amount}"),
+                match &run.test.ground.one_pass {
+                    Some(pass) => pass.text(),
+                    None => format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}, {amount}"),
+                },
             ),
             fixed("wdpc", "Pre Condition 2", format!("{} (0/100)", run.test.writes)),
             run.choices.demand_row("TOIO - TC/QD", highest.clone()),
@@ -188,8 +186,7 @@ impl ProcedureReport for Dirth {
         if run.record.has_ended() && !run.results.verdict.steady {
             let reported =
                 run.results.reported().map_or("no round".into(), |r| format!("round {}", r.round));
-            caveats.push(Caveat::new(
-                CaveatKind::Invalidates,
+            caveats.push(Caveat::invalidates(
                 ids::STEADY_STATE_NOT_ACHIEVED,
                 format!(
                     "STEADY STATE NOT ACHIEVED at {}: the demands are those of {reported}.",
@@ -199,9 +196,7 @@ impl ProcedureReport for Dirth {
             ));
         }
         if run.record.has_ended() && !run.results.preconditioned.steady {
-            caveats.push(Caveat::new(
-            CaveatKind::Invalidates,
-            ids::PRECONDITIONING_NOT_STEADY,
+            caveats.push(Caveat::invalidates(ids::PRECONDITIONING_NOT_STEADY,
             format!(
                 "STEADY STATE NOT ACHIEVED in the preconditioning ({}): its {} rounds never met \
                  the criteria.",
@@ -358,8 +353,7 @@ fn loops_text(run: &DirthRun<'_>) -> String {
 }
 
 fn pre_writes_plot(run: &DirthRun<'_>) -> Plot {
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "pre-writes",
         format!("Between Round Pre Writes - {} {}", run.test.writes, run.test.matrix.highest()),
         between::time_axis("Time", run.test.ground.minute).0,
@@ -386,8 +380,7 @@ fn pre_writes_plot(run: &DirthRun<'_>) -> Plot {
 
 fn rounds_plot(run: &DirthRun<'_>) -> Plot {
     let threads = run.test.matrix.highest().threads;
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "dv-rounds",
         format!("{} - IOPS at TC={threads}, All QD", run.test.workload),
         rounds_axis(),
@@ -445,8 +438,7 @@ fn series_of_threads(
 }
 
 fn variation_plot(run: &DirthRun<'_>) -> Plot {
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "demand-variation",
         format!("Demand Variation - {}", run.test.workload),
         Axis::new("QD: outstanding I/Os per thread", Scale::Log2),
@@ -464,8 +456,7 @@ fn variation_plot(run: &DirthRun<'_>) -> Plot {
 }
 
 fn intensity_plot(run: &DirthRun<'_>) -> Plot {
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "demand-intensity",
         format!("Demand Intensity - {}", run.test.workload),
         Axis::new("IOPS", Scale::Linear),
@@ -573,8 +564,7 @@ fn total_plot(run: &DirthRun<'_>) -> Plot {
     let point = |value: fn(&DemandResult) -> Option<f64>| {
         best.iter().map(|(demand, cell)| (demand.outstanding() as f64, value(cell))).collect()
     };
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "total-oio",
         format!("IOPS & ART v Total OIO - {}", run.test.workload),
         Axis::new("Total outstanding I/Os (TC x QD)", Scale::Log2),
@@ -643,11 +633,11 @@ fn rounds_table(run: &DirthRun<'_>) -> Table {
 fn listing(run: &DirthRun<'_>) -> String {
     let highest = run.test.matrix.highest();
     format!(
-        "Purge\nWorkload independent preconditioning: {WIPC_PATTERN}, {WIPC_DEMAND}, 2 x user \
-         capacity\n{} at {highest}, one step of every {} measured, until steady\nWhile not steady \
+        "{}\n{} at {highest}, one step of every {} measured, until steady\nWhile not steady \
          state, at most {} rounds\n  {} at {highest} for {}\n  For TC {}\n    For QD {}\n      {} \
          for {}; record IOPS and ART (reads + writes)\nChoose MaxIOPS, MidIOPS (ART below {}) and \
          MinIOPS ({})\nFor each: {} for {}, then {} for {}, recording every response time",
+        preconditioning::listing(&run.test.ground),
         run.test.writes,
         run.test.preconditioning.cycle(),
         run.test.matrix.rounds_max,
@@ -669,8 +659,7 @@ fn listing(run: &DirthRun<'_>) -> String {
 fn selection_caveats(selection: &points::PointSelection, ceiling: Nanos) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     if selection.above_ceiling {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::ART_CEILING,
             format!(
                 "No point stays below an average response time of {ceiling}: MaxIOPS and MidIOPS \
@@ -685,8 +674,7 @@ fn selection_caveats(selection: &points::PointSelection, ceiling: Nanos) -> Vec<
     if !all_differ {
         let all: Vec<String> =
             selection.points.iter().map(|p| format!("{} {}", p.role.name(), p.demand)).collect();
-        caveats.push(Caveat::new(
-            CaveatKind::Remark,
+        caveats.push(Caveat::remark(
             ids::POINTS_COINCIDE,
             format!("The rule chose the same demand more than once: {}.", all.join(", ")),
             "",
@@ -704,8 +692,7 @@ fn point_pages(run: &DirthRun<'_>, role: PointRole) -> Vec<Page> {
         return vec![page(&writes, text()), page(&title, text())];
     };
     let demand = histogram.chosen.demand;
-    let plot = Plot::new(
-        PlotKind::Lines,
+    let plot = Plot::lines(
         &role.pre_write_phase(),
         format!("{} Pre Writes - {demand}", role.name()),
         between::time_axis("Time", run.test.ground.minute).0,

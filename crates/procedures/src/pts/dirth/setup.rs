@@ -5,8 +5,8 @@ use super::points::{ChosenPoint, PointRole};
 use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
-use crate::common::preconditioning::WIPC_PATTERN;
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -90,6 +90,8 @@ pub const PARAMETERS: &[Parameter] = &[
     ZONE_SHIFT,
     ALIGNMENT,
     CURSOR,
+    INSTEAD_OF_WIPC,
+    SPARE,
     BETWEEN_TIME,
     MEASURED_FIRST,
     LOOPS,
@@ -104,6 +106,8 @@ pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
     MIX_JESD219,
     ZONE_SHIFT,
     ALIGNMENT,
+    INSTEAD_OF_WIPC,
+    SPARE,
     BETWEEN_TIME,
     MEASURED_FIRST,
     LOOPS,
@@ -204,7 +208,7 @@ impl Dirth {
             rounds_max: Some(self.matrix.rounds_max),
             ending: disclosure::ending_text(self.ground.settings.steady_state),
             judged: true,
-            preconditioning: vec![WIPC_PATTERN],
+            preconditioning: preconditioning::patterns(&self.ground),
             measured_phases: phases_of(record, &measured),
             gap_effect,
             quick: format!(

@@ -1,13 +1,9 @@
 use super::results::DirthResults;
 use super::setup::PRECONDITIONING;
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
-use steadfast_domain::Demand;
-use steadfast_domain::Nanos;
-use steadfast_domain::Settings;
-use steadfast_domain::Step;
+use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps, study_of_nothing};
 use steadfast_domain::stimulus::LoadLimits;
-use steadfast_domain::{JournalEntry, Load, Op, Profile};
+use steadfast_domain::{Demand, JournalEntry, Load, Nanos, Op, Profile, Settings, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Dirth {
     let mut settings = Settings::new("dirth", 7);
@@ -259,9 +255,7 @@ fn settings_without_a_meaning_are_refused() {
 #[test]
 fn forms_have_ten_rows_and_an_empty_record_invents_nothing() {
     let dirth = test(|s| s.profile = Profile::Quick);
-    let mut empty = record(&dirth.ground.settings, Vec::new());
-    empty.entries.clear();
-    let findings = dirth.study(&empty);
+    let findings = study_of_nothing(&dirth, &dirth.ground.settings);
     assert_eq!(findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [10; 4]);
     assert_eq!(findings.form_pages.len(), 15);
     assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));

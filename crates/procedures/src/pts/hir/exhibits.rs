@@ -12,10 +12,10 @@ use crate::pts::between::{self, check_exhibits, evidence};
 use crate::report_notation::reservation_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, KeyFigure, Metric, Origin, Plot, PlotKind, Row, Scale, Series,
-    Setting, Stroke, Table,
+    Axis, Cell as TableCell, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting, Stroke,
+    Table,
 };
-use steadfast_domain::{Caveat, CaveatKind, Measurement, Record, Tally, Verdict};
+use steadfast_domain::{Caveat, Measurement, Record, Tally, Verdict};
 
 type HirRun<'a> = StudiedRun<'a, Hir>;
 
@@ -141,9 +141,7 @@ impl ProcedureReport for Hir {
     fn caveats(run: &HirRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if run.record.has_ended() && !run.results.verdict.steady {
-            caveats.push(Caveat::new(
-            CaveatKind::Invalidates,
-            ids::STEADY_STATE_NOT_ACHIEVED,
+            caveats.push(Caveat::invalidates(ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
                 "STEADY STATE NOT ACHIEVED in the preconditioning{}: the drive was still changing \
                  when the wait states began.",
@@ -248,8 +246,7 @@ fn waits_plot(run: &HirRun<'_>) -> Plot {
     let scaled = |points: &[(f64, Option<f64>)]| -> Vec<(f64, Option<f64>)> {
         points.iter().map(|(time, iops)| (time * minute, *iops)).collect()
     };
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "wait-states",
         format!("HIR IOPS v Time - {}", run.test.workload),
         time,
@@ -280,8 +277,7 @@ fn waits_plot(run: &HirRun<'_>) -> Plot {
 
 /// Plots each idle time access by access, all from the same origin.
 fn recovery_plot(run: &HirRun<'_>) -> Plot {
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "recovery-curves",
         format!("HIR IOPS by access - {}", run.test.workload),
         Axis::new("Access", Scale::LinearFitted),
@@ -312,9 +308,13 @@ fn recovery_plot(run: &HirRun<'_>) -> Plot {
 
 fn listing(run: &HirRun<'_>) -> String {
     format!(
-        "Purge (no workload independent preconditioning)\n{} at {}, one step of every {} measured, \
+        "Purge ({})\n{} at {}, one step of every {} measured, \
          until steady\nFor idle time {} s\n  {} times: {} for {}, then host idle\n  {} for {} \
          without a pause, one value every {}",
+        match &run.test.ground.one_pass {
+            Some(pass) => pass.text(),
+            None => "no workload independent preconditioning".to_owned(),
+        },
         run.test.workload,
         run.test.demand,
         run.test.preconditioning.cycle(),

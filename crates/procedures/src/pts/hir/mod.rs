@@ -25,6 +25,9 @@ impl Hir {
     /// wait states and baselines.
     fn attempt(&self, bench: &mut dyn Bench, attempt: u32) -> Result<bool, Halt> {
         bench.purge()?;
+        if let Some(pass) = &self.ground.one_pass {
+            pass.conduct(bench, &Hir::one_pass_phase(attempt))?;
+        }
         self.load(attempt).conduct(bench)?;
         for idle in &self.idle_times {
             if !self.wait_state(bench, *idle, attempt)? {

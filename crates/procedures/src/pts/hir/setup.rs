@@ -3,6 +3,7 @@
 use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::one_pass::{self, BEFORE_RANDOM_WRITES, ONE_PASS, OnePass, SPARE};
 use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -50,8 +51,17 @@ pub(super) const ACCESSES: Parameter = Parameter {
 };
 
 /// Parameters of `hir`.
-pub const PARAMETERS: &[Parameter] =
-    &[IDLE_TIMES, ACCESS_TIME, ACCESSES, BETWEEN_TIME, MEASURED_LAST, LEAST_FILLS, ALIGNMENT];
+pub const PARAMETERS: &[Parameter] = &[
+    IDLE_TIMES,
+    ACCESS_TIME,
+    ACCESSES,
+    BEFORE_RANDOM_WRITES,
+    SPARE,
+    BETWEEN_TIME,
+    MEASURED_LAST,
+    LEAST_FILLS,
+    ALIGNMENT,
+];
 
 /// The HIR test, ready to run.
 #[derive(Debug, Clone)]
@@ -79,8 +89,12 @@ impl Hir {
         let label = workload.to_string();
         let load =
             CyclicLoad::endless(&ground, (PRECONDITIONING, label), (&workload, demand), cycle);
+        let own = BEFORE_RANDOM_WRITES;
+        own.parse(settings, |text| [own.default, ONE_PASS].contains(&text).then_some(()))?;
+        let before = ground.one_pass.as_ref().map(OnePass::amount).unwrap_or_default();
+        let fill = FillRequirement::chosen(&LEAST_FILLS, settings, ground.geometry.capacity)?;
         let preconditioning = CyclicLoad {
-            fill: FillRequirement::chosen(&LEAST_FILLS, settings, ground.geometry.capacity)?,
+            fill: FillRequirement { before, ..fill },
             cycles_max: ground.rounds_max(PRECONDITIONING, true, ground.method.rounds_max),
             ..load
         };
@@ -100,6 +114,11 @@ impl Hir {
     pub(super) fn load(&self, attempt: u32) -> CyclicLoad {
         let phase = attempt_phase(PRECONDITIONING, attempt);
         CyclicLoad { phase, ..self.preconditioning.clone() }
+    }
+
+    /// Returns the phase of the pass before the writes of an attempt.
+    pub(super) fn one_pass_phase(attempt: u32) -> String {
+        attempt_phase(one_pass::PHASE, attempt)
     }
 
     pub(super) fn access(&self, idle: Nanos, attempt: u32, access: u32) -> Step {

@@ -2,7 +2,9 @@ use super::results::HirResults;
 use super::setup::PRECONDITIONING;
 use super::setup::wait_phase;
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ScriptedBench, ground, record, scripted, steps};
+use crate::testing::scripted::{
+    GEOMETRY, ScriptedBench, ground, record, scripted, steps, study_of_nothing,
+};
 use steadfast_domain::Settings;
 use steadfast_domain::Step;
 use steadfast_domain::{JournalEntry, Measurement, Profile};
@@ -185,9 +187,7 @@ fn what_makes_no_sense_is_refused() {
 #[test]
 fn forms_have_ten_rows_and_an_empty_record_invents_nothing() {
     let hir = test(|s| s.profile = Profile::Quick);
-    let mut empty = record(&hir.ground.settings, Vec::new());
-    empty.entries.clear();
-    let findings = hir.study(&empty);
+    let findings = study_of_nothing(&hir, &hir.ground.settings);
     assert_eq!(findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [10; 4]);
     assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
     assert!(!serde_json::to_string(&findings.summary).unwrap().contains("\"value\":0.0"));

@@ -4,7 +4,6 @@
 use super::setup::Iops;
 use crate::common::metrics::PointValue;
 use crate::common::preconditioning;
-use crate::common::preconditioning::WIPC_PATTERN;
 use crate::common::results::{LoopResults, PointResult};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::loops::{
@@ -119,10 +118,7 @@ impl ProcedureReport for Iops {
         ReportEntry::Secondary,
         ReportEntry::Several(|run| secondary::matrix_tables(&run.results.cells, &run.test.sizes)),
         ReportEntry::Chapter("Preconditioning"),
-        ReportEntry::Several(|run| {
-            let phase = preconditioning::PHASE;
-            preconditioning_exhibits(&run.choices, run.record, phase, WIPC_PATTERN)
-        }),
+        ReportEntry::Several(|run| preconditioning_exhibits(&run.choices, run.record)),
         ReportEntry::Csv(|run| {
             let mixes = run.test.mixes.clone();
             LoopMatrix { mixes, ..matrix(run) }.table(&IOPS_TKPERF)

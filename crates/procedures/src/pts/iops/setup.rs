@@ -2,6 +2,7 @@
 
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
+use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
 use crate::common::rounds::{self, MixedLoop};
 use crate::exhibits::disclosure;
@@ -42,7 +43,7 @@ const TRACKED_20: [AccessPattern; 3] = [
 ];
 
 /// Parameters of the IOPS test.
-pub const PARAMETERS: &[Parameter] = &[ALIGNMENT];
+pub const PARAMETERS: &[Parameter] = &[ALIGNMENT, INSTEAD_OF_WIPC, SPARE];
 
 /// The IOPS test, ready to run.
 #[derive(Debug, Clone)]

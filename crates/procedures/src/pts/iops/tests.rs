@@ -1,17 +1,13 @@
 use super::*;
 use crate::common::results::LoopResults;
 use crate::pts::scattered::RangedTest;
-use crate::testing::scripted::{GEOMETRY, ground, record as record_of, scripted, steps};
-use steadfast_domain::Bytes;
-use steadfast_domain::Demand;
-use steadfast_domain::Nanos;
-use steadfast_domain::Profile;
-use steadfast_domain::Settings;
+use crate::testing::scripted::{
+    GEOMETRY, ground, record as record_of, scripted, steps, study_of_nothing,
+};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::settings::Amendment;
-use steadfast_domain::settings::Geometry;
+use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::stimulus::LoadLimits;
-use steadfast_domain::{JournalEntry, Load, Step};
+use steadfast_domain::{Bytes, Demand, JournalEntry, Load, Nanos, Profile, Settings, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Iops {
     let mut settings = Settings::new("iops", 7);
@@ -198,9 +194,7 @@ fn quick_says_that_it_is_not_the_full_method() {
 #[test]
 fn an_empty_and_an_unfinished_record_are_studied_without_invention() {
     let iops = test(|_| ());
-    let mut empty = record(&iops, Vec::new());
-    empty.entries.clear();
-    let findings = iops.study(&empty);
+    let findings = study_of_nothing(&iops, &iops.ground.settings);
     assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
     assert!(findings.verdict.unwrap().window.is_none());
     let text = serde_json::to_string(&findings.summary).unwrap();

@@ -3,7 +3,6 @@
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, Latency, MIXES, TRACKED, average_response};
 use crate::common::preconditioning;
-use crate::common::preconditioning::WIPC_PATTERN;
 use crate::common::results::LoopResults;
 use crate::common::rounds;
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS};
@@ -27,7 +26,7 @@ use steadfast_domain::findings::{
     Axis, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Scale, Table,
 };
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Caveat, CaveatKind, Measurement, Profile, Record, Step, Tally, Verdict};
+use steadfast_domain::{Caveat, Measurement, Profile, Record, Step, Tally, Verdict};
 
 const AVERAGE: MatrixValue = MatrixValue {
     id: "average",
@@ -114,10 +113,7 @@ impl ProcedureReport for Latency {
             secondary::points_table("secondary", "Secondary metrics", &points)
         }),
         ReportEntry::Chapter("Preconditioning"),
-        ReportEntry::Several(|run| {
-            let phase = preconditioning::PHASE;
-            preconditioning_exhibits(&run.choices, run.record, phase, WIPC_PATTERN)
-        }),
+        ReportEntry::Several(|run| preconditioning_exhibits(&run.choices, run.record)),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["confidence", "convergence-average"];
 
@@ -162,8 +158,7 @@ impl ProcedureReport for Latency {
     fn later_caveats(run: &LatencyRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if run.test.demand != DEMAND {
-            caveats.push(Caveat::new(
-                CaveatKind::Deviation,
+            caveats.push(Caveat::deviation(
                 ids::DEMAND,
                 format!("Demand {} instead of the latency test's {DEMAND}.", run.test.demand),
                 "Omit --threads and --depth.",

@@ -2,6 +2,7 @@
 
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
+use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
 use crate::common::rounds::{self, MixedLoop};
 use crate::exhibits::disclosure;
@@ -42,7 +43,7 @@ pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
 };
 
 /// Parameters of the latency test.
-pub const PARAMETERS: &[Parameter] = &[HISTOGRAM_TIME, ALIGNMENT];
+pub const PARAMETERS: &[Parameter] = &[HISTOGRAM_TIME, ALIGNMENT, INSTEAD_OF_WIPC, SPARE];
 
 /// The latency test, ready to run.
 #[derive(Debug, Clone)]

@@ -1,18 +1,12 @@
-use super::setup::HISTOGRAM;
-use super::setup::average_response;
+use super::setup::{HISTOGRAM, average_response};
 use super::*;
 use crate::pts::scattered::RangedTest;
-use crate::testing::scripted::{GEOMETRY, ScriptedBench, ground, record, scripted, steps};
-use steadfast_domain::Demand;
-use steadfast_domain::Measurement;
-use steadfast_domain::Nanos;
-use steadfast_domain::Profile;
-use steadfast_domain::Settings;
-use steadfast_domain::Step;
+use crate::testing::scripted::{
+    GEOMETRY, ScriptedBench, ground, record, scripted, steps, study_of_nothing,
+};
 use steadfast_domain::findings::{Cell, Exhibit, PlotKind};
-use steadfast_domain::settings::Amendment;
-use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::{CaveatKind, JournalEntry};
+use steadfast_domain::settings::{Amendment, SteadyStateMethod};
+use steadfast_domain::{CaveatKind, Demand, Measurement, Nanos, Profile, Settings, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Latency {
     let mut settings = Settings::new("latency", 7);
@@ -197,9 +191,7 @@ fn a_bench_without_response_times_is_steady_by_its_ios() {
 #[test]
 fn an_empty_record_is_studied_without_invention() {
     let test = test(|_| ());
-    let mut empty = record(&test.ground.settings, Vec::<JournalEntry>::new());
-    empty.entries.clear();
-    let findings = test.study(&empty);
+    let findings = study_of_nothing(&test, &test.ground.settings);
     assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
     let text = serde_json::to_string(&findings.summary).unwrap();
     assert!(text.contains("missing") && !text.contains("\"value\":0.0"));

@@ -23,8 +23,7 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Origin, Page, Row, Setting, Table};
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{
-    Bench, Bytes, Caveat, CaveatKind, Findings, Halt, Procedure, Record, Settings, StepPlace,
-    Verdict,
+    Bench, Bytes, Caveat, Findings, Halt, Procedure, Record, Settings, StepPlace, Verdict,
 };
 
 /// A test that can run on one of several active ranges.
@@ -307,8 +306,7 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
         let mut caveats =
             parts::caveats(record, studied, self.parts.last(), |_| "`--max-rounds N`".into());
         caveats.extend(deviations(&self.settings));
-        caveats.push(Caveat::new(
-            CaveatKind::Unverified,
+        caveats.push(Caveat::unverified(
             ids::AR_SEGMENTS_LAYOUT,
             "Active ranges of 100 % and 75 %, amounts of 8 and 16 GiB and 2,048 segments are those \
              of a public implementation and of SNIA's summary; the document itself could not be \
@@ -322,9 +320,7 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
 
 /// Returns a caveat for each choice that deviates from the document.
 fn deviations(settings: &Settings) -> Vec<Caveat> {
-    let deviation = |id: &str, text: String, remedy: String| {
-        Caveat::new(CaveatKind::Deviation, id, text, remedy)
-    };
+    let deviation = |id: &str, text: String, remedy: String| Caveat::deviation(id, text, remedy);
     let range = settings.active_range_percent.map(|percent| {
         let text =
             format!("Active range {percent} % instead of 100 % and 75 %, one after the other.");
@@ -397,10 +393,7 @@ fn side_by_side(combinations: &[RangeCombination], studied: &[PartFindings<'_>])
 }
 
 fn first_table<'a>(part: &'a PartFindings<'_>) -> Option<&'a Table> {
-    part.findings.as_ref()?.summary.iter().find_map(|exhibit| match exhibit {
-        Exhibit::Table(table) => Some(table),
-        _ => None,
-    })
+    part.findings.as_ref()?.summary.iter().find_map(Exhibit::as_table)
 }
 
 fn tracks<'a>(part: &'a PartFindings<'_>) -> impl Iterator<Item = &'a TrackVerdict> {

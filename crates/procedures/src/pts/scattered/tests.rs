@@ -1,13 +1,11 @@
 use super::*;
-use steadfast_domain::Class;
-use steadfast_domain::Profile;
-use steadfast_domain::Segments;
 use steadfast_domain::stimulus::ActiveRange;
+use steadfast_domain::{Class, Profile, Segments};
 
 use crate::testing::scripted::{record, scripted, steps};
 use std::collections::{BTreeMap, HashSet};
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::{Demand, JournalEntry, Nanos, Step, WriteCache};
+use steadfast_domain::{CaveatKind, Demand, JournalEntry, Nanos, Step, WriteCache};
 
 /// A client drive of 32 GB.
 const DRIVE: Geometry = Geometry { capacity: Bytes(32_000_000_000), logical_sector: 512 };

@@ -13,16 +13,14 @@ use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::tkperf;
 use crate::pts::scattered::RangedTest;
-use crate::pts::wipc_exhibits::preconditioning_exhibits;
+use crate::pts::wipc_exhibits::wipc_exhibits;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, KeyFigure, Metric, Origin, Page, Plot, PlotKind, Row, Scale,
     Series, Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{
-    Caveat, CaveatKind, Class, Criteria, Profile, Record, Step, Tally, Verdict,
-};
+use steadfast_domain::{Caveat, Class, Criteria, Profile, Record, Step, Tally, Verdict};
 
 /// A block size with its results.
 type MeasuredSize<'a> = (&'a SizeLoop, LoopResults);
@@ -132,22 +130,19 @@ impl ProcedureReport for Throughput {
 
     fn later_caveats(run: &ThroughputRun<'_>) -> Vec<Caveat> {
         match (run.test.ground.settings.profile, run.test.ground.settings.class) {
-            (Profile::Pts11, Class::Client) => vec![Caveat::new(
-                CaveatKind::Unverified,
+            (Profile::Pts11, Class::Client) => vec![Caveat::unverified(
                 ids::TP_WIPC,
                 "WIPC writes at the block size under test, 1024K, as in the public implementations.",
                 "",
             )],
             (Profile::Tkperf, _) if run.test.preconditions() => Vec::new(),
-            (Profile::Tkperf, _) => vec![Caveat::new(
-                CaveatKind::Deviation,
+            (Profile::Tkperf, _) => vec![Caveat::deviation(
                 ids::NO_WIPC,
                 "No workload independent preconditioning after the purges: that is TKperf's own \
              method; the PTS preconditions before each block size.",
                 "Choose --profile pts-2.0.",
             )],
-            _ => vec![Caveat::new(
-                CaveatKind::Unverified,
+            _ => vec![Caveat::unverified(
                 ids::TP_ORDER,
                 "The block sizes run in the order 1024K, 128K, each after its own purge and its own \
              WIPC at that size, as in the public implementations.",
@@ -350,7 +345,7 @@ fn preconditioning(run: &ThroughputRun<'_>) -> Vec<Exhibit> {
     }
     let of_size = |size: &SizeLoop| {
         let pattern = run.test.wipc_pattern(size);
-        preconditioning_exhibits(&run.choices, run.record, &size.wipc_phase, pattern)
+        wipc_exhibits(&run.choices, run.record, &size.wipc_phase, pattern)
     };
     run.test.loops.iter().flat_map(of_size).collect()
 }

@@ -1,16 +1,10 @@
 use super::*;
 use crate::common::results::LoopResults;
 use crate::pts::scattered::RangedTest;
-use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
-use steadfast_domain::Bytes;
-use steadfast_domain::Class;
-use steadfast_domain::Demand;
-use steadfast_domain::Profile;
-use steadfast_domain::Settings;
+use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps, study_of_nothing};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::settings::Amendment;
-use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::{CaveatKind, JournalEntry, Step};
+use steadfast_domain::settings::{Amendment, SteadyStateMethod};
+use steadfast_domain::{Bytes, CaveatKind, Class, Demand, JournalEntry, Profile, Settings, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Throughput {
     let mut settings = Settings::new("throughput", 7);
@@ -198,9 +192,7 @@ fn endings_of_other_tests_are_refused_with_the_reason() {
 #[test]
 fn an_empty_record_is_studied_without_invention() {
     let test = test(|_| ());
-    let mut empty = record(&test.ground.settings, Vec::new());
-    empty.entries.clear();
-    let findings = test.study(&empty);
+    let findings = study_of_nothing(&test, &test.ground.settings);
     assert!(findings.ending.starts_with("The run is not finished"));
     let text = serde_json::to_string(&findings.summary).unwrap();
     assert!(text.contains("missing") && !text.contains("\"value\":0.0"));

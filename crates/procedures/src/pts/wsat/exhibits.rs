@@ -12,18 +12,16 @@ use crate::exhibits::response::{
     tail_plot,
 };
 use crate::exhibits::secondary::{self, amplification};
-use crate::exhibits::seconds;
-use crate::exhibits::tkperf;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
+use crate::exhibits::{seconds, tkperf};
 use crate::pts::between::{self, check_exhibits, evidence};
 use crate::pts::workload;
 use crate::report_notation::{number, reservation_text};
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Marker, Metric, Page, Plot, PlotKind, Row,
-    Scale, Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Marker, Metric, Page, Plot, Row, Scale,
+    Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Profile, Record, Verdict};
+use steadfast_domain::{Caveat, Measurement, Nanos, Profile, Record, Verdict, caveats as ids};
 
 /// Number of minutes averaged at the end of a saturation for the summary (our choice).
 const LAST_MINUTES: usize = 5;
@@ -196,8 +194,7 @@ impl ProcedureReport for Wsat {
             caveats.push(not_steady_caveat(run, verdict));
         }
         if run.record.has_ended() && run.results.verdict.is_none() {
-            caveats.push(Caveat::new(
-                CaveatKind::Remark,
+            caveats.push(Caveat::remark(
                 ids::PSEUDO_STEADY_STATE,
                 format!("Steady state was not judged: the run ended {}.", run.test.ending_rule()),
                 "",
@@ -212,8 +209,7 @@ impl ProcedureReport for Wsat {
         let document = &run.test.ground.method.document;
         let is_own = run.test.workload.to_string() == "RND 4K W";
         if !is_own && matches!(run.test.ground.settings.profile, Profile::Pts11 | Profile::Tkperf) {
-            caveats.push(Caveat::new(
-                CaveatKind::Deviation,
+            caveats.push(Caveat::deviation(
                 ids::WORKLOAD,
                 format!("WSAT of {document} writes RND 4K W; this run uses {}.", run.test.workload),
                 "Omit --workload, or choose --profile pts-2.0.",
@@ -307,32 +303,22 @@ fn end_text(run: &WsatRun<'_>) -> String {
     }
 }
 
-/// Returns a caveat for preconditioning, which the method does not have.
+/// Returns a caveat on sequential preconditioning, which the method lacks.
 fn of_preconditioning(run: &WsatRun<'_>) -> Option<Caveat> {
-    let text = match &run.test.preconditioning {
-        WsatPreconditioning::Nothing => return None,
-        WsatPreconditioning::Wipc => format!(
-            "2 x user capacity was written ({WIPC_PATTERN}) before the saturation; WSAT has no \
-             workload-independent preconditioning, so this run did not begin with a fresh drive."
-        ),
-        WsatPreconditioning::OnePass(pass) => format!(
-            "Before the saturation: {}. That is no method of the PTS. It leaves the drive as uniform \
-             random writes of 4 KiB do in steady state, with a write amplification of {:.2}, if the \
-             drive was purged, collects garbage greedily and has that spare.",
-            pass.text(),
-            pass.write_amplification()
-        ),
-    };
+    let WsatPreconditioning::Wipc = &run.test.preconditioning else { return None };
+    let text = format!(
+        "2 x user capacity was written ({WIPC_PATTERN}) before the saturation; WSAT has no \
+         workload-independent preconditioning, so this run did not begin with a fresh drive."
+    );
     let remedy = "Omit --set precondition.";
-    Some(Caveat::new(CaveatKind::Deviation, ids::PRECONDITION, text, remedy))
+    Some(Caveat::deviation(ids::PRECONDITION, text, remedy))
 }
 
 /// Returns a caveat if reads of a purged drive may access unwritten blocks.
 fn of_reads(run: &WsatRun<'_>) -> Option<Caveat> {
     let is_mixed = (1..100).contains(&run.test.workload.read_percent());
     (is_mixed && !run.test.preconditioning.writes()).then(|| {
-        Caveat::new(
-            CaveatKind::Remark,
+        Caveat::remark(
             ids::READS_UNWRITTEN,
             "Until the drive is full, some reads are of blocks that were not written since the \
              purge. A drive answers these without reading its flash.",
@@ -343,8 +329,7 @@ fn of_reads(run: &WsatRun<'_>) -> Option<Caveat> {
 
 fn not_steady_caveat(run: &WsatRun<'_>, verdict: &Verdict) -> Caveat {
     if run.test.only_steady() {
-        Caveat::new(
-            CaveatKind::Invalidates,
+        Caveat::invalidates(
             ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
                 "STEADY STATE NOT ACHIEVED{}: the values are those of the minutes that ran.",
@@ -353,8 +338,7 @@ fn not_steady_caveat(run: &WsatRun<'_>, verdict: &Verdict) -> Caveat {
             "Repeat the run with more rounds (--max-rounds).",
         )
     } else {
-        Caveat::new(
-            CaveatKind::Remark,
+        Caveat::remark(
             ids::ENDED_BEFORE_STEADY_STATE,
             "The time or byte limit ended the saturation before five rounds met 20/10. \
              The method allows this.",
@@ -520,8 +504,7 @@ fn iops_plot(run: &WsatRun<'_>, against: WsatAxis, scale: Scale) -> Plot {
         Scale::Log10 => ("-log", " (Log)"),
         _ => ("", " (Linear)"),
     };
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         &format!("iops-{id}{suffix}"),
         format!("WSAT IOPS{of_scale} v {name} - {}", run.test.workload),
         against.axis(run),
@@ -540,8 +523,7 @@ fn iops_plot(run: &WsatRun<'_>, against: WsatAxis, scale: Scale) -> Plot {
 
 fn response_plot(run: &WsatRun<'_>, against: WsatAxis) -> Plot {
     let (id, name) = against.names();
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         &format!("response-{id}"),
         format!("WSAT Response Times v {name} - {}", run.test.workload),
         against.axis(run),
@@ -594,8 +576,7 @@ fn fills(run: &WsatRun<'_>, unit: f64) -> Vec<Marker> {
 }
 
 fn throughput_plot(run: &WsatRun<'_>) -> Plot {
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         "throughput-time",
         format!("WSAT Throughput v Time - {}", run.test.workload),
         WsatAxis::Time.axis(run),
@@ -638,7 +619,7 @@ fn seconds_plot(run: &WsatRun<'_>) -> Plot {
     let seconds = seconds::seconds(&run.results.steps);
     let (time, unit) = between::time_axis("Time", run.test.ground.minute);
     let title = format!("WSAT IOPS, second by second - {}", run.test.workload);
-    Plot::new(PlotKind::Lines, "seconds", title, time, Axis::new("IOPS", Scale::Linear))
+    Plot::lines("seconds", title, time, Axis::new("IOPS", Scale::Linear))
         .caption(format!(
             "IOPS of every second, and the mean of every step of {} at the step's middle; reads \
              and writes added. Marked: once, twice, ... the user capacity written.",
@@ -672,7 +653,7 @@ fn device_plot(run: &WsatRun<'_>) -> Option<Plot> {
     let warm = Series::new("temperature", Stroke::Measured, of(temperature));
     let plot = |title: &str, y: &str, scale: Scale| {
         let y = Axis::new(y, scale);
-        Plot::new(PlotKind::Lines, "seconds-device", title, WsatAxis::Time.axis(run), y)
+        Plot::lines("seconds-device", title, WsatAxis::Time.axis(run), y)
             .caption("As the device reports it, step by step.")
     };
     const AMPLIFICATION: &str = "Flash bytes per host byte";
@@ -693,8 +674,7 @@ fn device_plot(run: &WsatRun<'_>) -> Option<Plot> {
 }
 
 fn average_latency_plot(run: &WsatRun<'_>) -> Plot {
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         "art-time",
         format!("WSAT Average Latency v Time - {}", run.test.workload),
         WsatAxis::Time.axis(run),
@@ -713,8 +693,7 @@ fn amplification_plot(run: &WsatRun<'_>) -> Option<Plot> {
     if !is_known {
         return None;
     }
-    let plot = Plot::new(
-        PlotKind::Lines,
+    let plot = Plot::lines(
         "write-amplification",
         "Write amplification v Drive Fills",
         Axis::new("Drive fills (written / user capacity)", Scale::Linear),

@@ -17,6 +17,7 @@ mod setup;
 pub(crate) use exhibits::{FRESH_POINT, LATE_POINTS};
 pub use setup::{COMPOSITE_PARAMETERS, PARAMETERS, Wsat};
 
+use crate::common::one_pass;
 use crate::common::preconditioning::precondition;
 use crate::exhibits::report;
 use setup::{SaturationLoad, WsatPreconditioning};
@@ -29,7 +30,7 @@ impl Procedure for Wsat {
         match &self.preconditioning {
             WsatPreconditioning::Nothing => {}
             WsatPreconditioning::Wipc => precondition(bench, &self.ground)?,
-            WsatPreconditioning::OnePass(pass) => pass.conduct(bench)?,
+            WsatPreconditioning::OnePass(pass) => pass.conduct(bench, one_pass::PHASE)?,
         }
         match &self.saturation {
             SaturationLoad::Judged(between) => between.conduct(bench).map(|_| ())?,

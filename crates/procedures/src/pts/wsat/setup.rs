@@ -3,7 +3,7 @@
 use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
-use crate::common::one_pass::{self, OnePass, SPARE};
+use crate::common::one_pass::{ONE_PASS, OnePass, SPARE};
 use crate::common::preconditioning::{self, PRECONDITION, WIPC_PATTERN};
 use crate::common::stretch::{ContinuousLoad, NO_END};
 use crate::parameters::Parameter;
@@ -220,7 +220,6 @@ impl Wsat {
             ending: self.ending_rule(),
             judged: self.between().is_some(),
             preconditioning: self.preconditioning.patterns(),
-            preconditioning_text: self.preconditioning.text(),
             measured_phases: phases_of(record, &[PHASE, HISTOGRAM]),
             gap_effect,
             quick: format!(
@@ -290,14 +289,14 @@ pub(super) enum WsatPreconditioning {
 impl WsatPreconditioning {
     /// Parses the parameter `precondition`.
     fn chosen(ground: &ProcedureSetup) -> Result<Self, ProcedureError> {
-        let is_known = |text: &str| ["no", "wipc", "one-pass"].contains(&text);
+        let is_known = |text: &str| ["no", "wipc", ONE_PASS].contains(&text);
         let chosen =
             PRECONDITION.parse(&ground.settings, |text| is_known(text).then(|| text.to_owned()))?;
-        match chosen.as_str() {
-            "one-pass" => OnePass::new(ground).map(WsatPreconditioning::OnePass),
-            "wipc" => Ok(WsatPreconditioning::Wipc),
-            _ => Ok(WsatPreconditioning::Nothing),
-        }
+        Ok(match &ground.one_pass {
+            Some(pass) => WsatPreconditioning::OnePass(pass.clone()),
+            None if chosen == "wipc" => WsatPreconditioning::Wipc,
+            None => WsatPreconditioning::Nothing,
+        })
     }
 
     /// Returns true if every block is written before the saturation.
@@ -310,14 +309,6 @@ impl WsatPreconditioning {
         match self {
             WsatPreconditioning::Wipc => vec![WIPC_PATTERN],
             _ => Vec::new(),
-        }
-    }
-
-    /// Returns the one-pass preconditioning in one line.
-    fn text(&self) -> Option<String> {
-        match self {
-            WsatPreconditioning::OnePass(pass) => Some(pass.text()),
-            _ => None,
         }
     }
 
@@ -464,9 +455,6 @@ fn saturation(
 fn gap_effect(step: &Step) -> &'static str {
     if step.place.phase == preconditioning::PHASE {
         return "Preconditioning continued from its last checkpoint.";
-    }
-    if step.place.phase == one_pass::PHASE {
-        return "The region's writes were repeated from its beginning.";
     }
     if is_attempt_of(&step.place.phase, HISTOGRAM) {
         "That histogram run is void. It was repeated after the gap."

@@ -1,18 +1,11 @@
 use super::results::WsatResults;
-use super::setup::HISTOGRAM;
-use super::setup::PHASE;
+use super::setup::{HISTOGRAM, PHASE};
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
-use steadfast_domain::Bytes;
-use steadfast_domain::Demand;
-use steadfast_domain::Nanos;
-use steadfast_domain::Settings;
-use steadfast_domain::Step;
-use steadfast_domain::purge::PurgeChoice;
-use steadfast_domain::purge::PurgeMethod;
+use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps, study_of_nothing};
+use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::LoadLimits;
-use steadfast_domain::{CaveatKind, Load, Note, Profile};
+use steadfast_domain::{Bytes, CaveatKind, Demand, Load, Nanos, Note, Profile, Settings, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Wsat {
     let mut settings = Settings::new("wsat", 7);
@@ -275,9 +268,7 @@ fn unverified_parameters_stand_in_the_report() {
 #[test]
 fn an_empty_record_invents_nothing() {
     let wsat = test(|_| ());
-    let mut empty = record(&wsat.ground.settings, Vec::new());
-    empty.entries.clear();
-    let findings = wsat.study(&empty);
+    let findings = study_of_nothing(&wsat, &wsat.ground.settings);
     assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
     let text = serde_json::to_string(&findings.summary).unwrap();
     assert!(text.contains("missing") && !text.contains("\"value\":0.0"), "{text}");
@@ -510,6 +501,42 @@ fn a_histogram_discloses_its_bins() {
     assert!(caveat(&findings, "histogram-bins").is_some());
     let (_, findings) = conducted(&test(|s| s.profile = Profile::Pts11), |_| 100.0);
     assert!(caveat(&findings, "histogram-bins").is_none());
+}
+
+/// Procedures that take no one-pass preconditioning say so; the others need the spare.
+#[test]
+fn one_pass_is_refused_where_it_has_no_place() {
+    for offer in crate::PROCEDURES {
+        let has_it = crate::catalogue::find(crate::catalogue::SINGLE, offer.name)
+            .is_ok_and(|offer| offer.parameters.iter().any(|known| known.name == "spare"));
+        let mut settings = Settings::new(offer.name, 7);
+        set(&mut settings, "precondition", "one-pass");
+        let Err(refused) = crate::procedure(&settings, GEOMETRY, &[]) else {
+            panic!("{} runs without a spare", offer.name)
+        };
+        let is_single = crate::catalogue::find(crate::catalogue::SINGLE, offer.name).is_ok();
+        if is_single && !has_it {
+            assert!(refused.0.contains("--precondition one-pass has no place"), "{refused}");
+        }
+    }
+    let mut settings = Settings::new("iops", 7);
+    set(&mut settings, "precondition", "no");
+    assert!(crate::procedure(&settings, GEOMETRY, &[]).is_err());
+    let mut curve = Settings::new("load-curve", 7);
+    for (name, value) in
+        [("precondition", "one-pass"), ("spare", "7%"), ("preconditioning", "none")]
+    {
+        set(&mut curve, name, value);
+    }
+    let Err(refused) = crate::procedure(&curve, GEOMETRY, &[]) else { panic!() };
+    assert!(refused.0.contains("preconditioning=none"), "{refused}");
+    // Parts of a short portrait share a state, and none of them preconditions the drive.
+    let mut portrait = Settings::new("portrait", 7);
+    for (name, value) in [("length", "1h"), ("precondition", "one-pass"), ("spare", "7%")] {
+        set(&mut portrait, name, value);
+    }
+    let Err(refused) = crate::procedure(&portrait, GEOMETRY, &[]) else { panic!() };
+    assert!(refused.0.contains("no part of this run takes"), "{refused}");
 }
 
 #[test]

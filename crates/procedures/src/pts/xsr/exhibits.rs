@@ -14,8 +14,8 @@ use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::between::time_axis;
 use crate::report_notation::number;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, KeyFigure, Marker, Metric, Origin, Plot, PlotKind, Scale, Series,
-    Setting, Stroke, Table,
+    Axis, Cell as TableCell, KeyFigure, Marker, Metric, Origin, Plot, Scale, Series, Setting,
+    Stroke, Table,
 };
 use steadfast_domain::{Measurement, Profile, Record, Tally};
 
@@ -323,8 +323,7 @@ fn throughput_plot(
     (id, title): (&str, &str),
 ) -> Plot {
     let (time, minute) = time_axis("Time", run.test.ground.minute);
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         id,
         title,
         Axis { scale: if window.is_some() { Scale::LinearFitted } else { Scale::Linear }, ..time },
@@ -392,7 +391,7 @@ fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
         },
     });
     let y = Axis::new("Throughput (MB/s)", Scale::Linear);
-    let plot = Plot::new(PlotKind::Lines, "recovery", "XSR Recovery after the switch", time, y)
+    let plot = Plot::lines("recovery", "XSR Recovery after the switch", time, y)
         .caption(
             "Throughput of the last segment: every second, and the mean of every step at the \
              step's middle. Band: from the lowest to the highest step of the first segment. \
@@ -408,8 +407,7 @@ fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
 
 fn response_plot(run: &XsrRun<'_>, what: &str, id: &str, value: XsrMinuteValue) -> Plot {
     let (time, _) = time_axis("Time", run.test.ground.minute);
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         id,
         format!("XSR {what} v Time"),
         time,
@@ -426,8 +424,7 @@ fn combined_plot(run: &XsrRun<'_>) -> Plot {
     let curve = |value: XsrMinuteValue| -> Vec<(f64, Option<f64>)> {
         run.results.all().map(|m| (m.time * minute, value(m))).collect()
     };
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "tp-art-mrt",
         "XSR Throughput, ART & MRT v Time",
         time,

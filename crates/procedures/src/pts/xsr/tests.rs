@@ -2,10 +2,7 @@ use super::results::XsrResults;
 use super::*;
 use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
 use results::RecoveryTime;
-use steadfast_domain::Demand;
-use steadfast_domain::Settings;
-use steadfast_domain::Step;
-use steadfast_domain::{JournalEntry, Profile};
+use steadfast_domain::{Demand, JournalEntry, Profile, Settings, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Xsr {
     let mut settings = Settings::new("xsr", 7);

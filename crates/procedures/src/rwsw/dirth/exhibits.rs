@@ -145,7 +145,8 @@ impl ProcedureReport for RwswDirth {
         let mut set_up = captured::set_up_rows(&run.choices, &run.test.regime);
         set_up.push(Setting::outcome("SS Rounds", disclosure::window_text(&run.results.verdict)));
         let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters.extend(captured::workload_rows(&run.test.composite));
+        test_parameters
+            .extend(captured::workload_rows(&run.test.composite, &run.test.ground.settings));
         test_parameters.extend([
             Setting::method(
                 "steady-demand",
@@ -265,7 +266,7 @@ fn listing(run: &RwswDirthRun<'_>) -> String {
         "{}\nThe composite at {} until five measured steps, one in each cycle of {}, meet 20/10\n\
          The composite for {} at each of {}\n\
          At the demand with most IOPS: for {}, then for {} with every response time recorded",
-        run.test.regime.text(&run.test.ground.settings),
+        run.test.regime.text(&run.choices),
         run.test.ladder.highest(),
         run.test.steady.cycle_time(),
         run.test.ground.minute,

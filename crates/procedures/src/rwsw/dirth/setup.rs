@@ -4,6 +4,7 @@ use crate::common::ProcedureSetup;
 use crate::common::applied::ALIGNMENT;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
@@ -12,7 +13,9 @@ use crate::pts::between::{self, CyclicLoad};
 use crate::pts::dirth::most;
 use crate::rwsw::composite::CapturedComposite;
 use crate::rwsw::ladder::{DemandLadder, OUTSTANDING};
-use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending};
+use crate::rwsw::method::{
+    ARRIVALS, BETWEEN, CONTENT, FILLS, MEASURED, ZONES, check_demand, check_ending,
+};
 use crate::rwsw::regime::{
     PRECONDITIONING, PreconditioningPlan, STEADY, quick_fill_text, steady_composite,
 };
@@ -59,7 +62,11 @@ pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
 /// Parameters of `rwsw-dirth`.
 pub const PARAMETERS: &[Parameter] = &[
     PRECONDITIONING,
+    INSTEAD_OF_WIPC,
+    SPARE,
     CONTENT,
+    ZONES,
+    ARRIVALS,
     ALIGNMENT,
     BETWEEN,
     MEASURED,
@@ -90,8 +97,7 @@ impl RwswDirth {
     /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
-        let composite =
-            CapturedComposite::from_settings(settings, ground.geometry)?.with_streams()?;
+        let composite = CapturedComposite::on_range(&ground)?.with_streams()?;
         check_ending(settings)?;
         check_demand(settings, ", or change them with --set outstanding=32,8,1")?;
         let regime = PreconditioningPlan::chosen(settings)?;
@@ -121,7 +127,7 @@ impl RwswDirth {
             rounds_max: Some(self.steady.cycles_max),
             ending: disclosure::ending_text(self.ground.settings.steady_state),
             judged: true,
-            preconditioning: self.regime.independent(),
+            preconditioning: self.regime.independent(&self.ground),
             measured_phases: phases_of(record, &[DEMAND, HISTOGRAM]),
             gap_effect,
             quick: format!(

@@ -72,7 +72,8 @@ impl ProcedureReport for Replay {
     fn form(run: &RwswReplayRun<'_>) -> ReportForm {
         let settings = run.choices.settings;
         let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters.extend(captured::workload_rows(&run.test.composite));
+        test_parameters
+            .extend(captured::workload_rows(&run.test.composite, &run.test.ground.settings));
         let own =
             |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Chosen);
         test_parameters.push(own("replayed", "Replayed", what_text(run)));
@@ -464,7 +465,7 @@ fn mean_response(run: &RwswReplayRun<'_>) -> Option<f64> {
 }
 
 fn listing(run: &RwswReplayRun<'_>) -> String {
-    let regime = run.test.regime.text(&run.test.ground.settings);
+    let regime = run.test.regime.text(&run.choices);
     let (paced, all) = run.test.paced();
     match &run.test.course {
         ReplayContent::Steps(_) => format!(

@@ -3,6 +3,7 @@
 use crate::common::ProcedureSetup;
 use crate::common::applied::ALIGNMENT;
 use crate::common::choices::RunChoices;
+use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -10,7 +11,7 @@ use crate::pts::between;
 use crate::rwsw::composite::{CapturedComposite, StepStreams};
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::method::{
-    BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending, writes_as_captured,
+    BETWEEN, CONTENT, FILLS, MEASURED, ZONES, check_demand, check_ending, writes_as_captured,
 };
 use crate::rwsw::regime::{BEFORE_REPLAY, LADDER, PreconditioningPlan, STEADY};
 use steadfast_domain::applied::AppliedStep;
@@ -70,8 +71,21 @@ const BEFORE: Parameter = Parameter {
 };
 
 /// Parameters of `replay-native`.
-pub const PARAMETERS: &[Parameter] =
-    &[BEFORE_REPLAY, CONTENT, ALIGNMENT, LONGEST, PAUSES, CUT, BETWEEN, MEASURED, FILLS, BEFORE];
+pub const PARAMETERS: &[Parameter] = &[
+    BEFORE_REPLAY,
+    INSTEAD_OF_WIPC,
+    SPARE,
+    CONTENT,
+    ZONES,
+    ALIGNMENT,
+    LONGEST,
+    PAUSES,
+    CUT,
+    BETWEEN,
+    MEASURED,
+    FILLS,
+    BEFORE,
+];
 
 fn plays_steps(settings: &Settings) -> bool {
     settings.workload.as_ref().is_some_and(|workload| workload.script.is_none())
@@ -126,7 +140,7 @@ impl Replay {
     /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
-        let composite = CapturedComposite::from_settings(settings, ground.geometry)?;
+        let composite = CapturedComposite::on_range(&ground)?;
         check_ending(settings)?;
         if composite.workload.script.is_none() {
             check_demand(settings, ": every capture step has its own")?;
@@ -178,7 +192,7 @@ impl Replay {
             ending: "when the capture is played to its end".to_owned(),
             step_text: Some("each capture step's own".to_owned()),
             judged: self.regime.steady.is_some(),
-            preconditioning: self.regime.independent(),
+            preconditioning: self.regime.independent(&self.ground),
             measured_phases: vec![PHASE.to_owned()],
             gap_effect,
             quick: format!(

@@ -121,7 +121,8 @@ impl ProcedureReport for SteadyStreams {
             }
         };
         let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters.extend(captured::workload_rows(&run.test.composite));
+        test_parameters
+            .extend(captured::workload_rows(&run.test.composite, &run.test.ground.settings));
         test_parameters.extend([
             run.choices.demand_row("TOIO - TC/QD", form_demands(&run.choices.demands)),
             run.choices.step_row("Step"),
@@ -367,7 +368,7 @@ fn listing(run: &RwswSteadyRun<'_>) -> String {
     format!(
         "{}\n{what}, without a pause, accounted in steps of {}\n  one step in each cycle of {} is \
          measured; stop when five measured steps meet 20/10",
-        run.test.regime.text(&run.test.ground.settings),
+        run.test.regime.text(&run.choices),
         run.test.ground.minute,
         run.test.cycle_text()
     )

@@ -3,6 +3,7 @@
 use crate::common::ProcedureSetup;
 use crate::common::applied::ALIGNMENT;
 use crate::common::choices::RunChoices;
+use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
@@ -10,17 +11,28 @@ use crate::procedure_error::ProcedureError;
 use crate::pts::between::{self, CyclicLoad};
 use crate::pts::workload::SEQUENTIAL_DEMAND;
 use crate::rwsw::composite::{CapturedComposite, SingleStream};
-use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_ending};
+use crate::rwsw::method::{ARRIVALS, BETWEEN, CONTENT, FILLS, MEASURED, ZONES, check_ending};
 use crate::rwsw::regime::{
     PRECONDITIONING, PreconditioningPlan, cycle, quick_fill_text, steady_composite,
 };
 use steadfast_domain::{Bytes, Demand, IoStream, Step};
 
 /// Parameters of `multi-wsat`.
-pub const MULTI_PARAMETERS: &[Parameter] =
-    &[PRECONDITIONING, CONTENT, ALIGNMENT, BETWEEN, MEASURED, FILLS];
+pub const MULTI_PARAMETERS: &[Parameter] = &[
+    PRECONDITIONING,
+    INSTEAD_OF_WIPC,
+    SPARE,
+    CONTENT,
+    ZONES,
+    ARRIVALS,
+    ALIGNMENT,
+    BETWEEN,
+    MEASURED,
+    FILLS,
+];
 /// Parameters of `individual-streams`.
-pub const INDIVIDUAL_PARAMETERS: &[Parameter] = MULTI_PARAMETERS;
+pub const INDIVIDUAL_PARAMETERS: &[Parameter] =
+    &[PRECONDITIONING, INSTEAD_OF_WIPC, SPARE, CONTENT, ZONES, ALIGNMENT, BETWEEN, MEASURED, FILLS];
 
 /// Test that runs a captured workload to steady state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +75,7 @@ impl SteadyStreams {
 
     fn new(kind: RwswWsatKind, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
-        let composite =
-            CapturedComposite::from_settings(settings, ground.geometry)?.with_streams()?;
+        let composite = CapturedComposite::on_range(&ground)?.with_streams()?;
         check_ending(settings)?;
         let regime = PreconditioningPlan::chosen(settings)?;
         let runs = match kind {
@@ -90,7 +101,7 @@ impl SteadyStreams {
             rounds_max: self.runs.first().map(|run| run.cycles_max),
             ending: disclosure::ending_text(self.ground.settings.steady_state),
             judged: true,
-            preconditioning: self.regime.independent(),
+            preconditioning: self.regime.independent(&self.ground),
             measured_phases: self.runs.iter().map(|run| run.phase.clone()).collect(),
             gap_effect,
             quick: format!(

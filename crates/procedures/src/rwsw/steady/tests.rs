@@ -2,8 +2,8 @@ use super::*;
 use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
 use crate::testing::workload::settings;
 use steadfast_domain::findings::{Cell, Exhibit};
-use steadfast_domain::stimulus::{DataPattern, Op, Order};
-use steadfast_domain::{Bytes, CaveatKind, Demand, Nanos, Settings};
+use steadfast_domain::stimulus::{DataPattern, Op, Order, Pace, Zone};
+use steadfast_domain::{Bytes, CaveatKind, Demand, Nanos, Settings, Stimulus};
 
 fn made(settings: &Settings) -> Box<dyn Procedure> {
     crate::procedure(settings, GEOMETRY, &[]).unwrap()
@@ -34,6 +34,76 @@ fn the_composite_has_the_counts_of_the_capture_in_every_step() {
     for id in ["rwsw-cadence", "rwsw-rules", "parameter-preconditioning"] {
         assert!(ids.contains(&id), "{id}: {ids:?}");
     }
+}
+
+/// A workload whose first stream has three zones, one of them 10 ppm wide, and Poisson arrivals.
+fn detailed(procedure: &str) -> Settings {
+    let mut settings = settings(procedure);
+    let workload = settings.workload.as_mut().unwrap();
+    let zone = |weight, from_ppm, to_ppm| Zone { weight, from_ppm, to_ppm };
+    workload.streams[0].zones =
+        vec![zone(80, 0, 10), zone(15, 10, 50_000), zone(5, 50_000, 900_000)];
+    workload.arrivals = Some(Pace::poisson(512.0));
+    settings
+}
+
+fn loads(settings: &Settings) -> Vec<Stimulus> {
+    let mut bench = scripted(|_| 1000.0);
+    bench.response = |_| Some(Nanos::from_millis(2));
+    made(settings).conduct(&mut bench).unwrap();
+    let steps = steps(&bench.entries);
+    let loads = steps.iter().filter(|step| !step.place.phase.starts_with("wipc"));
+    loads.map(|step| step.load.stimulus().unwrap().clone()).collect()
+}
+
+#[test]
+fn zones_are_applied_and_arrivals_where_they_are_asked_for() {
+    for procedure in ["multi-wsat", "rwsw-dirth"] {
+        let mut settings = detailed(procedure);
+        for load in loads(&settings) {
+            assert_eq!((load.streams[0].zones.len(), load.pace), (3, Pace::Closed), "{procedure}");
+            assert_eq!(
+                load.streams[0].zones[2],
+                Zone { weight: 5, from_ppm: 50_000, to_ppm: 900_000 }
+            );
+            assert!(load.streams[1].zones.is_empty() && load.fault().is_none());
+            // Room for 4 KiB and twice its alignment.
+            let narrow = load.streams[0].zones[0];
+            let bytes = load.active_range.length.0 / 1000 * u64::from(narrow.to_ppm) / 1000;
+            assert!(bytes + 1000 > 12_288 && narrow.from_ppm == 0, "{narrow:?}");
+        }
+        settings.parameters.insert("zones".into(), "none".into());
+        settings.parameters.insert("arrivals".into(), "workload".into());
+        for load in loads(&settings) {
+            let paced = Pace::poisson(512.0);
+            assert_eq!((load.streams[0].zones.len(), load.pace), (0, paced), "{procedure}");
+        }
+    }
+    let mut settings = detailed("multi-wsat");
+    settings.parameters.insert("arrivals".into(), "workload".into());
+    assert_eq!(loads(&settings)[0].demand, Demand::SCHEDULED);
+    settings.workload.as_mut().unwrap().arrivals = None;
+    let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
+    assert!(why.contains("workload derive"), "{why}");
+}
+
+#[test]
+fn reports_disclose_zones_and_arrivals() {
+    let found = |settings: &Settings| -> [bool; 3] {
+        let mut bench = scripted(|_| 1000.0);
+        let test = made(settings);
+        test.conduct(&mut bench).unwrap();
+        let findings = test.study(&record(settings, bench.entries));
+        let text = serde_json::to_string(&findings).unwrap();
+        assert_eq!(text.contains("applied-zones"), !text.contains("left out: the whole"));
+        ["as captured: 512 IOPS", "not applied: 512 IOPS", "1 streams, as captured"]
+            .map(|words| text.contains(words))
+    };
+    let mut settings = detailed("multi-wsat");
+    assert_eq!(found(&settings), [false, true, true]);
+    settings.parameters.insert("zones".into(), "none".into());
+    settings.parameters.insert("arrivals".into(), "workload".into());
+    assert_eq!(found(&settings), [true, false, false]);
 }
 
 #[test]

@@ -17,9 +17,7 @@ use steadfast_domain::findings::{
     Exhibit, Facts, FormBlock, FormHeader, FormSubject, Origin, Page, Setting,
 };
 use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::{
-    Caveat, CaveatKind, Demand, Findings, ForeignKind, ForeignRun, ForeignTest, Nanos,
-};
+use steadfast_domain::{Caveat, Demand, Findings, ForeignKind, ForeignRun, ForeignTest, Nanos};
 
 /// Method of these runs in reports.
 const METHOD: &str = "TKperf's own run, read from its XML log";
@@ -58,7 +56,7 @@ pub fn findings(run: &ForeignRun, software: &str) -> Findings {
 }
 
 fn remark(text: &String) -> Caveat {
-    Caveat::new(CaveatKind::Remark, ids::FOREIGN_LOG, format!("{text}."), "")
+    Caveat::remark(ids::FOREIGN_LOG, format!("{text}."), "")
 }
 
 /// Returns the findings of one test.

@@ -8,8 +8,7 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::{TrackPoint, judge_every};
 use steadfast_domain::{
-    Bytes, Caveat, CaveatKind, ForeignKind, ForeignMeasured, ForeignTest, ForeignValue, Track,
-    Verdict, judge,
+    Bytes, Caveat, ForeignKind, ForeignMeasured, ForeignTest, ForeignValue, Track, Verdict, judge,
 };
 
 /// Returns the tracking variable of a test; `None` if the test is not judged.
@@ -74,8 +73,7 @@ impl<'a> TkperfTestResult<'a> {
         let Some(verdict) = &self.verdict else { return Vec::new() };
         let mut caveats = Vec::new();
         if !verdict.steady {
-            caveats.push(Caveat::new(
-                CaveatKind::Invalidates,
+            caveats.push(Caveat::invalidates(
                 ids::STEADY_STATE_NOT_ACHIEVED,
                 format!(
                     "STEADY STATE NOT ACHIEVED: the values are those of {}.",
@@ -88,8 +86,7 @@ impl<'a> TkperfTestResult<'a> {
         if stated.is_some_and(|stated| stated != verdict.steady) {
             let (said, found) =
                 if verdict.steady { ("not steady", "steady") } else { ("steady", "not steady") };
-            caveats.push(Caveat::new(
-                CaveatKind::Remark,
+            caveats.push(Caveat::remark(
                 ids::FOREIGN_LOG,
                 format!("TKperf's log says {said}; its own values, judged again, are {found}."),
                 "",

@@ -87,10 +87,7 @@ fn run(tests: Vec<ForeignTest>) -> Findings {
 
 fn table<'a>(findings: &'a Findings, id: &str) -> &'a Table {
     let pages = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    let tables = findings.summary.iter().chain(pages).filter_map(|exhibit| match exhibit {
-        Exhibit::Table(table) => Some(table),
-        _ => None,
-    });
+    let tables = findings.summary.iter().chain(pages).filter_map(Exhibit::as_table);
     tables.clone().find(|table| table.id == id).unwrap_or_else(|| panic!("no table {id}"))
 }
 
@@ -225,10 +222,7 @@ fn settings_that_tkperf_always_has_are_those_of_a_new_run() {
     for part in &old.parts {
         let of_new = new.parts.iter().find(|other| other.id == part.id).unwrap();
         let chapters = of_new.chapters.iter().flat_map(|page| &page.exhibits);
-        let facts = chapters.filter_map(|exhibit| match exhibit {
-            Exhibit::Facts(facts) => Some(&facts.rows),
-            _ => None,
-        });
+        let facts = chapters.filter_map(Exhibit::as_facts).map(|facts| &facts.rows);
         let head = of_new.header.blocks.iter().map(|block| &block.rows);
         let rows: Vec<_> = head.chain(facts).flatten().collect();
         let of_old = part.header.blocks.iter().flat_map(|block| &block.rows);

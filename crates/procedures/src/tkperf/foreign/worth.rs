@@ -9,8 +9,7 @@ use steadfast_domain::{Caveat, CaveatKind, ForeignKind, ForeignRun, ForeignTest}
 
 /// Returns the caveat on the unit that TKperf calls MB.
 pub(super) fn units() -> Caveat {
-    Caveat::new(
-        CaveatKind::Remark,
+    Caveat::remark(
         ids::FOREIGN_UNITS,
         "What TKperf prints as MB/s is MiB/s (2^20 bytes). Here MB/s are 10^6 bytes, so the \
          numbers are 4.9 % larger than in TKperf's own report.",
@@ -19,13 +18,12 @@ pub(super) fn units() -> Caveat {
 }
 
 fn deviation(id: &str, text: impl Into<String>) -> Caveat {
-    Caveat::new(CaveatKind::Deviation, id, text, "Repeat the test with `steadfast tkperf`.")
+    Caveat::deviation(id, text, "Repeat the test with `steadfast tkperf`.")
 }
 
 /// Returns the caveats on the numbers of a test.
 pub(super) fn caveats(test: &ForeignTest, studied: &TkperfTestResult<'_>) -> Vec<Caveat> {
-    let mut caveats = vec![Caveat::new(
-        CaveatKind::Remark,
+    let mut caveats = vec![Caveat::remark(
         ids::FOREIGN_PURGE,
         "The log does not say whether the device was purged, nor how. TKperf goes on after a \
          failed erase of an NVMe or SAS drive and says nothing of it in its report.",
@@ -71,8 +69,7 @@ fn of_kind(test: &ForeignTest) -> Vec<Caveat> {
             "Only the blocks of one round were written, again and again, so the drive was never \
              full: these are the numbers of a drive with far more spare capacity.",
         )],
-        ForeignKind::ZoneIops | ForeignKind::ZoneThroughput => vec![Caveat::new(
-            CaveatKind::Remark,
+        ForeignKind::ZoneIops | ForeignKind::ZoneThroughput => vec![Caveat::remark(
             ids::FOREIGN_ZONES,
             "On disks with sectors of 4,096 bytes, TKperf takes the capacity for eight times \
              what it is, so that its zones lie elsewhere than here.",

@@ -1,0 +1,70 @@
+//! Results of power-cut: its cycles, their violations, and the bound of the share of cuts with a
+//! violation.
+
+use super::setup::PowerCut;
+use std::collections::BTreeMap;
+use steadfast_domain::power_cut::{PowerCutOutcome, PowerCutTrial, ViolationKind};
+use steadfast_domain::significance::proportion_upper_bound;
+use steadfast_domain::{EndState, Record};
+
+/// Confidence level of the bound (our choice; the customary one).
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Results of power-cut, from which its tables are made.
+pub struct PowerCutResults<'a> {
+    /// Trials that were judged, in order.
+    pub cycles: Vec<(&'a PowerCutTrial, &'a PowerCutOutcome)>,
+    /// Number of cycles that tested the drive.
+    pub tests: usize,
+    /// Number of tested cycles with a violation.
+    pub violated: usize,
+    /// Violations by kind; kinds without any are absent.
+    pub counts: BTreeMap<ViolationKind, u64>,
+    /// End state of the test.
+    pub end: EndState,
+}
+
+impl<'a> PowerCutResults<'a> {
+    /// Computes the results of a record.
+    pub fn new(test: &PowerCut, record: &'a Record) -> Self {
+        let cycles: Vec<_> = record
+            .power_cuts()
+            .into_iter()
+            .filter_map(|(trial, outcome)| Some((trial, outcome?)))
+            .collect();
+        let tests = || cycles.iter().filter(|(_, outcome)| outcome.is_test());
+        let mut counts = BTreeMap::new();
+        for (_, outcome) in tests() {
+            for (kind, count) in &outcome.counts {
+                *counts.entry(*kind).or_default() += count;
+            }
+        }
+        let violated = tests().filter(|(_, outcome)| outcome.violation_count() > 0).count();
+        let tests = tests().count();
+        let end = match (record.has_ended(), violated, tests) {
+            (false, ..) => EndState::Unfinished,
+            (true, 1.., _) => EndState::Failed,
+            (true, 0, tests) if tests == test.cycles as usize => EndState::Complete,
+            (true, 0, _) => EndState::Void,
+        };
+        PowerCutResults { cycles, tests, violated, counts, end }
+    }
+
+    /// Returns the number of violations of all cycles that tested the drive.
+    pub fn violations(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// Returns the number of violations of the cycles that did not test the drive.
+    pub fn violations_without_cut(&self) -> u64 {
+        let untested = self.cycles.iter().filter(|(_, outcome)| !outcome.is_test());
+        untested.map(|(_, outcome)| outcome.violation_count()).sum()
+    }
+
+    /// Returns the upper bound of the share of power cuts with a violation; `None` if no cycle
+    /// tested the drive.
+    pub fn bound(&self) -> Option<f64> {
+        let bound = || proportion_upper_bound(self.violated, self.tests, CONFIDENCE);
+        (self.tests > 0).then(bound)
+    }
+}

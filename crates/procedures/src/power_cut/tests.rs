@@ -1,0 +1,165 @@
+//! The trials of power-cut, and every ending of its record.
+
+use super::PowerCut;
+use super::setup::{NAME, PARAMETERS};
+use crate::common::asked::ProcedureRequest;
+use crate::testing::scripted::GEOMETRY;
+use std::collections::BTreeSet;
+use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, PowerCutTrial, ViolationKind};
+use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::{
+    Bench, Bytes, Conditions, EndState, Findings, Halt, JournalEntry, Nanos, Note, Outcome,
+    Procedure, Purge, Record, Settings, Step, caveats as ids,
+};
+
+fn settings(set: &[(&str, &str)]) -> Settings {
+    let mut settings = Settings::new(NAME, 10_007);
+    settings.parameters =
+        set.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    settings
+}
+
+fn made(set: &[(&str, &str)]) -> Result<PowerCut, String> {
+    PowerCut::new(&ProcedureRequest {
+        settings: &settings(set),
+        geometry: GEOMETRY,
+        amendments: &[],
+        parameters: PARAMETERS.to_vec(),
+    })
+    .map_err(|error| error.to_string())
+}
+
+/// A bench whose trials have these outcomes; the last repeats.
+struct CutBench<'a> {
+    outcomes: &'a [PowerCutOutcome],
+    entries: Vec<JournalEntry>,
+    trials: Vec<PowerCutTrial>,
+}
+
+impl Bench for CutBench<'_> {
+    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
+        assert_eq!(wanted.write_cache, None, "the cache is tested as it is");
+        Ok(wanted.clone())
+    }
+    fn purge(&mut self) -> Result<Purge, Halt> {
+        unreachable!()
+    }
+    fn apply(&mut self, _: &Step) -> Result<Outcome, Halt> {
+        unreachable!()
+    }
+    fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
+        unreachable!()
+    }
+    fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
+        let last = self.outcomes.len() - 1;
+        let outcome = self.outcomes[self.trials.len().min(last)].clone();
+        self.trials.push(trial.clone());
+        self.entries.extend([
+            JournalEntry::PowerCutBegan { trial: trial.clone().into(), nonce: 7, command: None },
+            JournalEntry::PowerCutJudged(outcome.clone().into()),
+        ]);
+        Ok(outcome)
+    }
+    fn note(&mut self, _: &Note) {}
+}
+
+fn outcome(evidence: CutEvidence, violations: u64) -> PowerCutOutcome {
+    let counts = [(ViolationKind::LostFlushed, violations)];
+    PowerCutOutcome {
+        evidence,
+        acknowledged: 320,
+        flushes: 10,
+        counts: counts.into_iter().filter(|(_, count)| *count > 0).collect(),
+        ..PowerCutOutcome::default()
+    }
+}
+
+/// Conducts a test of 5 cycles; returns its trials and its findings.
+fn conducted(outcomes: &[PowerCutOutcome]) -> (Vec<PowerCutTrial>, Findings) {
+    let test = made(&[("cycles", "5")]).unwrap();
+    let mut bench = CutBench { outcomes, entries: Vec::new(), trials: Vec::new() };
+    test.conduct(&mut bench).unwrap();
+    bench.entries.push(JournalEntry::Ended);
+    let record = Record {
+        version: RECORD_VERSION,
+        settings: settings(&[("cycles", "5")]),
+        began_unix_ms: 0,
+        ended_unix_ms: 0,
+        digest: String::new(),
+        entries: bench.entries,
+    };
+    // A record may end anywhere.
+    for end in 0..record.entries.len() {
+        let part = Record { entries: record.entries[..end].to_vec(), ..record.clone() };
+        assert_eq!(test.study(&part).end, EndState::Unfinished);
+    }
+    (bench.trials, test.study(&record))
+}
+
+fn has_caveat(findings: &Findings, id: &str) -> bool {
+    findings.caveats.iter().any(|caveat| caveat.id == id)
+}
+
+#[test]
+fn every_ending_says_how_many_cuts_there_were() {
+    const CUT: CutEvidence = CutEvidence::DeviceFailed;
+    let (trials, found) = conducted(&[outcome(CUT, 0)]);
+    assert_eq!((trials.len(), found.end), (5, EndState::Complete));
+    // 1 - 0.05^(1/5)
+    assert!(found.ending.contains("0 violations in 5") && found.ending.contains("45.1 %"));
+
+    let (trials, found) = conducted(&[outcome(CUT, 0), outcome(CUT, 3), outcome(CUT, 0)]);
+    assert_eq!((trials.len(), found.end), (5, EndState::Failed));
+    assert!(found.ending.contains("1 of 5") && has_caveat(&found, ids::POWER_CUT_VIOLATIONS));
+
+    // Without a cut the test ends, and its first sentence says so; what is found then is no
+    // violation, since the device may never have been tested.
+    let (trials, found) = conducted(&[outcome(CutEvidence::Nothing, 3)]);
+    assert_eq!((trials.len(), found.end), (1, EndState::Void));
+    assert!(found.ending.starts_with("NO POWER CUT WAS MADE"), "{}", found.ending);
+    assert!(found.ending.ends_with("Without a cut, 3 blocks do not hold what was flushed."));
+    assert!(has_caveat(&found, ids::NO_POWER_CUT));
+
+    let (trials, found) = conducted(&[outcome(CUT, 0), outcome(CutEvidence::Nothing, 0)]);
+    assert_eq!((trials.len(), found.end), (2, EndState::Void));
+    assert!(found.ending.starts_with("ONLY 1 OF 5"), "{}", found.ending);
+
+    // A cut before the first flush tests nothing, and the next cycle follows.
+    let early = PowerCutOutcome { acknowledged: 0, ..outcome(CUT, 0) };
+    let (trials, found) = conducted(&[early, outcome(CUT, 0)]);
+    assert_eq!((trials.len(), found.end), (5, EndState::Void));
+    assert!(found.ending.starts_with("ONLY 4 OF 5"), "{}", found.ending);
+}
+
+#[test]
+fn moments_and_seeds_are_random_and_repeat() {
+    let test = made(&[("within", "10s")]).unwrap();
+    let trials: Vec<PowerCutTrial> = (1..=200).map(|cycle| test.trial(cycle)).collect();
+    let seeds: BTreeSet<u64> = trials.iter().map(|trial| trial.seed).collect();
+    let moments: Vec<u64> = trials.iter().map(|trial| trial.cut_after.0 / 1_000_000_000).collect();
+    assert_eq!(seeds.len(), 200);
+    assert!((1..=9).all(|second| moments.contains(&second)) && !moments.contains(&0));
+    assert_eq!(trials[6], made(&[]).unwrap().trial(7));
+    let trial = &trials[0];
+    assert_eq!((trial.blocks, trial.block, trial.flush_every), (16_384, Bytes::kib(16), 32));
+}
+
+#[test]
+fn impossible_parameters_are_refused() {
+    for set in [
+        ("cycles", "0"),
+        ("block", "3"),
+        ("block", "2048"),
+        ("area", "0"),
+        ("flush-every", "257"),
+        ("within", "500ms"),
+        ("return-limit", "25h"),
+    ] {
+        let error = made(&[set]).unwrap_err();
+        assert!(error.contains(set.0), "{error}");
+    }
+    let few = made(&[("area", "1"), ("block", "1024"), ("flush-every", "2")]).unwrap_err();
+    assert!(few.contains("fewer blocks"), "{few}");
+    let odd = made(&[("area", "1"), ("block", "16"), ("flush-every", "7")]).unwrap();
+    assert_eq!(odd.trial(1).blocks, 63);
+}
