@@ -2,7 +2,7 @@
 //! another program can change a write cache unnoticed.
 
 use steadfast_domain::record::RereadOccasion;
-use steadfast_domain::{Caveat, CaveatKind, Conditions, IoControl, caveats};
+use steadfast_domain::{Caveat, Conditions, IoControl, caveats};
 
 /// The wanted conditions, those read last, and when to read them again.
 #[derive(Default)]
@@ -64,8 +64,7 @@ impl SettledConditions {
         self.wanted.as_ref()?;
         let changes = changes(&before, got);
         (!changes.is_empty()).then(|| {
-            Caveat::new(
-                CaveatKind::Deviation,
+            Caveat::deviation(
                 caveats::CONDITIONS_CHANGED,
                 format!("Read back {when}: {}.", changes.join("; ")),
                 "Find out what changed it: a purge, a reset of the drive, or another program.",

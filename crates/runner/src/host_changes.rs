@@ -7,10 +7,11 @@
 //! lock was left by a dead process: [`left_behind`] finds it, and `steadfast restore` undoes its
 //! changes. The format is documented in `docs/formats.md`.
 
+use crate::storage::LineFile;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Halt;
@@ -79,7 +80,7 @@ pub fn directory() -> io::Result<PathBuf> {
 pub struct HostChanges {
     directory: io::Result<PathBuf>,
     owner: HostChangesHeader,
-    file: Option<(Directory, File)>,
+    file: Option<(Directory, LineFile<File>)>,
     open: Vec<HostChange>,
 }
 
@@ -129,26 +130,26 @@ impl HostChanges {
         }
         all?;
         if let Some((directory, held)) = self.file.take() {
-            directory.remove_own(&self.name(), &held);
+            directory.remove_own(&self.name(), held.file());
         }
         Ok(())
     }
 
-    fn begin(&self) -> io::Result<(Directory, File)> {
+    fn begin(&self) -> io::Result<(Directory, LineFile<File>)> {
         let directory = self.directory.as_ref().map_err(|e| io::Error::other(e.to_string()))?;
         refuse_link(directory)?;
         // Anyone who can write above the directory can take it away, whatever the umask is.
         let directory = Directory::make(directory, ReadAccess::Owner).map_err(io::Error::other)?;
         trust(&directory)?;
         loop {
-            let mut file = directory.create(&self.name(), ReadAccess::Owner)?;
+            let file = directory.create(&self.name(), ReadAccess::Owner)?;
             file.lock()?;
             // Until it was locked, the file looked abandoned, and another process may have
             // removed it.
             if file.metadata()?.nlink() > 0 {
-                put(&mut file, &self.owner)?;
-                if let Err(error) = directory.sync() {
-                    directory.remove_own(&self.name(), &file);
+                let mut file = LineFile::new(file, 0, false);
+                if let Err(error) = put(&mut file, &self.owner).and_then(|()| directory.sync()) {
+                    directory.remove_own(&self.name(), file.file());
                     return Err(error);
                 }
                 return Ok((directory, file));
@@ -185,7 +186,7 @@ impl HostChanges {
 pub struct AbandonedChanges {
     directory: Directory,
     name: OsString,
-    file: File,
+    file: LineFile<File>,
     /// Process that made the changes.
     pub owner: HostChangesHeader,
     /// Changes that were not undone, in order.
@@ -208,7 +209,7 @@ impl AbandonedChanges {
             all.push((change.clone(), undone));
         }
         if all.iter().all(|(_, undone)| undone.is_ok()) {
-            self.directory.remove_own(&self.name, &self.file);
+            self.directory.remove_own(&self.name, self.file.file());
         }
         all
     }
@@ -262,6 +263,8 @@ fn left_in(directory: &Directory, name: &OsStr) -> io::Result<Option<AbandonedCh
     match (owner, changes.is_empty()) {
         (Some(owner), false) => {
             let (directory, name) = (directory.clone(), name.to_owned());
+            let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+            let file = LineFile::new(file, whole as u64, whole < bytes.len());
             Ok(Some(AbandonedChanges { directory, name, file, owner, changes }))
         }
         _ => {
@@ -299,11 +302,10 @@ pub(crate) fn close(open: &mut Vec<HostChange>, undone: &HostChange) {
     open.extend(after.into_iter().filter(|change| change.setting != undone.setting));
 }
 
-fn put<T: Serialize>(file: &mut File, line: &T) -> io::Result<()> {
+fn put<T: Serialize>(file: &mut LineFile<File>, line: &T) -> io::Result<()> {
     let mut text = serde_json::to_string(line)?;
     text.push('\n');
-    file.write_all(text.as_bytes())?;
-    file.sync_data()
+    file.append(text.as_bytes())
 }
 
 fn refuse_link(directory: &Path) -> io::Result<()> {
@@ -333,6 +335,7 @@ fn trust(directory: &Directory) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::fs::{self, OpenOptions};
+    use std::io::Write;
 
     fn change(setting: &str, before: &str, after: &str) -> HostChange {
         HostChange {
@@ -406,6 +409,14 @@ mod tests {
         let mut file = OpenOptions::new().append(true).open(path).unwrap();
         file.write_all(b"{\"changed\":{\"setting\":\"b").unwrap();
         killed(changes);
+        let mut left = left_behind(&directory).unwrap();
+        assert_eq!(left[0].changes, [change("a", "0", "2")]);
+        // Lines written after the torn line are readable again.
+        left[0].changes.push(change("c", "0", "1"));
+        left.remove(0).undo(&mut |change| match change.setting.as_str() {
+            "a" => Err(Halt::Refused("not now".into())),
+            _ => Ok(()),
+        });
         assert_eq!(left_behind(&directory).unwrap()[0].changes, [change("a", "0", "2")]);
     }
 

@@ -3,24 +3,26 @@
 //!
 //! Every line of the journal carries a SHA-256 over the line before it and its own content, the
 //! first over the settings, so that an edited ledger is distinguished from an incomplete one. A
-//! line is on disk (fsync) before [`Ledger::append`] returns. A last line without a line feed is
-//! left by a crash and is dropped. The format is documented in `docs/formats.md`.
+//! line is on disk (fsync) before [`Ledger::append`] returns. A last line without a line feed, or
+//! with a block of zeros that never reached the disk, is left by a crash and is dropped. The format
+//! is documented in `docs/formats.md`.
 //!
 //! Only a confirmed run is resumed: [`Ledger::open`] demands the journaled opening, whose chain
 //! covers the settings, and as root a directory that no other user can write to, because settings
 //! name devices and commands.
 
 use crate::run_plan::RunPlan;
+use crate::storage::{LineFile, RunStorage, StoredFile, foreign_writer};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::cmp::Ordering;
 use std::ffi::OsStr;
-use std::fs::{File, Metadata, TryLockError};
+use std::fs::{Metadata, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::hex::to_hex;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
+use steadfast_domain::power_cut::PowerCutTrial;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{JournalEntry, Nanos, Record};
 use steadfast_host::{Directory, FileError, ReadAccess, SystemRoots, is_locked};
@@ -224,16 +226,25 @@ pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> LedgerError + '_ {
 
 /// A ledger open for appending.
 #[derive(Debug)]
-pub struct Ledger {
-    directory: Directory,
-    settings: File,
-    journal: File,
-    length: u64,
+pub struct Ledger<D: RunStorage = Directory> {
+    directory: D,
+    settings: D::File,
+    journal: LineFile<D::File>,
     chain: String,
     next: u64,
     steps: u64,
-    /// Parent directory, if the directory was created for this ledger.
-    made_in: Option<Directory>,
+    origin: LedgerOrigin<D>,
+}
+
+/// Parts of a ledger that this process created.
+#[derive(Debug)]
+enum LedgerOrigin<D> {
+    /// Nothing.
+    Resumed,
+    /// The files.
+    Files,
+    /// The files and their directory, which is in this one.
+    Directory(D),
 }
 
 /// Content of a ledger.
@@ -255,34 +266,32 @@ impl Ledger {
         Ledger::create_for(ReadAccess::Usual, directory, plan)
     }
 
-    /// Creates a ledger in a new directory. If that fails, nothing of it remains.
+    /// Creates a ledger in a new directory. If that fails, it leaves nothing behind.
     pub fn create_for(
         readers: ReadAccess,
         directory: &Path,
         plan: &RunPlan,
     ) -> Result<Ledger, LedgerError> {
-        let (directory, made_in) = claim(directory, readers)?;
-        let journal = own(&directory, made_in.as_ref())?;
-        let made = made_in.clone();
-        let ledger = begin(&directory, journal, plan, made).and_then(|ledger| {
-            ledger.let_in(readers)?;
-            Ok(ledger)
-        });
-        if ledger.is_err() {
-            discard(&directory, made_in.as_ref());
+        Directory::check_place(directory)?;
+        match (Directory::open(directory), directory.parent(), directory.file_name()) {
+            (Err(error), Some(parent), Some(name)) if error.is_missing() => {
+                Ledger::create_below(&Directory::make(parent, readers)?, name, readers, plan)
+            }
+            (Err(error), ..) if error.is_no_directory() => Err(LedgerError::taken(directory)),
+            (opened, ..) => {
+                let opened = opened?;
+                // Its creator may not have made its name durable.
+                if let Ok((parent, _)) = Directory::of_file(directory) {
+                    parent.sync().map_err(at(directory))?;
+                }
+                Ledger::create_in(opened, readers, plan)
+            }
         }
-        ledger
-    }
-
-    fn let_in(&self, readers: ReadAccess) -> Result<(), LedgerError> {
-        let path = self.directory.path();
-        readers.grant(&self.settings, false).map_err(at(path))?;
-        readers.grant(&self.journal, false).map_err(at(path))
     }
 
     /// Opens the ledger of a run to resume it; an incomplete last line is cut off.
     pub fn open(directory: &Path) -> Result<(Ledger, LedgerContents), LedgerError> {
-        Ledger::open_begun(directory, |contents| contents.opening().is_some())
+        Ledger::open_in(Ledger::find(directory)?)
     }
 
     /// Opens the ledger of one of several runs to resume it. Such a run may have ended before its
@@ -290,49 +299,7 @@ impl Ledger {
     pub fn open_member(directory: &Path) -> Result<(Ledger, LedgerContents), LedgerError> {
         let may_go_on =
             |contents: &LedgerContents| contents.opening().is_some() || contents.lines.is_empty();
-        Ledger::open_begun(directory, may_go_on)
-    }
-
-    /// Opens the ledger of a run that may continue; any other is left unchanged.
-    fn open_begun(
-        directory: &Path,
-        may_go_on: impl FnOnce(&LedgerContents) -> bool,
-    ) -> Result<(Ledger, LedgerContents), LedgerError> {
-        let directory = Ledger::find(directory)?;
-        directory.refuse_exchangeable()?;
-        let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
-        let settings = open_settings(&directory)?;
-        let journal = directory.open_to_append(OsStr::new(JOURNAL));
-        let journal = journal.map_err(|error| {
-            if error.is_missing() {
-                LedgerError::NotBegun(directory.path().to_owned())
-            } else {
-                error.into()
-            }
-        })?;
-        refuse_foreign(&directory.metadata()?, directory.path())?;
-        for (file, path) in [(&settings, &settings_path), (&journal, &path)] {
-            refuse_foreign(&file.metadata().map_err(at(path))?, path)?;
-        }
-        lock(&journal, directory.path())?;
-        // Read the files that were checked, whatever their paths refer to by now.
-        let decided = read_plan(&settings, &settings_path)?;
-        let contents = Ledger::understand(decided, Some(&journal), &path)?;
-        if !may_go_on(&contents) {
-            return Err(LedgerError::NotBegun(directory.path().to_owned()));
-        }
-        journal.set_len(contents.length).map_err(at(&path))?;
-        let ledger = Ledger {
-            directory,
-            settings,
-            journal,
-            length: contents.length,
-            chain: contents.chain.clone(),
-            next: contents.lines.len() as u64 + 1,
-            steps: contents.lines.iter().filter(|line| is_step(&line.entry)).count() as u64,
-            made_in: None,
-        };
-        Ok((ledger, contents))
+        Ledger::open_begun(Ledger::find(directory)?, may_go_on)
     }
 
     /// Reads a ledger without locking it.
@@ -351,28 +318,133 @@ impl Ledger {
         })
     }
 
-    /// Reads the ledger in an open directory without locking it.
-    pub fn read_in(directory: &Directory) -> Result<LedgerContents, LedgerError> {
-        let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
-        let decided = read_plan(&open_settings(directory)?, &settings_path)?;
-        let journal = match directory.open_file(OsStr::new(JOURNAL)) {
-            Err(error) if error.is_missing() => None,
-            opened => Some(opened?),
-        };
-        Ledger::understand(decided, journal.as_ref(), &path)
-    }
-
     /// Returns true if a process works on a run, without disturbing it; `None` if that cannot be
     /// determined.
     pub fn is_held(directory: &Path) -> Option<bool> {
         let directory = Directory::open(directory).ok()?;
         is_locked(&SystemRoots::real(), &directory.open_file(OsStr::new(JOURNAL)).ok()?)
     }
+}
+
+impl<D: RunStorage> Ledger<D> {
+    /// Creates a ledger in a new directory below `parent`. If that fails, it leaves nothing behind.
+    pub fn create_below(
+        parent: &D,
+        name: &OsStr,
+        readers: ReadAccess,
+        plan: &RunPlan,
+    ) -> Result<Ledger<D>, LedgerError> {
+        let directory = parent.make_new(name, readers).map_err(|error| match error {
+            FileError::Exists(path) => LedgerError::taken(&path),
+            error => error.into(),
+        })?;
+        Ledger::create_files(directory, LedgerOrigin::Directory(parent.clone()), readers, plan)
+    }
+
+    /// Creates a ledger in an empty directory. If that fails, it leaves nothing behind.
+    pub fn create_in(
+        directory: D,
+        readers: ReadAccess,
+        plan: &RunPlan,
+    ) -> Result<Ledger<D>, LedgerError> {
+        if !directory.names()?.is_empty() {
+            return Err(LedgerError::taken(directory.path()));
+        }
+        Ledger::create_files(directory, LedgerOrigin::Files, readers, plan)
+    }
+
+    fn create_files(
+        directory: D,
+        origin: LedgerOrigin<D>,
+        readers: ReadAccess,
+        plan: &RunPlan,
+    ) -> Result<Ledger<D>, LedgerError> {
+        let trusted = refuse_foreign_directory(&directory);
+        let journal = trusted.and_then(|()| own(&directory)).inspect_err(|_| {
+            if let LedgerOrigin::Directory(parent) = &origin {
+                parent.remove_made(&directory);
+            }
+        })?;
+        match begin(&directory, journal, plan, readers) {
+            Ok(ledger) => Ok(Ledger { origin, ..ledger }),
+            Err(error) => {
+                discard(&directory, &origin);
+                Err(error)
+            }
+        }
+    }
+
+    fn let_in(&self, readers: ReadAccess) -> Result<(), LedgerError> {
+        let path = self.directory.path();
+        self.settings.grant(readers).map_err(at(path))?;
+        self.journal.file().grant(readers).map_err(at(path))
+    }
+
+    /// Opens the ledger in a directory to resume its run; an incomplete last line is cut off.
+    pub fn open_in(directory: D) -> Result<(Ledger<D>, LedgerContents), LedgerError> {
+        Ledger::open_begun(directory, |contents| contents.opening().is_some())
+    }
+
+    /// Opens the ledger of a run that may continue; any other is left unchanged.
+    fn open_begun(
+        directory: D,
+        may_go_on: impl FnOnce(&LedgerContents) -> bool,
+    ) -> Result<(Ledger<D>, LedgerContents), LedgerError> {
+        let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
+        let trusted = refuse_foreign_directory(&directory);
+        let mut settings = open_settings(&directory)?;
+        let journal = directory.open_to_append(OsStr::new(JOURNAL));
+        let mut journal = journal.map_err(|error| {
+            if error.is_missing() {
+                LedgerError::NotBegun(directory.path().to_owned())
+            } else {
+                error.into()
+            }
+        })?;
+        trusted?;
+        for (file, path) in [(&settings, &settings_path), (&journal, &path)] {
+            refuse_writer(file.foreign_writer().map_err(at(path))?, path)?;
+        }
+        lock(&journal, directory.path())?;
+        // A killed process may have left lines and names only in the cache. They must be on disk
+        // before the run continues.
+        journal.refresh().map_err(at(&path))?;
+        directory.sync().map_err(at(directory.path()))?;
+        // Read the files that were checked, whatever their paths refer to by now.
+        let decided = read_plan(&mut settings, &settings_path)?;
+        let contents = Ledger::<D>::understand(decided, Some(&mut journal), &path)?;
+        if !may_go_on(&contents) {
+            return Err(LedgerError::NotBegun(directory.path().to_owned()));
+        }
+        let mut journal = LineFile::new(journal, contents.length, contents.torn > 0);
+        journal.cut_off().map_err(at(&path))?;
+        let ledger = Ledger {
+            directory,
+            settings,
+            journal,
+            chain: contents.chain.clone(),
+            next: contents.lines.len() as u64 + 1,
+            steps: contents.lines.iter().filter(|line| is_step(&line.entry)).count() as u64,
+            origin: LedgerOrigin::Resumed,
+        };
+        Ok((ledger, contents))
+    }
+
+    /// Reads the ledger in an open directory without locking it.
+    pub fn read_in(directory: &D) -> Result<LedgerContents, LedgerError> {
+        let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
+        let decided = read_plan(&mut open_settings(directory)?, &settings_path)?;
+        let mut journal = match directory.open_file(OsStr::new(JOURNAL)) {
+            Err(error) if error.is_missing() => None,
+            opened => Some(opened?),
+        };
+        Ledger::<D>::understand(decided, journal.as_mut(), &path)
+    }
 
     /// Parses settings and an open journal, line by line.
     fn understand(
         (plan, text): (RunPlan, String),
-        journal: Option<&File>,
+        journal: Option<&mut D::File>,
         path: &Path,
     ) -> Result<LedgerContents, LedgerError> {
         let mut chain = to_hex(&Sha256::digest(text.as_bytes()));
@@ -380,7 +452,7 @@ impl Ledger {
         let mut contents =
             LedgerContents { plan, lines: Vec::new(), torn: 0, chain: String::new(), length: 0 };
         if let Some(journal) = journal {
-            if journal.metadata().map_err(at(path))?.len() > JOURNAL_MAX {
+            if journal.size().map_err(at(path))? > JOURNAL_MAX {
                 let path = path.to_owned();
                 return Err(FileError::TooLong { path, most: JOURNAL_MAX }.into());
             }
@@ -393,6 +465,11 @@ impl Ledger {
                 let number = contents.lines.len() + 1;
                 let edited =
                     |why: String| LedgerError::Edited { path: path.to_owned(), line: number, why };
+                let has_ended = reader.fill_buf().map_err(at(path))?.is_empty();
+                if has_ended && has_unwritten_block(&line, contents.length) {
+                    contents.torn = line.len() as u64;
+                    break;
+                }
                 if !line.ends_with(b"\n") {
                     if line.len() as u64 == LINE_MAX {
                         return Err(edited("it is longer than any line that is written".into()));
@@ -418,7 +495,8 @@ impl Ledger {
     }
 
     /// Appends a line, which is on disk when this returns. If it cannot be written, or the journal
-    /// could not be read with it, the journal ends with the line before it.
+    /// could not be read with it, the journal ends with the line before it: nothing is appended
+    /// before what was written of it is cut off.
     pub fn append(
         &mut self,
         now: impl Into<ClockReading>,
@@ -431,17 +509,10 @@ impl Ledger {
         let line = JournalLine { n: self.next, at: unix_ms, up, kernel, entry: entry.clone() };
         let (text, digest) = print_line(&line, &self.chain)
             .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
-        if !fits(self.length, text.len() as u64, entry) {
+        if !fits(self.journal.length(), text.len() as u64, entry) {
             return Err(LedgerError::Full { path, line: text.len() as u64 });
         }
-        let written =
-            self.journal.write_all(text.as_bytes()).and_then(|()| self.journal.sync_data());
-        if let Err(error) = written {
-            // Best effort: without it, the torn line is dropped by the next reader.
-            let _ = self.journal.set_len(self.length);
-            return Err(at(&path)(error));
-        }
-        self.length += text.len() as u64;
+        self.journal.append(text.as_bytes()).map_err(at(&path))?;
         self.chain = digest;
         self.next += 1;
         self.steps += u64::from(is_step(entry));
@@ -451,24 +522,24 @@ impl Ledger {
     /// Checks that the files still have a name: a deleted file accepts every write, and all of
     /// them are lost.
     pub fn is_there(&self) -> Result<(), LedgerError> {
-        for (file, name) in [(&self.settings, SETTINGS), (&self.journal, JOURNAL)] {
+        for (file, name) in [(&self.settings, SETTINGS), (self.journal.file(), JOURNAL)] {
             let path = self.directory.path().join(name);
-            if file.metadata().map_err(at(&path))?.nlink() == 0 {
+            if !file.has_name().map_err(at(&path))? {
                 return Err(LedgerError::Deleted { path, steps: self.steps });
             }
         }
         Ok(())
     }
 
-    /// Removes a ledger that was created and holds no line yet.
+    /// Removes a ledger that was created by this process and holds no line yet.
     pub fn withdraw(self) {
         if self.next == 1 {
-            discard(&self.directory, self.made_in.as_ref());
+            discard(&self.directory, &self.origin);
         }
     }
 
     /// Returns the run directory, which was opened once for the whole run.
-    pub fn directory(&self) -> &Directory {
+    pub fn directory(&self) -> &D {
         &self.directory
     }
 }
@@ -487,6 +558,9 @@ pub(crate) fn is_measured(entry: &JournalEntry) -> bool {
             | JournalEntry::Purged(_)
             | JournalEntry::Applied { .. }
             | JournalEntry::Idled(_)
+            | JournalEntry::PowerCutBegan { .. }
+            | JournalEntry::PowerCutSeen(_)
+            | JournalEntry::PowerCutJudged(_)
             | JournalEntry::Noted(_)
     )
 }
@@ -515,6 +589,19 @@ impl LedgerContents {
         });
         starts.collect()
     }
+    /// Returns the trial whose power cut the run halted for, if its blocks wait to be read back.
+    pub fn awaited_trial(&self) -> Option<&PowerCutTrial> {
+        let mut trial = None;
+        for line in &self.lines {
+            match &line.entry {
+                JournalEntry::PowerCutBegan { trial: begun, .. } => trial = Some((begun, false)),
+                JournalEntry::PowerCutSeen(_) => trial = trial.map(|(begun, _)| (begun, true)),
+                JournalEntry::PowerCutJudged(_) => trial = None,
+                _ => {}
+            }
+        }
+        trial.and_then(|(trial, is_cut)| is_cut.then_some(&**trial))
+    }
     /// Returns the last opening: the line with which a process began or resumed the run on a
     /// device that was confirmed or proven.
     pub fn opening(&self) -> Option<&JournalLine> {
@@ -535,49 +622,23 @@ impl LedgerContents {
     }
 }
 
-/// Creates the directory, or takes an empty one. Returns it, and its parent if it was created.
-fn claim(path: &Path, readers: ReadAccess) -> Result<(Directory, Option<Directory>), LedgerError> {
-    Directory::check_place(path)?;
-    let directory = match (Directory::open(path), path.parent(), path.file_name()) {
-        (Err(error), Some(parent), Some(name)) if error.is_missing() => {
-            let parent = Directory::make(parent, readers)?;
-            let made = parent.make_new(name, readers).map_err(|error| match error {
-                FileError::Exists(_) => LedgerError::taken(path),
-                error => error.into(),
-            })?;
-            made.refuse_exchangeable()?;
-            return Ok((made, Some(parent)));
-        }
-        (Err(error), ..) if error.is_no_directory() => return Err(LedgerError::taken(path)),
-        (opened, ..) => opened?,
-    };
-    if !directory.names()?.is_empty() {
-        return Err(LedgerError::taken(path));
-    }
-    refuse_foreign(&directory.metadata()?, path)?;
-    Ok((directory, None))
-}
-
 /// Creates the journal. If two processes begin a run in one directory at once, the one that
 /// creates it owns the directory, and the other leaves it alone.
-fn own(directory: &Directory, made_in: Option<&Directory>) -> Result<File, LedgerError> {
+fn own<D: RunStorage>(directory: &D) -> Result<D::File, LedgerError> {
     directory.create(OsStr::new(JOURNAL), ReadAccess::Usual).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
             return LedgerError::Exists(directory.path().to_owned());
-        }
-        if let Some(parent) = made_in {
-            parent.remove_made(directory);
         }
         at(&directory.path().join(JOURNAL))(error)
     })
 }
 
-fn begin(
-    directory: &Directory,
-    journal: File,
+fn begin<D: RunStorage>(
+    directory: &D,
+    journal: D::File,
     plan: &RunPlan,
-    made_in: Option<Directory>,
-) -> Result<Ledger, LedgerError> {
+    readers: ReadAccess,
+) -> Result<Ledger<D>, LedgerError> {
     lock(&journal, directory.path())?;
     let path = directory.path().join(SETTINGS);
     let text = serde_json::to_string_pretty(plan)
@@ -593,52 +654,65 @@ fn begin(
         return Err(LedgerError::Malformed { path, why });
     }
     let settings = put_settings(directory, &text, &path)?;
-    journal.sync_all().map_err(at(&directory.path().join(JOURNAL)))?;
+    journal.refresh().map_err(at(&directory.path().join(JOURNAL)))?;
     directory.sync().map_err(at(directory.path()))?;
-    let chain = to_hex(&Sha256::digest(text.as_bytes()));
-    let directory = directory.clone();
-    Ok(Ledger { directory, settings, journal, length: 0, chain, next: 1, steps: 0, made_in })
+    let ledger = Ledger {
+        directory: directory.clone(),
+        settings,
+        journal: LineFile::new(journal, 0, false),
+        chain: to_hex(&Sha256::digest(text.as_bytes())),
+        next: 1,
+        steps: 0,
+        origin: LedgerOrigin::Resumed,
+    };
+    ledger.let_in(readers)?;
+    Ok(ledger)
 }
 
 /// Writes the settings so that they appear completely or not at all.
-fn put_settings(directory: &Directory, text: &str, path: &Path) -> Result<File, LedgerError> {
+fn put_settings<D: RunStorage>(
+    directory: &D,
+    text: &str,
+    path: &Path,
+) -> Result<D::File, LedgerError> {
     let unfinished = OsStr::new(SETTINGS_UNFINISHED);
     let mut file = directory.create(unfinished, ReadAccess::Usual).map_err(at(path))?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(at(path))?;
+    file.write_all(text.as_bytes()).and_then(|()| file.refresh()).map_err(at(path))?;
     directory.rename(unfinished, OsStr::new(SETTINGS))?;
     Ok(file)
 }
 
 /// Removes a ledger that was just begun, as far as possible: the user has to see the original
 /// error, not one of this removal.
-fn discard(directory: &Directory, made_in: Option<&Directory>) {
+fn discard<D: RunStorage>(directory: &D, origin: &LedgerOrigin<D>) {
+    if let LedgerOrigin::Resumed = origin {
+        return;
+    }
     for name in [SETTINGS_UNFINISHED, SETTINGS, JOURNAL] {
         let _ = directory.remove(OsStr::new(name));
     }
-    if let Some(parent) = made_in {
+    if let LedgerOrigin::Directory(parent) = origin {
         parent.remove_made(directory);
     }
 }
 
-fn is_root() -> bool {
-    // SAFETY: geteuid has no preconditions and cannot fail.
-    unsafe { libc::geteuid() == 0 }
-}
-
 /// Refuses a file that another user could have written if this process is root.
 pub(crate) fn refuse_foreign(found: &Metadata, path: &Path) -> Result<(), LedgerError> {
-    if !is_root() {
-        return Ok(());
-    }
-    let why = match (found.uid(), found.mode() & 0o022) {
-        (0, 0) => return Ok(()),
-        (0, _) => "is writable by users other than root".to_owned(),
-        (owner, _) => format!("belongs to user {owner}, not to root"),
-    };
-    Err(LedgerError::Foreign { path: path.to_owned(), why })
+    refuse_writer(foreign_writer(found), path)
 }
 
-fn lock(journal: &File, directory: &Path) -> Result<(), LedgerError> {
+fn refuse_foreign_directory<D: RunStorage>(directory: &D) -> Result<(), LedgerError> {
+    refuse_writer(directory.foreign_writer()?, directory.path())
+}
+
+fn refuse_writer(writer: Option<String>, path: &Path) -> Result<(), LedgerError> {
+    match writer {
+        Some(why) => Err(LedgerError::Foreign { path: path.to_owned(), why }),
+        None => Ok(()),
+    }
+}
+
+fn lock(journal: &impl StoredFile, directory: &Path) -> Result<(), LedgerError> {
     match journal.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(LedgerError::Locked(directory.to_owned())),
@@ -646,7 +720,7 @@ fn lock(journal: &File, directory: &Path) -> Result<(), LedgerError> {
     }
 }
 
-fn open_settings(directory: &Directory) -> Result<File, LedgerError> {
+fn open_settings<D: RunStorage>(directory: &D) -> Result<D::File, LedgerError> {
     directory.open_file(OsStr::new(SETTINGS)).map_err(|error| {
         if error.is_missing() {
             LedgerError::NotARun(directory.path().to_owned())
@@ -656,8 +730,9 @@ fn open_settings(directory: &Directory) -> Result<File, LedgerError> {
     })
 }
 
-fn read_plan(file: &File, path: &Path) -> Result<(RunPlan, String), LedgerError> {
-    let bytes = steadfast_host::read_file(file, path, SETTINGS_MAX)?;
+fn read_plan(file: &mut impl StoredFile, path: &Path) -> Result<(RunPlan, String), LedgerError> {
+    let size = file.size().map_err(at(path))?;
+    let bytes = steadfast_host::read_sized(file, size, path, SETTINGS_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| FileError::NotText(path.to_owned()))?;
     let path = path.to_owned();
     let malformed =
@@ -711,6 +786,19 @@ fn refuse_damaged_end(end: &[u8], chain: &str) -> Result<(), String> {
         Ok(_) => Err("it does not end in a line feed".to_owned()),
         Err(_) => Ok(()),
     }
+}
+
+/// Size in bytes of the blocks that a disk writes as a whole.
+const SECTOR: usize = 512;
+
+/// Returns true if this line's part of any block of the file is all zeros. A crash during a write
+/// leaves such a block: the file's size reached the disk, but the block did not. JSON contains no
+/// zero bytes, and a flipped bit cannot make a block of them.
+fn has_unwritten_block(line: &[u8], position: u64) -> bool {
+    let before = usize::try_from(position % SECTOR as u64).unwrap_or(0);
+    let (first, others) = line.split_at(line.len().min(SECTOR - before));
+    let is_unwritten = |block: &[u8]| !block.is_empty() && block.iter().all(|byte| *byte == 0);
+    is_unwritten(first) || others.chunks(SECTOR).any(is_unwritten)
 }
 
 fn link(chain: &str, content: &[u8]) -> String {

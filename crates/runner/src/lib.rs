@@ -8,6 +8,7 @@
 
 mod applied_settings;
 pub mod calibrate;
+mod cut_log;
 pub mod forecast;
 mod group;
 pub mod host_changes;
@@ -26,8 +27,10 @@ pub mod run_plan;
 pub mod simulated_rig;
 pub mod single_step;
 pub mod start_together;
+pub mod storage;
 mod surroundings;
 
+pub use cut_log::{CUT_LOG, LogPlace, RECEIVED_LOG};
 pub use forecast::{Forecast, Outline, TimeLeft};
 pub use group::{GroupMember, RunGroup, plain_name, refuse_taken, same_device};
 pub use host_changes::HostChanges;

@@ -9,23 +9,25 @@ use crate::applied_settings::SettledConditions;
 use crate::host_changes::close;
 use crate::ledger::{ClockReading, JournalLine, Ledger, LedgerError, is_measured};
 use crate::outage;
-use crate::progress::{ProgressSink, RunEvent};
+use crate::progress::{PowerCutStage, ProgressSink, RunEvent};
 use crate::rig::Rig;
+use crate::storage::RunStorage;
 use std::collections::{BTreeMap, VecDeque};
 use steadfast_domain::drive_page::DrivePage;
+use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, PowerCutTrial, WritePlan};
 use steadfast_domain::record::{Check, CoolDown, HostChange, RereadOccasion};
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{
-    Bench, Bytes, Caveat, CaveatKind, Conditions, Gap, Halt, JournalEntry, Load, Measurement,
-    Nanos, Note, Outcome, Purge, Step, caveats as ids,
+    Bench, Bytes, Caveat, Conditions, Gap, Halt, JournalEntry, Load, Measurement, Nanos, Note,
+    Outcome, Purge, Step, caveats as ids,
 };
 use steadfast_engine::{StepStart, WorkDone};
-use steadfast_host::{Examination, PurgeProgress};
+use steadfast_host::{Directory, Examination, PurgeProgress};
 
 /// A bench that measures.
-pub struct LiveBench<'a> {
+pub struct LiveBench<'a, D: RunStorage = Directory> {
     rig: &'a mut dyn Rig,
-    ledger: Ledger,
+    ledger: Ledger<D>,
     progress: &'a mut dyn ProgressSink,
     /// Journaled entries that are not replayed yet.
     past: VecDeque<JournalEntry>,
@@ -39,12 +41,14 @@ pub struct LiveBench<'a> {
     /// True once the journal is replayed and the bench measures.
     is_live: bool,
     position: RunPosition,
-    /// Error of `note`, which cannot return it; `go_live` does.
+    /// Error of `note`, which cannot return it; the next call or [`LiveBench::finish`] does.
     latched: Option<Halt>,
     /// Checks journaled so far.
     examined: Vec<Check>,
     /// True until the first load of a test: the device may have to cool down before it.
     at_start: bool,
+    /// Evidence of the cut in the last trial, if the journal does not have it.
+    cut_evidence: CutEvidence,
 }
 
 /// Position of the run, from which the next step starts.
@@ -100,11 +104,11 @@ impl RunPosition {
     }
 }
 
-impl<'a> LiveBench<'a> {
+impl<'a, D: RunStorage> LiveBench<'a, D> {
     /// Creates a bench on a ledger that already contains `lines`.
     pub fn new(
         rig: &'a mut dyn Rig,
-        ledger: Ledger,
+        ledger: Ledger<D>,
         lines: &[JournalLine],
         progress: &'a mut dyn ProgressSink,
     ) -> Self {
@@ -116,6 +120,11 @@ impl<'a> LiveBench<'a> {
             .collect();
         let steps = past.iter().filter(|e| matches!(e, JournalEntry::Applied { .. })).count();
         let gap = if rig.forgets() { None } else { outage::gap(lines, rig.now(), rig.proof()) };
+        let cut_evidence = if outage::restarted_in_trial(lines, rig.proof().as_ref()) {
+            CutEvidence::HostRestarted
+        } else {
+            CutEvidence::Nothing
+        };
         // A simulated drive is not affected by an interrupted step.
         let opened =
             lines.iter().filter(|l| matches!(l.entry, JournalEntry::Opened { .. })).count() as u64;
@@ -137,6 +146,7 @@ impl<'a> LiveBench<'a> {
             latched: None,
             examined: Vec::new(),
             at_start: true,
+            cut_evidence,
         }
     }
 
@@ -220,8 +230,7 @@ impl<'a> LiveBench<'a> {
         self.journal(&JournalEntry::Resettled { got: got.clone(), when: None })?;
         self.settled.set(&wanted, &got);
         if got != before {
-            let caveat = Caveat::new(
-                CaveatKind::Deviation,
+            let caveat = Caveat::deviation(
                 ids::CONDITIONS_CHANGED,
                 "Host or device settings changed while the run was interrupted.",
                 "Compare the conditions in the chapter of settings.",
@@ -245,8 +254,14 @@ impl<'a> LiveBench<'a> {
         self.journal(&JournalEntry::Noted(Box::new(note)))
     }
 
-    /// Reads back the settled conditions at the end of a run that measured.
-    pub fn read_at_the_end(&mut self) -> Result<(), Halt> {
+    /// Ends a run whose procedure has ended: reads back the settled conditions if it measured.
+    ///
+    /// # Errors
+    /// Returns an error if the last notes or the conditions could not be journaled.
+    pub fn finish(&mut self) -> Result<(), Halt> {
+        if let Some(halt) = self.latched.take() {
+            return Err(halt);
+        }
         if self.is_live { self.read_again(RereadOccasion::End, false) } else { Ok(()) }
     }
 
@@ -285,21 +300,38 @@ impl<'a> LiveBench<'a> {
     fn cool_down(&mut self) -> Result<Option<CoolDown>, Halt> {
         let Some(wanted) = self.rig.start_below() else { return Ok(None) };
         self.end_load();
-        let from = temperature(self.rig)?;
-        let mut cooling = CoolDown { below: wanted.celsius, from, to: from, waited: Nanos::ZERO };
-        while cooling.to >= wanted.celsius {
-            let left = wanted.limit.saturating_sub(cooling.waited);
-            if left == Nanos::ZERO {
-                return Err(too_warm(&self.rig.device().path, &cooling));
+        let (below, mut from, mut waited) = (wanted.celsius, None, Nanos::ZERO);
+        let (mut failed_readings, mut failed_in_a_row) = (0, 0);
+        let mut last = None;
+        loop {
+            if let Some(to) = self.rig.temperature() {
+                failed_in_a_row = 0;
+                let from = *from.get_or_insert(to);
+                let cooling = CoolDown { below, from, to, waited, failed_readings };
+                if to < below {
+                    self.progress.tell(&RunEvent::Cooled(&cooling));
+                    return Ok(Some(cooling));
+                }
+                last = Some(cooling);
+            } else {
+                failed_readings += 1;
+                failed_in_a_row += 1;
             }
-            self.progress.tell(&RunEvent::Cooling { cooling: &cooling, limit: wanted.limit });
+            let left = wanted.limit.saturating_sub(waited);
+            let device = &self.rig.device().path;
+            if failed_in_a_row == READINGS_FAILED || (left == Nanos::ZERO && last.is_none()) {
+                return Err(no_temperature(device, failed_in_a_row));
+            }
+            if let Some(cooling) = &last {
+                if left == Nanos::ZERO {
+                    return Err(too_warm(device, &CoolDown { waited, ..*cooling }));
+                }
+                self.progress.tell(&RunEvent::Cooling { cooling, limit: wanted.limit });
+            }
             let pause = left.min(COOLING_LOOK);
             self.rig.idle(pause)?;
-            cooling.waited += pause;
-            cooling.to = temperature(self.rig)?;
+            waited += pause;
         }
-        self.progress.tell(&RunEvent::Cooled(&cooling));
-        Ok(Some(cooling))
     }
 
     fn run(&mut self, step: &Step) -> Result<Measurement, Halt> {
@@ -344,6 +376,46 @@ impl<'a> LiveBench<'a> {
             "{}: the simulated drive did not repeat its earlier result; resume with the version of \
              steadfast that started the run",
             step.place
+        )))
+    }
+
+    /// Writes the blocks of a trial until the power is cut.
+    fn write_until_cut(&mut self, plan: &WritePlan) -> Result<CutEvidence, Halt> {
+        self.end_load();
+        let LiveBench { rig, progress, .. } = self;
+        progress.tell(&RunEvent::PowerCut(&plan.trial, PowerCutStage::Writes));
+        let command = rig.cut_command();
+        let mut tell = || {
+            let stage = PowerCutStage::Cuts(command.as_deref());
+            progress.tell(&RunEvent::PowerCut(&plan.trial, stage));
+        };
+        let result = rig.write_until_cut(plan, &mut tell);
+        if matches!(result, Err(Halt::PowerCut { .. })) {
+            self.journal(&JournalEntry::PowerCutSeen(CutEvidence::DeviceFailed))?;
+        }
+        result
+    }
+
+    /// Reads the blocks of a trial back and judges them.
+    fn read_after_cut(
+        &mut self,
+        plan: &WritePlan,
+        evidence: CutEvidence,
+    ) -> Result<PowerCutOutcome, Halt> {
+        self.progress.tell(&RunEvent::PowerCut(&plan.trial, PowerCutStage::Reads));
+        Ok(PowerCutOutcome { evidence, ..self.rig.read_after_cut(plan)? })
+    }
+
+    /// Repeats a trial on a simulated drive, which must give the same result.
+    fn cut_again(&mut self, plan: &WritePlan, journaled: &PowerCutOutcome) -> Result<(), Halt> {
+        let evidence = self.write_until_cut(plan)?;
+        if self.read_after_cut(plan, evidence)? == *journaled {
+            return Ok(());
+        }
+        Err(Halt::Mismatch(format!(
+            "power cut {}: the simulated drive did not repeat its earlier result; resume with the \
+             version of steadfast that started the run",
+            plan.trial.cycle
         )))
     }
 
@@ -396,8 +468,8 @@ fn password_left(halt: Option<&Halt>, why: &Halt) -> Halt {
 }
 
 /// Journals a change before it is made.
-fn keep(
-    ledger: &mut Ledger,
+fn keep<D: RunStorage>(
+    ledger: &mut Ledger<D>,
     changed: &mut Vec<HostChange>,
     now: ClockReading,
     change: &HostChange,
@@ -412,14 +484,14 @@ fn keep(
 /// tool some hundred milliseconds.
 const COOLING_LOOK: Nanos = Nanos::from_secs(10);
 
-fn temperature(rig: &mut dyn Rig) -> Result<f64, Halt> {
-    rig.temperature().ok_or_else(|| {
-        Halt::Refused(format!(
-            "{} no longer reports its temperature, which --start-below needs; check its sensor, \
-             then resume the run",
-            rig.device().path
-        ))
-    })
+/// Number of failed readings in a row after which the temperature counts as lost.
+const READINGS_FAILED: u32 = 3;
+
+fn no_temperature(device: &str, readings: u32) -> Halt {
+    Halt::Refused(format!(
+        "{device} no longer reports its temperature, which --start-below needs: the last {readings} \
+         readings failed; check its sensor, then resume the run"
+    ))
 }
 
 fn too_warm(device: &str, cooling: &CoolDown) -> Halt {
@@ -457,13 +529,14 @@ fn unexpected(wanted: &str, found: &JournalEntry) -> Halt {
         JournalEntry::Purged(_) => "a purge".to_owned(),
         JournalEntry::Applied { step, .. } => format!("{}", step.place),
         JournalEntry::Idled(_) => "an idle time".to_owned(),
+        JournalEntry::PowerCutBegan { trial, .. } => format!("power cut {}", trial.cycle),
         JournalEntry::Noted(_) => "a note".to_owned(),
         _ => "another entry".to_owned(),
     };
     Halt::Mismatch(format!("the procedure asks for {wanted}, the journal has {found}"))
 }
 
-impl Bench for LiveBench<'_> {
+impl<D: RunStorage> Bench for LiveBench<'_, D> {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         let got = match self.past.pop_front() {
             Some(JournalEntry::Settled { wanted: before, got }) if before == *wanted => {
@@ -579,19 +652,80 @@ impl Bench for LiveBench<'_> {
         }
     }
 
+    fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
+        let wanted = || format!("power cut {}", trial.cycle);
+        let begun = match self.past.pop_front() {
+            Some(JournalEntry::PowerCutBegan { trial: past, nonce, .. }) if *past == *trial => {
+                Some(WritePlan::new(trial, nonce))
+            }
+            Some(other) => return Err(unexpected(&wanted(), &other)),
+            None => None,
+        };
+        let seen = match self.past.front() {
+            Some(JournalEntry::PowerCutSeen(evidence)) => Some(*evidence),
+            _ => None,
+        };
+        if seen.is_some() {
+            self.past.pop_front();
+        }
+        let outcome = match (begun, self.past.pop_front()) {
+            (Some(plan), Some(JournalEntry::PowerCutJudged(outcome))) => {
+                if self.rig.forgets() {
+                    self.cut_again(&plan, &outcome)?;
+                }
+                return Ok(*outcome);
+            }
+            (_, Some(other)) => return Err(unexpected(&wanted(), &other)),
+            (Some(plan), None) if !self.rig.forgets() => {
+                self.go_live()?;
+                let evidence = seen.unwrap_or(self.cut_evidence);
+                if seen.is_none() && evidence != CutEvidence::Nothing {
+                    self.journal(&JournalEntry::PowerCutSeen(evidence))?;
+                }
+                self.read_after_cut(&plan, evidence)?
+            }
+            (begun, None) => {
+                self.go_live()?;
+                self.ledger.is_there().map_err(failed)?;
+                let nonce = self.rig.now_unix_ms();
+                let plan = match begun {
+                    Some(plan) => plan,
+                    None => {
+                        let plan = WritePlan::new(trial, nonce);
+                        self.rig.prepare_cut(&plan)?;
+                        self.journal(&JournalEntry::PowerCutBegan {
+                            trial: Box::new(trial.clone()),
+                            nonce,
+                            command: self.rig.cut_command(),
+                        })?;
+                        plan
+                    }
+                };
+                let evidence = self.write_until_cut(&plan)?;
+                self.read_after_cut(&plan, evidence)?
+            }
+        };
+        self.journal(&JournalEntry::PowerCutJudged(Box::new(outcome.clone())))?;
+        let stage = PowerCutStage::Judged(&outcome);
+        self.progress.tell(&RunEvent::PowerCut(trial, stage));
+        Ok(outcome)
+    }
+
     fn note(&mut self, note: &Note) {
         self.progress.tell(&RunEvent::Noted(note));
-        self.at_start |= matches!(note, Note::Part(_));
         // A newer version may phrase a note differently, so journaled notes are not compared; they
         // follow from the same steps.
         if let Some(JournalEntry::Noted(_)) = self.past.front() {
             self.past.pop_front();
             return;
         }
+        // A resumed run assumes that the journaled notes are the first ones, so none may follow a
+        // lost note.
         if self.past.is_empty()
+            && self.latched.is_none()
             && let Err(halt) = self.journal(&JournalEntry::Noted(Box::new(note.clone())))
         {
-            self.latched.get_or_insert(halt);
+            self.latched = Some(halt);
         }
     }
 }

@@ -26,6 +26,23 @@ pub fn gap(lines: &[JournalLine], now: ClockReading, proof: Option<Proof>) -> Op
     Some(Gap { cause: cause(&lines[held..]), lasted, written })
 }
 
+/// Returns true if the host restarted while the run was writing the blocks of a power cut.
+pub fn restarted_in_trial(lines: &[JournalLine], now: Option<&Proof>) -> bool {
+    let is_trial = |line: &JournalLine| matches!(line.entry, JournalEntry::PowerCutBegan { .. });
+    let Some(began) = lines.iter().rposition(is_trial) else { return false };
+    // A process that halted, or was resumed in the same boot, was not cut off by a restart. What
+    // happened to the processes after the first that resumed it does not count.
+    let after = &lines[began..];
+    let is_opening = |line: &JournalLine| matches!(line.entry, JournalEntry::Opened { .. });
+    let resumed = after.iter().position(is_opening);
+    let written = &after[..resumed.unwrap_or(after.len())];
+    let halted = written.iter().any(|line| matches!(line.entry, JournalEntry::Halted(_)));
+    let then = proof_of(&lines[..began]).and_then(|proof| proof.boot.as_deref());
+    let now = resumed.map_or(now, |at| proof_of(&after[..=at]));
+    let now = now.and_then(|proof| proof.boot.as_deref());
+    !halted && then.is_some() && now.is_some() && then != now
+}
+
 /// Returns true if the kernel's counters were not reset: they start at 0 when a disk is attached.
 fn stayed_attached(then: &Proof, now: &Proof) -> bool {
     let attached =
@@ -40,6 +57,9 @@ fn held_the_device(entry: &JournalEntry) -> bool {
             | JournalEntry::Purged(_)
             | JournalEntry::Applied { .. }
             | JournalEntry::Idled(_)
+            | JournalEntry::PowerCutBegan { .. }
+            | JournalEntry::PowerCutSeen(_)
+            | JournalEntry::PowerCutJudged(_)
     )
 }
 
@@ -90,6 +110,7 @@ fn cause(lines: &[JournalLine]) -> String {
 mod tests {
     use super::*;
     use steadfast_domain::measurement::KernelCounters;
+    use steadfast_domain::power_cut::PowerCutTrial;
     use steadfast_domain::record::HostChange;
     use steadfast_domain::{Bytes, Device, Host, Transport};
 
@@ -97,23 +118,8 @@ mod tests {
 
     fn device() -> Device {
         Device {
-            path: "/dev/x".into(),
             name: "x".into(),
-            transport: Transport::Other,
-            model: None,
-            serial: None,
-            firmware: None,
-            wwid: None,
-            capacity: steadfast_domain::Bytes::gib(1),
-            logical_sector: 512,
-            physical_sector: 512,
-            rotational: None,
-            discard: false,
-            write_cache: None,
-            link: None,
-            zoned: None,
-            array: None,
-            in_use: Vec::new(),
+            ..Device::new("/dev/x", Transport::Other, steadfast_domain::Bytes::gib(1))
         }
     }
 
@@ -227,6 +233,39 @@ mod tests {
         assert_eq!(written(&lines, uncounted, attached("a", Some(7))), None);
         lines[1].kernel = None;
         assert_eq!(written(&lines, now, attached("a", Some(7))), None);
+    }
+
+    #[test]
+    fn only_a_restart_in_the_middle_of_the_writes_is_a_power_cut() {
+        let trial = Box::new(PowerCutTrial {
+            cycle: 1,
+            start: Bytes(0),
+            block: Bytes(4096),
+            blocks: 32,
+            sector: 512,
+            flush_every: 32,
+            cut_after: Nanos::SECOND,
+            cut_limit: Nanos::SECOND,
+            return_limit: Nanos::SECOND,
+            seed: 1,
+        });
+        let began =
+            || JournalEntry::PowerCutBegan { trial: trial.clone(), nonce: 1, command: None };
+        let mut lines = a_step();
+        let restarted =
+            |lines: &[JournalLine], now: &str| restarted_in_trial(lines, boot(now).as_ref());
+        assert!(!restarted(&lines, "b"), "no trial had begun");
+        lines.push(line(5011 * SECOND, Some(1001), began()));
+        assert!(restarted(&lines, "b") && !restarted(&lines, "a"));
+        assert!(!restarted_in_trial(&lines, None), "unknown");
+        let halted = || line(5012 * SECOND, Some(1002), JournalEntry::Halted("stopped".into()));
+        let resumed = |name: &str| line(5012 * SECOND, Some(1002), opened(boot(name)));
+        let in_same_boot = [&lines[..], &[resumed("a")]].concat();
+        assert!(!restarted(&in_same_boot, "b"), "it had been killed before");
+        let in_next_boot = [&lines[..], &[resumed("b"), halted()]].concat();
+        assert!(restarted(&in_next_boot, "b"), "only the reading was stopped");
+        lines.push(halted());
+        assert!(!restarted(&lines, "b"), "it had been stopped before");
     }
 
     #[test]

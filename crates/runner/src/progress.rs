@@ -1,6 +1,7 @@
 //! Events of a run.
 
 use steadfast_domain::measurement::Interval;
+use steadfast_domain::power_cut::{PowerCutOutcome, PowerCutTrial};
 use steadfast_domain::record::{Check, CoolDown};
 use steadfast_domain::{Conditions, Gap, Nanos, Note, Outcome, Purge, Step};
 use steadfast_host::PurgeProgress;
@@ -51,8 +52,23 @@ pub enum RunEvent<'a> {
         /// True if an earlier process finished it.
         replayed: bool,
     },
+    /// A trial of a power cut reached a stage.
+    PowerCut(&'a PowerCutTrial, PowerCutStage<'a>),
     /// The procedure added a note.
     Noted(&'a Note),
+}
+
+/// Stage of a trial of a power cut.
+#[derive(Debug, Clone, Copy)]
+pub enum PowerCutStage<'a> {
+    /// Blocks are written and flushed.
+    Writes,
+    /// The power is to be cut now: by this command, or by hand.
+    Cuts(Option<&'a str>),
+    /// The blocks are read back.
+    Reads,
+    /// The blocks were judged.
+    Judged(&'a PowerCutOutcome),
 }
 
 /// Receiver of a run's events.

@@ -1,5 +1,6 @@
 //! The real rig: a block device or a scratch file, its host, and the engine that moves its data.
 
+use crate::cut_log::{CutLog, read_logs};
 use crate::ledger::ClockReading;
 use crate::physical;
 use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig};
@@ -8,12 +9,14 @@ use crate::surroundings::{HostRequests, Surroundings};
 use std::time::Duration;
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
+use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, WritePlan, judge};
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::settings::StartBelow;
 use steadfast_domain::{
-    Caveat, CaveatKind, Conditions, Device, Halt, Host, IoControl, Measurement, Nanos, Proof,
-    Purge, PurgeChoice, PurgeMethod, Step, caveats as ids,
+    Caveat, Conditions, Device, Halt, Host, IoControl, Measurement, Nanos, Proof, Purge,
+    PurgeChoice, PurgeMethod, Step, caveats as ids,
 };
+use steadfast_engine::power_cut::{WritesEnd, read_blocks, write_until_failure};
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart, StopSignal, TargetEngine};
 use steadfast_host::{
     Directory, Examination, HostError, LoadCgroups, PurgeProgress, PurgeWatch, SystemRoots,
@@ -45,6 +48,10 @@ pub struct DeviceRig {
     wanted: Conditions,
     /// Change of the device that the rule of these groups needs.
     rule_change: Option<HostChange>,
+    /// The run's directory.
+    directory: Option<Directory>,
+    /// The open logs of the next power cut.
+    cut_log: Option<CutLog>,
 }
 
 impl DeviceRig {
@@ -65,7 +72,7 @@ impl DeviceRig {
         );
         let remedy = "Read the response times of FUA as those of a write and a flush.";
         self.has_told_fua = true;
-        self.caveats.push(Caveat::new(CaveatKind::Remark, ids::FUA_EMULATED, text, remedy));
+        self.caveats.push(Caveat::remark(ids::FUA_EMULATED, text, remedy));
     }
 
     /// Creates a rig around an engine that holds an armed target.
@@ -87,7 +94,14 @@ impl DeviceRig {
             rule: None,
             wanted: Conditions::default(),
             rule_change: None,
+            directory: None,
+            cut_log: None,
         }
+    }
+
+    fn directory(&self) -> Result<&Directory, Halt> {
+        let missing = || Halt::Refused("a power cut needs a run directory for its log".into());
+        self.directory.as_ref().ok_or_else(missing)
     }
 
     /// Makes the control groups unless they exist, and sets their rule. Returns the rule, or why
@@ -183,6 +197,7 @@ impl Rig for DeviceRig {
     }
     fn keep_files_in(&mut self, run: &Directory) {
         self.engine.keep_files_in(run);
+        self.directory = Some(run.clone());
     }
     fn join(&mut self, seat: StartTicket, caveat: Option<Caveat>) {
         self.seat = Some(seat);
@@ -296,8 +311,8 @@ impl Rig for DeviceRig {
                 (Some(seat), false) => seat.meet(step, stop)?,
                 _ => None,
             };
-            if met.is_some() {
-                around.waited(&mut surroundings);
+            if let Some(met) = &met {
+                around.waited(&mut surroundings, met.waited);
             }
             before = steadfast_host::kernel_counters(&device, roots);
             Ok(met.as_ref().map(|met| met.agreed).or(start.begins))
@@ -328,7 +343,65 @@ impl Rig for DeviceRig {
     fn take_caveats(&mut self) -> Vec<Caveat> {
         let mut caveats = std::mem::take(&mut self.caveats);
         caveats.extend(self.engine.take_caveats());
+        caveats.extend(self.surroundings.take_caveat());
         caveats
+    }
+
+    fn cut_command(&self) -> Option<String> {
+        self.surroundings.cut_command().map(str::to_owned)
+    }
+
+    fn prepare_cut(&mut self, plan: &WritePlan) -> Result<(), Halt> {
+        if !self.engine.target().is_direct() {
+            return Err(Halt::Refused(format!(
+                "{}: its file system does not support O_DIRECT, so that a read would return what \
+                 this host has cached; test a device, or a file on another file system",
+                self.engine.target().device().path
+            )));
+        }
+        let second = self.surroundings.second_log();
+        let unwritten = |error| Halt::Refused(format!("the log of acknowledged writes: {error}"));
+        let log = CutLog::open(self.directory()?, second.as_ref(), plan.key());
+        self.cut_log = Some(log.map_err(unwritten)?);
+        Ok(())
+    }
+
+    fn write_until_cut(
+        &mut self,
+        plan: &WritePlan,
+        tell: &mut dyn FnMut(),
+    ) -> Result<CutEvidence, Halt> {
+        self.surroundings.pass_over();
+        let unready = || Halt::Refused("the log of acknowledged writes is not open".into());
+        let mut log = self.cut_log.take().ok_or_else(unready)?;
+        let command = self.cut_command();
+        let mut cut = || {
+            tell();
+            command
+                .as_deref()
+                .map_or(Ok(()), |line| steadfast_host::cut_power(line).map_err(refused))
+        };
+        let target = self.engine.target();
+        let device = target.device().path.clone();
+        match write_until_failure(target, plan, &self.stop, &mut log, &mut cut)? {
+            WritesEnd::NoFailure => Ok(CutEvidence::Nothing),
+            // A user may cut the power before the prompt.
+            WritesEnd::Failed { why, was_due } if was_due || command.is_none() => {
+                Err(Halt::PowerCut { device, why })
+            }
+            WritesEnd::Failed { why, .. } => Err(Halt::DeviceGone {
+                device,
+                why: format!("{why}, before the scheduled power cut"),
+            }),
+        }
+    }
+
+    fn read_after_cut(&mut self, plan: &WritePlan) -> Result<PowerCutOutcome, Halt> {
+        let second = self.surroundings.second_log();
+        let log = read_logs(self.directory()?, second.as_ref(), plan.key())
+            .map_err(|error| Halt::Refused(format!("the log of acknowledged writes: {error}")))?;
+        let found = read_blocks(self.engine.target(), plan, &self.stop)?;
+        Ok(judge(plan, &log, &found))
     }
 
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 use steadfast_domain::measurement::{LoadPart, LogDelta, StreamTally};
+use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, PowerCutTrial};
 use steadfast_domain::{
     Bench, Bytes, Conditions, Demand, Halt, Load, Measurement, Nanos, Note, Op, Outcome, Procedure,
     Purge, PurgeMethod, ScriptLoad, Step, StepPlace, Stimulus, Tally, WriteCache,
@@ -174,6 +175,9 @@ impl Bench for StepCollector {
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         self.rehearsal.idle(time)
     }
+    fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
+        self.rehearsal.cut_power(trial)
+    }
     fn note(&mut self, _: &Note) {}
 }
 
@@ -206,6 +210,9 @@ impl Bench for StepChecker<'_> {
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         self.rehearsal.idle(time)
+    }
+    fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
+        self.rehearsal.cut_power(trial)
     }
     fn note(&mut self, _: &Note) {}
 }
@@ -419,7 +426,7 @@ impl Bench for Rehearsal {
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
         self.add(PlannedStep::pause("purge", None))?;
-        Ok(Purge::new(PurgeMethod::Nothing, Nanos::ZERO))
+        Ok(Purge::new(PurgeMethod::Simulated, Nanos::ZERO))
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         let leg = self.leg(step);
@@ -446,6 +453,20 @@ impl Bench for Rehearsal {
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         self.add(PlannedStep::pause("idle", Some(time)))
+    }
+    fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
+        let area = Bytes(trial.blocks * trial.block.0);
+        let written = PlannedStep {
+            point: trial.cycle,
+            ..PlannedStep::pause("write until the power is cut", Some(trial.cut_after))
+        };
+        let (time, bytes) = (self.writing(area), Some(area));
+        let read = PlannedStep { bytes, ..PlannedStep::pause("read back", time) };
+        let phase = |step: PlannedStep| PlannedStep { phase: "power-cut".to_owned(), ..step };
+        self.add(phase(written))?;
+        self.add(phase(PlannedStep { point: trial.cycle, ..read }))?;
+        let evidence = CutEvidence::Simulated;
+        Ok(PowerCutOutcome { evidence, acknowledged: 1, ..PowerCutOutcome::default() })
     }
     fn note(&mut self, _: &Note) {}
 }

@@ -5,6 +5,7 @@ use crate::start_together::StartTicket;
 use crate::surroundings::HostRequests;
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::Interval;
+use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, WritePlan};
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::settings::StartBelow;
 use steadfast_domain::{
@@ -120,6 +121,33 @@ pub trait Rig: Send {
     /// can be given one. The gap ends a running load.
     fn gap_before(&mut self) -> Option<Gap> {
         None
+    }
+    /// Returns the command that cuts the power; `None` if the user cuts it by hand.
+    fn cut_command(&self) -> Option<String> {
+        None
+    }
+    /// Opens what [`Rig::write_until_cut`] needs, before the trial is journaled: a trial that could
+    /// not begin is not read back.
+    fn prepare_cut(&mut self, plan: &WritePlan) -> Result<(), Halt> {
+        let _ = plan;
+        Ok(())
+    }
+    /// Writes the blocks of a trial until the power is cut; calls `tell` when it is time to cut it.
+    ///
+    /// # Errors
+    /// [`Halt::PowerCut`] if the device failed: it has to return before its blocks can be read.
+    fn write_until_cut(
+        &mut self,
+        plan: &WritePlan,
+        tell: &mut dyn FnMut(),
+    ) -> Result<CutEvidence, Halt> {
+        let _ = (plan, tell);
+        Err(Halt::Refused("this engine cannot test a power cut; omit --engine and --hosts".into()))
+    }
+    /// Reads the blocks of a trial back and judges them.
+    fn read_after_cut(&mut self, plan: &WritePlan) -> Result<PowerCutOutcome, Halt> {
+        let _ = plan;
+        Err(Halt::Refused("this engine cannot test a power cut; omit --engine and --hosts".into()))
     }
     /// Leaves the device idle.
     fn idle(&mut self, time: Nanos) -> Result<(), Halt>;

@@ -4,6 +4,7 @@ use crate::ledger::{JournalLine, Ledger, LedgerContents, LedgerError};
 use crate::live::{LiveBench, unrestored};
 use crate::progress::ProgressSink;
 use crate::rig::Rig;
+use crate::storage::RunStorage;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{Halt, JournalEntry, Procedure};
@@ -21,26 +22,28 @@ pub enum RunOutcome {
 
 /// Conducts a procedure on a ledger that already contains `lines`. Host settings are restored
 /// however it ends.
-pub fn conduct(
+pub fn conduct<D: RunStorage>(
     procedure: &dyn Procedure,
     rig: &mut dyn Rig,
-    mut ledger: Ledger,
+    mut ledger: Ledger<D>,
     lines: &[JournalLine],
     software: &str,
     progress: &mut dyn ProgressSink,
 ) -> Result<RunOutcome, Halt> {
-    rig.keep_files_in(ledger.directory());
+    let on_this_host = ledger.directory().on_this_host();
+    if let Some(directory) = on_this_host {
+        rig.keep_files_in(directory);
+    }
     let opened = JournalEntry::Opened {
         software: software.to_owned(),
         engine: rig.engine(),
         device: Box::new(rig.device().clone()),
         host: Box::new(rig.host()),
         proof: rig.proof().map(Box::new),
-        directory: if rig.device().is_simulated() {
-            None
-        } else {
-            steadfast_host::directory_proof(ledger.directory().path()).map(Box::new)
-        },
+        directory: on_this_host
+            .filter(|_| !rig.device().is_simulated())
+            .and_then(|directory| steadfast_host::directory_proof(directory.path()))
+            .map(Box::new),
     };
     if let Err(error) = ledger.append(rig.now(), &opened) {
         // A run that could not start must not block the next one.
@@ -53,7 +56,7 @@ pub fn conduct(
     let result = procedure.conduct(&mut bench);
     bench.end_load();
     let read = match &result {
-        Ok(()) => bench.read_at_the_end(),
+        Ok(()) => bench.finish(),
         Err(_) => Ok(()),
     };
     let restored = bench.restore();
@@ -86,8 +89,8 @@ fn failed(error: LedgerError) -> Halt {
 }
 
 /// Appends an amendment to a run that is resumed.
-pub fn amend(
-    ledger: &mut Ledger,
+pub fn amend<D: RunStorage>(
+    ledger: &mut Ledger<D>,
     contents: &mut LedgerContents,
     amendment: Amendment,
     now_unix_ms: u64,
@@ -121,7 +124,19 @@ pub fn restore(
     meant: fn(&HostChange) -> bool,
     undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
 ) -> Result<Vec<HostChange>, Halt> {
-    let (mut ledger, contents) = Ledger::open(directory).map_err(failed)?;
+    restore_opened(Ledger::open(directory).map_err(failed)?, now_unix_ms, meant, undo)
+}
+
+/// Restores the host changes of a dead run whose ledger is open, as [`restore`] does.
+///
+/// # Errors
+/// Returns the errors of [`restore`].
+pub fn restore_opened<D: RunStorage>(
+    (mut ledger, contents): (Ledger<D>, LedgerContents),
+    now_unix_ms: u64,
+    meant: fn(&HostChange) -> bool,
+    undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
+) -> Result<Vec<HostChange>, Halt> {
     let mut changes = unrestored(&contents.lines);
     changes.retain(meant);
     let mut restored = Ok(());

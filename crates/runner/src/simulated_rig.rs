@@ -2,6 +2,9 @@
 
 use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig};
 use crate::surroundings::HostRequests;
+use steadfast_domain::power_cut::{
+    AcknowledgedWrites, CutEvidence, FoundBlock, PowerCutOutcome, WritePlan, judge,
+};
 use steadfast_domain::record::HostChange;
 use steadfast_domain::settings::{SimGap, StartBelow};
 use steadfast_domain::{
@@ -19,12 +22,21 @@ pub struct SimulatedRig {
     gap: Option<SimGap>,
     /// Number of steps begun so far.
     steps: u64,
+    /// Acknowledged writes and blocks of the last power cut.
+    cut: (AcknowledgedWrites, Vec<FoundBlock>),
 }
 
 impl SimulatedRig {
     /// Creates a rig around a drive, with a gap in virtual time if requested.
     pub fn new(ssd: SimulatedSsd, gap: Option<SimGap>) -> Self {
-        SimulatedRig { ssd, purge: PurgeChoice::Auto, start_below: None, gap, steps: 0 }
+        SimulatedRig {
+            ssd,
+            purge: PurgeChoice::Auto,
+            start_below: None,
+            gap,
+            steps: 0,
+            cut: Default::default(),
+        }
     }
 }
 
@@ -111,6 +123,18 @@ impl Rig for SimulatedRig {
             lasted: Some(gap.lasts),
             written: Some(Bytes(0)),
         })
+    }
+    fn write_until_cut(
+        &mut self,
+        plan: &WritePlan,
+        _: &mut dyn FnMut(),
+    ) -> Result<CutEvidence, Halt> {
+        self.cut = self.ssd.cut_power(plan)?;
+        Ok(CutEvidence::Simulated)
+    }
+    fn read_after_cut(&mut self, plan: &WritePlan) -> Result<PowerCutOutcome, Halt> {
+        let (log, found) = &self.cut;
+        Ok(judge(plan, log, found))
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         self.ssd.idle(time);

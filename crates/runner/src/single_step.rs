@@ -61,7 +61,9 @@ impl SingleLoad {
             range = ActiveRange::first(self.active_range_percent, device.capacity, sector);
         }
         let until = LoadLimits { time: self.time.or(usual), ios: self.ios, bytes: None };
-        let stimulus = Stimulus::new(self.streams.clone(), range, self.demand, until)
+        let streams = self.streams.iter().cloned();
+        let streams = streams.map(|stream| stream.with_room_in_zones(range.length)).collect();
+        let stimulus = Stimulus::new(streams, range, self.demand, until)
             .data_pattern(self.data_pattern.clone())
             .pace(self.pace)
             .ramp(self.ramp)

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use steadfast_domain::measurement::CommonStart;
-use steadfast_domain::{Caveat, CaveatKind, Halt, Load, Nanos, Step, StepPlace, caveats};
+use steadfast_domain::{Caveat, Halt, Load, Nanos, Step, StepPlace, caveats};
 use steadfast_engine::StopSignal;
 
 /// Time from the agreement to the common start: threads and memory are ready by then, and only
@@ -225,8 +225,7 @@ pub fn shared_host(others: &[&str], processors: Option<u32>) -> Caveat {
         (Some(processors), None) => format!("its {processors} processors"),
         (None, None) => "its processors".to_owned(),
     };
-    Caveat::new(
-        CaveatKind::Deviation,
+    Caveat::deviation(
         caveats::SHARED_HOST,
         format!(
             "Tested at the same time as {}: they share {processors}, its memory, PCIe lanes, host \

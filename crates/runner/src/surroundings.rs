@@ -1,12 +1,15 @@
 //! The surroundings of a real device during a run: the checks before it, sensors and device logs
 //! around each step, and the locks that keep the host awake.
 
+use crate::cut_log::LogPlace;
 use std::fmt::Display;
 use steadfast_domain::device_log::{LogDelta, WriteAmplification};
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::record::{Check, CheckState, HostChange};
 use steadfast_domain::settings::StartBelow;
-use steadfast_domain::{Device, Load, Measurement, Nanos, Settings, Step};
+use steadfast_domain::{
+    Caveat, CaveatKind, Device, Load, Measurement, Nanos, Settings, Step, caveats as ids,
+};
 use steadfast_engine::StopSignal;
 use steadfast_host::{
     AmbientSensor, DeviceLogs, Examination, HostCounters, IdleStateHold, LogReading, OwnCgroups,
@@ -18,6 +21,10 @@ use steadfast_host::{
 /// milliseconds. Shorter steps share readings: the logs are read after the first step that ends
 /// this much later than the last reading.
 const LOGGED_FROM: Nanos = Nanos::from_secs(10);
+
+/// Shortest wait for other targets after which a drive's count of flash bytes is not attributed to
+/// the step (our choice).
+const COUNTED_WAIT: Nanos = Nanos::SECOND;
 
 /// The user's requests for the host during a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,6 +39,10 @@ pub struct HostRequests {
     pub start_below: Option<StartBelow>,
     /// Purge method and its options.
     pub purge: PurgeOrder,
+    /// Command that cuts the power.
+    pub cut_command: Option<String>,
+    /// Second log of acknowledged writes, as the user named it.
+    pub log_to: Option<String>,
 }
 
 impl HostRequests {
@@ -42,6 +53,8 @@ impl HostRequests {
             power_command: settings.power_command.clone(),
             ambient_sensor: settings.ambient_sensor.clone(),
             start_below: settings.start_below,
+            cut_command: settings.cut_command.clone(),
+            log_to: settings.log_to.clone(),
             purge: PurgeOrder {
                 choice: settings.purge,
                 command: settings
@@ -74,6 +87,9 @@ pub(crate) struct Surroundings {
     cgroups: Option<OwnCgroups>,
     /// Settings that were not restored because something else has changed them.
     left: Vec<Check>,
+    /// Caveat on waits, until it is taken; `has_told_wait` is true from then on.
+    wait_caveat: Option<Caveat>,
+    has_told_wait: bool,
 }
 
 /// A reading of the device's logs, and the short steps since.
@@ -84,6 +100,8 @@ struct SharedReading {
     phase: String,
     steps: u32,
     time: Nanos,
+    /// True if the device was left idle for other targets since the reading.
+    has_waited: bool,
 }
 
 /// A lock held until the run ends.
@@ -114,6 +132,8 @@ impl Surroundings {
             throttled: None,
             cgroups: OwnCgroups::of_this_process(roots),
             left: Vec::new(),
+            wait_caveat: None,
+            has_told_wait: false,
         }
     }
 
@@ -215,6 +235,16 @@ impl Surroundings {
             .or_else(|| self.logs.read()?.temperature_celsius)
     }
 
+    /// Returns the command that cuts the power; `None` if the user cuts it by hand.
+    pub(crate) fn cut_command(&self) -> Option<&str> {
+        self.wishes.cut_command.as_deref()
+    }
+
+    /// Returns the place of the second log of acknowledged writes.
+    pub(crate) fn second_log(&self) -> Option<LogPlace> {
+        self.wishes.log_to.as_deref().map(LogPlace::parse)
+    }
+
     /// Notes that something other than a step happens to the device, whose counts belong to no
     /// step.
     pub(crate) fn pass_over(&mut self) {
@@ -244,8 +274,9 @@ impl Surroundings {
     }
 
     /// Reads the processors and the power again after the rig has waited, so that they cover the
-    /// step alone.
-    pub(crate) fn waited(&mut self, before: &mut StepBaseline) {
+    /// step alone. The device's logs are not read again: it would delay the common start.
+    pub(crate) fn waited(&mut self, before: &mut StepBaseline, time: Nanos) {
+        before.logs.has_waited |= time >= COUNTED_WAIT;
         if let Some(power) = &self.power {
             power.begin();
         }
@@ -289,7 +320,10 @@ impl Surroundings {
         let sensed = &mut measurement.sensed;
         sensed.temperature_celsius = sensed.temperature_celsius.or(now.temperature_celsius);
         if let Some(before) = &logs.log {
-            let delta = LogDelta { earlier_steps: logs.steps - 1, ..now.since(before) };
+            let mut delta = LogDelta { earlier_steps: logs.steps - 1, ..now.since(before) };
+            if logs.has_waited && delta.nand_written.take().is_some() {
+                self.note_wait();
+            }
             // The quotient of several steps is none of this one.
             let own = Some(&delta).filter(|delta| delta.earlier_steps == 0);
             measurement.write_amplification = measurement
@@ -298,6 +332,26 @@ impl Surroundings {
             sensed.log = Some(delta);
         }
         self.last = Some(SharedReading::new(Some(now), &step.place.phase));
+    }
+
+    /// Notes once that steps after a wait have no count of flash bytes.
+    fn note_wait(&mut self) {
+        if std::mem::replace(&mut self.has_told_wait, true) {
+            return;
+        }
+        let text = format!(
+            "Steps that began after a wait of {COUNTED_WAIT} or more for the other targets have no \
+             write amplification: the drive was read before the wait, in which it may have written \
+             to its flash."
+        );
+        let remedy = "Run the targets one after another, or with --together start.";
+        self.wait_caveat =
+            Some(Caveat::new(CaveatKind::Remark, ids::FLASH_COUNT_WAITED, text, remedy));
+    }
+
+    /// Returns the caveat on waits if it has not been taken.
+    pub(crate) fn take_caveat(&mut self) -> Option<Caveat> {
+        self.wait_caveat.take()
     }
 
     /// Records a setting that was not restored, for the report.
@@ -394,7 +448,8 @@ fn is_logged(step: &Step) -> bool {
 
 impl SharedReading {
     fn new(log: Option<LogReading>, phase: &str) -> Self {
-        SharedReading { log, phase: phase.to_owned(), steps: 0, time: Nanos::ZERO }
+        let (phase, time) = (phase.to_owned(), Nanos::ZERO);
+        SharedReading { log, phase, steps: 0, time, has_waited: false }
     }
 
     /// Returns the reading that a short step of this phase shares: the last one, unless steps of
@@ -467,6 +522,12 @@ mod tests {
         assert_eq!(shared.phase, "rounds");
         let other = SharedReading::taken_over(Some(shared), "histogram");
         assert!(other.log.is_none() && other.steps == 0);
+        // A wait for other targets spoils the count of the steps that share the reading.
+        let mut waited = SharedReading::new(Some(LogReading::default()), "rounds");
+        waited.has_waited = true;
+        assert!(!waited.is_due_after(&short, &ran(4, true)));
+        assert!(SharedReading::taken_over(Some(waited), "rounds").has_waited);
+        assert!(!SharedReading::new(None, "rounds").has_waited);
         // A running load is not disturbed.
         short.cut = Some(Nanos::from_secs(1));
         let mut running = SharedReading::new(None, "rounds");

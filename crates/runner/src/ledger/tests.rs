@@ -1,5 +1,7 @@
 use super::*;
+use crate::storage::is_root;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
 use steadfast_domain::{Bytes, Device, Nanos, Settings, Transport};
 
@@ -10,23 +12,11 @@ fn run_settings() -> RunPlan {
         began_unix_ms: 5,
         engine: "sim".into(),
         device: Device {
-            path: "sim:small".into(),
             name: "small".into(),
-            transport: Transport::Simulated,
-            model: None,
             serial: Some("SIM".into()),
-            firmware: None,
-            wwid: None,
-            capacity: Bytes::gib(1),
-            logical_sector: 512,
             physical_sector: 4096,
-            rotational: None,
             discard: true,
-            write_cache: None,
-            link: None,
-            zoned: None,
-            array: None,
-            in_use: Vec::new(),
+            ..Device::new("sim:small", Transport::Simulated, Bytes::gib(1))
         },
         settings: Settings::new("iops", 7),
     }
@@ -72,7 +62,8 @@ fn nothing_is_appended_that_could_not_be_read() {
     let (_scratch, directory) = written();
     let before = fs::read(directory.join(JOURNAL)).unwrap();
     let (mut ledger, _) = Ledger::open(&directory).unwrap();
-    ledger.length = JOURNAL_MAX - RESERVE;
+    let file = fs::OpenOptions::new().append(true).open(directory.join(JOURNAL)).unwrap();
+    ledger.journal = LineFile::new(file, JOURNAL_MAX - RESERVE, false);
     assert!(matches!(ledger.append(4, &idled), Err(LedgerError::Full { .. })));
     assert_eq!(fs::read(directory.join(JOURNAL)).unwrap(), before);
 }
@@ -103,6 +94,44 @@ fn a_torn_last_line_is_dropped_at_every_length() {
         drop(ledger);
         assert_eq!(Ledger::read(&directory).unwrap().lines.len(), 3);
     }
+}
+
+/// A crash can leave the size of the last line without any of its blocks.
+#[test]
+fn a_last_line_without_one_of_its_blocks_is_dropped() {
+    let (_scratch, directory) = written();
+    let journal = directory.join(JOURNAL);
+    let before = fs::metadata(&journal).unwrap().size() as usize;
+    let (mut ledger, _) = Ledger::open(&directory).unwrap();
+    ledger.append(4, &JournalEntry::Halted("x".repeat(2003))).unwrap();
+    drop(ledger);
+    let whole = fs::read(&journal).unwrap();
+    let torn = |from: usize| {
+        let mut torn = whole.clone();
+        torn[from.max(before)..(from + SECTOR).min(whole.len())].fill(0);
+        torn
+    };
+    for block in before / SECTOR..whole.len().div_ceil(SECTOR) {
+        fs::write(&journal, torn(block * SECTOR)).unwrap();
+        let (_, contents) = Ledger::open(&directory).unwrap();
+        assert_eq!((contents.lines.len(), contents.torn), (3, (whole.len() - before) as u64));
+        assert_eq!(fs::read(&journal).unwrap(), whole[..before]);
+    }
+    // Any other line was on disk.
+    let mut edited = whole.clone();
+    edited[..SECTOR].fill(0);
+    fs::write(&journal, edited).unwrap();
+    assert!(matches!(Ledger::open(&directory).unwrap_err(), LedgerError::Edited { line: 1, .. }));
+}
+
+/// Another process did not create the ledger, so it must not remove it.
+#[test]
+fn a_resumed_ledger_without_lines_is_not_withdrawn() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    drop(Ledger::create(&directory, &run_settings()).unwrap());
+    Ledger::open_member(&directory).unwrap().0.withdraw();
+    assert_eq!(Ledger::read(&directory).unwrap().plan, run_settings());
 }
 
 #[test]

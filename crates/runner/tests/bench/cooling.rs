@@ -39,7 +39,7 @@ fn the_first_load_waits_after_the_purge_until_the_device_is_cool() {
     let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
     assert_eq!(ending, RunOutcome::Complete);
     let waited = Nanos::from_secs(30);
-    let expected = CoolDown { below: 45.0, from: 50.5, to: 44.9, waited };
+    let expected = CoolDown { below: 45.0, from: 50.5, to: 44.9, waited, failed_readings: 0 };
     assert_eq!(waits(&directory), [(expected, 1, 0)]);
     assert_eq!(log.idled, waited);
 }
@@ -79,6 +79,53 @@ fn a_device_that_stays_warm_halts_the_run_before_its_first_load() {
     let ending = begin(&lost, &run_settings(|_| ()), &mut rig(&mut log, false));
     assert!(matches!(ending, RunOutcome::Halted(Halt::Refused(_))), "{ending:?}");
     assert!(log.applied.is_empty());
+}
+
+/// Two failures in a row are passed over, three end the wait; so does the limit.
+#[test]
+fn isolated_failed_readings_do_not_end_a_wait() {
+    const FAILS: f64 = f64::NAN;
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let mut log = below(45.0, &[FAILS, 50.0, FAILS, FAILS, 44.0]);
+    let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+    assert_eq!(ending, RunOutcome::Complete);
+    let waited = Nanos::from_secs(40);
+    let expected = CoolDown { below: 45.0, from: 50.0, to: 44.0, waited, failed_readings: 3 };
+    assert_eq!(waits(&directory), [(expected, 1, 0)]);
+    for (name, temperatures, idled) in [
+        ("lost", vec![50.0, FAILS], 30),
+        ("unsteady", vec![50.0, FAILS, 49.0, FAILS, 49.0, FAILS, 48.0, FAILS, FAILS], 60),
+    ] {
+        let directory = scratch.path().join(name);
+        let mut log = below(45.0, &temperatures);
+        let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+        assert!(matches!(ending, RunOutcome::Halted(Halt::Refused(_))), "{ending:?}");
+        assert_eq!((log.idled, log.applied.len()), (Nanos::from_secs(idled), 0), "{name}");
+    }
+}
+
+/// The parts after the last purge start from the state of those before them, without a wait.
+#[test]
+fn parts_that_share_a_state_do_not_wait() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let settings = run_settings(|settings| {
+        settings.procedure = "portrait".into();
+        settings.parameters.insert("length".into(), "1h".into());
+    });
+    let mut log = below(45.0, &[40.0]);
+    begin(&directory, &settings, &mut rig(&mut log, false));
+    let lines = Ledger::read(&directory).unwrap().lines;
+    let count = |is: fn(&JournalEntry) -> bool| lines.iter().filter(|line| is(&line.entry)).count();
+    let purges = count(|entry| matches!(entry, JournalEntry::Purged(_)));
+    let is_part = |entry: &JournalEntry| match entry {
+        JournalEntry::Noted(note) => matches!(**note, steadfast_domain::Note::Part(_)),
+        _ => false,
+    };
+    let parts = count(is_part);
+    assert!(parts > purges, "{parts} parts and {purges} purges");
+    assert_eq!(waits(&directory).len(), purges);
 }
 
 /// A resumed run waits before the first load only: later ones are in the middle of a test.

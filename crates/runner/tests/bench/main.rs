@@ -4,7 +4,9 @@
 mod cooling;
 mod hidden;
 mod once;
+mod one_pass;
 mod portrait;
+mod power_cut;
 mod read_back;
 mod scripts;
 mod verify_write;
@@ -15,8 +17,8 @@ use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::{Check, CheckState, HostChange, RECORD_VERSION};
 use steadfast_domain::settings::{Amendment, StartBelow};
 use steadfast_domain::{
-    Bytes, Caveat, CaveatKind, Conditions, Device, EndState, Findings, Halt, Host, JournalEntry,
-    Measurement, Nanos, Procedure, Profile, Proof, Purge, PurgeMethod, Settings, Step, Tally,
+    Bytes, Caveat, Conditions, Device, EndState, Findings, Halt, Host, JournalEntry, Load,
+    Measurement, Nanos, Op, Procedure, Profile, Proof, Purge, PurgeMethod, Settings, Step, Tally,
     Transport,
 };
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart};
@@ -45,7 +47,7 @@ struct RigLog {
     /// Caveats that arise in the next step.
     caveats: Vec<Caveat>,
     /// Temperature that the user wants, and the temperatures that the device reports, one after
-    /// the other; the last one lasts.
+    /// the other; the last one lasts. A reading that fails is no number.
     start_below: Option<StartBelow>,
     temperatures: VecDeque<f64>,
     /// Vendor's purge command.
@@ -71,23 +73,11 @@ struct MemoryRig<'a> {
 
 fn device() -> Device {
     Device {
-        path: "/dev/memory".into(),
         name: "memory".into(),
-        transport: Transport::Other,
         model: Some("Memory".into()),
         serial: Some("M1".into()),
-        firmware: None,
-        wwid: None,
-        capacity: Bytes::gib(1),
-        logical_sector: 512,
-        physical_sector: 512,
-        rotational: None,
         discard: true,
-        write_cache: None,
-        link: None,
-        zoned: None,
-        array: None,
-        in_use: Vec::new(),
+        ..Device::new("/dev/memory", Transport::Other, Bytes::gib(1))
     }
 }
 
@@ -108,6 +98,12 @@ fn check(id: &str, found: &str) -> Check {
 
 /// Measures a step: a load limited by bytes (WIPC) moves an eighth of them, whatever the speed.
 fn measure(step: &Step, start: &StepStart) -> Measurement {
+    if let Load::Script(script) = &step.load {
+        let tally = Tally { ios: script.counts.writes, bytes: script.bytes, ..Tally::default() };
+        let streams = vec![StreamTally { op: Op::Write, tally }];
+        let elapsed = Nanos::from_secs(60);
+        return Measurement { elapsed, complete: true, streams, ..Measurement::default() };
+    }
     let stimulus = step.load.stimulus().unwrap();
     let mut elapsed = stimulus.until.time.unwrap_or(Nanos::from_secs(60));
     let mut ios = 1000 + stimulus.seed % 50;
@@ -225,10 +221,11 @@ impl Rig for MemoryRig<'_> {
         self.log.start_below
     }
     fn temperature(&mut self) -> Option<f64> {
-        match self.log.temperatures.len() {
+        let read = match self.log.temperatures.len() {
             0 | 1 => self.log.temperatures.front().copied(),
             _ => self.log.temperatures.pop_front(),
-        }
+        };
+        read.filter(|celsius| !celsius.is_nan())
     }
     fn purge_command(&self) -> Option<String> {
         self.log.purge_command.map(str::to_owned)
@@ -431,8 +428,7 @@ fn every_process_examines_and_looks_back() {
 fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
-    let said =
-        |text| Caveat::new(CaveatKind::Remark, steadfast_domain::caveats::FIO_MESSAGES, text, "");
+    let said = |text| Caveat::remark(steadfast_domain::caveats::FIO_MESSAGES, text, "");
     let mut log = RigLog {
         setting: "0".into(),
         caveats: vec![said("one"), said("two")],

@@ -4,7 +4,7 @@ use super::{MemoryRig, RigLog, device, rig};
 use std::path::Path;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::record::HostChange;
-use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, Halt, Nanos};
+use steadfast_domain::{Bytes, Caveat, Demand, Halt, Nanos};
 use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{SimulatedSsd, drives};
 use steadfast_runner::calibrate::{
@@ -61,7 +61,7 @@ fn the_host_is_as_it_was_after_a_step_that_fails_too() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("host-changes");
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
-    let caveat = Caveat::new(CaveatKind::Deviation, "x", "of the engine", "");
+    let caveat = Caveat::deviation("x", "of the engine", "");
     log.caveats = vec![caveat.clone()];
     let mut memory = rig(&mut log, false);
     let done = apply(&mut memory, true, &mut journal(&directory));
