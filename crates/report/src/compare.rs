@@ -174,11 +174,7 @@ fn covered(runs: &[(String, Findings)], mut parts: Vec<Findings>) -> Findings {
 
 /// Returns the IDs of the tables.
 fn ids_of(exhibits: &[Exhibit]) -> Vec<String> {
-    let id = |exhibit: &Exhibit| match exhibit {
-        Exhibit::Table(table) => Some(table.id.clone()),
-        _ => None,
-    };
-    exhibits.iter().filter_map(id).collect()
+    exhibits.iter().filter_map(Exhibit::as_table).map(|table| table.id.clone()).collect()
 }
 
 /// Maximum number of drawings in a comparison, which fill two pages.
@@ -426,13 +422,13 @@ fn caveats(
             labels.join(", ")
         );
         let remedy = "Compare runs whose settings are known to be the same.";
-        Caveat::new(CaveatKind::Invalidates, ids::SETTING_DIFFERS, text, remedy)
+        Caveat::invalidates(ids::SETTING_DIFFERS, text, remedy)
     }));
     let without: Vec<String> =
         sides.iter().filter(|s| s.findings.is_none()).map(|s| s.letter.to_string()).collect();
     if !without.is_empty() {
         let text = format!("{} has no {title}: its values are missing.", without.join(", "));
-        caveats.push(Caveat::new(CaveatKind::Deviation, ids::PROCEDURE_MISSING, text, ""));
+        caveats.push(Caveat::deviation(ids::PROCEDURE_MISSING, text, ""));
     }
     caveats.extend(unsteady(sides));
     caveats.extend(inherited(sides));
@@ -450,8 +446,7 @@ fn unsteady(sides: &[ComparedRun<'_>]) -> Option<Caveat> {
         .map(|side| side.letter.to_string())
         .collect();
     let text = format!("{}: steady state was not achieved.", letters.join(", "));
-    (!letters.is_empty())
-        .then(|| Caveat::new(CaveatKind::Invalidates, ids::STEADY_STATE_NOT_ACHIEVED, text, ""))
+    (!letters.is_empty()).then(|| Caveat::invalidates(ids::STEADY_STATE_NOT_ACHIEVED, text, ""))
 }
 
 /// Returns the runs' own caveats without duplicates, with the letters of their runs.

@@ -26,10 +26,7 @@ pub fn csv(table: &Table) -> String {
 /// Returns every table of the findings, printed ones and those too long to print.
 pub(crate) fn all_tables(findings: &Findings) -> impl Iterator<Item = &Table> {
     let exhibits = findings.summary.iter().chain(findings.pages().flat_map(|page| &page.exhibits));
-    let printed = exhibits.filter_map(|exhibit| match exhibit {
-        Exhibit::Table(table) => Some(table),
-        _ => None,
-    });
+    let printed = exhibits.filter_map(Exhibit::as_table);
     printed.chain(&findings.long_tables)
 }
 

@@ -52,18 +52,7 @@ mod tests {
     #[test]
     fn unknown_times_of_a_run_are_left_out() {
         let sentence = |run_unix_ms, activity| {
-            let header = FormHeader {
-                issuer: String::new(),
-                specification: String::new(),
-                lesser: None,
-                test: String::new(),
-                subtitle: String::new(),
-                revision: String::new(),
-                vendor: None,
-                model: None,
-                sponsor: None,
-                blocks: Vec::new(),
-            };
+            let header = FormHeader::default();
             time_sentence(&Findings { run_unix_ms, activity, ..Findings::new("x", header) })
         };
         let run = |begin, end| sentence((begin, end), Activity::Run);

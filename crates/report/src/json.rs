@@ -41,47 +41,15 @@ impl<'f> FindingsFile<'f> {
         let encode = |error: serde_json::Error| ReportError::Encode(error.to_string());
         // The digest covers the numbers as a reader of the file parses them.
         let text = serde_json::to_string(findings).map_err(encode)?;
-        let content: Value = serde_json::from_str(&text).map_err(encode)?;
-        Ok(FindingsFile { sha256: digest(&content), findings })
+        let mut content: Value = serde_json::from_str(&text).map_err(encode)?;
+        Ok(FindingsFile { sha256: digest(&mut content), findings })
     }
 }
 
-/// Returns the SHA-256 of a JSON value in hexadecimal.
-fn digest(content: &Value) -> String {
-    let mut text = String::new();
-    append_canonical(content, &mut text);
-    to_hex(&Sha256::digest(text))
-}
-
-/// Appends a value without blanks and with the keys of every object sorted.
-fn append_canonical(value: &Value, out: &mut String) {
-    match value {
-        Value::Array(values) => {
-            out.push('[');
-            for (at, value) in values.iter().enumerate() {
-                if at > 0 {
-                    out.push(',');
-                }
-                append_canonical(value, out);
-            }
-            out.push(']');
-        }
-        Value::Object(fields) => {
-            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-            fields.sort_unstable_by_key(|(key, _)| *key);
-            out.push('{');
-            for (at, (key, value)) in fields.into_iter().enumerate() {
-                if at > 0 {
-                    out.push(',');
-                }
-                out.push_str(&Value::String(key.clone()).to_string());
-                out.push(':');
-                append_canonical(value, out);
-            }
-            out.push('}');
-        }
-        plain => out.push_str(&plain.to_string()),
-    }
+/// Returns the SHA-256 of a JSON value without blanks, with the keys of every object sorted.
+fn digest(content: &mut Value) -> String {
+    content.sort_all_objects();
+    to_hex(&Sha256::digest(content.to_string()))
 }
 
 /// Returns the findings as JSON, with their digest.
@@ -136,7 +104,7 @@ pub fn parse_findings(text: &[u8]) -> std::result::Result<Findings, FindingsErro
     let stated = content.as_object_mut().and_then(|fields| fields.remove(SHA256));
     match stated {
         None => return Err(FindingsError::Unsealed),
-        Some(stated) if stated != Value::String(digest(&content)) => {
+        Some(stated) if stated != Value::String(digest(&mut content)) => {
             return Err(FindingsError::Changed);
         }
         Some(_) => {}

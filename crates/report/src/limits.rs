@@ -530,9 +530,7 @@ impl CheckVerdict {
                 format!("{} {}.", self.outcome(), failed.join("; "))
             };
             let remedy = "See the chapter 'Check against limits'.";
-            report
-                .caveats
-                .insert(0, Caveat::new(CaveatKind::Invalidates, ids::OUTSIDE_LIMITS, text, remedy));
+            report.caveats.insert(0, Caveat::invalidates(ids::OUTSIDE_LIMITS, text, remedy));
         }
         report
     }

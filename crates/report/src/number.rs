@@ -126,12 +126,27 @@ fn decimals_for(size: f64, digits: i32) -> usize {
     (digits - 1 - power).max(0) as usize
 }
 
-/// Formats the value of a key figure with its number of significant digits.
+/// Significant digits of the bounds of a key figure.
+const BOUND_DIGITS: i32 = 3;
+
+/// Formats the value of a key figure with its number of significant digits, or its bounds if they
+/// are far apart.
 pub(crate) fn figure(figure: &KeyFigure) -> String {
-    let Some(value) = figure.value.filter(|value| value.is_finite()) else {
-        return DASH.to_owned();
-    };
-    let digits = i32::from(figure.digits.max(1));
+    if let Some((low, high)) = figure.wide_bounds() {
+        return format!(
+            "{} to {}",
+            significant(low, BOUND_DIGITS),
+            significant(high, BOUND_DIGITS)
+        );
+    }
+    match figure.value.filter(|value| value.is_finite()) {
+        Some(value) => significant(value, i32::from(figure.digits.max(1))),
+        None => DASH.to_owned(),
+    }
+}
+
+/// Formats a number with the given number of significant digits.
+fn significant(value: f64, digits: i32) -> String {
     let whole = value.abs().max(1.0).log10().floor() as i32 + 1;
     if whole <= digits {
         return grouped(value, decimals_for(value.abs(), digits));
@@ -200,5 +215,10 @@ mod tests {
         assert_eq!(text(0.0, 4), "0");
         assert_eq!(text(-1234.5, 3), "−1,230");
         assert_eq!(figure(&KeyFigure::new("x", "x", None, "x")), "–");
+        let bounded =
+            |low, high| KeyFigure::new("x", "x", Some(2.0), "").bounded(Some((low, high)));
+        assert_eq!(figure(&bounded(1.981, 2.02)), "2.000");
+        assert_eq!(figure(&bounded(1.979, 2.0211)), "1.98 to 2.02");
+        assert_eq!(figure(&bounded(1.5, 2.5).ranging(Some((1.5, 2.5)))), "1.50 to 2.50");
     }
 }

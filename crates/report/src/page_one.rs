@@ -353,18 +353,7 @@ mod tests {
     use steadfast_domain::findings::{Axis, FormHeader, Page, PlotKind, Scale, Series, Stroke};
 
     fn findings(title: &str) -> Findings {
-        let header = FormHeader {
-            issuer: String::new(),
-            specification: String::new(),
-            lesser: None,
-            test: String::new(),
-            subtitle: String::new(),
-            revision: String::new(),
-            vendor: None,
-            model: None,
-            sponsor: None,
-            blocks: Vec::new(),
-        };
+        let header = FormHeader::default();
         let axis = || Axis::new("x", Scale::Linear);
         let empty = Plot::new(PlotKind::Lines, "empty", "P", axis(), axis());
         let line = Series::new("s", Stroke::Measured, vec![(1.0, Some(2.0))]);

@@ -1,10 +1,8 @@
 //! Renders findings for a terminal: headline, verdict, caveats, summary tables.
 
 use crate::layout::is_prose;
-use crate::number;
-use crate::page_one;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
-use crate::text_table;
+use crate::{number, page_one, text_table};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Table};
 use steadfast_domain::text::{printable, wrapped};

@@ -64,8 +64,9 @@ fn compared<'a>(sides: &[ComparedRun<'a>]) -> Vec<FigureComparison<'a>> {
 pub(super) fn table(sides: &[ComparedRun<'_>]) -> Option<Table> {
     let row = |one: &FigureComparison<'_>| {
         let figure = one.figure;
-        let cell = |value: &Option<f64>| Cell::text(value_text(figure, *value));
-        Row::new(head(figure), one.values.iter().map(cell)).with_id(&figure.id)
+        let cell = |(value, range)| Cell::text(value_text(figure, value, range));
+        let sides = one.values.iter().copied().zip(one.ranges.iter().copied());
+        Row::new(head(figure), sides.map(cell)).with_id(&figure.id)
     };
     let rows: Vec<Row> = compared(sides).iter().map(row).collect();
     let letters = sides.iter().map(|side| Column::from(side.letter.to_string()));
@@ -109,8 +110,8 @@ fn head(figure: &KeyFigure) -> String {
     format!("{}, {}", figure.label, figure.unit).trim_end_matches(", ").to_owned()
 }
 
-fn value_text(figure: &KeyFigure, value: Option<f64>) -> String {
-    crate::number::figure(&KeyFigure { value, ..figure.clone() })
+fn value_text(figure: &KeyFigure, value: Option<f64>, range: Option<(f64, f64)>) -> String {
+    crate::number::figure(&KeyFigure { value, range, ..figure.clone() })
 }
 
 /// IDs of the two plots: rates (higher is better) and times (lower is better).

@@ -83,13 +83,7 @@ fn plots_of_run<'a>(side: &ComparedRun<'a>) -> Vec<&'a Plot> {
 }
 
 fn plots_of(exhibits: &[Exhibit]) -> Vec<&Plot> {
-    exhibits
-        .iter()
-        .filter_map(|exhibit| match exhibit {
-            Exhibit::Plot(plot) => Some(plot),
-            _ => None,
-        })
-        .collect()
+    exhibits.iter().filter_map(Exhibit::as_plot).collect()
 }
 
 /// Returns true if a run has a flat plot of the same series.

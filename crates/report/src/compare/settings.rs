@@ -99,10 +99,7 @@ fn settings(findings: &Findings) -> Vec<NamedSetting> {
     let of_device = of_device.filter(|row| row.role == Role::Setting).map(NamedSetting::plain);
     let blocks = header.blocks.iter().filter(|block| block.about == FormSubject::Procedure);
     let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    let facts = exhibits.filter_map(|exhibit| match exhibit {
-        Exhibit::Facts(facts) => Some(facts),
-        _ => None,
-    });
+    let facts = exhibits.filter_map(Exhibit::as_facts);
     let mut all: Vec<NamedSetting> = Vec::new();
     let found = std::iter::once(method).chain(of_device).chain(blocks.flat_map(of_block));
     for named in found.chain(facts.flat_map(of_facts)) {

@@ -66,13 +66,7 @@ pub(super) fn compared(
 }
 
 fn tables_of(exhibits: &[Exhibit]) -> Vec<&Table> {
-    exhibits
-        .iter()
-        .filter_map(|exhibit| match exhibit {
-            Exhibit::Table(table) => Some(table),
-            _ => None,
-        })
-        .collect()
+    exhibits.iter().filter_map(Exhibit::as_table).collect()
 }
 
 fn side_by_side(sides: &[ComparedRun<'_>], first: &Table, tables: &[Option<&Table>]) -> Table {

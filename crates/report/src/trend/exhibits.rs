@@ -9,7 +9,7 @@ use steadfast_domain::findings::{
     Axis, COMPARED, Cell, Exhibit, FormHeader, Marker, Page, Plot, PlotKind, Row, Scale, Series,
     Stroke, Table,
 };
-use steadfast_domain::{Caveat, CaveatKind, EndState, Findings};
+use steadfast_domain::{Caveat, EndState, Findings};
 
 /// Number of plots; those of changed metrics come first.
 const DRAWN: usize = 24;
@@ -120,16 +120,10 @@ impl ProcedureTrend {
 
     fn header(&self) -> FormHeader {
         FormHeader {
-            issuer: String::new(),
-            specification: String::new(),
-            lesser: None,
             test: "Trend".to_owned(),
             subtitle: self.title.clone(),
-            revision: String::new(),
-            vendor: None,
             model: self.model.clone(),
-            sponsor: None,
-            blocks: Vec::new(),
+            ..FormHeader::default()
         }
     }
 
@@ -180,15 +174,24 @@ impl ProcedureTrend {
                 signed(worst.percent.unwrap_or(0.0)),
             );
             let remedy = "See the table of changes; name a later --baseline to accept it.";
-            caveats.push(Caveat::new(CaveatKind::Invalidates, ids::REGRESSION, text, remedy));
+            caveats.push(Caveat::invalidates(ids::REGRESSION, text, remedy));
         }
         if !self.left_out.is_empty() {
             let text = format!(
-                "{} of {} runs are left out: they did not end, or were not steady.",
+                "{} of {} runs or parts are left out: they did not end, were not steady, or are \
+                 there twice.",
                 self.left_out.len(),
                 self.left_out.len() + self.runs.len()
             );
-            caveats.push(Caveat::new(CaveatKind::Deviation, ids::RUNS_LEFT_OUT, text, ""));
+            caveats.push(Caveat::deviation(ids::RUNS_LEFT_OUT, text, ""));
+        }
+        if self.runs.len() < TREND_RUNS_MIN && self.baseline.is_some() {
+            let text = format!(
+                "Fewer than {TREND_RUNS_MIN} runs: their spread is unknown, and the measurement \
+                 windows of the runs alone decide what is noise."
+            );
+            let remedy = "Repeat the run until there are five.";
+            caveats.push(Caveat::remark(ids::WINDOWS_DECIDE, text, remedy));
         }
         let mut serials: Vec<&str> =
             self.runs.iter().filter_map(|run| run.serial.as_deref()).collect();
@@ -201,11 +204,11 @@ impl ProcedureTrend {
                 serials.join(", ")
             );
             let remedy = "Give the runs of one drive to see what changed on it.";
-            caveats.push(Caveat::new(CaveatKind::Deviation, ids::SERIALS_DIFFER, text, remedy));
+            caveats.push(Caveat::deviation(ids::SERIALS_DIFFER, text, remedy));
         }
         if !self.not_stated.is_empty() {
             let text = format!("Not every run states: {}.", self.not_stated.join(", "));
-            caveats.push(Caveat::new(CaveatKind::Remark, ids::SETTING_DIFFERS, text, ""));
+            caveats.push(Caveat::remark(ids::SETTING_DIFFERS, text, ""));
         }
         caveats
     }

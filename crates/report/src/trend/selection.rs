@@ -3,6 +3,7 @@
 use crate::compare::settings;
 use crate::compare::side::ComparedRun;
 use crate::date;
+use crate::parts::simulated;
 use steadfast_domain::findings::{Exhibit, Origin, Setting};
 use steadfast_domain::{EndState, Findings};
 
@@ -13,6 +14,7 @@ const KERNEL: [&str; 2] = ["Kernel version", "Kernel"];
 const HOST: [&str; 1] = ["Host"];
 const SOFTWARE: [&str; 2] = ["Software", "Test SW"];
 const TEST_ID: [&str; 1] = ["Test ID No."];
+const SEED: [&str; 1] = ["Run seed"];
 
 /// A run with the name that tables print.
 #[derive(Debug, Clone)]
@@ -168,10 +170,14 @@ pub(super) fn select(
         runs.iter().filter_map(|run| with_procedure(run, &procedure)).collect();
     // Runs that began at the same time keep the order in which they were given.
     of_procedure.sort_by_key(|run| run.findings.run_unix_ms.0);
+    let (of_procedure, copies) = without_copies(of_procedure);
     let newest = of_procedure.last().map(|run| run.name.clone());
     let (series, others): (Vec<NamedRun>, Vec<NamedRun>) =
         of_procedure.into_iter().partition(|run| unfit(&run.findings).is_none());
-    let left_out: Vec<LeftOutRun> = others.iter().map(left_out_run).collect();
+    let mut left_out: Vec<LeftOutRun> = others.iter().map(left_out_run).collect();
+    left_out.extend(copies);
+    left_out.extend(runs.iter().filter_map(|run| uncounted_parts(run, &procedure)));
+    left_out.sort_by_key(|run| run.begin_unix_ms);
     let Some(first) = series.first() else {
         let reasons: Vec<String> =
             left_out.iter().map(|run| format!("{}: {}", run.name, run.reason)).collect();
@@ -235,6 +241,59 @@ fn with_procedure(run: &NamedRun, id: &str) -> Option<NamedRun> {
         findings.run_unix_ms = run.findings.run_unix_ms;
     }
     Some(NamedRun { name: run.name.clone(), findings })
+}
+
+/// Removes copies of runs. Two findings are copies if their start times, seeds, devices and metrics
+/// are equal. Runs of simulated drives all start at the same virtual time, and a seed always gives
+/// the same numbers: they are no copies.
+fn without_copies(runs: Vec<NamedRun>) -> (Vec<NamedRun>, Vec<LeftOutRun>) {
+    let (mut kept, mut copies): (Vec<NamedRun>, Vec<LeftOutRun>) = (Vec::new(), Vec::new());
+    for run in runs {
+        match kept.iter().find(|other| is_same_run(&other.findings, &run.findings)) {
+            Some(other) => copies.push(LeftOutRun {
+                reason: format!("a copy of {}; counted once", other.name),
+                begin_unix_ms: run.findings.run_unix_ms.0,
+                name: run.name,
+            }),
+            None => kept.push(run),
+        }
+    }
+    (kept, copies)
+}
+
+fn is_same_run(one: &Findings, other: &Findings) -> bool {
+    let is_alike = |ids: &[&str]| {
+        let value = |findings| fact(findings, ids).map(|found| found.value.clone());
+        value(one) == value(other)
+    };
+    let begin = one.run_unix_ms.0;
+    let began_together = begin != 0 && begin == other.run_unix_ms.0;
+    let may_be = began_together && !simulated(one);
+    may_be && one.metrics == other.metrics && [&SERIAL[..], &SEED].into_iter().all(is_alike)
+}
+
+/// Returns the parts of a run that may be of the trend's procedure but are left out: the parts that
+/// an aborted run did not start, and all but the first part of the procedure.
+fn uncounted_parts(run: &NamedRun, id: &str) -> Option<LeftOutRun> {
+    let findings = &run.findings;
+    let rows = findings.header.blocks.iter().flat_map(|block| &block.rows);
+    let planned = rows.filter(|row| row.id.starts_with("procedure-"));
+    let is_begun = |row: &&Setting| {
+        findings.parts.iter().any(|part| row.value.as_deref() == Some(part.title.as_str()))
+    };
+    let is_open = unfit(findings).is_some() && with_procedure(run, id).is_none();
+    let missing = planned.filter(|row| is_open && !is_begun(row));
+    let missing: Vec<&str> = missing.filter_map(|row| row.value.as_deref()).collect();
+    let again = procedures(findings).into_iter().filter(|one| one.id == id).skip(1).count();
+    let reason = if !missing.is_empty() {
+        format!("it ended before these parts: {}", missing.join(", "))
+    } else if again > 0 {
+        format!("{again} more of its parts are of this procedure; only the first counts")
+    } else {
+        return None;
+    };
+    let begin_unix_ms = findings.run_unix_ms.0;
+    Some(LeftOutRun { name: format!("{}, parts", run.name), begin_unix_ms, reason })
 }
 
 /// Returns the reason why a run's numbers do not count; `None` if they do.

@@ -84,23 +84,12 @@ fn seven() -> Vec<(String, Findings)> {
 }
 
 fn tables_of(exhibits: &[Exhibit]) -> Vec<&Table> {
-    exhibits
-        .iter()
-        .filter_map(|exhibit| match exhibit {
-            Exhibit::Table(table) => Some(table),
-            _ => None,
-        })
-        .collect()
+    exhibits.iter().filter_map(Exhibit::as_table).collect()
 }
 
 fn all_plots(findings: &Findings) -> Vec<&Plot> {
     let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    exhibits
-        .filter_map(|exhibit| match exhibit {
-            Exhibit::Plot(plot) => Some(plot),
-            _ => None,
-        })
-        .collect()
+    exhibits.filter_map(Exhibit::as_plot).collect()
 }
 
 fn numbers(row: &Row) -> Vec<f64> {

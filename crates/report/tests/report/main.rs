@@ -17,7 +17,7 @@ use steadfast_domain::findings::{
     Axis, Cell, Exhibit, Facts, FormBlock, FormHeader, FrontPage, KeyFigure, Origin, Page, Plot,
     PlotKind, Row, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{Caveat, CaveatKind, Findings};
+use steadfast_domain::{Caveat, Findings};
 use steadfast_report::{ReportTime, csv, html, pdf, pdf_form, svg, tables, text};
 
 const PRINTED: ReportTime = ReportTime { report_unix_ms: 1_478_517_420_000 };
@@ -81,7 +81,7 @@ fn convergence() -> Plot {
         Series::new(format!("RND {size}K W"), Stroke::Measured, points.collect())
     });
     let (x, y) = (axis("Round", Scale::Integers), axis("IOPS", Scale::Log10));
-    Plot::new(PlotKind::Lines, "convergence", "IOPS SS Convergence", x, y)
+    Plot::lines("convergence", "IOPS SS Convergence", x, y)
         .caption("Round 4 is void: its lines are broken.")
         .series(series)
 }
@@ -94,7 +94,7 @@ fn window() -> Plot {
     let measured = (0..5).map(|r| (f64::from(r), Some(values[r as usize]))).collect();
     let fit = vec![(0.0, Some(20477.8)), (4.0, Some(20001.0))];
     let (x, y) = (axis("Round", Scale::Integers), axis("IOPS", Scale::LinearFitted));
-    Plot::new(PlotKind::Lines, "window", "Steady State Verification - RND 4K W", x, y)
+    Plot::lines("window", "Steady State Verification - RND 4K W", x, y)
         .caption("Measured IOPS, the 20 % band, the line of best fit.")
         .with(Series::new("RND 4K W", Stroke::Measured, measured))
         .with(level("Average", Stroke::Average, 20239.4))
@@ -148,8 +148,8 @@ fn findings(simulated: bool) -> Findings {
         software: "steadfast 0.1.0".into(),
         ending: "Steady state in rounds 3 to 7 of 7.".into(),
         caveats: vec![
-            Caveat::new(CaveatKind::Deviation, "purge", "Purge: discard.", "Use the drive's own."),
-            Caveat::new(CaveatKind::Invalidates, "quick", "NOT THE FULL METHOD: <quick>.", ""),
+            Caveat::deviation("purge", "Purge: discard.", "Use the drive's own."),
+            Caveat::invalidates("quick", "NOT THE FULL METHOD: <quick>.", ""),
         ],
         front: FrontPage {
             device: vec![Setting::identity("Serial number", "SN-10007")],
@@ -201,7 +201,7 @@ fn suite() -> Findings {
         ],
     );
     wsat.ending = "The run ended after four drive fills.".into();
-    wsat.caveats.push(Caveat::new(CaveatKind::Remark, "fills", "Four fills.", ""));
+    wsat.caveats.push(Caveat::remark("fills", "Four fills.", ""));
     let latency = part(
         "Latency",
         vec![
@@ -219,12 +219,7 @@ fn suite() -> Findings {
         form_pages: Vec::new(),
         chapters: Vec::new(),
         long_tables: Vec::new(),
-        caveats: vec![Caveat::new(
-            CaveatKind::Invalidates,
-            "quick",
-            "NOT THE FULL METHOD: <quick>.",
-            "",
-        )],
+        caveats: vec![Caveat::invalidates("quick", "NOT THE FULL METHOD: <quick>.", "")],
         parts: vec![findings(true), latency, wsat],
         ..findings(false)
     }
@@ -254,7 +249,7 @@ fn drawings_text_and_tables_are_as_accepted() {
 
 #[test]
 fn a_disclosure_names_the_largest_parts_that_it_holds_for() {
-    let caveat = |text: &str| Caveat::new(CaveatKind::Deviation, "d", text, "");
+    let caveat = |text: &str| Caveat::deviation("d", text, "");
     let part = |title: &str, texts: &[&str]| Findings {
         title: title.into(),
         caveats: texts.iter().map(|text| caveat(text)).collect(),

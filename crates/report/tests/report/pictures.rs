@@ -90,8 +90,7 @@ fn band() -> Plot {
         .map(|n| (x(n), there(n).map(|()| at(n)), there(n).map(|()| at(n) * 4.0)))
         .collect();
     let line = |part: f64| (0..120).map(|n| (x(n), there(n).map(|()| at(n) * part))).collect();
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         "band",
         "Response times",
         Axis::time("Time", TimeUnit::Seconds),

@@ -22,8 +22,7 @@ pub fn saturation(minutes: u32) -> Plot {
     let iops = (0..minutes).map(|n| (f64::from(n), Some(iops(n) * (0.97 + 0.06 * chance(n)))));
     let slow = |n: u32| 1.2 - (-f64::from(n) / 80.0).exp() + 0.1 * chance(n + 7);
     let slow = (0..minutes).map(|n| (f64::from(n), (n != 200).then_some(slow(n))));
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "saturation",
         "WSAT",
         Axis::time("Time", TimeUnit::Minutes),
@@ -198,8 +197,7 @@ pub fn hits(columns: u32, rows: u32) -> Plot {
 /// Returns a plot of twelve lines by queue depth, one of them with a long name.
 fn many_lines() -> Plot {
     let depths = [1.0f64, 2.0, 4.0, 8.0, 16.0, 32.0];
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "depths",
         "IOPS by queue depth",
         Axis::new("Queue depth", Scale::Log2),

@@ -4,7 +4,7 @@
 use super::comparison::{device, secondary};
 use super::{findings, suite};
 use steadfast_domain::findings::{Axis, Cell, Exhibit, Facts, Origin, Page, Plot, Setting, Table};
-use steadfast_domain::{Caveat, CaveatKind, EndState, Findings, caveats};
+use steadfast_domain::{Caveat, EndState, Findings, caveats};
 use steadfast_report::{CheckVerdict, Limits, check, compare, names};
 
 /// Replacement of texts: values in the same way in all runs, so that equal ones stay equal; all
@@ -163,12 +163,8 @@ fn runs() -> Vec<(String, Findings)> {
         ]);
         findings.chapters.push(Page::new("Setup", vec![Exhibit::Facts(facts)]));
     }
-    let said = Caveat::new(
-        CaveatKind::Invalidates,
-        caveats::STEADY_STATE_NOT_ACHIEVED,
-        "STEADY STATE NOT ACHIEVED",
-        "",
-    );
+    let said =
+        Caveat::invalidates(caveats::STEADY_STATE_NOT_ACHIEVED, "STEADY STATE NOT ACHIEVED", "");
     runs[0].1.end = EndState::NotSteady;
     runs[0].1.caveats.push(said);
     runs

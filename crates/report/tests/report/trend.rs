@@ -189,6 +189,45 @@ fn runs_that_do_not_count_are_listed() {
 }
 
 #[test]
+fn a_copy_counts_once_and_parts_that_did_not_begin_are_named() {
+    let mut all = runs(&[1.0; 4]);
+    all.push(NamedRun { name: "copy".into(), ..all[2].clone() });
+    // The same second on another drive is another run.
+    let mut twin = all[1].clone();
+    serial(&mut twin, "S2");
+    all.push(NamedRun { name: "twin".into(), ..twin });
+    let mut halted = run(9, 1.0);
+    halted.findings.id = "suite".into();
+    halted.findings.metrics.clear();
+    halted.findings.end = EndState::Unfinished;
+    let rows = [Setting::new("procedure-1", "Procedure 1", "wsat-1", Origin::Chosen)];
+    halted.findings.header.blocks.push(FormBlock::new("Parts", rows));
+    all.push(halted);
+    let options = TrendOptions {
+        procedure: Some(all[0].findings.id.clone()),
+        baseline: Some(TrendBaseline::Named("run-1".into())),
+        change_min: 0.01,
+    };
+    let found = ProcedureTrend::new(all.clone(), &options).unwrap();
+    let left_out: Vec<(&str, bool)> = found
+        .left_out
+        .iter()
+        .map(|run| {
+            (run.name.as_str(), run.reason.contains("run-3") || run.reason.contains("wsat-1"))
+        })
+        .collect();
+    assert_eq!((found.runs.len(), left_out), (5, vec![("copy", true), ("run-9, parts", true)]));
+    assert_eq!(found.newest_left_out, None);
+    let has_remark = |found: &ProcedureTrend| {
+        found.findings("x").caveats.iter().any(|caveat| caveat.id == "windows-decide")
+    };
+    assert!(!has_remark(&found));
+    all.remove(0);
+    let options = TrendOptions { baseline: Some(TrendBaseline::Named("run-2".into())), ..options };
+    assert!(has_remark(&ProcedureTrend::new(all, &options).unwrap()));
+}
+
+#[test]
 fn other_models_and_settings_are_refused_by_name_and_other_serials_are_said() {
     let mut all = runs(&[1.0; 6]);
     serial(&mut all[4], "S2");
