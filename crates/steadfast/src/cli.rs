@@ -485,6 +485,14 @@ pub struct RunArguments {
     /// What to do if the purge fails: halt (the default), or continue without a purge
     #[arg(help_heading = heading::METHOD, long, value_name = "ACTION")]
     pub purge_failed: Option<PurgeFailure>,
+    /// Command that cuts and restores the power of the device or the host, for power-cut; without
+    /// it, you cut the power by hand. Run without a shell, for at most 10 minutes
+    #[arg(help_heading = heading::METHOD, long, value_name = "COMMAND")]
+    pub cut_command: Option<String>,
+    /// Second log of acknowledged writes, for power-cut: a file on a device other than the target,
+    /// a terminal, or a listener HOST:PORT (docs/procedures/power-cut.md)
+    #[arg(help_heading = heading::METHOD, long, value_name = "PLACE")]
+    pub log_to: Option<String>,
     /// Let this group read the files written; otherwise only root can read what root writes
     #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,

@@ -50,7 +50,7 @@ pub const HELP: &str = "Exit codes:
      which 1 % or more of the I/Os failed
   2  the command line is wrong
   3  the run ended, but steady state was not achieved, or (verify-write,
-     measure --verify) data read back differs from what was written
+     power-cut, measure --verify) data read back differs from what was written
   4  the run halted; `steadfast resume RUN_DIR` resumes it
   5  a number is outside its limits or missing, or the run is not steady,
      quick or simulated (check, unless --allow); a metric got worse, or the

@@ -19,6 +19,7 @@ mod tags_file;
 mod target;
 mod terminal;
 mod thread_pool;
+mod unpack;
 mod workloads;
 
 use cli::Command;

@@ -8,7 +8,7 @@ use crate::run_settings::SOFTWARE;
 use crate::terminal;
 use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Caveat, CaveatKind, Findings, Procedure, caveats};
+use steadfast_domain::{Caveat, Findings, Procedure, caveats};
 use steadfast_exchange::identify::FileKind;
 use steadfast_exchange::{crystaldiskmark, iometer, results};
 use steadfast_host::{Directory, read_regular};
@@ -84,7 +84,7 @@ pub fn findings(procedure: &dyn Procedure, contents: LedgerContents) -> Findings
     let mut findings = procedure.study(&contents.into_record());
     findings.caveats.extend(incomplete.map(|text| {
         let remedy = "If the run had ended, restore its journal from a copy; if not, resume it.";
-        Caveat::new(CaveatKind::Remark, caveats::JOURNAL_TORN, text, remedy)
+        Caveat::remark(caveats::JOURNAL_TORN, text, remedy)
     }));
     findings
 }

@@ -7,6 +7,7 @@ use crate::{rig_remarks, terminal};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::Interval;
+use steadfast_domain::power_cut::PowerCutTrial;
 use steadfast_domain::record::CoolDown;
 use steadfast_domain::text::{number, printable};
 use steadfast_domain::{
@@ -14,6 +15,7 @@ use steadfast_domain::{
 };
 use steadfast_engine::StopSignal;
 use steadfast_host::PurgeProgress;
+use steadfast_runner::progress::PowerCutStage;
 use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::{Forecast, ProgressSink, RunEvent, TimeLeft};
 
@@ -352,7 +354,7 @@ impl RunPanel {
 
     fn cooled(&mut self, cooling: &CoolDown) {
         self.purge_told = Duration::ZERO;
-        let CoolDown { below, from, to, waited } = cooling;
+        let CoolDown { below, from, to, waited, .. } = cooling;
         self.say(&if *waited == Nanos::ZERO {
             format!("Temperature: {to:.1} C, below {below:.1} C.")
         } else {
@@ -554,6 +556,31 @@ impl RunPanel {
     }
 }
 
+impl RunPanel {
+    fn power_cut(&mut self, trial: &PowerCutTrial, stage: PowerCutStage<'_>) {
+        let what = match stage {
+            PowerCutStage::Writes => {
+                let after = decimal(Some(trial.cut_after.as_secs_f64()), 1);
+                format!("writing; the power is cut after {after} s.")
+            }
+            PowerCutStage::Cuts(Some(command)) => format!("cutting the power: {command}"),
+            PowerCutStage::Cuts(None) => {
+                format!("CUT THE POWER OF THE DEVICE NOW (waiting {}).", trial.cut_limit)
+            }
+            PowerCutStage::Reads => "reading back.".to_owned(),
+            PowerCutStage::Judged(outcome) => format!(
+                "{} writes in {} flushes acknowledged, {} violations.",
+                outcome.acknowledged,
+                outcome.flushes,
+                outcome.violation_count()
+            ),
+        };
+        if !self.replays {
+            self.say(&format!("Power cut {}: {what}", trial.cycle));
+        }
+    }
+}
+
 impl ProgressSink for RunPanel {
     fn tell(&mut self, event: &RunEvent<'_>) {
         match event {
@@ -603,6 +630,7 @@ impl ProgressSink for RunPanel {
             RunEvent::Finished { step, outcome, replayed } => {
                 self.finished(step, outcome, *replayed);
             }
+            RunEvent::PowerCut(trial, stage) => self.power_cut(trial, *stage),
             RunEvent::Noted(note) => self.noted(note),
         }
     }

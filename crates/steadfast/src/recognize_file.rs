@@ -15,7 +15,7 @@ pub struct RecognizedFile {
     /// A short name of the kind, stable across versions.
     pub id: &'static str,
     /// What it is, with its article.
-    pub name: &'static str,
+    pub name: String,
     /// The command that takes it; `None` where none does.
     pub command: Option<String>,
     /// What to do where no command takes it.
@@ -32,21 +32,21 @@ pub fn recognize(path: &Path, content: &[u8]) -> Option<RecognizedFile> {
     if let Some(kind) = identify(&name, beginning) {
         return Some(RecognizedFile {
             id: kind.id(),
-            name: kind.name(),
+            name: kind.name().to_owned(),
             command: kind.command().map(|command| command.replace("FILE", &file)),
             advice: kind.advice().replace("FILE", &file),
             kind: Some(kind),
         });
     }
-    let (id, name) = match import::recognise(beginning)? {
-        import::TraceFormat::Blktrace => ("blktrace", "a trace of blktrace"),
-        import::TraceFormat::Blkparse => ("blkparse", "blkparse's output"),
-        import::TraceFormat::Biosnoop => ("biosnoop", "the output of biosnoop"),
-        import::TraceFormat::FioIolog => ("fio-iolog", "an I/O log of fio"),
-        _ => ("trace", "a trace"),
-    };
+    let format = import::recognize(beginning)?;
     let command = Some(format!("steadfast trace import {file} -o trace.parquet"));
-    Some(RecognizedFile { id, name, command, advice: String::new(), kind: None })
+    Some(RecognizedFile {
+        id: format.name(),
+        name: format.description(),
+        command,
+        advice: String::new(),
+        kind: None,
+    })
 }
 
 /// Returns what a file is, from its first bytes.

@@ -2,6 +2,7 @@
 
 use crate::cli::{EngineName, ProcedureArguments};
 use crate::exit::misuse;
+use crate::target::{self, TargetRef};
 use crate::workloads;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -52,6 +53,7 @@ pub fn settings(
     });
     settings.command = crate::cli::command_line();
     settings.parameters = parameters(chosen)?;
+    add_spare(&mut settings.parameters, device);
     settings.workload = workloads::asked(chosen, device)?;
     settings.sim_gap = chosen.sim_gap;
     settings.meta = meta(&chosen.meta)?;
@@ -109,7 +111,7 @@ fn power_command(text: &str) -> anyhow::Result<String> {
 
 /// Replaces the program of a command by its full path: a resumed run may start in another
 /// directory, and must not find another program of that name.
-fn with_full_path(option: &str, text: &str) -> anyhow::Result<String> {
+pub fn with_full_path(option: &str, text: &str) -> anyhow::Result<String> {
     let text = text.trim();
     let (program, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     if program.is_empty() {
@@ -142,6 +144,7 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
         ("mix", &chosen.mix),
         ("procedures", &chosen.procedures),
         ("alignment", &chosen.alignment),
+        ("precondition", &chosen.precondition),
     ];
     for (name, value) in own {
         if let Some(value) = value {
@@ -162,6 +165,19 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
         }
     }
     Ok(all)
+}
+
+/// Adds the spare flash of a simulated drive, the only one that reports it, for one-pass
+/// preconditioning.
+fn add_spare(parameters: &mut BTreeMap<String, String>, device: &Device) {
+    let is_one_pass = parameters.get("precondition").is_some_and(|choice| choice == "one-pass");
+    if !is_one_pass || !device.is_simulated() {
+        return;
+    }
+    if let Ok(TargetRef::Simulated(drive)) = target::existing(&device.path) {
+        let spare = || format!("{}%", drive.spare() * 100.0);
+        parameters.entry("spare".to_owned()).or_insert_with(spare);
+    }
 }
 
 /// Maximum size of a file of `--meta` in bytes.

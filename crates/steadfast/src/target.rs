@@ -149,25 +149,7 @@ fn check_size(name: &str, size: Bytes) -> anyhow::Result<()> {
 }
 
 fn future_file(name: &str, size: Bytes) -> Device {
-    Device {
-        path: name.to_owned(),
-        name: name.to_owned(),
-        transport: steadfast_domain::Transport::File,
-        model: None,
-        serial: None,
-        firmware: None,
-        wwid: None,
-        capacity: size,
-        logical_sector: 512,
-        physical_sector: 4096,
-        rotational: None,
-        discard: false,
-        write_cache: None,
-        link: None,
-        zoned: None,
-        array: None,
-        in_use: Vec::new(),
-    }
+    Device { physical_sector: 4096, ..Device::new(name, steadfast_domain::Transport::File, size) }
 }
 
 fn simulated(drive: &str) -> anyhow::Result<&'static DriveSpec> {

@@ -125,6 +125,10 @@ pub struct ProcedureArguments {
     /// file (/sys/class/hwmon/hwmon2/temp1_input), or its hwmon label
     #[arg(help_heading = heading::METHOD, long, value_name = "PATH|LABEL")]
     pub ambient_sensor: Option<String>,
+    /// Preconditioning: wipc, or one-pass (random writes in one pass, not a method of the PTS;
+    /// needs the drive's spare flash, such as --set spare=7%); short for --set precondition=METHOD
+    #[arg(help_heading = heading::METHOD, long, value_name = "METHOD")]
+    pub precondition: Option<String>,
     /// Alignment of random offsets: auto (the block size; 4K for composite), 4K
     /// or 512 bytes
     #[arg(help_heading = heading::METHOD, long, value_name = "auto|4K|512")]

@@ -26,7 +26,7 @@ impl Selection {
 }
 
 /// Which I/Os count.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct FilterArguments {
     /// I/Os issued at or after this moment: a time from the start of the capture (90min,
     /// 2h5min), a time of day (02:00), "2026-11-21 06:16:17", or a mark (backup+5min);

@@ -1,6 +1,8 @@
 //! The command line of `steadfast trace`.
 
-use super::common::{AxisArguments, Format, ReportFiles, SharesArguments, WritingArguments};
+use super::common::{
+    AxisArguments, Format, ReportFiles, SharesArguments, WritingArguments, more_than_nothing,
+};
 use super::fleet::{FoldArguments, HostsArguments, IdentifyArguments, MergeArguments};
 use super::questions::{
     DoctorArguments, DrivesArguments, GroupsArguments, HitsName, HotArguments, LocalityArguments,
@@ -13,7 +15,8 @@ use steadfast_analysis::clock::Moment;
 use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::delta::TimeAlignment;
 use steadfast_analysis::questions::groups::Facet;
-use steadfast_domain::{Demand, Nanos};
+use steadfast_analysis::questions::streams::ShareMeasure;
+use steadfast_domain::{Bytes, Demand, Nanos};
 
 /// `trace`.
 #[derive(Debug, Args)]
@@ -95,7 +98,7 @@ pub enum TraceCommand {
     #[command(after_help = "Examples:\n  steadfast trace self-test monday.parquet\n  \
         steadfast trace self-test monday.parquet -o self-test")]
     SelfTest(SelfTestArguments),
-    /// Convert another tool's trace into a trace file; reads gzip and zstd directly
+    /// Convert another tool's trace into a trace file; reads gzip, zstd, xz and bzip2 directly
     #[command(after_help = "Examples:\n  \
         steadfast trace import sda.blktrace.0 sda.blktrace.1 -o sda.parquet\n  \
         steadfast trace import usr_0.csv.gz --input-format msr-cambridge -o usr0.parquet\n  \
@@ -258,8 +261,18 @@ pub enum WorkloadCommand {
         steadfast workload derive monday.parquet --step 5min --replay-representation steps.txt\n  \
         steadfast workload derive steps.txt --json\n  \
         steadfast workload derive monday.parquet --native --step 5min -o steps.toml\n  \
+        steadfast workload derive monday.parquet --report --without zones\n  \
+        steadfast workload derive monday.parquet --report --against fio.parquet\n  \
         steadfast measure --workload workload.toml --target /dev/nvme0n1 --yes-destroy SERIAL")]
     Derive(Box<DeriveArguments>),
+    /// Write a workload, or the I/Os of a trace, as a file for another tool
+    #[command(after_help = "Examples:\n  \
+        steadfast workload export monday.parquet --output-format fio -o monday.fio\n  \
+        steadfast workload export monday.parquet --output-format fio-iolog -o monday.log\n  \
+        steadfast workload export workload.toml --output-format vdbench --filename /dev/sdb -o w.parm\n  \
+        steadfast workload export jesd219 --output-format iometer --device-size 1TB -o jesd219.icf\n\n\
+        What the format cannot express is printed, and written into the file if it has comments.")]
+    Export(Box<WorkloadExportArguments>),
     /// The reference workloads that this program has, by name
     #[command(after_help = "Example:\n  steadfast workload list")]
     List(ListArguments),
@@ -283,6 +296,17 @@ pub struct ShowArguments {
     pub name: String,
 }
 
+/// What a derived workload carries beyond its streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DetailName {
+    /// Address zones of the streams
+    Zones,
+    /// Arrivals of the I/Os
+    Arrivals,
+    /// Compressibility and duplicates of the written data
+    Content,
+}
+
 /// `workload derive`.
 #[derive(Debug, Args)]
 pub struct DeriveArguments {
@@ -297,9 +321,19 @@ pub struct DeriveArguments {
     /// Width of a step of the capture's time; default: by the capture's length
     #[arg(long, value_name = "TIME", value_parser = super::common::capture_step)]
     pub step: Option<Nanos>,
-    /// Keep the capture steps in the workload file, for replay-native
+    /// Keep the capture steps; in the workload file, for replay-native
     #[arg(long)]
     pub native: bool,
+    /// Leave out what a derived workload carries, comma-separated
+    #[arg(long, value_name = "PARTS", value_enum, value_delimiter = ',')]
+    pub without: Vec<DetailName>,
+    /// Score the workload against its capture, aspect by aspect, and name what was lost
+    #[arg(long)]
+    pub report: bool,
+    /// Score this capture instead of a drawing of the workload: such as a capture of another
+    /// program's run
+    #[arg(long, value_name = "TRACE", requires = "report")]
+    pub against: Option<PathBuf>,
     /// Write the steps in the export format of TestMyWorkload.com
     #[arg(long, value_name = "FILE")]
     pub replay_representation: Option<PathBuf>,
@@ -311,6 +345,74 @@ pub struct DeriveArguments {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `workload export`.
+#[derive(Debug, Args)]
+pub struct WorkloadExportArguments {
+    /// A trace, a workload file, a Replay representation, or the name of a reference workload; for
+    /// a rotated capture, all its files
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Format of the output
+    #[arg(long, value_name = "FORMAT")]
+    pub output_format: WorkloadFormat,
+    /// Smallest share of a stream that is listed separately; only such streams are exported.
+    /// Default: 2% of a capture, and every stream of a workload file
+    #[arg(long, value_name = "PERCENT")]
+    pub threshold: Option<Threshold>,
+    /// What shares are computed from: I/Os (count) or bytes
+    #[arg(long, value_name = "count|bytes", default_value_t)]
+    pub shares: ShareMeasure,
+    /// Width of a step of the capture's time; default: as kept, or by the capture's length
+    #[arg(long, value_name = "TIME", value_parser = super::common::capture_step)]
+    pub step: Option<Nanos>,
+    /// Keep the capture steps; each becomes a separate load, in sequence
+    #[arg(long)]
+    pub native: bool,
+    /// Threads and outstanding I/Os per thread, such as T4Q32; default: as captured, with the
+    /// captured rate if fewer than one I/O was outstanding on average
+    #[arg(long, value_name = "TnQm")]
+    pub demand: Option<Demand>,
+    /// Measured time; per load, default: as captured
+    #[arg(long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
+    pub time: Option<Nanos>,
+    /// The file or device that the job file names; also in an iolog and in the files of vdbench and
+    /// Iometer; default: TARGET, or in an iolog the captured device
+    #[arg(long, value_name = "FILE")]
+    pub filename: Option<String>,
+    /// Size of the device that the file is for; default: the size of the captured device
+    #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
+    pub device_size: Option<Bytes>,
+    /// Output: the file for the other tool
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub writing: WritingArguments,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A format that workloads and traces are exported to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WorkloadFormat {
+    /// A job file of fio: one job per I/O stream.
+    Fio,
+    /// Iometer's configuration (.icf), version 1.1.0.
+    Iometer,
+    /// vdbench's parameter file.
+    Vdbench,
+    /// The "Replay representation": capture steps with their I/O streams.
+    ReplayRepresentation,
+    /// fio's iolog, version 3: every single I/O.
+    FioIolog,
+    /// blkparse's text: every single I/O.
+    Blkparse,
+    /// A CSV file with a line per I/O.
+    Csv,
+    /// A trace file (Parquet) with the chosen I/Os.
+    Parquet,
 }
 
 /// `trace report`.
@@ -365,13 +467,17 @@ pub struct ImportArguments {
     /// Format of the input; default: recognized from the start of the file
     #[arg(long, value_name = "FORMAT")]
     pub input_format: Option<ImportFormat>,
-    /// Columns of any CSV file, counted from 1, with their units (s, ms, us, ns, 100ns,
-    /// bytes, KiB, sectors): time=2:us,op=3,offset=5:sectors,bytes=4
+    /// Columns of any CSV file, counted from 1, with their units (s, ms, us, ns, 100ns, bytes, KiB,
+    /// sectors): time=2:us,op=3,offset=5:sectors,bytes=4
     /// [,response=6:us][,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes];
-    /// op=3:0=write;1=read maps the values of column 3 to operations; time=2:us:unix marks
-    /// clock times; completed=2:us gives completion times instead of issue times
-    #[arg(long, value_name = "COLUMNS", conflicts_with = "input_format")]
+    /// op=3:0=write;1=read maps the values of column 3 to operations; time=2:us:unix marks clock
+    /// times; completed=2:us gives completion times instead of issue times; time=none, op=read and
+    /// op=other,offset=none declare what the table lacks
+    #[arg(long, value_name = "COLUMNS")]
     pub csv: Option<String>,
+    /// Columns of a CSV file with a header, or of a Parquet file, by name: a TOML file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "input_format"])]
+    pub columns: Option<PathBuf>,
     /// Start of the trace, in UTC (2026-11-21 06:16:17), if its times are relative
     #[arg(long, value_name = "DATE")]
     pub began: Option<Moment>,
@@ -394,16 +500,40 @@ pub enum ImportFormat {
     Blkparse,
     /// Output of bcc's biosnoop.
     Biosnoop,
+    /// Block trace events as text: perf script, trace-cmd report.
+    BlockEvents,
     /// fio's iolog, version 2 or 3.
     FioIolog,
+    /// fio's iolog, version 1.
+    #[value(name = "fio-iolog-1")]
+    FioIolog1,
     /// fio's latency log of single I/Os (log_offset=1).
     FioLatencyLog,
+    /// Output of strace -f -ttt -T -y.
+    Strace,
+    /// VMware vscsi trace, version 1.
+    #[value(name = "vscsi1")]
+    Vscsi1,
+    /// VMware vscsi trace, version 2.
+    #[value(name = "vscsi2")]
+    Vscsi2,
+    /// libCacheSim's oracleGeneral.
+    OracleGeneral,
     /// MSR Cambridge CSV.
     MsrCambridge,
     /// Alibaba block trace CSV.
     Alibaba,
     /// Tencent block trace CSV.
     Tencent,
+    /// Systor '17 CSV.
+    #[value(name = "systor17")]
+    Systor17,
+    /// SPC trace file (UMass: Financial, WebSearch).
+    Spc,
+    /// FIU trace.
+    Fiu,
+    /// CloudPhysics CSV.
+    CloudphysicsCsv,
 }
 
 /// `trace recover`.

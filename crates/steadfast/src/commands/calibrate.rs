@@ -20,7 +20,7 @@ use steadfast_runner::{HostChanges, Rig};
 
 /// Everything, as JSON.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct CalibrateOutput<'a> {
+pub struct CalibrateOutput<'a> {
     device: &'a Device,
     engines: &'a [String; 2],
     time_ns: u64,
@@ -30,11 +30,6 @@ struct CalibrateOutput<'a> {
     /// highest first.
     own_costs: &'a [OwnCost],
     verdict: String,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<CalibrateOutput<'_>>()
 }
 
 /// Runs both engines and prints the table and the verdict.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
 use steadfast_host::{Directory, read_regular};
-use steadfast_report::{CheckVerdict, Limit, Limits, ReportTime, TableNames};
+use steadfast_report::{Limit, Limits, ReportTime, TableNames};
 use steadfast_runner::Ledger;
 use steadfast_runner::real_rig::wall_clock_unix_ms;
 
@@ -86,20 +86,10 @@ fn own(run: &Path) -> anyhow::Result<Limits> {
     Ok(Limits { title: Some(sequence.title.clone()), limits: limits.collect() })
 }
 
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<CheckVerdict>()
-}
-
 /// The JSON output of `--list`.
 #[derive(Serialize, schemars::JsonSchema)]
-struct CheckListOutput {
+pub struct CheckListOutput {
     tables: Vec<TableNames>,
-}
-
-/// Returns the schema of the JSON output of `--list`.
-pub fn schema_of_list() -> schemars::Schema {
-    terminal::schema_of::<CheckListOutput>()
 }
 
 /// Returns the unit of a column of a sequence's tables.

@@ -12,13 +12,8 @@ use steadfast_report::text_table;
 
 /// The JSON output.
 #[derive(Serialize, schemars::JsonSchema)]
-struct DevicesOutput {
+pub struct DevicesOutput {
     devices: Vec<Device>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<DevicesOutput>()
 }
 
 /// Lists block devices and simulated drives.

@@ -16,7 +16,7 @@ use steadfast_host::{Examination, SystemRoots, WATCH};
 
 /// The JSON output.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct DoctorOutput<'a> {
+pub struct DoctorOutput<'a> {
     device: &'a Device,
     /// The worst state of any check.
     state: CheckState,
@@ -24,11 +24,6 @@ struct DoctorOutput<'a> {
     /// What an NVMe drive reports about itself; absent for other devices.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pages: &'a [DrivePage],
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<DoctorOutput<'_>>()
 }
 
 /// Checks a device and its host. Read-only.

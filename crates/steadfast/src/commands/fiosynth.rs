@@ -39,6 +39,10 @@ struct TemplateDirectories {
 }
 
 impl TemplateSource for TemplateDirectories {
+    fn environment(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
     fn template(&mut self, name: &str) -> Result<Vec<u8>, String> {
         let mut parts = Path::new(name).components();
         if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {

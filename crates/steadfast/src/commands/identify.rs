@@ -11,7 +11,7 @@ use steadfast_exchange::identify::FileKind;
 
 /// The JSON output.
 #[derive(Serialize, schemars::JsonSchema)]
-struct IdentifyOutput {
+pub struct IdentifyOutput {
     files: Vec<IdentifiedFile>,
 }
 
@@ -25,11 +25,6 @@ struct IdentifiedFile {
     text: String,
     /// The command that takes it.
     command: Option<String>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<IdentifyOutput>()
 }
 
 /// Identifies each file.

@@ -20,6 +20,7 @@ pub mod mark;
 pub mod measure;
 pub mod other_tools;
 pub mod plan;
+mod power_cuts;
 pub mod replay;
 pub mod report;
 pub mod restore;

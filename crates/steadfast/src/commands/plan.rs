@@ -26,7 +26,7 @@ const PURGE: &str = "purge";
 
 /// The JSON output.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct PlanOutput {
+pub struct PlanOutput {
     device: Device,
     /// The rate of sequential writes that was assumed, in bytes per second.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,18 +67,8 @@ impl PlanDetail {
 
 /// The JSON output for several targets.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct PlanTargetsOutput {
+pub struct PlanTargetsOutput {
     targets: Vec<PlanOutput>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<PlanOutput>()
-}
-
-/// Returns the schema of the JSON output for several targets.
-pub fn schema_of_several() -> schemars::Schema {
-    terminal::schema_of::<PlanTargetsOutput>()
 }
 
 /// Prints the plan for each target.

@@ -11,6 +11,9 @@ use anyhow::Context;
 use std::slice;
 use steadfast_analysis::ShareMeasure;
 use steadfast_analysis::clock::Moment;
+use steadfast_domain::IoOp;
+use steadfast_domain::io_event::CommandName;
+use steadfast_tracefile::{Field, Fields};
 use steadfast_workload::fidelity::{Fidelity, FidelityOptions, findings};
 use steadfast_workload::replay::{AddressMap, MapRule, ReplayTarget, ScriptOptions, TraceScript};
 
@@ -40,18 +43,30 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
     let original = FilteredCapture::files(slice::from_ref(&arguments.original), &arguments.filter)?;
-    let replayed =
-        FilteredCapture::files(slice::from_ref(&arguments.replayed), &of_replayed(arguments)?)?;
+    let chosen = of_replayed(arguments)?;
+    let mut replayed = FilteredCapture::files(slice::from_ref(&arguments.replayed), &chosen)?;
     let map = arguments.map.map(|rule| map(&original, &replayed, rule)).transpose()?;
-    let options = FidelityOptions {
+    let mut options = FidelityOptions {
         passes: [original.pass.clone(), replayed.pass.clone()],
         step_ns: arguments.step.map(|step| step.0),
         faster: arguments.faster,
         map,
     };
     let pair = || format!("{} and {}", arguments.original.display(), arguments.replayed.display());
-    let found =
+    let mut found =
         Fidelity::compare(&original.captured, &replayed.captured, &options).with_context(pair)?;
+    if chosen.from.is_none()
+        && let Some((reads, from)) = after_arming(&found, &replayed)?
+    {
+        terminal::complain(&format!(
+            "{}: no replay mark; {reads} reads by this program before the replay are ignored",
+            replayed.name
+        ));
+        replayed.pass.filter = replayed.pass.filter.clone().within(&[(from, u64::MAX)]);
+        options.passes[1] = replayed.pass.clone();
+        found = Fidelity::compare(&original.captured, &replayed.captured, &options)
+            .with_context(pair)?;
+    }
     let shown = findings(&found, SOFTWARE);
     if arguments.json {
         terminal::print_findings(&shown)?
@@ -86,6 +101,37 @@ fn is_same(found: &Fidelity) -> bool {
         counts
     });
     counts[0] == counts[1]
+}
+
+/// Maximum number of reads with which a run arms its target.
+const ARMING_MAX: u64 = 64;
+
+/// Returns the number of reads with which this program armed the target, and the time of the I/O
+/// after them, if the replay has no other I/Os in addition to the original.
+fn after_arming(
+    found: &Fidelity,
+    replayed: &FilteredCapture,
+) -> anyhow::Result<Option<(u64, u64)>> {
+    let Some([pair]) = found.devices.as_deref() else { return Ok(None) };
+    let more = pair.ios[1].saturating_sub(pair.ios[0]);
+    if pair.sequence.first.is_none() || !(1..=ARMING_MAX).contains(&more) {
+        return Ok(None);
+    }
+    let own = CommandName::new(env!("CARGO_PKG_NAME"));
+    let mut ios = replayed.captured.ios(&replayed.pass, Fields::new(&[Field::Command]))?;
+    let mut reads = 0;
+    while let Some(rows) = ios.next_rows()? {
+        for row in rows.iter() {
+            if reads == more {
+                return Ok(Some((reads, rows.batch.issued_ns(row))));
+            }
+            if rows.batch.op(row) != IoOp::Read || rows.batch.command(row) != own {
+                return Ok(None);
+            }
+            reads += 1;
+        }
+    }
+    Ok(None)
 }
 
 /// The filter of the replay: what belongs to the captured host is not asked of it. Unless times

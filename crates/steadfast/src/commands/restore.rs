@@ -25,15 +25,10 @@ struct RestoredChange {
 
 /// The JSON output.
 #[derive(Debug, Default, Serialize, schemars::JsonSchema)]
-struct RestoreOutput {
+pub struct RestoreOutput {
     changes: Vec<RestoredChange>,
     /// Trace instances of killed captures.
     instances_removed: Vec<String>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<RestoreOutput>()
 }
 
 /// Returns the journal of host changes of this process, for commands without a run directory.

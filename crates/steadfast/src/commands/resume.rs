@@ -1,6 +1,7 @@
 //! `steadfast resume`: continues a run on the device that it started on.
 
 use super::conduct::ProcedureRun;
+use super::power_cuts;
 use super::resumed_run::ResumedRun;
 use super::several;
 use crate::cli::ResumeArguments;
@@ -10,6 +11,7 @@ use crate::prometheus::MetricsExporter;
 use crate::{output, target, terminal};
 use std::path::Path;
 use steadfast_domain::JournalEntry;
+use steadfast_engine::StopSignal;
 use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::live::unrestored;
 use steadfast_runner::{Ledger, RunGroup};
@@ -20,6 +22,15 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
         return several::resume(arguments, &group);
     }
     let stop = target::stop_on_signals()?;
+    let state = once(arguments, &stop)?;
+    if stop.is_requested() {
+        return Ok(state);
+    }
+    power_cuts::follow(state, &arguments.run_dir, &mut |stop| once(arguments, stop))
+}
+
+/// Resumes a run until it ends or halts.
+pub fn once(arguments: &ResumeArguments, stop: &StopSignal) -> anyhow::Result<ExitState> {
     let opened = Ledger::open(&arguments.run_dir)?;
     let is_amended = arguments.max_rounds.is_some() || arguments.stop;
     if !is_amended && is_complete(&opened.1.lines, &arguments.run_dir) {
@@ -28,7 +39,7 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
     }
     let prometheus = arguments.prometheus.as_deref();
     let metrics = prometheus.map(|path| MetricsExporter::new(path, None)).transpose()?;
-    let mut again = ResumedRun::arm(opened, arguments, &stop)?;
+    let mut again = ResumedRun::arm(opened, arguments, stop)?;
     again.amend(arguments)?;
     let ResumedRun { mut rig, ledger, contents } = again;
     let procedure = output::procedure(&contents)?;
@@ -41,7 +52,7 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
         verbose: arguments.verbose,
         metrics: metrics.as_ref(),
     };
-    let state = conduct.to_the_end(rig.as_mut(), ledger, &contents.lines, &stop)?;
+    let state = conduct.to_the_end(rig.as_mut(), ledger, &contents.lines, stop)?;
     if let Some(rounds) = arguments.max_rounds {
         let now = Ledger::read(&arguments.run_dir)?;
         if now.lines.iter().filter(is_step).count() == contents.lines.iter().filter(is_step).count()

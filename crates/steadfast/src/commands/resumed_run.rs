@@ -1,12 +1,11 @@
 //! A resumed run: finds its device by identity, arms it and amends the settings.
 
 use super::conduct::{FIO_DIRECTORY, wishes};
+use super::power_cuts::kept_paths;
 use super::start_run::reading;
 use crate::cli::ResumeArguments;
-use crate::hosts;
 use crate::target::{self, EngineChoice, SimulationOptions, TargetRef};
-use crate::terminal;
-use crate::workloads;
+use crate::{hosts, terminal, workloads};
 use anyhow::{Context, bail};
 use std::path::Path;
 use steadfast_domain::settings::{Amendment, HostList};
@@ -92,7 +91,7 @@ fn arm(
         Some(_) => Consent::Read,
         None => Consent::Destroy { confirmation: Some(confirmation(named)?) },
     };
-    let keep = [directory.clone()];
+    let keep = kept_paths(directory, &plan.settings);
     let mover = match plan.engine.as_str() {
         "fio" => EngineChoice::Fio(directory.join(FIO_DIRECTORY)),
         _ => EngineChoice::Uring,

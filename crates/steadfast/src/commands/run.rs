@@ -2,8 +2,9 @@
 
 use super::several::{self, ConcurrentRuns};
 use super::start_run::{RunRequest, default_seed};
-use crate::cli::RunArguments;
-use crate::exit::ExitState;
+use super::{power_cuts, resume};
+use crate::cli::{ResumeArguments, RunArguments};
+use crate::exit::{ExitState, misuse};
 use crate::run_settings::{add_purge, settings};
 use crate::{hosts, workloads};
 use steadfast_runner::StartSync;
@@ -24,6 +25,8 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
         settings.parameters.extend(steadfast_procedures::zone_shift_of(&settings, at));
         let command = arguments.purge_command.as_deref();
         add_purge(&mut settings, arguments.purge, command, arguments.purge_failed)?;
+        let (cut, log_to) = (arguments.cut_command.as_deref(), arguments.log_to.as_deref());
+        power_cuts::add_options(&mut settings, cut, log_to)?;
         settings.hosts = list.clone().map(Box::new);
         let beginning = RunRequest {
             target,
@@ -41,8 +44,22 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     if let [_] = each.as_slice() {
         let (beginning, settings) = each.remove(0);
         let prometheus = arguments.prometheus.as_deref();
-        let ended = beginning.conduct_with(settings, &foreseen[0], prometheus);
-        return ended.map(|ended| ended.state);
+        let ended = beginning.conduct_with(settings, &foreseen[0], prometheus)?;
+        let again = ResumeArguments {
+            run_dir: ended.directory,
+            max_rounds: None,
+            stop: false,
+            yes_destroy: Vec::new(),
+            prometheus: arguments.prometheus.clone(),
+            verbose: arguments.verbose,
+            json: arguments.json,
+        };
+        return power_cuts::follow(ended.state, &again.run_dir, &mut |stop| {
+            resume::once(&again, stop)
+        });
+    }
+    if chosen.procedure == power_cuts::PROCEDURE {
+        return Err(misuse("power-cut tests one target at a time; give one --target"));
     }
     let prometheus = arguments.prometheus.as_deref();
     let keeping = match (arguments.together, workloads::is_apportioned(chosen)) {

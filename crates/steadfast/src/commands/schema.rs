@@ -3,11 +3,12 @@
 use super::{calibrate, check, devices, doctor, identify, measure, plan, restore, several, trace};
 use crate::cli::SchemaArguments;
 use crate::exit::{ExitState, misuse};
-use crate::terminal;
-use crate::workloads::reference;
+use crate::filtered_capture::schema_of as capture_schema;
+use crate::terminal::{self, schema_of, schema_of_plain};
+use crate::workloads::reference::WorkloadListOutput;
 use schemars::Schema;
 use steadfast_domain::{Record, suggestion};
-use steadfast_report::FindingsFile;
+use steadfast_report::{CheckVerdict, FindingsFile};
 use steadfast_runner::RunPlan;
 use steadfast_runner::ledger::JournalLine;
 
@@ -15,56 +16,65 @@ use steadfast_runner::ledger::JournalLine;
 type SchemaDocument = (&'static str, &'static str, fn() -> Schema);
 
 /// All documents. docs/schema has a file for each.
-const DOCUMENTS: [SchemaDocument; 37] = [
-    (
-        "record",
-        "A record: settings and entries of a run, in one",
-        terminal::schema_of_plain::<Record>,
-    ),
-    ("settings", "settings.json of a run directory", terminal::schema_of_plain::<RunPlan>),
-    (
-        "journal",
-        "A line of journal.jsonl, without its chain",
-        terminal::schema_of_plain::<JournalLine>,
-    ),
+const DOCUMENTS: [SchemaDocument; 38] = [
+    ("record", "A record: settings and entries of a run, in one", schema_of_plain::<Record>),
+    ("settings", "settings.json of a run directory", schema_of_plain::<RunPlan>),
+    ("journal", "A line of journal.jsonl, without its chain", schema_of_plain::<JournalLine>),
     (
         "findings",
         "findings.json; run, resume, study, compare, trend, replay verify, trace self-test --json",
-        terminal::schema_of_plain::<FindingsFile<'_>>,
+        schema_of_plain::<FindingsFile<'_>>,
     ),
-    ("run-targets", "run and resume --json of several targets", several::schema),
-    ("devices", "devices --json", devices::schema),
-    ("doctor", "doctor --json", doctor::schema),
-    ("plan", "plan --json", plan::schema),
-    ("plan-targets", "plan --json of several targets", plan::schema_of_several),
-    ("measure", "measure --json", measure::schema),
-    ("measure-targets", "measure --json of several targets", measure::schema_of_several),
-    ("measure-runs", "measure --runs --json", measure::schema_of_runs),
-    ("calibrate", "calibrate --json", calibrate::schema),
-    ("restore", "restore --json", restore::schema),
-    ("check", "check --json", check::schema),
-    ("check-list", "check --list --json", check::schema_of_list),
-    ("identify", "identify --json", identify::schema),
-    ("trace-streams", "trace streams --json", trace::streams::schema),
-    ("trace-processes", "trace processes --json", trace::streams::schema_of_processes),
-    ("trace-steps", "trace steps --json", trace::over_time::schema),
-    ("trace-map", "trace map --json", trace::over_time::schema_of_map),
-    ("trace-hits", "trace hits --json", trace::hits::schema),
-    ("trace-hot", "trace hot --json", trace::hot::schema),
-    ("trace-compare", "trace compare --json", trace::compare::schema),
-    ("trace-deltas", "trace compare --json of two periods", trace::deltas::schema),
-    ("trace-doctor", "trace doctor --json", trace::doctor::schema),
-    ("trace-groups", "trace groups --json", trace::groups::schema),
-    ("trace-hosts", "trace hosts --json", trace::hosts::schema),
-    ("trace-fold", "trace fold and trace merge --json", trace::fold::schema),
-    ("trace-identify", "trace identify --json", trace::identify::schema),
-    ("trace-drives", "trace drives --json", trace::groups::schema_of_drives),
-    ("trace-locality", "trace locality --json", trace::locality::schema),
-    ("trace-shape", "trace shape --json", trace::shape::schema),
-    ("trace-profile", "trace profile --json", trace::profile::schema),
-    ("trace-import", "trace import --json", trace::import::schema),
-    ("workload-derive", "workload derive --json", trace::derive::schema),
-    ("workload-list", "workload list --json", reference::schema),
+    (
+        "run-targets",
+        "run and resume --json of several targets",
+        schema_of::<several::RunTargetsOutput<'_>>,
+    ),
+    ("devices", "devices --json", schema_of::<devices::DevicesOutput>),
+    ("doctor", "doctor --json", schema_of::<doctor::DoctorOutput<'_>>),
+    ("plan", "plan --json", schema_of::<plan::PlanOutput>),
+    ("plan-targets", "plan --json of several targets", schema_of::<plan::PlanTargetsOutput>),
+    ("measure", "measure --json", schema_of::<measure::MeasureOutput<'_>>),
+    (
+        "measure-targets",
+        "measure --json of several targets",
+        schema_of::<measure::MeasureTargetsOutput<'_>>,
+    ),
+    ("measure-runs", "measure --runs --json", schema_of::<measure::MeasureRunsOutput<'_>>),
+    ("calibrate", "calibrate --json", schema_of::<calibrate::CalibrateOutput<'_>>),
+    ("restore", "restore --json", schema_of::<restore::RestoreOutput>),
+    ("check", "check --json", schema_of::<CheckVerdict>),
+    ("check-list", "check --list --json", schema_of::<check::CheckListOutput>),
+    ("identify", "identify --json", schema_of::<identify::IdentifyOutput>),
+    ("trace-streams", "trace streams --json", capture_schema::<trace::streams::StreamsContent>),
+    (
+        "trace-processes",
+        "trace processes --json",
+        capture_schema::<trace::streams::ProcessesContent>,
+    ),
+    ("trace-steps", "trace steps --json", capture_schema::<trace::over_time::StepsContent<'_>>),
+    ("trace-map", "trace map --json", capture_schema::<trace::over_time::MapContent>),
+    ("trace-hits", "trace hits --json", capture_schema::<trace::hits::HitsContent>),
+    ("trace-hot", "trace hot --json", capture_schema::<trace::hot::HotContent>),
+    ("trace-compare", "trace compare --json", capture_schema::<trace::compare::CompareContent>),
+    (
+        "trace-deltas",
+        "trace compare --json of two periods",
+        capture_schema::<trace::deltas::DeltasContent<'_>>,
+    ),
+    ("trace-doctor", "trace doctor --json", capture_schema::<trace::doctor::DoctorContent>),
+    ("trace-groups", "trace groups --json", capture_schema::<trace::groups::GroupsContent>),
+    ("trace-hosts", "trace hosts --json", capture_schema::<trace::hosts::HostsContent>),
+    ("trace-fold", "trace fold and trace merge --json", schema_of::<trace::fold::FoldContent>),
+    ("trace-identify", "trace identify --json", schema_of::<trace::identify::IdentifyContent>),
+    ("trace-drives", "trace drives --json", capture_schema::<trace::groups::DrivesContent>),
+    ("trace-locality", "trace locality --json", capture_schema::<trace::locality::LocalityContent>),
+    ("trace-shape", "trace shape --json", capture_schema::<trace::shape::ShapeContent>),
+    ("trace-profile", "trace profile --json", capture_schema::<trace::profile::ProfileContent>),
+    ("trace-import", "trace import --json", schema_of::<trace::import::ImportOutput<'_>>),
+    ("workload-derive", "workload derive --json", schema_of::<trace::derive::DeriveContent<'_>>),
+    ("workload-export", "workload export --json", schema_of::<trace::export::ExportOutput<'_>>),
+    ("workload-list", "workload list --json", schema_of::<WorkloadListOutput>),
 ];
 
 /// Prints a schema, or the names of all documents.

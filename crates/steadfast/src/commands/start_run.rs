@@ -1,6 +1,7 @@
 //! Starts a run on one target: validates the settings, arms the target, creates the run directory.
 
 use super::conduct::{FIO_DIRECTORY, ProcedureRun, wishes};
+use super::power_cuts;
 use crate::cli::EngineName;
 use crate::exit::{ExitState, misuse};
 use crate::hosts;
@@ -92,7 +93,9 @@ impl<'a> RunRequest<'a> {
         refuse_taken(&out)?;
         let metrics = prometheus.map(|path| MetricsExporter::new(path, self.group)).transpose()?;
         let stop = target::stop_on_signals()?;
-        let mut armed = intent.arm(&out, std::slice::from_ref(&out), &stop)?;
+        let keep = power_cuts::kept_paths(&out, &intent.settings);
+        power_cuts::refuse(&intent.settings, foreseen, &out)?;
+        let mut armed = intent.arm(&out, &keep, &stop)?;
         let ledger = armed.ledger()?;
         let settings = &armed.plan.settings;
         let seed = settings.seed;

@@ -58,12 +58,20 @@ pub(super) fn provenance(
             choice.by
         ),
     );
+    let (placement, arrivals) = (opened.placement(), opened.arrivals());
+    if let Some(range) = placement.measured_in.filter(|_| !placement.of_streams.is_empty()) {
+        tell("Address Zones", format!("of {} streams, in {range}", placement.of_streams.len()));
+    }
+    if let Some(process) = &arrivals.all {
+        tell("Captured Arrivals", process.to_string());
+    }
     Provenance {
         name: opened.title.clone(),
         source: opened.name.clone(),
         origin: facts,
         demand: opened.demand(workload),
         data_pattern: opened.data_pattern(),
-        placement: opened.placement(),
+        placement,
+        arrivals: arrivals.all,
     }
 }

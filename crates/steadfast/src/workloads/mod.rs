@@ -9,12 +9,12 @@ mod source;
 
 use crate::cli::ProcedureArguments;
 use crate::cli::replay::ReplayArguments;
-use crate::cli::trace::DeriveArguments;
+use crate::cli::trace::{DeriveArguments, WorkloadExportArguments};
 use crate::exit::misuse;
 use anyhow::Context;
 use derived::{capture_steps, provenance, step_choice};
-use source::{SelectedSource, WorkloadSource};
 use std::path::PathBuf;
+use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_domain::{AppliedWorkload, Device};
 use steadfast_procedures::rwsw::NAMES;
 use steadfast_procedures::{LOAD_CURVE, WRITE_AMPLIFICATION, is_known_workload};
@@ -24,7 +24,7 @@ use steadfast_workload::workload_file::WorkloadStep;
 
 pub use apportioned::{each_target, is_apportioned};
 pub use exact::reopen;
-pub use source::{WORKLOAD_MAX, representation, streams_of};
+pub use source::{SelectedSource, WORKLOAD_MAX, WorkloadSource, representation, streams_of};
 
 /// The procedure that replays steps or single I/Os in their captured order.
 const NATIVE: &str = NAMES[0];
@@ -82,21 +82,46 @@ fn stepwise(
     replay: &ReplayArguments,
     needs_steps: bool,
 ) -> anyhow::Result<AppliedWorkload> {
+    applied(opened, &step_choice(opened, replay), needs_steps)
+}
+
+fn applied(
+    opened: &SelectedSource,
+    choice: &StepChoice,
+    needs_steps: bool,
+) -> anyhow::Result<AppliedWorkload> {
     let named = || opened.name.clone();
-    let choice = step_choice(opened, replay);
     if let WorkloadSource::Workload(file) = &opened.source
         && !needs_steps
         && file.steps.is_empty()
     {
-        let workload = cumulative(file, &choice, provenance(opened, &choice, &file.workload));
+        let workload = cumulative(file, choice, provenance(opened, choice, &file.workload));
         return workload.with_context(named);
     }
-    let native = capture_steps(opened, &choice).with_context(named)?;
+    let native = capture_steps(opened, choice).with_context(named)?;
     opened.say_damage();
-    let told = provenance(opened, &choice, &native.workload);
+    let told = provenance(opened, choice, &native.workload);
     let mut workload = native.applied(told);
     workload.remarks.splice(0..0, opened.warnings.iter().cloned());
     Ok(workload)
+}
+
+/// Returns the workload that an export writes.
+pub fn exported(
+    opened: &SelectedSource,
+    arguments: &WorkloadExportArguments,
+) -> anyhow::Result<AppliedWorkload> {
+    let usual = match &opened.source {
+        WorkloadSource::Workload(_) => Threshold(0),
+        _ => Threshold::USUAL,
+    };
+    let choice = StepChoice {
+        pass: opened.pass.clone(),
+        by: arguments.shares,
+        threshold: arguments.threshold.unwrap_or(usual),
+        step_ns: arguments.step.map(|step| step.0),
+    };
+    applied(opened, &choice, arguments.native)
 }
 
 /// Returns the capture steps in the form that a workload file stores.

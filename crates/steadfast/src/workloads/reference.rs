@@ -9,16 +9,80 @@ use steadfast_domain::suggestion;
 use steadfast_report::text_table;
 use steadfast_workload::WorkloadFile;
 
-/// Every one: its name and its text.
-const ALL: [(&str, &str); 8] = [
-    ("retail-web-portal", include_str!("../../workloads/retail-web-portal.toml")),
-    ("retail-backup", include_str!("../../workloads/retail-backup.toml")),
-    ("green-storage", include_str!("../../workloads/green-storage.toml")),
-    ("seven-steps", include_str!("../../workloads/seven-steps.toml")),
-    ("two-minutes", include_str!("../../workloads/two-minutes.toml")),
-    ("jesd219", include_str!("../../workloads/jesd219.toml")),
-    ("pgbench", include_str!("../../workloads/pgbench.toml")),
-    ("sqlite", include_str!("../../workloads/sqlite.toml")),
+/// A reference workload of this program.
+struct ShippedWorkload {
+    name: &'static str,
+    /// Text of the workload file.
+    text: &'static str,
+    /// Description of what its source publishes.
+    public: &'static str,
+    /// Description of what was computed, estimated or captured by us.
+    ours: &'static str,
+}
+
+/// All reference workloads.
+const ALL: [ShippedWorkload; 10] = [
+    ShippedWorkload {
+        name: "retail-web-portal",
+        text: include_str!("../../workloads/retail-web-portal.toml"),
+        public: "nine streams and their counts, the I/Os of all streams (SNIA tutorial)",
+        ours: "bytes of all streams",
+    },
+    ShippedWorkload {
+        name: "retail-backup",
+        text: include_str!("../../workloads/retail-backup.toml"),
+        public: "one stream, its count and its share (SNIA tutorial)",
+        ours: "I/Os and bytes of all streams",
+    },
+    ShippedWorkload {
+        name: "green-storage",
+        text: include_str!("../../workloads/green-storage.toml"),
+        public: "6 % uniform, half of it reads; 28 % at 10 to 18 % of the addresses (SNIA Emerald)",
+        ours: "three of the four bands, the sequential streams, the transfer sizes",
+    },
+    ShippedWorkload {
+        name: "seven-steps",
+        text: include_str!("../../workloads/seven-steps.toml"),
+        public: "the whole example of a Replay representation (SNIA tutorial)",
+        ours: "nothing",
+    },
+    ShippedWorkload {
+        name: "two-minutes",
+        text: include_str!("../../workloads/two-minutes.toml"),
+        public: "the whole table of a capture step (SNIA tutorial)",
+        ours: "nothing",
+    },
+    ShippedWorkload {
+        name: "jesd219",
+        text: include_str!("../../workloads/jesd219.toml"),
+        public: "sizes, zones and mix, as public implementations of JESD219 have them",
+        ours: "nothing; nobody compared it with the standard",
+    },
+    ShippedWorkload {
+        name: "pgbench",
+        text: include_str!("../../workloads/pgbench.toml"),
+        public: "PostgreSQL and pgbench, with which anyone can capture it again",
+        ours: "the capture",
+    },
+    ShippedWorkload {
+        name: "sqlite",
+        text: include_str!("../../workloads/sqlite.toml"),
+        public: "SQLite, with which anyone can capture it again",
+        ours: "the capture",
+    },
+    ShippedWorkload {
+        name: "kv-cache-offload",
+        text: include_str!("../../workloads/kv-cache-offload.toml"),
+        public: "128 KiB dominates; 2.0 GiB/s of reads, 11.0 MiB/s of writes (Z. Ren and others, \
+                 CHEOPS 2025)",
+        ours: "all I/Os have that size; order, queue depth",
+    },
+    ShippedWorkload {
+        name: "checkpoint-8b",
+        text: include_str!("../../workloads/checkpoint-8b.toml"),
+        public: "105 GB by 8 processes, with fsync (rules of the MLCommons storage benchmark 2.0)",
+        ours: "transfer size, order, queue depth, one flush per process",
+    },
 ];
 
 /// A reference workload of the SNIA SSSI, whose captures are not public.
@@ -71,29 +135,28 @@ struct ReferenceWorkload {
     steps: usize,
     demand: Option<String>,
     title: String,
+    /// Description of what its source publishes.
+    public: &'static str,
+    /// Description of what was computed, estimated or captured by us.
+    ours: &'static str,
 }
 
 /// The JSON output.
 #[derive(Serialize, schemars::JsonSchema)]
-struct WorkloadListOutput {
+pub struct WorkloadListOutput {
     workloads: Vec<ReferenceWorkload>,
     /// What is known of the SSSI reference workloads.
     sssi: &'static [SssiExample],
 }
 
-/// The schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<WorkloadListOutput>()
-}
-
 /// Returns the text of a reference workload; `None` if the name is unknown.
 pub fn find(name: &str) -> Option<&'static str> {
-    ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    ALL.iter().find(|one| one.name == name).map(|one| one.text)
 }
 
 /// Returns the message for a name that is neither a file nor a reference workload.
 pub fn missing(name: &str) -> String {
-    let names = || ALL.iter().map(|(name, _)| *name);
+    let names = || ALL.iter().map(|one| one.name);
     format!(
         "{name} is neither a file nor a reference workload{}; these are: {}",
         suggestion(name, names()),
@@ -118,6 +181,11 @@ pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitState> {
     });
     let rows: Vec<[String; 6]> = std::iter::once(head).chain(rows).collect();
     terminal::print(&text_table::with_left(&rows, |column| matches!(column, 0 | 5)))?;
+    terminal::print("\nWhat of each is public, and what is ours:")?;
+    for one in &listed {
+        let ReferenceWorkload { name, public, ours, .. } = one;
+        terminal::print(&format!("{name}\n  public: {public}\n  ours:   {ours}"))?;
+    }
     terminal::print("\nReference workloads of the SNIA SSSI, whose captures are not public:")?;
     for one in &SSSI {
         terminal::print(&described(one))?;
@@ -134,8 +202,9 @@ fn described(one: &SssiExample) -> String {
     )
 }
 
-fn listed((name, text): &(&'static str, &'static str)) -> anyhow::Result<ReferenceWorkload> {
-    let file = WorkloadFile::read(text).context(*name)?;
+fn listed(one: &ShippedWorkload) -> anyhow::Result<ReferenceWorkload> {
+    let ShippedWorkload { name, text, public, ours } = *one;
+    let file = WorkloadFile::read(text).context(name)?;
     Ok(ReferenceWorkload {
         name,
         streams: file.workload.streams.len(),
@@ -143,6 +212,8 @@ fn listed((name, text): &(&'static str, &'static str)) -> anyhow::Result<Referen
         steps: file.steps.len(),
         demand: file.demand.map(|demand| demand.to_string()),
         title: file.name,
+        public,
+        ours,
     })
 }
 
@@ -221,6 +292,19 @@ mod tests {
         assert!(numbers.eq(["3", "4", "6"]));
     }
 
+    /// 2.0 GiB/s and 11.0 MiB/s for 1,000 s; 105 GB.
+    #[test]
+    fn workloads_of_published_figures_have_their_amounts() {
+        let amounts = |name: &str| -> Vec<u64> {
+            let file = WorkloadFile::read(find(name).unwrap()).unwrap();
+            file.workload.streams.iter().map(|stream| stream.amount).collect()
+        };
+        assert_eq!(counts("kv-cache-offload"), (16_472_000, 16_472_000, 2, 0));
+        assert_eq!(amounts("kv-cache-offload"), [2000 << 30, 11_000 << 20]);
+        assert_eq!(counts("checkpoint-8b"), (100_144, 100_144, 2, 0));
+        assert!(amounts("checkpoint-8b")[0].abs_diff(105_000_000_000) < 1 << 20);
+    }
+
     /// Its mean transfer is the published one, its zones take the published shares, and
     /// no offset is off 4 KiB, whatever the size.
     #[test]
@@ -261,7 +345,8 @@ mod tests {
 
     #[test]
     fn every_text_is_as_it_was_derived_and_names_no_machine() {
-        for (name, text) in ALL {
+        for ShippedWorkload { name, text, public, ours } in ALL {
+            assert!(!public.is_empty() && !ours.is_empty(), "{name}");
             for word in ["/dev/", "/home", "/tmp", "/work", "hostname"] {
                 assert!(!text.contains(word), "{name} has {word}");
             }

@@ -21,13 +21,13 @@ use steadfast_workload::replay_representation::{
     HEADER, ReplayRepresentation, RepresentationWarning,
 };
 use steadfast_workload::workload_file::FORMAT;
-use steadfast_workload::{Placement, WorkloadFile};
+use steadfast_workload::{CapturedArrivals, Placement, WorkloadFile};
 
 /// First bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
 /// An opened source.
-pub(super) enum WorkloadSource {
+pub enum WorkloadSource {
     /// A capture of single I/Os or of step sums.
     Capture(Box<Captured<File>>),
     /// A workload file.
@@ -37,21 +37,21 @@ pub(super) enum WorkloadSource {
 }
 
 /// An opened source with the selection of its I/Os.
-pub(super) struct SelectedSource {
-    pub(super) source: WorkloadSource,
+pub struct SelectedSource {
+    pub source: WorkloadSource,
     /// Names of the files, or of a reference workload.
-    pub(super) name: String,
+    pub name: String,
     /// Title in reports.
-    pub(super) title: String,
-    pub(super) conditions: CaptureConditions,
-    pub(super) pass: PassOptions,
+    pub title: String,
+    pub conditions: CaptureConditions,
+    pub pass: PassOptions,
     /// Contradictions in the source, one sentence each.
-    pub(super) warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 impl SelectedSource {
     /// Opens the named files or reference workload.
-    pub(super) fn open(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
+    pub fn open(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
         let first = files.first().map_or(Path::new(""), PathBuf::as_path);
         if let (Some(text), [_]) = (reference_named(first), files) {
             let file = WorkloadFile::read(text).with_context(|| first.display().to_string())?;
@@ -148,7 +148,7 @@ impl SelectedSource {
     }
 
     /// Prints on standard error what is damaged or missing.
-    pub(super) fn say_damage(&self) {
+    pub fn say_damage(&self) {
         let missing = match &self.source {
             WorkloadSource::Capture(captured) => captured.integrity().missing(),
             _ => Vec::new(),
@@ -173,7 +173,15 @@ impl SelectedSource {
         }
     }
 
-    /// Returns the placement of random streams.
+    /// Returns the captured arrivals; none unless a workload file has them.
+    pub(super) fn arrivals(&self) -> CapturedArrivals {
+        match &self.source {
+            WorkloadSource::Workload(file) => file.arrivals.clone(),
+            _ => CapturedArrivals::default(),
+        }
+    }
+
+    /// Returns the placement of the streams.
     pub(super) fn placement(&self) -> Placement {
         match &self.source {
             WorkloadSource::Workload(file) => file.placement.clone(),

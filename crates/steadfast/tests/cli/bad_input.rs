@@ -1,6 +1,8 @@
 //! Bad input gets one clear line and a non-zero exit, and touches nothing.
 
-use super::scratch::{LoopDevice, code, is_root, refuse, run_in, skip, stderr, succeed};
+use super::scratch::{
+    LoopDevice, TestDirectory, code, is_root, refuse, run_in, skip, stderr, succeed,
+};
 use std::path::Path;
 use steadfast_domain::record::RECORD_VERSION;
 
@@ -14,66 +16,43 @@ fn quick_run(scratch: &Path) {
 
 #[test]
 fn what_is_named_wrongly_is_said() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    refuse(here, &["run", "iops", "--target", "/dev/absent"], &["/dev/absent"]);
+    let here = &TestDirectory::new();
+    refuse(here, "run iops --target /dev/absent", &["/dev/absent"]);
     refuse(
         here,
-        &["run", "iops", "--target", "sim:absent"],
+        "run iops --target sim:absent",
         &["sim:absent".trim_start_matches("sim:"), "sim:small"],
     );
-    refuse(here, &["run", "tea", "--target", "sim:small"], &["no procedure 'tea'", "iops"]);
-    refuse(
-        here,
-        &["run", "iops", "--target", "sim:small", "--profile", "pts-3"],
-        &["pts-3", "pts-2.0"],
-    );
-    refuse(
-        here,
-        &["run", "iops", "--target", "sim:small", "--active-range", "0%"],
-        &["percentage"],
-    );
-    refuse(here, &["run", "iops", "--target", "sim:small", "--threads", "0"], &["threads"]);
-    refuse(
-        here,
-        &["run", "iops", "--target", "sim:small", "--meta", "absent.txt"],
-        &["absent.txt"],
-    );
-    refuse(here, &["run", "iops", "--target", "sim:small", "--step-time", "1ns"], &["step time"]);
-    refuse(here, &["run", "iops", "--target", "sim:small", "--engine", "uring"], &["uring"]);
-    refuse(
-        here,
-        &["run", "iops", "--target", "sim:small", "--profile", "pts-1.1", "--class", "client"],
-        &["segments"],
-    );
-    refuse(here, &["measure", "RND 4K", "--target", "sim:small"], &["RND 4K RW65"]);
-    refuse(here, &["measure", "RND 700 R", "--target", "sim:small"], &["700"]);
-    refuse(here, &["measure", "RND 4K R", "--target", "sim:small", "--demand", "4x4"], &["T4Q32"]);
-    refuse(here, &["study", "absent"], &["absent", "not a run directory"]);
-    refuse(here, &["resume", "."], &["not a run directory"]);
-    refuse(here, &["run", "iops", "--target", "."], &["."]);
+    refuse(here, "run tea --target sim:small", &["no procedure 'tea'", "iops"]);
+    refuse(here, "run iops --target sim:small --profile pts-3", &["pts-3", "pts-2.0"]);
+    refuse(here, "run iops --target sim:small --active-range 0%", &["percentage"]);
+    refuse(here, "run iops --target sim:small --threads 0", &["threads"]);
+    refuse(here, "run iops --target sim:small --meta absent.txt", &["absent.txt"]);
+    refuse(here, "run iops --target sim:small --step-time 1ns", &["step time"]);
+    refuse(here, "run iops --target sim:small --engine uring", &["uring"]);
+    refuse(here, "run iops --target sim:small --profile pts-1.1 --class client", &["segments"]);
+    refuse(here, "measure 'RND 4K' --target sim:small", &["RND 4K RW65"]);
+    refuse(here, "measure 'RND 700 R' --target sim:small", &["700"]);
+    refuse(here, "measure 'RND 4K R' --target sim:small --demand 4x4", &["T4Q32"]);
+    refuse(here, "study absent", &["absent", "not a run directory"]);
+    refuse(here, "resume .", &["not a run directory"]);
+    refuse(here, "run iops --target .", &["."]);
     assert_eq!(std::fs::read_dir(here).unwrap().count(), 0, "nothing was made");
 }
 
 #[test]
 fn a_device_too_small_or_a_size_too_large_is_refused() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    refuse(here, &["run", "iops", "--target", "f.bin", "--size", "1MiB"], &["too small"]);
-    refuse(here, &["run", "iops", "--target", "f.bin", "--size", "9000TB"], &["f.bin"]);
+    let here = &TestDirectory::new();
+    refuse(here, "run iops --target f.bin --size 1MiB", &["too small"]);
+    refuse(here, "run iops --target f.bin --size 9000TB", &["f.bin"]);
     assert_eq!(std::fs::read_dir(here).unwrap().count(), 0, "nothing was made");
 }
 
 #[test]
 fn sizes_that_no_sector_divides_are_refused() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    refuse(
-        here,
-        &["measure", "RND 700B R", "--target", "f.bin", "--size", "64MiB", "--time", "1s"],
-        &["700"],
-    );
-    refuse(here, &["run", "iops", "--target", "g.bin", "--size", "100000001"], &["g.bin", "512"]);
+    let here = &TestDirectory::new();
+    refuse(here, "measure 'RND 700B R' --target f.bin --size 64MiB --time 1s", &["700"]);
+    refuse(here, "run iops --target g.bin --size 100000001", &["g.bin", "512"]);
     assert!(!here.join("g.bin").exists());
 }
 
@@ -152,7 +131,7 @@ fn an_edited_or_newer_ledger_is_refused_by_every_reader() {
             .unwrap();
     };
     of_version(9);
-    refuse(scratch.path(), &["study", "run"], &["format 9", "newer"]);
+    refuse(scratch.path(), "study run", &["format 9", "newer"]);
     of_version(RECORD_VERSION - 1);
     for command in ["study", "report", "resume", "restore"] {
         let said = ["settings.json was written by an unreleased version", "run again"];
@@ -167,10 +146,10 @@ fn a_truncated_journal_is_an_unfinished_run() {
     let journal = scratch.path().join("run/journal.jsonl");
     let whole = std::fs::read(&journal).unwrap();
     std::fs::write(&journal, &whole[..whole.len() / 2]).unwrap();
-    let text = succeed(scratch.path(), &["study", "run"]);
+    let text = succeed(scratch.path(), "study run");
     assert!(text.contains("not finished"), "{text}");
-    run_in(scratch.path(), &["resume", "run"]);
-    let text = succeed(scratch.path(), &["study", "run"]);
+    run_in(scratch.path(), "resume run");
+    let text = succeed(scratch.path(), "study run");
     assert!(!text.contains("not finished"), "{text}");
 }
 
@@ -206,20 +185,9 @@ fn the_disk_that_holds_the_run_directory_is_refused() {
     let status =
         std::process::Command::new("mount").arg(&device.path).arg(mount.path()).status().unwrap();
     assert!(status.success() && is_root());
-    let out = mount.path().join("run");
-    let arguments = [
-        "run",
-        "iops",
-        "--profile",
-        "quick",
-        "--target",
-        &device.path,
-        "--yes-destroy",
-        device.name(),
-        "-o",
-        out.to_str().unwrap(),
-    ];
-    let output = run_in(mount.path(), &arguments);
+    let (target, name) = (&device.path, device.name());
+    let run = format!("run iops --profile quick --target {target} --yes-destroy {name} -o run");
+    let output = run_in(mount.path(), &run);
     let status = std::process::Command::new("umount").arg(mount.path()).status().unwrap();
     assert!(status.success());
     let text = super::scratch::stderr(&output);
@@ -231,16 +199,15 @@ fn the_disk_that_holds_the_run_directory_is_refused() {
 #[test]
 fn a_file_is_not_purged_by_a_drives_command() {
     let scratch = tempfile::tempdir().unwrap();
-    let run = ["run", "iops", "--target", "x", "--size", "64MiB", "--purge", "nvme-format"];
-    refuse(scratch.path(), &run, &["x", "auto, discard or none"]);
+    let run = "run iops --target x --size 64MiB --purge nvme-format";
+    refuse(scratch.path(), run, &["x", "auto, discard or none"]);
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
 }
 
 /// A load that only reads makes no file, and leaves one as it is.
 #[test]
 fn a_load_that_only_reads_creates_nothing_and_changes_no_size() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let read = |name: &'static str, size: &'static str| {
         ["measure", "RND 4K R", "--target", name, "--size", size, "--time", "100ms"]
     };

@@ -1,7 +1,8 @@
 //! Captures of real I/O: our counts, the engine's, the kernel's.
 
 use super::scratch::{
-    LoopDevice, refuse, run_in, skip, stderr, stdout, steadfast, succeed, wait_until,
+    LoopDevice, TestDirectory, refuse, run_in, skip, spawned, stderr, stdout, steadfast, succeed,
+    wait_until,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -145,25 +146,12 @@ fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
     // What udev has under way as the capture begins would be seen in part.
     settled(&device);
     let Some(capture) = RunningCapture::new(test, scratch.path(), &device, &[]) else { return };
-    let measure = [
-        "measure",
-        "RND 4K RW65",
-        "--target",
-        &device.path,
-        "--demand",
-        "T1Q8",
-        "--time",
-        "700ms",
-        "--yes-destroy",
-        device.name(),
-        "--json",
-    ];
-    let mut child = steadfast()
-        .current_dir(scratch.path())
-        .args(measure)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let measure = format!(
+        "measure 'RND 4K RW65' --target {} --demand T1Q8 --time 700ms --yes-destroy {} --json",
+        device.path,
+        device.name()
+    );
+    let mut child = spawned(scratch.path(), &measure, Stdio::piped(), Stdio::inherit());
     let engine = child.id();
     let mut text = String::new();
     std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut text).unwrap();
@@ -229,7 +217,7 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
         file.sync_all().unwrap();
     }
     drop(file);
-    succeed(scratch.path(), &["mark", "written"]);
+    succeed(scratch.path(), "mark written");
     assert!(Command::new("umount").arg(&mount).status().unwrap().success());
     let after = settled(&device);
     let (conditions, events) = capture.end();
@@ -276,7 +264,7 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     let files: Vec<_> = events.iter().filter(|e| e.layer == Layer::FileSystem).copied().collect();
     assert_eq!(sum(&files, IoOp::Write), (211, 211 * 4096));
     assert_eq!(sum(&files, IoOp::Flush), (1, 0));
-    let text = succeed(scratch.path(), &["trace", "compare", "trace.parquet", "--step", "1s"]);
+    let text = succeed(scratch.path(), "trace compare trace.parquet --step 1s");
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
     // Counted together only where that is asked for; a workload is of one layer.
     let report = ["trace", "report", "trace.parquet", "-o", "report", "--format", "text"];
@@ -328,8 +316,8 @@ fn files_that_have_one_inode_after_the_other_keep_their_paths_apart() {
     assert!(Command::new("umount").arg(&mount).status().unwrap().success());
     assert!(reused, "ext4 gave the inode to no other file");
     assert_eq!(conditions.lost, 0);
-    let words = ["trace", "groups", "trace.parquet", "--by", "file,process", "--json"];
-    let json: Value = serde_json::from_str(&succeed(scratch.path(), &words)).unwrap();
+    let words = "trace groups trace.parquet --by file,process --json";
+    let json: Value = serde_json::from_str(&succeed(scratch.path(), words)).unwrap();
     let writes = |path: Option<&Path>, is_ours: bool| -> u64 {
         let path = path.map(|path| path.to_str().unwrap());
         let of_path = |row: &&Value| row["path"].as_str() == path;
@@ -376,8 +364,7 @@ fn mounted_kind(kind: &str, directory: &Path) -> Option<Unmounted> {
 #[test]
 fn a_mount_is_captured_by_its_files() {
     let test = "a_mount_is_captured_by_its_files";
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     // overlayfs takes no layers on another overlayfs as its upper one.
     let memory = mounted_kind("tmpfs", here);
     let overlay = memory.as_ref().and_then(|memory| mounted_kind("overlay", &memory.0));
@@ -413,14 +400,14 @@ fn a_mount_is_captured_by_its_files() {
         assert_eq!(sum(&of(1), IoOp::Flush).0, 1);
         assert_eq!(sum(&of(1), IoOp::Read).1, 40_960);
     }
-    let words = ["trace", "groups", "trace.parquet", "--by", "file", "--layer", "filesystem"];
-    let groups = succeed(here, &words);
+    let words = "trace groups trace.parquet --by file --layer filesystem";
+    let groups = succeed(here, words);
     assert!(groups.contains("on-memory") || groups.contains("inode"), "{groups}");
-    refuse(here, &["capture", "--mount", "tmpfs/nowhere", "-o", "x.parquet"], &["find it"]);
+    refuse(here, "capture --mount tmpfs/nowhere -o x.parquet", &["find it"]);
     std::fs::create_dir(here.join("plain")).unwrap();
-    refuse(here, &["capture", "--mount", "plain", "-o", "x.parquet"], &["nothing is mounted"]);
-    let both = ["capture", "--mount", "tmpfs", "--layer", "block", "-o", "x.parquet"];
-    refuse(here, &both, &["--layer filesystem"]);
+    refuse(here, "capture --mount plain -o x.parquet", &["nothing is mounted"]);
+    let both = "capture --mount tmpfs --layer block -o x.parquet";
+    refuse(here, both, &["--layer filesystem"]);
 }
 
 /// A FUSE file system, whose server is a process like any other, is captured by its mount point.
@@ -503,7 +490,7 @@ fn a_loop_device_with_another_file_is_another_device() {
     let last = names.len() - 1;
     assert!(last >= 1 && writes(last) == 50 && writes(0) == 30, "{names:?}: {}", writes(0));
     assert!(conditions.remarks.iter().any(|remark| remark.contains("went away")));
-    let doctor = succeed(scratch.path(), &["trace", "doctor", "trace.parquet"]);
+    let doctor = succeed(scratch.path(), "trace doctor trace.parquet");
     assert!(doctor.contains("went away during the capture"), "{doctor}");
 }
 
@@ -560,9 +547,9 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     let found = streams(added.path(), &[]);
     assert!(found.len() > 3, "{found:?}");
     same_streams(&found, &streams(every.path(), &[]));
-    let table = succeed(added.path(), &["trace", "steps", "trace.parquet", "--step", "200ms"]);
+    let table = succeed(added.path(), "trace steps trace.parquet --step 200ms");
     assert!(table.contains("\nsteps of 200 ms"), "{table}");
-    let map = succeed(added.path(), &["trace", "map", "trace.parquet"]);
+    let map = succeed(added.path(), "trace map trace.parquet");
     assert!(map.contains("SEQ 4K W") || map.contains("SEQ 8K W"), "{map}");
     assert_eq!(workload(added.path()), workload(every.path()));
     let known = response_99(every.path());
@@ -644,7 +631,7 @@ fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
     assert_eq!(ranges_hit(every, &["--ranges", "1000"]), made);
     let writes = ranges_hit(added, &["--op", "write"]);
     assert!(writes.values().all(|values| values[0] == 0 && values[1] > 0), "{writes:?}");
-    let picture = succeed(added, &["trace", "hits", "trace.parquet"]);
+    let picture = succeed(added, "trace hits trace.parquet");
     assert!(picture.contains("1000 ranges of"), "{picture}");
     for (option, value, named) in [
         ("--ranges", "100", "1000 LBA ranges"),
@@ -654,7 +641,7 @@ fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
     ] {
         refuse(added, &["trace", "hits", "trace.parquet", option, value], &[named]);
     }
-    refuse(added, &["trace", "hot", "trace.parquet"], &["no single I/Os"]);
+    refuse(added, "trace hot trace.parquet", &["no single I/Os"]);
     let capture = ["capture", "-o", "x.parquet", "--device", &device.path];
     let ranges = [&capture[..], &["--totals-ranges", "10"]].concat();
     refuse(added, &ranges, &["--totals-every"]);
@@ -677,12 +664,15 @@ fn workload(directory: &Path) -> WorkloadFile {
     // Queue depths, and the demand of them, differ a little from capture to capture.
     file.workload.streams.iter_mut().for_each(|stream| stream.qd_mean = None);
     file.demand = None;
+    // Sums have neither addresses nor gaps.
+    (file.placement, file.arrivals) = Default::default();
+    file.remarks.clear();
     file
 }
 
 /// The 99 % response times of the streams of one capture that have one.
 fn response_99(directory: &Path) -> Vec<(String, f64)> {
-    let text = succeed(directory, &["trace", "streams", "trace.parquet", "--json"]);
+    let text = succeed(directory, "trace streams trace.parquet --json");
     let answer: Value = serde_json::from_str(&text).unwrap();
     let streams = answer["streams"].as_array().unwrap().iter();
     let known = streams.filter_map(|stream| {
@@ -700,7 +690,7 @@ fn reported_as_far_as_steps_tell(directory: &Path) {
     assert!(html.contains("IO Stream Map by frequency") && html.contains("no single I/Os"));
     assert!(!html.contains("LBA range hit map of") && html.contains("Process map by"));
     let told = ["no single I/Os", "and report, and workload derive"];
-    refuse(directory, &["trace", "hits", "trace.parquet"], &told);
+    refuse(directory, "trace hits trace.parquet", &told);
     for (option, value, named) in
         [("--step", "150ms", "multiple"), ("--window", "8", "omit --window")]
     {
@@ -768,7 +758,7 @@ fn compared_and_derived(directory: &Path) {
     let streams = WorkloadFile::read(&file).unwrap().workload.streams;
     let ios: u64 = streams.iter().map(|stream| stream.count).sum();
     assert_eq!(ios, 211 + 211 + 22);
-    succeed(directory, &["trace", "report", "trace.parquet", "-o", "r", "--format", "csv"]);
+    succeed(directory, "trace report trace.parquet -o r --format csv");
 }
 
 /// A partition is captured by its name; offsets count from the disk's beginning.
@@ -831,7 +821,7 @@ fn a_killed_capture_leaves_what_it_had() {
     let (conditions, events) = read(&capture.file);
     assert!(has_read(&events), "{} events", events.len());
     assert!(!conditions.processors.is_empty());
-    let output = run_in(scratch.path(), &["mark", "too late"]);
+    let output = run_in(scratch.path(), "mark 'too late'");
     let said = stdout(&output) + &stderr(&output);
     assert!(!said.contains("panicked"), "{said}");
 }
@@ -865,7 +855,7 @@ fn a_killed_capture_of_steps_is_recovered() {
     };
     // Where the row group is follows it.
     wait_until("the row group", || {
-        let output = run_in(scratch.path(), &["trace", "streams", "trace.parquet", "--json"]);
+        let output = run_in(scratch.path(), "trace streams trace.parquet --json");
         ios(&serde_json::from_slice(&output.stdout).unwrap_or_default()) > 100
     });
     capture.signal("-KILL");
@@ -883,9 +873,9 @@ fn a_killed_capture_of_steps_is_recovered() {
         told["conditions"] = Value::Null;
         told
     };
-    let refused = ["trace", "recover", "trace.parquet", "-o", "trace.parquet"];
-    refuse(scratch.path(), &refused, &["trace.parquet exists"]);
-    let said = succeed(scratch.path(), &["trace", "recover", "trace.parquet", "-o", "r.parquet"]);
+    let refused = "trace recover trace.parquet -o trace.parquet";
+    refuse(scratch.path(), refused, &["trace.parquet exists"]);
+    let said = succeed(scratch.path(), "trace recover trace.parquet -o r.parquet");
     assert!(said.contains("rows of streams and steps"), "{said}");
     for command in ["streams", "map"] {
         let damaged = read(command, "trace.parquet", true);
@@ -901,8 +891,7 @@ fn a_killed_capture_of_steps_is_recovered() {
 fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
     let test = "a_rotated_capture_goes_on_past_what_lies_in_its_way";
     let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     settled(&device);
     let pid = std::process::id().to_string();
     let more = ["--rotate-time", "1s", "--pid", &pid];
@@ -1000,8 +989,7 @@ fn a_capture_onto_its_own_device_says_so() {
 
 #[test]
 fn a_capture_that_cannot_be_is_refused_with_the_reason() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path();
+    let directory = &TestDirectory::new();
     std::fs::write(directory.join("file"), "not a device").unwrap();
     let output = ["-o", "trace.parquet"];
     let with = |device: &'static str| ["capture", "--device", device, output[0], output[1]];

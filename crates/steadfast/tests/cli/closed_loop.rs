@@ -2,7 +2,7 @@
 //! as it went in. And a database, whose capture must be what the kernel counted.
 
 use super::capture::{RunningCapture, settled};
-use super::scratch::{LoopDevice, skip, steadfast, succeed};
+use super::scratch::{LoopDevice, TestDirectory, skip, steadfast, succeed};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -48,8 +48,7 @@ fn counted(table: &Value, (order, op, bytes): (&str, &str, u64)) -> u64 {
 fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     let test = "what_is_applied_is_captured_and_analysed_as_the_same_streams";
     let Some(device) = LoopDevice::new(test, 256) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
     settled(&device);
     let Some(capture) = RunningCapture::new(test, here, &device, &[]) else { return };

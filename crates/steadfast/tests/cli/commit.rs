@@ -2,7 +2,7 @@
 //! the limits of docs/examples.
 
 use super::real::issued;
-use super::scratch::{LoopDevice, code, run_in, stderr, stdout, succeed};
+use super::scratch::{LoopDevice, TestDirectory, code, run_in, stderr, stdout, succeed};
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
@@ -18,10 +18,7 @@ fn table(run: &Path, id: &str) -> Table {
     let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
     let findings: Findings = serde_json::from_str(&text).unwrap();
     let tables =
-        findings.pages().flat_map(|page| &page.exhibits).filter_map(|exhibit| match exhibit {
-            Exhibit::Table(table) => Some(table.clone()),
-            _ => None,
-        });
+        findings.pages().flat_map(|page| &page.exhibits).filter_map(Exhibit::as_table).cloned();
     tables.into_iter().find(|table| table.id == id).unwrap_or_else(|| panic!("no table {id}"))
 }
 
@@ -38,9 +35,8 @@ fn number(table: &Table, row: &str, column: &str) -> f64 {
 /// commands of all its writes, the link, and one flush.
 #[test]
 fn commits_of_the_exact_drive_take_the_write_and_its_flush() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    succeed(here, &["run", "commit", "--target", "sim:exact", "--profile", "quick", "-o", "run"]);
+    let here = &TestDirectory::new();
+    succeed(here, "run commit --target sim:exact --profile quick -o run");
     let run = here.join("run");
     let near = |found: f64, expected: f64, what: &str| {
         assert!((found - expected).abs() < 1e-9, "{what}: {found}, not {expected}");
@@ -119,9 +115,8 @@ fn flushes_of_commits_are_those_that_the_kernel_counts() {
 
 #[test]
 fn the_plan_states_the_time_of_the_commits() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    let plan = succeed(here, &["plan", "commit", "--target", "sim:client"]);
+    let here = &TestDirectory::new();
+    let plan = succeed(here, "plan commit --target sim:client");
     // 72 steps of 60 s after 10 s each.
     let commits = "commits  72 steps, RND 4K W T1Q1 to SEQ 16K W FLUSH/1 T16Q1: 1 h 24 min";
     assert!(plan.lines().any(|line| line == commits), "{plan}");
@@ -150,8 +145,7 @@ fn judged(here: &Path, file: &str) -> Vec<(String, bool)> {
 /// The exact drive makes 453 commits a second: enough for etcd, too few for the others.
 #[test]
 fn the_limits_of_the_examples_judge_a_run() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let words = ["run", "commit", "--target", "sim:exact", "--profile", "quick"];
     succeed(here, &[&words[..], &["--step-time", "5s", "-o", "run"]].concat());
     let verdicts = |file: &str| -> Vec<bool> {

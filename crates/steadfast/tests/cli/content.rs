@@ -1,7 +1,7 @@
 //! Compression and duplicates of what was written, by step, process and device: beside
 //! DuckDB's sums of the same file, and of a capture whose content is known.
 
-use super::scratch::{LoopDevice, python, skip, steadfast, succeed};
+use super::scratch::{LoopDevice, TestDirectory, python, skip, steadfast, succeed};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -81,8 +81,7 @@ fn same(row: &Value, sums: Option<&Value>, what: &str) {
 #[test]
 fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
     let test = "content_is_told_by_step_process_and_device_as_duckdb_adds_it_up";
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 1);
     fs::write(here.join("content.py"), include_str!("content.py")).unwrap();
     let step = STEP_NS.to_string();
@@ -110,15 +109,15 @@ fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
     for (pid, sums) in sums["processes"].as_object().unwrap() {
         the_chosen_have_their_own_content(here, pid, sums);
     }
-    let text = succeed(here, &["trace", "steps", "t.parquet", "--step", "10s"]);
+    let text = succeed(here, "trace steps t.parquet --step 10s");
     assert!(text.contains("compression") && text.contains("duplicates"), "{text}");
-    let words = ["trace", "groups", "t.parquet", "--by", "process", "--show", "content"];
-    assert!(succeed(here, &words).contains("compression"));
-    succeed(here, &["trace", "report", "t.parquet", "-o", "r", "--format", "json,csv"]);
+    let words = "trace groups t.parquet --by process --show content";
+    assert!(succeed(here, words).contains("compression"));
+    succeed(here, "trace report t.parquet -o r --format json,csv");
     let findings = fs::read_to_string(here.join("r/findings.json")).unwrap();
     assert!(findings.contains("Compression of written data"));
     assert!(findings.contains("Duplicates in written data"));
-    succeed(here, &["trace", "recover", "t.parquet", "-o", "again.parquet"]);
+    succeed(here, "trace recover t.parquet -o again.parquet");
     let of = |file: &str| answer(here, &["steps", file, "--step", "10s"])["steps"].clone();
     assert_eq!(of("again.parquet"), of("t.parquet"));
 }
@@ -139,13 +138,12 @@ fn the_chosen_have_their_own_content(here: &Path, pid: &str, sums: &Value) {
 
 #[test]
 fn duplicates_of_a_sample_are_a_lower_bound_in_every_step() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 100);
     let steps = answer(here, &["steps", "t.parquet", "--step", "10s"]);
     assert!(steps["steps"][3]["content"]["duplicate_share"].is_null());
     assert!(steps["steps"][3]["content"]["compression_ratio"].is_number());
-    let text = succeed(here, &["trace", "steps", "t.parquet", "--step", "10s"]);
+    let text = succeed(here, "trace steps t.parquet --step 10s");
     assert!(text.contains(">= ") && text.contains('–'), "{text}");
 }
 
@@ -159,8 +157,7 @@ fn of_sda(here: &Path, file: &str) -> Value {
 
 #[test]
 fn a_folded_part_has_the_content_of_its_own_ios() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     for (every, file) in [(1, "t.parquet"), (100, "sample.parquet")] {
         write(&here.join(file), every);
         let sums = of_sda(here, file);
@@ -186,27 +183,26 @@ fn a_folded_part_has_the_content_of_its_own_ios() {
     let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     writer.write(&[IoEvent { bytes: 4096, device: 1, ..IoEvent::default() }]).unwrap();
     writer.finish(conditions).unwrap();
-    succeed(here, &["trace", "fold", "old.parquet", "--device", "sda", "-o", "old.fold"]);
-    let told = succeed(here, &["trace", "doctor", "old.fold"]);
+    succeed(here, "trace fold old.parquet --device sda -o old.fold");
+    let told = succeed(here, "trace doctor old.fold");
     assert!(told.contains("are those of the whole capture"), "{told}");
 }
 
 /// The table of facts and the caveat tell the same bound: that of what was chosen.
 #[test]
 fn a_filtered_report_tells_one_bound_of_duplicates() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 100);
     let sums = of_sda(here, "t.parquet");
     let number = |name: &str| sums[name].as_f64().unwrap();
     let bound = format!(">= {:.1} %", 100.0 * number("duplicates") / number("blocks"));
-    let words = ["trace", "report", "t.parquet", "--device", "sda", "-o", "r", "--format", "json"];
-    succeed(here, &words);
+    let words = "trace report t.parquet --device sda -o r --format json";
+    succeed(here, words);
     let findings = fs::read_to_string(here.join("r/findings.json")).unwrap();
     assert!(findings.contains(&format!("is a lower bound ({bound})")), "{bound}");
     let fact = findings.rsplit("Duplication ratio").next().unwrap().split('}').next().unwrap();
     assert!(fact.contains(&bound), "{bound}: {fact}");
-    let doctor = succeed(here, &["trace", "doctor", "t.parquet", "--device", "sda"]);
+    let doctor = succeed(here, "trace doctor t.parquet --device sda");
     assert!(doctor.contains(&format!("is a lower bound ({bound})")), "{bound}: {doctor}");
 }
 
@@ -215,8 +211,7 @@ fn a_filtered_report_tells_one_bound_of_duplicates() {
 fn a_capture_tells_the_content_of_each_process() {
     let test = "a_capture_tells_the_content_of_each_process";
     let Some(device) = LoopDevice::new(test, 16) else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let mut child = steadfast()
         .current_dir(here)
         .args(["capture", "--device", &device.path, "--content-sample", "1"])

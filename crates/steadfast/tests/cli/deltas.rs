@@ -4,6 +4,7 @@
 use super::made_up::{
     CaptureChoice, LASTED_S, LATER_S, SECOND, answer, conditions, counted, ios, same, write,
 };
+use super::scratch::TestDirectory;
 
 /// By what, how aligned, by which change ranked, and which layer.
 const ASKED: [&str; 10] = [
@@ -22,8 +23,7 @@ const ASKED: [&str; 10] = [
 #[test]
 fn changes_are_as_python_finds_them_the_largest_first() {
     let test = "changes_are_as_python_finds_them_the_largest_first";
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     for (name, which) in [("a.parquet", CaptureChoice::First), ("b.parquet", CaptureChoice::Second)]
     {
         write(&place.join(name), conditions(which), ios(which));

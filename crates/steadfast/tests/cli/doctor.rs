@@ -13,9 +13,9 @@ fn checks(answer: &Value) -> Vec<Check> {
 #[test]
 fn a_simulated_drive_says_so_and_nothing_disturbs_it() {
     let scratch = tempfile::tempdir().unwrap();
-    let text = succeed(scratch.path(), &["doctor", "sim:small"]);
+    let text = succeed(scratch.path(), "doctor sim:small");
     assert!(text.contains("virtual time") && text.contains("1 good"), "{text}");
-    let answer = succeed(scratch.path(), &["doctor", "sim:small", "--json"]);
+    let answer = succeed(scratch.path(), "doctor sim:small --json");
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["state"], "good");
 }
@@ -25,7 +25,7 @@ fn a_file_is_looked_over_and_left_alone() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("some.bin");
     std::fs::write(&file, vec![7u8; 1 << 20]).unwrap();
-    let output = run_in(scratch.path(), &["doctor", "some.bin", "--json"]);
+    let output = run_in(scratch.path(), "doctor some.bin --json");
     let answer: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let checks = checks(&answer);
     let worst = checks.iter().map(|check| check.state).max().unwrap();
@@ -54,24 +54,9 @@ fn a_loop_device_is_looked_over_by_name() {
 #[test]
 fn a_run_examines_senses_and_tells() {
     let scratch = tempfile::tempdir().unwrap();
-    let arguments = [
-        "run",
-        "iops",
-        "--profile",
-        "quick",
-        "--step-time",
-        "300ms",
-        "--target",
-        "scratch.bin",
-        "--size",
-        "64MiB",
-        "-o",
-        "run",
-        "--hold-c-states",
-        "--power-command",
-        "echo 4.2 W",
-    ];
-    let output = run_in(scratch.path(), &arguments);
+    let arguments = "run iops --profile quick --step-time 300ms --target scratch.bin --size 64MiB -o run \
+        --hold-c-states --power-command 'echo 4.2 W'";
+    let output = run_in(scratch.path(), arguments);
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     assert!(stderr(&output).contains("Attention: Kind of device: file"), "{}", stderr(&output));
     let contents = Ledger::read(&scratch.path().join("run")).unwrap();
@@ -96,11 +81,11 @@ fn a_run_examines_senses_and_tells() {
 #[test]
 fn what_cannot_be_looked_at_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
-    super::scratch::refuse(scratch.path(), &["doctor", "no-such.bin"], &["no-such.bin", "find it"]);
-    super::scratch::refuse(scratch.path(), &["doctor", "sim:none"], &["no simulated drive"]);
+    super::scratch::refuse(scratch.path(), "doctor no-such.bin", &["no-such.bin", "find it"]);
+    super::scratch::refuse(scratch.path(), "doctor sim:none", &["no simulated drive"]);
     super::scratch::refuse(
         scratch.path(),
-        &["run", "iops", "--target", "sim:small", "--power-command", " "],
+        "run iops --target sim:small --power-command ' '",
         &["--power-command is empty"],
     );
 }

@@ -1,6 +1,6 @@
 //! `steadfast explore`, as a browser and as an attacker meet it.
 
-use super::scratch::{refuse, steadfast, succeed};
+use super::scratch::{TestDirectory, refuse, steadfast, succeed};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -151,8 +151,7 @@ fn command(directory: &Path, arguments: &[&str]) -> Value {
 /// Of every question the answer of the command line, to the last digit.
 #[test]
 fn it_answers_as_the_command_line() {
-    let directory = tempfile::tempdir().unwrap();
-    let home = directory.path();
+    let home = &TestDirectory::new();
     write(&home.join("t.parquet"), IOS, "shop");
     let explorer = Explorer::ready(home, &["t.parquet"]);
     let filters: [(&str, &[&str]); 6] = [
@@ -210,7 +209,7 @@ fn it_answers_as_the_command_line() {
     let ours = explorer.json("api/read-out?c=0&from=1000000000&to=6000000000&limit=64");
     assert_eq!(ours["streams"], read_out["read_out"]["devices"][0]["streams"]);
     assert!(!ours["streams"].as_array().unwrap().is_empty());
-    succeed(home, &["workload", "derive", "t.parquet", "--op", "write", "-o", "w.toml"]);
+    succeed(home, "workload derive t.parquet --op write -o w.toml");
     let ours = explorer.json("api/workload?c=0&op=write");
     assert_eq!(ours["toml"].as_str().unwrap(), fs::read_to_string(home.join("w.toml")).unwrap());
     let line = explorer.json("api/command?c=0&view=streams&process=%3Cscript%3E&from=5");
@@ -293,8 +292,7 @@ fn compare_sums(explorer: &Explorer, home: &Path, file: &str, (query, options): 
 /// Of a file of totals the answers of the command line; what needs single I/Os is refused.
 #[test]
 fn totals_are_explored() {
-    let directory = tempfile::tempdir().unwrap();
-    let home = directory.path();
+    let home = &TestDirectory::new();
     // Cells of the index are one step wide, and two.
     for (file, step_ns, steps) in
         [("narrow.parquet", 100_000_000, 300), ("wide.parquet", 1_000_000, 200_000)]
@@ -345,10 +343,9 @@ fn totals_are_explored() {
 /// A fold file begins with its first capture, from which the command line counts its times.
 #[test]
 fn fold_files_are_explored() {
-    let directory = tempfile::tempdir().unwrap();
-    let home = directory.path();
+    let home = &TestDirectory::new();
     write(&home.join("t.parquet"), IOS, "shop");
-    succeed(home, &["trace", "fold", "t.parquet", "--step", "10ms", "-o", "t.fold"]);
+    succeed(home, "trace fold t.parquet --step 10ms -o t.fold");
     let explorer = Explorer::ready(home, &["t.fold"]);
     let meta = explorer.json("api/meta")["items"][0].clone();
     let start_ns = meta["start_ns"].as_u64().unwrap();
@@ -561,14 +558,13 @@ fn strangers_do_not_keep_the_owner_out() {
 
 #[test]
 fn names_stay_names() {
-    let directory = tempfile::tempdir().unwrap();
-    let home = directory.path();
+    let home = &TestDirectory::new();
     write(&home.join("<script>alert(1)<.parquet"), 503, "</script><script>alert(2)</script>");
     let explorer = Explorer::ready(home, &["<script>alert(1)<.parquet"]);
     let meta = explorer.get("api/meta");
     assert!(meta.head.contains("content-type: application/json"), "{}", meta.head);
     assert_eq!(meta.json()["items"][0]["processes"][0]["name"], "<script>");
-    succeed(home, &["explore", "<script>alert(1)<.parquet", "-o", "page.html", "--no-cache"]);
+    succeed(home, "explore <script>alert(1)<.parquet -o page.html --no-cache");
     let page = fs::read_to_string(home.join("page.html")).unwrap();
     assert!(page.len() < 5_000_000, "{}", page.len());
     // Nothing of the capture opens or ends an element.
@@ -580,22 +576,21 @@ fn names_stay_names() {
     assert!(answers["api/heat?c=0&cells=512&kind=lba&op=read&rows=128"]["counts"].is_array());
     assert!(!page.contains("src=\"explorer.js\"") && !page.contains("href=\"explorer.css\""));
     // What stands there is not replaced unasked.
-    refuse(home, &["explore", "<script>alert(1)<.parquet", "-o", "page.html"], &["page.html"]);
+    refuse(home, "explore <script>alert(1)<.parquet -o page.html", &["page.html"]);
 }
 
 #[test]
 fn what_cannot_be_explored_is_refused_and_what_is_poor_is_shown() {
-    let directory = tempfile::tempdir().unwrap();
-    let home = directory.path();
+    let home = &TestDirectory::new();
     write(&home.join("empty.parquet"), 0, "x");
     write(&home.join("nobody.parquet"), 503, "");
     write(&home.join("other.parquet"), 1009, "y");
     fs::write(home.join("foreign.parquet"), "PAR1 but no trace").unwrap();
-    refuse(home, &["explore", "foreign.parquet"], &["foreign.parquet", "not a trace"]);
-    refuse(home, &["explore", "missing.parquet"], &["missing.parquet", "cannot be opened"]);
-    refuse(home, &["explore", "empty.parquet", "empty.parquet"], &["empty.parquet"]);
+    refuse(home, "explore foreign.parquet", &["foreign.parquet", "not a trace"]);
+    refuse(home, "explore missing.parquet", &["missing.parquet", "cannot be opened"]);
+    refuse(home, "explore empty.parquet empty.parquet", &["empty.parquet"]);
     fs::create_dir(home.join("directory")).unwrap();
-    refuse(home, &["explore", "directory"], &["directory", "not a run directory"]);
+    refuse(home, "explore directory", &["directory", "not a run directory"]);
     let explorer =
         Explorer::ready(home, &["empty.parquet", "nobody.parquet", "other.parquet", "--no-cache"]);
     assert!(!home.join("cache").exists());
@@ -619,10 +614,9 @@ fn what_cannot_be_explored_is_refused_and_what_is_poor_is_shown() {
 
 #[test]
 fn a_run_is_shown_finished_and_unfinished() {
-    let directory = tempfile::tempdir().unwrap();
-    let home = directory.path();
-    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
-    let output = super::scratch::run_in(home, &run);
+    let home = &TestDirectory::new();
+    let run = "run iops --target sim:small --profile quick -o run";
+    let output = super::scratch::run_in(home, run);
     assert!(home.join("run/journal.jsonl").exists(), "{}", super::scratch::stderr(&output));
     let explorer = Explorer::ready(home, &["run"]);
     let found = explorer.json("api/run?n=0");

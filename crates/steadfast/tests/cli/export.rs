@@ -1,7 +1,7 @@
 //! Runs in forms that other programs read: what a program of others reads in them is what
 //! the journal says.
 
-use super::scratch::{code, python, refuse, run_in, stderr, succeed};
+use super::scratch::{TestDirectory, code, python, refuse, run_in, stderr, succeed};
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::JournalEntry;
@@ -34,13 +34,12 @@ fn journaled(place: &Path) -> [u64; 5] {
 
 #[test]
 fn duckdb_reads_all_steps_of_two_runs() {
-    let scratch = tempfile::tempdir().unwrap();
-    let place = scratch.path();
+    let place = &TestDirectory::new();
     two_runs(place);
-    succeed(place, &["export", "parquet", "a", "b", "-o", "steps.parquet"]);
-    succeed(place, &["export", "parquet", "a", "b", "--per-second", "-o", "seconds.parquet"]);
-    refuse(place, &["export", "parquet", "a", "-o", "steps.parquet"], &["exists", "--force"]);
-    refuse(place, &["export", "parquet", "nowhere", "-o", "x.parquet"], &["nowhere"]);
+    succeed(place, "export parquet a b -o steps.parquet");
+    succeed(place, "export parquet a b --per-second -o seconds.parquet");
+    refuse(place, "export parquet a -o steps.parquet", &["exists", "--force"]);
+    refuse(place, "export parquet nowhere -o x.parquet", &["nowhere"]);
     assert!(!place.join("x.parquet").exists());
     let script = "import duckdb, json\n\
         one = lambda text: [int(v) for v in duckdb.sql(text).fetchall()[0]]\n\
@@ -72,13 +71,12 @@ fn duckdb_reads_all_steps_of_two_runs() {
 /// The example of the documentation, as it stands there.
 #[test]
 fn the_example_draws_iops_by_round() {
-    let scratch = tempfile::tempdir().unwrap();
-    let place = scratch.path();
+    let place = &TestDirectory::new();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/plot.py");
     let text = std::fs::read_to_string(&example).unwrap();
     assert!(text.lines().count() <= 32, "{} lines", text.lines().count());
     two_runs(place);
-    succeed(place, &["export", "parquet", "a", "b", "-o", "steps.parquet"]);
+    succeed(place, "export parquet a b -o steps.parquet");
     let test = "the_example_draws_iops_by_round";
     let words = [example.to_str().unwrap(), "steps.parquet", "iops.png"];
     let Some(output) = python(test, &["pyarrow", "matplotlib"], &words, place) else { return };
@@ -91,8 +89,7 @@ fn the_example_draws_iops_by_round() {
 /// A file for the textfile collector: by the grammar of the text format, as promtool checks it.
 #[test]
 fn metrics_of_a_run_are_as_the_text_format_has_them() {
-    let scratch = tempfile::tempdir().unwrap();
-    let place = scratch.path();
+    let place = &TestDirectory::new();
     let odd = "a \"b\\c\nd";
     std::fs::create_dir(place.join(odd)).unwrap();
     let out = format!("{odd}/run");

@@ -4,7 +4,7 @@
 //! strace makes the k-th call of each thread fail. `make test` tries some calls of every command,
 //! chosen by a fixed seed; `make fire` tries all.
 
-use super::scratch::{code, run_in, skip, stderr, steadfast, succeed};
+use super::scratch::{TestDirectory, code, run_in, skip, stderr, steadfast, succeed};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -265,8 +265,7 @@ fn commands_on_traces_lose_nothing() {
     if !can_inject("commands_on_traces_lose_nothing") {
         return;
     }
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let import = ["trace", "import", "a.csv", "--input-format", "msr-cambridge", "-o", "t.parquet"];
     fs::write(here.join("a.csv"), msr_trace()).unwrap();
     check_failures(&files_below(here), &import, TRACE_SAMPLE, no_partial_output);
@@ -292,7 +291,7 @@ fn a_run_resumes_after_any_failed_call() {
         if output.status.success() || !here.join("run/journal.jsonl").exists() {
             return Ok(());
         }
-        let resumed = run_in(here, &["resume", "run"]);
+        let resumed = run_in(here, "resume run");
         if !resumed.status.success() {
             return Err(format!("resume: {}", stderr(&resumed)));
         }

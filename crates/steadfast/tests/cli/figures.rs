@@ -5,7 +5,7 @@ use super::made_up::{
     BEGAN_S, CHANGE_S, CaptureChoice, LASTED_S, LATER_S, SECOND, ZONE_S, answer, conditions,
     counted, ios, same, write,
 };
-use super::scratch::{python, succeed};
+use super::scratch::{TestDirectory, python, succeed};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use steadfast_domain::CaptureConditions;
@@ -81,8 +81,7 @@ const WHICH: [CaptureChoice; 2] = [CaptureChoice::First, CaptureChoice::Second];
 fn streams_kinds_and_processes_are_as_python_counts_them() {
     let test = "streams_kinds_and_processes_are_as_python_counts_them";
     for which in WHICH {
-        let directory = tempfile::tempdir().unwrap();
-        let place = directory.path();
+        let place = &TestDirectory::new();
         let Some(counted) = made(test, place, which) else { return };
         let streams = found(place, &["streams"]);
         same_rows(&streams["streams"], "stream", &counted["streams"], "streams");
@@ -107,8 +106,7 @@ fn streams_kinds_and_processes_are_as_python_counts_them() {
 fn applied_workloads_and_their_steps_are_as_python_counts_them() {
     let test = "applied_workloads_and_their_steps_are_as_python_counts_them";
     for which in WHICH {
-        let directory = tempfile::tempdir().unwrap();
-        let place = directory.path();
+        let place = &TestDirectory::new();
         let Some(counted) = made(test, place, which) else { return };
         let derive = ["workload", "derive", "t.parquet"];
         let derived = succeed(place, &[&derive[..], &["--json"]].concat());
@@ -133,8 +131,7 @@ print(json.dumps(tomllib.load(open(sys.argv[1], 'rb'))))";
 fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
     let test = "steps_maps_and_percentiles_of_shapes_are_as_python_counts_them";
     for which in WHICH {
-        let directory = tempfile::tempdir().unwrap();
-        let place = directory.path();
+        let place = &TestDirectory::new();
         let Some(counted) = made(test, place, which) else { return };
         let narrowed: [(&str, &[&str]); 4] = [
             ("steps", &[]),
@@ -162,8 +159,7 @@ fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
 #[test]
 fn devices_side_by_side_are_as_python_counts_them() {
     let test = "devices_side_by_side_are_as_python_counts_them";
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     let mut wanted = Map::new();
     for (which, name, later_ns) in [
         (CaptureChoice::First, "a.parquet", 0),
@@ -220,8 +216,7 @@ fn same_map(map: &Value, counted: &Value) {
 fn drives_are_as_python_counts_them() {
     let test = "drives_are_as_python_counts_them";
     for which in WHICH {
-        let directory = tempfile::tempdir().unwrap();
-        let place = directory.path();
+        let place = &TestDirectory::new();
         let Some(counted) = made(test, place, which) else { return };
         same(&found(place, &["drives"])["drives"], &counted["drives"], "drives");
         let both = found(place, &["drives", "--layer", "both"]);
@@ -260,10 +255,9 @@ fn near(rows: &Value, counted: &Value, percent: f64) {
 fn working_sets_and_quality_are_as_python_counts_them() {
     let test = "working_sets_and_quality_are_as_python_counts_them";
     for which in WHICH {
-        let directory = tempfile::tempdir().unwrap();
-        let place = directory.path();
+        let place = &TestDirectory::new();
         let Some(counted) = made(test, place, which) else { return };
-        succeed(place, &["trace", "report", "t.parquet", "-o", "r", "--format", "json"]);
+        succeed(place, "trace report t.parquet -o r --format json");
         let report = std::fs::read_to_string(place.join("r/findings.json")).unwrap();
         let report: Value = serde_json::from_str(&report).unwrap();
         for (drive, counted) in counted["working_sets"].as_object().unwrap() {
@@ -284,8 +278,7 @@ fn working_sets_and_quality_are_as_python_counts_them() {
 fn the_day_is_as_python_counts_it() {
     let test = "the_day_is_as_python_counts_it";
     for which in WHICH {
-        let directory = tempfile::tempdir().unwrap();
-        let place = directory.path();
+        let place = &TestDirectory::new();
         let Some(counted) = made(test, place, which) else { return };
         for (name, step) in [("hours", "1h"), ("quarters", "15min")] {
             let day = found(place, &["profile", "--step", step]);

@@ -63,7 +63,7 @@ fn the_quick_test_runs_through_fio_and_is_resumed() {
         skip(test, "steady after five rounds, so that there is nothing to resume");
         return;
     }
-    let output = run_in(scratch.path(), &["resume", "run", "--max-rounds", "6"]);
+    let output = run_in(scratch.path(), "resume run --max-rounds 6");
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     assert_eq!(steps_with_files(scratch.path()).0, 1 + 6 * 9);
 }
@@ -128,9 +128,9 @@ fn one_stimulus_is_measured_through_fio_and_its_job_is_kept() {
 fn what_fio_cannot_do_is_said_before_anything_is_done() {
     let test = "what_fio_cannot_do_is_said_before_anything_is_done";
     let scratch = tempfile::tempdir().unwrap();
-    let simulated = ["run", "iops", "--engine", "fio", "--target", "sim:small"];
-    refuse(scratch.path(), &simulated, &["--engine fio needs a block device"]);
-    refuse(scratch.path(), &["calibrate", "--target", "sim:small"], &["is simulated"]);
+    let simulated = "run iops --engine fio --target sim:small";
+    refuse(scratch.path(), simulated, &["--engine fio needs a block device"]);
+    refuse(scratch.path(), "calibrate --target sim:small", &["is simulated"]);
     if !has_fio(test) {
         return;
     }

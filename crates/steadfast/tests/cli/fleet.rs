@@ -1,8 +1,8 @@
 //! Captures of several hosts, read together from their files and from fold files: what a
 //! fold answers equals what the I/Os answer, however the captures came together.
 
-use super::made_up::counted;
-use super::scratch::{code, refuse, run_in, stderr, succeed};
+use super::made_up::{SeededRandom, counted};
+use super::scratch::{TestDirectory, code, refuse, run_in, stderr, succeed};
 use std::fs;
 use std::fs::File;
 use std::path::Path;
@@ -43,12 +43,8 @@ fn conditions(host: &str, begin_ms: u64, lasted_ns: u64) -> CaptureConditions {
 
 /// I/Os of few kinds, some sequential, some overlapping, some beyond their device.
 fn ios(seed: u64, count: u64) -> Vec<IoEvent> {
-    let mut state = seed;
-    let mut draw = |below: u64| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut random = SeededRandom(seed);
+    let mut draw = |below: u64| random.below(below);
     let mut next = 0;
     (0..count)
         .map(|n| {
@@ -155,7 +151,7 @@ fn a_fold_answers_what_the_ios_answer() {
         (found["workload"].clone(), found["io_streams"].clone(), found["demand"].clone())
     };
     assert_eq!(of(&["all.fold"]), of(&FILES));
-    succeed(here, &["trace", "report", "all.fold", "-o", "r", "--format", "json,html"]);
+    succeed(here, "trace report all.fold -o r --format json,html");
     let findings = fs::read_to_string(here.join("r/findings.json")).unwrap();
     assert!(findings.contains("The report is of a fold file"), "its limits are told");
 }
@@ -164,7 +160,7 @@ fn a_fold_answers_what_the_ios_answer() {
 fn one_capture_and_its_fold_agree_but_for_the_axis() {
     let directory = captured();
     let here = directory.path();
-    succeed(here, &["trace", "fold", "3.parquet", "-o", "one.fold"]);
+    succeed(here, "trace fold 3.parquet -o one.fold");
     for command in ["streams", "drives", "hosts"] {
         let (fold, file) = (json(here, &["trace", command, "one.fold"]), "3.parquet");
         let file = json(here, &["trace", command, file]);
@@ -205,7 +201,7 @@ fn a_fold_of_a_part_of_the_time_has_the_rates_of_that_part() {
     assert_ne!(part, over_time(here, traces, &[]));
     assert_eq!(over_time(here, folds, &[]), part);
     // Merged with others, and for a part of the part.
-    succeed(here, &["trace", "merge", "c.fold", "a.fold", "-o", "both.fold"]);
+    succeed(here, "trace merge c.fold a.fold -o both.fold");
     let hosts = json(here, &["trace", "hosts", "both.fold", "--host", "web1"])["hosts"].clone();
     assert_eq!(hosts, part[0]);
     let narrower = ["trace", "hosts", "a.fold", "--from", "7min", "--to", "25min"];
@@ -283,11 +279,11 @@ fn folds_are_the_same_bytes_however_they_came_together() {
         assert!(bytes(name) == bytes("all.fold"), "{name}");
     }
     // What is there twice counts once, and says so.
-    let twice = run_in(here, &["trace", "merge", "ba.fold", "all.fold", "-o", "twice.fold"]);
+    let twice = run_in(here, "trace merge ba.fold all.fold -o twice.fold");
     assert!(stderr(&twice).contains("0.parquet of web1 is a duplicate; counted once"));
     assert!(bytes("twice.fold") == bytes("all.fold"));
     fs::copy(here.join("0.parquet"), here.join("copy.parquet")).unwrap();
-    let twice = run_in(here, &["trace", "fold", "0.parquet", "copy.parquet", "-o", "t.fold"]);
+    let twice = run_in(here, "trace fold 0.parquet copy.parquet -o t.fold");
     assert!(stderr(&twice).contains("copy.parquet is a duplicate; counted once"));
     assert!(bytes("t.fold") == bytes("a.fold"));
 }
@@ -296,19 +292,19 @@ fn folds_are_the_same_bytes_however_they_came_together() {
 fn folds_that_do_not_fit_together_are_refused() {
     let directory = captured();
     let here = directory.path();
-    succeed(here, &["trace", "fold", "0.parquet", "-o", "a.fold"]);
-    succeed(here, &["trace", "fold", "1.parquet", "-o", "hour.fold", "--step", "1h"]);
-    succeed(here, &["trace", "fold", "0.parquet", "-o", "reads.fold", "--op", "read"]);
+    succeed(here, "trace fold 0.parquet -o a.fold");
+    succeed(here, "trace fold 1.parquet -o hour.fold --step 1h");
+    succeed(here, "trace fold 0.parquet -o reads.fold --op read");
     let merge = |other: &'static str| ["trace", "merge", "a.fold", other, "-o", "x.fold"];
     refuse(here, &merge("hour.fold"), &["hour.fold", "different options"]);
     refuse(here, &merge("reads.fold"), &["0.parquet of web1", "folded twice with different"]);
     refuse(here, &merge("0.parquet"), &["0.parquet", "not a fold file", "trace fold"]);
-    let again = ["trace", "fold", "a.fold", "-o", "x.fold"];
-    refuse(here, &again, &["a.fold", "trace merge"]);
-    let narrow = ["trace", "fold", "0.parquet", "-o", "x.fold", "--step", "7min"];
-    refuse(here, &narrow, &["divide an hour"]);
-    let both = ["trace", "streams", "a.fold", "0.parquet"];
-    refuse(here, &both, &["web1", "at the same time", "count twice"]);
+    let again = "trace fold a.fold -o x.fold";
+    refuse(here, again, &["a.fold", "trace merge"]);
+    let narrow = "trace fold 0.parquet -o x.fold --step 7min";
+    refuse(here, narrow, &["divide an hour"]);
+    let both = "trace streams a.fold 0.parquet";
+    refuse(here, both, &["web1", "at the same time", "count twice"]);
     assert!(!here.join("x.fold").exists());
     // Parts of one capture belong together.
     let part = |number| CaptureConditions {
@@ -317,11 +313,11 @@ fn folds_that_do_not_fit_together_are_refused() {
     };
     write(&here.join("p.parquet"), &part(1), &ios(1, 11));
     write(&here.join("p.2.parquet"), &part(2), &ios(2, 13));
-    succeed(here, &["trace", "fold", "p.parquet", "-o", "p.fold"]);
-    succeed(here, &["trace", "fold", "p.2.parquet", "-o", "p2.fold"]);
-    let parts = ["trace", "merge", "p.fold", "p2.fold", "-o", "x.fold"];
-    refuse(here, &parts, &["files of one capture", "fold them together"]);
-    succeed(here, &["trace", "fold", "p.2.parquet", "p.parquet", "-o", "whole.fold"]);
+    succeed(here, "trace fold p.parquet -o p.fold");
+    succeed(here, "trace fold p.2.parquet -o p2.fold");
+    let parts = "trace merge p.fold p2.fold -o x.fold";
+    refuse(here, parts, &["files of one capture", "fold them together"]);
+    succeed(here, "trace fold p.2.parquet p.parquet -o whole.fold");
     assert_eq!(json(here, &["trace", "streams", "whole.fold"])["total"]["count"], 24);
 }
 
@@ -329,8 +325,8 @@ fn folds_that_do_not_fit_together_are_refused() {
 fn what_a_fold_does_not_hold_is_refused_by_name() {
     let directory = captured();
     let here = directory.path();
-    let fold = ["trace", "fold", "0.parquet", "-o", "a.fold", "--no-processes"];
-    succeed(here, &fold);
+    let fold = "trace fold 0.parquet -o a.fold --no-processes";
+    succeed(here, fold);
     let ask = |words: &[&str], said: &[&str]| {
         refuse(here, &[&["trace", words[0], "a.fold"], &words[1..]].concat(), said);
     };
@@ -342,7 +338,7 @@ fn what_a_fold_does_not_hold_is_refused_by_name() {
     ask(&["streams", "--window", "7"], &["--window", "trace files"]);
     ask(&["steps", "--step", "90s"], &["multiple"]);
     ask(&["streams", "--host", "web7"], &["no capture is of host 'web7'", "web1"]);
-    refuse(here, &["trace", "recover", "a.fold", "-o", "x.parquet"], &["a.fold"]);
+    refuse(here, "trace recover a.fold -o x.parquet", &["a.fold"]);
     assert!(json(here, &["trace", "drives", "a.fold"])["drives"][0]["processes"].is_null());
 }
 
@@ -350,12 +346,12 @@ fn what_a_fold_does_not_hold_is_refused_by_name() {
 fn damaged_foreign_and_unreleased_folds_are_refused_by_name() {
     let directory = captured();
     let here = directory.path();
-    succeed(here, &["trace", "fold", "0.parquet", "2.parquet", "-o", "a.fold"]);
+    succeed(here, "trace fold 0.parquet 2.parquet -o a.fold");
     let whole = fs::read(here.join("a.fold")).unwrap();
     let ask = |content: &[u8], said: &[&str]| {
         fs::write(here.join("bad.fold"), content).unwrap();
-        refuse(here, &["trace", "streams", "bad.fold"], &[&["bad.fold"], said].concat());
-        refuse(here, &["trace", "merge", "bad.fold", "-o", "x.fold"], &["bad.fold"]);
+        refuse(here, "trace streams bad.fold", &[&["bad.fold"], said].concat());
+        refuse(here, "trace merge bad.fold -o x.fold", &["bad.fold"]);
         assert!(!here.join("x.fold").exists());
     };
     // Row groups, the description of the captures, and the footer's end.
@@ -482,12 +478,11 @@ fn files_that_cannot_be_read_are_left_out_and_counted() {
     );
     assert_eq!(left_out[1]["bytes"], 19);
     // Whoever reads the fold is told, and the exit code says that it is not all.
-    let read = run_in(here, &["trace", "streams", "a.fold"]);
+    let read = run_in(here, "trace streams a.fold");
     assert_eq!(code(&read), 1);
     assert!(stderr(&read).contains("Omitted: text.parquet (19 bytes)"), "{}", stderr(&read));
-    succeed(here, &["trace", "streams", "a.fold", "--accept-damage"]);
-    let told =
-        run_in(here, &["trace", "identify", "0.parquet", "text.parquet", "a.fold", "--json"]);
+    succeed(here, "trace streams a.fold --accept-damage");
+    let told = run_in(here, "trace identify 0.parquet text.parquet a.fold --json");
     assert_eq!(code(&told), 1);
     let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
     let files = told["files"].as_array().unwrap();
@@ -498,8 +493,7 @@ fn files_that_cannot_be_read_are_left_out_and_counted() {
 
 #[test]
 fn hosts_are_ranked_and_chosen_by_role() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let mut files = Vec::new();
     for host in 0..7u64 {
         let conditions = conditions(&format!("h{host}"), host * 1000, 10 * SECOND);
@@ -534,13 +528,13 @@ fn hosts_are_ranked_and_chosen_by_role() {
         json(here, &words)["total"]["count"].as_u64().unwrap()
     };
     assert_eq!((of_role("db"), of_role("web"), of_role("main")), (2018, 1009, 1009));
-    let unknown = ["trace", "hosts", "all.fold", "--tags", "tags", "--role", "cache"];
-    refuse(here, &unknown, &["tags", "cache", "db, main, web"]);
+    let unknown = "trace hosts all.fold --tags tags --role cache";
+    refuse(here, unknown, &["tags", "cache", "db, main, web"]);
     fs::write(here.join("bad"), "h0\n").unwrap();
-    let bad = ["trace", "hosts", "all.fold", "--tags", "bad", "--role", "db"];
-    refuse(here, &bad, &["bad, line 1", "'h0' has no role"]);
-    refuse(here, &["trace", "hosts", "all.fold", "--role", "db"], &["--tags"]);
-    refuse(here, &["trace", "hosts", "all.fold", "--rank", "size"], &["size", "p99.9"]);
+    let bad = "trace hosts all.fold --tags bad --role db";
+    refuse(here, bad, &["bad, line 1", "'h0' has no role"]);
+    refuse(here, "trace hosts all.fold --role db", &["--tags"]);
+    refuse(here, "trace hosts all.fold --rank size", &["size", "p99.9"]);
     // Before and after, several files a side.
     let compared = [
         "trace",

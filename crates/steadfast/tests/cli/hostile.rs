@@ -1,7 +1,7 @@
 //! Files of strangers that ask for more memory or time than a machine has: each is answered
 //! within 1 GiB of address space and 10 s of processor time.
 
-use super::scratch::{code, refuse, run_in, stderr, steadfast, succeed};
+use super::scratch::{TestDirectory, code, refuse, run_in, stderr, steadfast, succeed};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -65,8 +65,7 @@ fn with_long_name(text: &str) -> String {
 
 #[test]
 fn long_names_are_refused_in_few_words() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let target = ["--target", "sim:small"];
     let plan: &[&str] = &["--plan", "--target", "sim:small"];
     let import = &["-o", "out.parquet", "--csv", "time=1,op=2,offset=3,bytes=4"];
@@ -101,8 +100,7 @@ fn long_names_are_refused_in_few_words() {
 
 #[test]
 fn endless_loads_are_refused_or_planned_in_little_memory() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let plan = ["--plan", "--target", "sim:small"];
     let job = |name: &str, options: &str| {
         let text = format!("[a]\nrw=read\nbs=4k\nfilename=/dev/x\ntime_based\n{options}");
@@ -216,8 +214,7 @@ impl ParquetBomb {
 
 #[test]
 fn short_traces_do_not_take_the_memory() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let zstd = Compression::ZSTD(ZstdLevel::try_new(3).unwrap());
     let usual = || ParquetBomb {
         rows: 10_007,
@@ -268,8 +265,7 @@ fn endless(head: &str, repeated: &str, tail: &str, bytes: usize) -> Vec<u8> {
 /// Files of this program, and what it compares, as long as any of their kind may be.
 #[test]
 fn our_own_files_do_not_take_the_memory() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let target = ["--target", "sim:small"];
     for (head, repeated, tail, size) in [
         ("format = \"steadfast workload\"\nx = [", "{},", "]", 4 << 20),
@@ -292,7 +288,7 @@ fn our_own_files_do_not_take_the_memory() {
         bounded(here, &[&["plan", "replay-native", "--workload", "r.txt"][..], &target].concat());
     }
     // Settings of a run.
-    succeed(here, &["run", "iops", "--profile", "quick", "--target", "sim:small", "-o", "run"]);
+    succeed(here, "run iops --profile quick --target sim:small -o run");
     let settings = here.join("run/settings.json");
     let own = fs::read_to_string(&settings).unwrap();
     let (start, end) = own.split_at(own.rfind('}').unwrap());
@@ -314,10 +310,9 @@ fn our_own_files_do_not_take_the_memory() {
 #[test]
 fn no_flipped_bit_changes_findings_unseen() {
     const FLIPS: u64 = 300;
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
-    succeed(here, &run);
+    let here = &TestDirectory::new();
+    let run = "run iops --target sim:small --profile quick -o run";
+    succeed(here, run);
     let whole = fs::read(here.join("run/findings.json")).unwrap();
     let said = steadfast_report::parse_findings(&whole).unwrap();
     let mut refused = 0;
@@ -344,25 +339,24 @@ fn no_flipped_bit_changes_findings_unseen() {
     ] {
         refuse(here, command, &["alone.json", "SHA-256", "steadfast study"]);
     }
-    let right = succeed(here, &["check", "run", "--list"]);
+    let right = succeed(here, "check run --list");
     fs::write(here.join("run/findings.json"), &changed).unwrap();
-    assert_eq!(succeed(here, &["check", "run/findings.json", "--list"]), right);
+    assert_eq!(succeed(here, "check run/findings.json --list"), right);
     fs::write(here.join("alone.json"), &whole).unwrap();
-    assert_eq!(succeed(here, &["check", "alone.json", "--list"]), right);
+    assert_eq!(succeed(here, "check alone.json --list"), right);
     // Without its digest it is one that anybody could have written.
     let mut bare: serde_json::Value = serde_json::from_slice(&whole).unwrap();
     bare.as_object_mut().unwrap().remove("sha256");
     fs::write(here.join("alone.json"), bare.to_string()).unwrap();
-    refuse(here, &["check", "alone.json", "--list"], &["alone.json", "no SHA-256"]);
+    refuse(here, "check alone.json --list", &["alone.json", "no SHA-256"]);
     // What is printed is sealed, too.
-    let printed = succeed(here, &["study", "run", "--json"]);
+    let printed = succeed(here, "study run --json");
     steadfast_report::parse_findings(printed.as_bytes()).unwrap();
 }
 
 #[test]
 fn arguments_that_are_no_utf8_and_a_full_output_are_said() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let odd = OsStr::from_bytes(b"a\xffb");
     for words in
         [&["devices"][..], &["study"], &["restore"], &["trace", "steps"], &["measure"], &[]]
@@ -383,9 +377,8 @@ fn arguments_that_are_no_utf8_and_a_full_output_are_said() {
 
 #[test]
 fn a_transfer_larger_than_the_target_is_refused_with_its_size() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     fs::File::create(here.join("s.bin")).unwrap().set_len(64 << 20).unwrap();
-    let measure = ["measure", "RND 1GiB R", "--target", "s.bin"];
-    refuse(here, &measure, &["does not fit into an active range of 64 MiB"]);
+    let measure = "measure 'RND 1GiB R' --target s.bin";
+    refuse(here, measure, &["does not fit into an active range of 64 MiB"]);
 }

@@ -556,21 +556,8 @@ fn a_procedure_runs_from_several_hosts() {
     let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let mut arguments: Vec<String> = [
-        "run",
-        "wsat",
-        "--profile",
-        "quick",
-        "--steady-state",
-        "time:3s",
-        "--step-time",
-        "1s",
-        "-o",
-        "run",
-        "--target",
-    ]
-    .map(str::to_owned)
-    .to_vec();
+    let run = "run wsat --profile quick --steady-state time:3s --step-time 1s -o run --target";
+    let mut arguments: Vec<String> = run.split(' ').map(str::to_owned).collect();
     arguments.push(device.path.clone());
     arguments.extend(hosts.options());
     arguments.extend(hosts.consent(device.name()));

@@ -3,7 +3,9 @@
 
 use super::hosts::{NamespaceHosts, answer, assert_nothing_left, words};
 use super::resume::repeats_no_step_and_tells_every_gap;
-use super::scratch::{LoopDevice, Throttle, code, refuse, run_in, stderr, steadfast, wait_until};
+use super::scratch::{
+    LoopDevice, TestDirectory, Throttle, code, refuse, run_in, stderr, steadfast, wait_until,
+};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -50,8 +52,7 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
     let test = "a_run_from_hosts_is_resumed_whatever_ended_it";
     let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let consent = hosts.consent(device.name());
     let mut next = long_run(&hosts, &device);
     for ending in ["SIGINT", "SIGKILL", "server"] {
@@ -85,7 +86,7 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
         assert_nothing_left(&hosts);
         wait_until("the end of the hosts' hold", || is_free(&device));
         // A loop device has no identity by which it could be known again.
-        refuse(here, &["resume", "run"], &["confirm it again: --yes-destroy 'a:loop"]);
+        refuse(here, "resume run", &["confirm it again: --yes-destroy 'a:loop"]);
         next = [&["resume".to_owned(), "run".to_owned()][..], &consent].concat();
     }
     let ended = run_in(here, &words(&next));

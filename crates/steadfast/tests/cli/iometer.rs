@@ -1,6 +1,6 @@
 //! Iometer's files as a user has them: planned, run, their results written, exported.
 
-use super::scratch::{code, refuse, run_in, stderr, succeed};
+use super::scratch::{TestDirectory, code, refuse, run_in, stderr, succeed};
 use serde_json::Value;
 use std::path::Path;
 
@@ -177,14 +177,14 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
         assert_eq!(cell(row, "% Interrupt Time"), percent(cpu.interrupts.unwrap()));
         assert_eq!(cell(row, "IOps"), "");
     }
-    let again = ["iometer", "two.icf", "--from-run", "run", "-r", "again.csv"];
-    succeed(path, &again);
+    let again = "iometer two.icf --from-run run -r again.csv";
+    succeed(path, again);
     let text = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
     assert_eq!(text("again.csv"), text("r.csv"));
     refuse(path, &run, &["r.csv"]);
-    let text = succeed(path, &["report", "run", "--format", "text"]);
+    let text = succeed(path, "report run --format text");
     assert!(text.contains("Average response time"), "{text}");
-    assert_eq!(code(&run_in(path, &["resume", "run"])), 0);
+    assert_eq!(code(&run_in(path, "resume run")), 0);
 }
 
 #[test]
@@ -192,14 +192,14 @@ fn what_cannot_be_run_is_refused_with_file_and_line() {
     let scratch = here();
     let path = scratch.path();
     std::fs::write(path.join("odd.icf"), ICF.replace("'Test Type", "'Test Kind")).unwrap();
-    let refused = run_in(path, &["iometer", "odd.icf", "--target", "sim:small", "--plan"]);
+    let refused = run_in(path, "iometer odd.icf --target sim:small --plan");
     assert_ne!(code(&refused), 0);
     let why = stderr(&refused);
     assert!(why.contains("odd.icf: line 13: 'Test Kind' is not a key"), "{why}");
     assert!(why.contains("nothing was run"), "{why}");
-    refuse(path, &["iometer", "--target", "sim:small"], &["FILE"]);
-    refuse(path, &["iometer", "two.icf", "--plan"], &["--target"]);
-    refuse(path, &["iometer", "missing.icf", "--target", "sim:small"], &["missing.icf"]);
+    refuse(path, "iometer --target sim:small", &["FILE"]);
+    refuse(path, "iometer two.icf --plan", &["--target"]);
+    refuse(path, "iometer missing.icf --target sim:small", &["missing.icf"]);
 }
 
 #[test]
@@ -210,35 +210,34 @@ fn steps_of_a_procedure_and_of_a_run_are_exported_and_run_again() {
     let exported = run_in(path, &[&export[..], &["-o", "iops.icf"]].concat());
     assert_eq!(code(&exported), 0, "{}", stderr(&exported));
     assert!(stderr(&exported).contains("it ends after an amount"), "{}", stderr(&exported));
-    let plan = succeed(path, &["iometer", "iops.icf", "--target", "sim:small", "--plan"]);
+    let plan = succeed(path, "iometer iops.icf --target sim:small --plan");
     assert!(plan.contains("RND 4K"), "{plan}");
-    let run = ["iometer", "two.icf", "--target", "sim:small", "-o", "run"];
-    succeed(path, &run);
-    succeed(path, &["iometer", "export-run", "run", "--icf-version", "1.1.0", "-o", "again.icf"]);
+    let run = "iometer two.icf --target sim:small -o run";
+    succeed(path, run);
+    succeed(path, "iometer export-run run --icf-version 1.1.0 -o again.icf");
     let again = std::fs::read_to_string(path.join("again.icf")).unwrap();
     assert!(again.starts_with("Version 1.1.0 \r\n") && again.contains("131072,2048,2"), "{again}");
-    let plan = succeed(path, &["iometer", "again.icf", "--target", "sim:small", "--plan"]);
+    let plan = succeed(path, "iometer again.icf --target sim:small --plan");
     assert!(plan.contains("T2Q8"), "{plan}");
 }
 
 #[test]
 fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
-    let scratch = tempfile::tempdir().unwrap();
-    let path = scratch.path();
+    let path = &TestDirectory::new();
     let viking = ["iometer", "--preset", "viking", "--target", "sim:small", "--time", "2"];
     let plan = succeed(path, &[&viking[..], &["--plan"]].concat());
     assert!(plan.contains("Preconditioning") && plan.contains("2 x the range"), "{plan}");
     succeed(path, &[&viking[..], &["-o", "run", "-r", "results.csv"]].concat());
     let written = std::fs::read_to_string(path.join("results.csv")).unwrap();
     assert_eq!(written.matches("'Results").count(), 2 * 6 + 4 * 6, "every test: {written}");
-    let old = succeed(path, &["iometer", "report", "results.csv", "-o", "old", "--json"]);
+    let old = succeed(path, "iometer report results.csv -o old --json");
     let old: Value = serde_json::from_str(&old).unwrap();
     let rows = old["summary"][0]["table"]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 36);
     assert_eq!(rows[35]["id"], "Preconditioned: 4k_ran_100wr, T1Q32");
     assert!(path.join("old/report.pdf").exists());
-    succeed(path, &["compare", "results.csv", "old/findings.json", "-o", "both"]);
-    refuse(path, &["iometer", "report", "run/journal.jsonl"], &["journal.jsonl: line 1"]);
+    succeed(path, "compare results.csv old/findings.json -o both");
+    refuse(path, "iometer report run/journal.jsonl", &["journal.jsonl: line 1"]);
     let table = std::fs::read_to_string(path.join("run/viking.csv"));
     let table =
         table.or_else(|_| std::fs::read_to_string(path.join("run/tables/viking.csv"))).unwrap();
@@ -252,7 +251,7 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     }
     let purges = std::fs::read_to_string(path.join("run/journal.jsonl")).unwrap();
     assert_eq!(purges.matches("\"purged\"").count(), 2);
-    assert_eq!(code(&run_in(path, &["resume", "run"])), 0);
+    assert_eq!(code(&run_in(path, "resume run")), 0);
 }
 
 /// The second worker writes elsewhere than the first one does.
@@ -263,8 +262,7 @@ fn unlike() -> String {
 
 #[test]
 fn workers_that_differ_run_at_once_and_have_rows_with_their_own_numbers() {
-    let scratch = tempfile::tempdir().unwrap();
-    let path = scratch.path();
+    let path = &TestDirectory::new();
     std::fs::write(path.join("unlike.icf"), unlike()).unwrap();
     let run = ["iometer", "unlike.icf", "--target", "f.bin", "--size", "64MiB"];
     let plan = succeed(path, &[&run[..], &["--plan"]].concat());
@@ -292,8 +290,7 @@ fn workers_that_differ_run_at_once_and_have_rows_with_their_own_numbers() {
 
 #[test]
 fn disks_of_a_configuration_are_targets_of_their_own() {
-    let scratch = tempfile::tempdir().unwrap();
-    let path = scratch.path();
+    let path = &TestDirectory::new();
     let (first, second) = ICF.split_at(ICF.rfind("'Worker\r").unwrap());
     let two = format!("{first}{}", second.replace("E:", "F:"));
     std::fs::write(path.join("two.icf"), two).unwrap();
@@ -319,10 +316,10 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
         assert_eq!(disks, ["E:", "F:"]);
         assert!(of("DISK").all(|row| number(row, "IOps") > 0.0));
     }
-    succeed(path, &["iometer", "two.icf", "--from-run", "both", "-r", "again.csv"]);
+    succeed(path, "iometer two.icf --from-run both -r again.csv");
     let text = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
     assert_eq!(text("again.csv"), text("both.csv"));
-    succeed(path, &["compare", "both.csv", "again.csv", "-o", "compared"]);
+    succeed(path, "compare both.csv again.csv -o compared");
     let members = std::fs::read_dir(path.join("both")).unwrap().flatten();
     let runs: Vec<_> = members.filter(|one| one.path().join("journal.jsonl").exists()).collect();
     assert_eq!(runs.len(), 2);
@@ -334,17 +331,16 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
     assert_eq!(rows(&path.join("f.csv")).iter().filter(|row| row[0].1 == "DISK").count(), 2);
     let one = ["iometer", "two.icf", "--target", "G:=sim:small", "--target", "E:=sim:client"];
     refuse(path, &one, &["'E:', 'F:'"]);
-    let three = ["iometer", "two.icf", "--target", "a", "--target", "b", "--target", "c"];
-    refuse(path, &three, &["2 disks"]);
-    let fio = ["atto", "--target", "sim:small", "--target", "sim:client"];
-    refuse(path, &fio, &["--target once"]);
+    let three = "iometer two.icf --target a --target b --target c";
+    refuse(path, three, &["2 disks"]);
+    let fio = "atto --target sim:small --target sim:client";
+    refuse(path, fio, &["--target once"]);
 }
 
 /// One worker with two disks: tests of one disk and of both, as Iometer cycles them.
 #[test]
 fn a_disk_takes_part_in_the_tests_that_iometer_gives_it() {
-    let scratch = tempfile::tempdir().unwrap();
-    let path = scratch.path();
+    let path = &TestDirectory::new();
     let one = &ICF[..ICF.rfind("'Worker\r").unwrap()];
     let (before, after) = one.split_at(one.find("'End target assignments").unwrap());
     let second = "'Target\r\n\tF:\r\n'Target type\r\n\tDISK\r\n'End target\r\n";
@@ -368,5 +364,5 @@ fn a_disk_takes_part_in_the_tests_that_iometer_gives_it() {
     let members: Value = serde_json::from_str(&members).unwrap();
     let second = settings(members["targets"][1]["directory"].as_str().unwrap());
     assert_eq!(second["settings"]["sequence"]["steps"][0]["number"], 4);
-    succeed(path, &["report", "both/client", "--format", "text"]);
+    succeed(path, "report both/client --format text");
 }

@@ -1,6 +1,6 @@
 //! Runs put side by side, and judged by a datasheet.
 
-use super::scratch::{code, refuse, run_in, stderr, stdout, succeed};
+use super::scratch::{TestDirectory, code, refuse, run_in, stderr, stdout, succeed};
 use std::path::Path;
 
 /// Runs of the small simulated drive in `one` and `two`, which differ in their demand.
@@ -12,17 +12,16 @@ fn two_runs(directory: &Path) {
 
 #[test]
 fn runs_are_compared_and_judged() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     two_runs(here);
-    let shown = succeed(here, &["compare", "one", "two"]);
+    let shown = succeed(here, "compare one two");
     assert!(shown.contains("TC 4 / QD 32  TC 2 / QD 32"), "{shown}");
     assert!(shown.contains("(one)") && shown.contains("Change against A, %"), "{shown}");
-    succeed(here, &["compare", "one", "two/findings.json", "-o", "both"]);
+    succeed(here, "compare one two/findings.json -o both");
     for file in ["compare.html", "compare.pdf", "compare.json", "iops-summary.csv", "devices.csv"] {
         assert!(here.join("both").join(file).metadata().unwrap().len() > 50, "{file}");
     }
-    succeed(here, &["compare", "one", "one", "-o", "same.html"]);
+    succeed(here, "compare one one -o same.html");
     assert!(here.join("same.html").is_file() && !here.join("same").exists());
     long_form(here);
     judged(here);
@@ -51,7 +50,7 @@ fn long_form(here: &Path) {
 }
 
 fn judged(here: &Path) {
-    let listed = succeed(here, &["check", "one", "--list"]);
+    let listed = succeed(here, "check one --list");
     assert!(listed.contains("table = \"iops\"") && listed.contains("\"100/0\""), "{listed}");
     let limit = |row: &str| {
         let text = format!("[[limit]]\ntable='iops'\nrow='{row}'\ncolumn='100/0'\nmin=1\n");
@@ -103,10 +102,9 @@ fn objected(here: &Path) {
 /// Numbers within their limits are no pass before the run has ended.
 #[test]
 fn a_run_that_has_not_ended_does_not_pass() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
-    run_in(here, &quick);
+    let here = &TestDirectory::new();
+    let quick = "run iops --target sim:small --profile quick -o run";
+    run_in(here, quick);
     let text = "[[limit]]\ntable='iops'\nrow='4'\ncolumn='100/0'\nmin=1\n";
     std::fs::write(here.join("limits.toml"), text).unwrap();
     let allow = ["--allow", "unsteady,quick,simulated"];
@@ -116,7 +114,7 @@ fn a_run_that_has_not_ended_does_not_pass() {
     let whole = std::fs::read_to_string(&journal).unwrap();
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
     std::fs::write(&journal, lines[..lines.len() - 1].concat()).unwrap();
-    succeed(here, &["report", "run", "--format", "json"]);
+    succeed(here, "report run --format json");
     for run in ["run", "run/findings.json"] {
         let output =
             run_in(here, &[&["check", run, "--limits", "limits.toml"][..], &allow].concat());
@@ -126,38 +124,38 @@ fn a_run_that_has_not_ended_does_not_pass() {
     }
     let page = std::fs::read_to_string(here.join("run/check.html")).unwrap();
     assert!(page.contains("UNFINISHED"));
-    let output = run_in(here, &["check", "run", "--limits", "limits.toml", "--json"]);
+    let output = run_in(here, "check run --limits limits.toml --json");
     let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!((&answer["finished"], &answer["pass"]), (&false.into(), &false.into()));
 }
 
 fn refused(here: &Path) {
     std::fs::write(here.join("bad.toml"), "[[limit]]\ntable = 3\n").unwrap();
-    refuse(here, &["compare", "one"], &["compare needs two to seven runs; got 1"]);
-    refuse(here, &["compare", "one", "nowhere"], &["nowhere", "run directory"]);
+    refuse(here, "compare one", &["compare needs two to seven runs; got 1"]);
+    refuse(here, "compare one nowhere", &["nowhere", "run directory"]);
     refuse(
         here,
-        &["compare", "one", "bad.toml"],
+        "compare one bad.toml",
         &["bad.toml: this is a file of limits", "steadfast check RUN_DIR --limits bad.toml"],
     );
     std::fs::write(here.join("new.json"), "{\"version\": 3, \"title\": \"IOPS\"}").unwrap();
     let said = ["new.json cannot be used", "findings are of version 3", "steadfast study"];
-    refuse(here, &["compare", "one", "new.json"], &said);
-    refuse(here, &["check", "new.json", "--list"], &said);
+    refuse(here, "compare one new.json", &said);
+    refuse(here, "check new.json --list", &said);
     // Of this version, and cut: its digest went with the rest.
     std::fs::write(here.join("cut.json"), "{\"version\": 2, \"title\": \"IOPS\"}").unwrap();
-    refuse(here, &["compare", "one", "cut.json"], &["cut.json cannot be used", "no SHA-256"]);
+    refuse(here, "compare one cut.json", &["cut.json cannot be used", "no SHA-256"]);
     std::fs::write(here.join("none.json"), "{\"title\": \"IOPS\"}").unwrap();
     let said = ["none.json cannot be used", "contains no findings"];
-    refuse(here, &["compare", "one", "none.json"], &said);
-    refuse(here, &["compare", "one", "two", "-o", "x.txt"], &[".html, .pdf or .json"]);
-    refuse(here, &["compare", "one", "--long-table", "parquet"], &["-o FILE.parquet"]);
-    refuse(here, &["compare", "one", "--long-table", "csv", "-o", "x.parquet"], &["--long-table"]);
-    refuse(here, &["compare", "one", "--json", "-o", "x.csv"], &["--json"]);
-    refuse(here, &["check", "one"], &["--limits"]);
-    refuse(here, &["check", "one", "--limits", "bad.toml"], &["bad.toml", "line 2"]);
-    let output = run_in(here, &["check", "one", "--limits", "bad.toml"]);
+    refuse(here, "compare one none.json", &said);
+    refuse(here, "compare one two -o x.txt", &[".html, .pdf or .json"]);
+    refuse(here, "compare one --long-table parquet", &["-o FILE.parquet"]);
+    refuse(here, "compare one --long-table csv -o x.parquet", &["--long-table"]);
+    refuse(here, "compare one --json -o x.csv", &["--json"]);
+    refuse(here, "check one", &["--limits"]);
+    refuse(here, "check one --limits bad.toml", &["bad.toml", "line 2"]);
+    let output = run_in(here, "check one --limits bad.toml");
     let lines: Vec<String> = stderr(&output).lines().skip(1).map(str::to_owned).collect();
     assert_eq!(lines, ["    |", "  2 | table = 3", "    |         ^"]);
-    refuse(here, &["check", "one", "--limits", "missing.toml"], &["missing.toml"]);
+    refuse(here, "check one --limits missing.toml", &["missing.toml"]);
 }

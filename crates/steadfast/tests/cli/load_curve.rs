@@ -1,6 +1,6 @@
 //! `run load-curve` and `run --rate` from their command lines.
 
-use super::scratch::{code, refuse, run_in, skip, stderr, stdout, succeed};
+use super::scratch::{TestDirectory, code, refuse, run_in, skip, stderr, stdout, succeed};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -14,8 +14,7 @@ const SERVICE_AND_LINK: [&str; 2] = ["100000", "4000"];
 /// service time are those of the M/D/1 queue.
 #[test]
 fn an_exact_drive_has_the_curve_of_the_formulas() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let run = ["run", "load-curve", "--target", "sim:exact", "--purge", "none", "--seed", "5"];
     let sets = ["preconditioning=none", "points=10,30,50,60,70,80,90,102", "point-time=400s"];
     let sets = sets.into_iter().flat_map(|set| ["--set", set]);
@@ -42,8 +41,7 @@ fn has_caveat(findings: &Value, id: &str) -> bool {
 /// The rate stands in the plan, in the record, in every step and in the report.
 #[test]
 fn a_rate_of_a_run_is_planned_recorded_and_disclosed() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let quick = ["wsat", "--target", "sim:small", "--profile", "quick"];
     let rate = ["--rate", "500", "--arrivals", "fixed"];
     let plan = succeed(here, &[&["plan"], &quick[..], &rate].concat());
@@ -71,8 +69,7 @@ fn a_rate_of_a_run_is_planned_recorded_and_disclosed() {
 
 #[test]
 fn impossible_rates_and_service_levels_are_refused_before_a_run() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let cases: [(&[&str], &[&str]); 7] = [
         (&["load-curve", "--slo", "1ms"], &["'1ms' is not a service level", "p99=1ms"]),
         (&["load-curve", "--slo", "p99=1"], &["with a unit"]),
@@ -92,8 +89,7 @@ fn impossible_rates_and_service_levels_are_refused_before_a_run() {
 /// A name that is no access pattern is that of a captured workload.
 #[test]
 fn a_captured_workload_has_a_load_curve() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let run = ["run", "load-curve", "--target", "sim:small", "--profile", "quick", "-o", "run"];
     let workload = ["--workload", "retail-web-portal", "--set", "points=20,60"];
     let output = run_in(here, &[&run[..], &workload].concat());

@@ -2,6 +2,7 @@
 //! stack distances in Python (`localities.py`).
 
 use super::made_up::{CaptureChoice, SeededRandom, answer, conditions, counted, ios, same, write};
+use super::scratch::TestDirectory;
 use serde_json::Value;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
@@ -15,8 +16,7 @@ fn curves_reuse_and_overwrites_are_those_of_exact_stack_distances() {
     for (which, slower) in
         [(CaptureChoice::First, 1), (CaptureChoice::Second, 1), (CaptureChoice::Second, 307)]
     {
-        let directory = tempfile::tempdir().unwrap();
-        let place = directory.path();
+        let place = &TestDirectory::new();
         let lasted_ns = conditions(which).lasted_ns * slower;
         let slowed = |io: IoEvent| IoEvent { issued_ns: io.issued_ns * slower, ..io };
         let ios = ios(which).into_iter().map(slowed).collect();
@@ -55,8 +55,7 @@ fn extents() -> Vec<IoEvent> {
 #[test]
 fn a_curve_of_a_sample_is_within_its_stated_error_of_exact_stack_distances() {
     let test = "a_curve_of_a_sample_is_within_its_stated_error_of_exact_stack_distances";
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     write(&place.join("t.parquet"), conditions(CaptureChoice::First), extents());
     let arguments = ["t.parquet", "8388608", "0,1"];
     let Some(counted) = counted(test, place, SCRIPT, &arguments) else { return };

@@ -1,6 +1,6 @@
 //! `measure`: its numbers, several runs, exported tables.
 
-use super::scratch::{LoopDevice, refuse, steadfast, succeed, wait_until};
+use super::scratch::{LoopDevice, TestDirectory, refuse, steadfast, succeed, wait_until};
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -15,8 +15,7 @@ fn number(value: &Value) -> f64 {
 /// Rates, means, deviations and rows are recomputed from the counts of each run.
 #[test]
 fn runs_have_a_mean_a_deviation_and_rows_in_both_exports() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let exports = ["--export-csv", "runs.csv", "--export-markdown", "runs.md"];
     let answer: Value =
         serde_json::from_str(&succeed(here, &[&RUNS[..], &exports].concat())).unwrap();
@@ -98,8 +97,7 @@ fn tables_fit_a_terminal_and_dashes_have_a_reason() {
 /// The exact drive serves 10,000 reads per second: 5,000 are kept up with, 20,000 are not.
 #[test]
 fn an_offered_rate_is_reported_with_what_was_achieved() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let load = ["measure", "RND 4K R", "--target", "sim:exact", "--demand", "T1Q256", "--json"];
     let rates: [(&[&str], f64, bool); 4] = [
         (&["--rate", "5000"], 5_000.0, true),
@@ -198,8 +196,8 @@ fn a_group_smaller_than_the_depth_says_how_many_writes_are_outstanding() {
 #[test]
 fn commits_have_rows_for_the_writes_alone_and_the_flushes() {
     let scratch = tempfile::tempdir().unwrap();
-    let load = ["measure", "RND 4K W FLUSH/1", "--target", "sim:exact", "--ios", "200", "--json"];
-    let answer: Value = serde_json::from_str(&succeed(scratch.path(), &load)).unwrap();
+    let load = "measure 'RND 4K W FLUSH/1' --target sim:exact --ios 200 --json";
+    let answer: Value = serde_json::from_str(&succeed(scratch.path(), load)).unwrap();
     let rows: Vec<(&str, u64, f64)> = answer["results"]
         .as_array()
         .unwrap()

@@ -2,8 +2,8 @@
 //! what is left of it when it is stopped or killed.
 
 use super::scratch::{
-    LoopDevice, code, refuse, run_in, skip, stderr, stdout, steadfast, succeed, unless_stalled,
-    wait_until,
+    Arguments, LoopDevice, code, refuse, run_in, skip, stderr, stdout, steadfast, succeed,
+    unless_stalled, wait_until,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -101,21 +101,8 @@ fn offenders(device: &LoopDevice) -> Vec<u32> {
 fn loads_on_a_simulated_drive_share_its_queue() {
     let scratch = tempfile::tempdir().unwrap();
     let run = |name: &str| {
-        succeed(
-            scratch.path(),
-            &[
-                "run",
-                "neighbors",
-                "--profile",
-                "quick",
-                "--target",
-                "sim:small",
-                "--seed",
-                "7",
-                "-o",
-                name,
-            ],
-        );
+        let words = "run neighbors --profile quick --target sim:small --seed 7 -o";
+        succeed(scratch.path(), &format!("{words} {name}"));
     };
     run("run");
     let first = findings(scratch.path());
@@ -135,16 +122,7 @@ fn loads_on_a_simulated_drive_share_its_queue() {
     fs::rename(scratch.path().join("run"), scratch.path().join("first")).unwrap();
     run("run");
     assert_eq!(findings(scratch.path())["metrics"], first["metrics"], "virtual time");
-    let named = [
-        "run",
-        "neighbors",
-        "--profile",
-        "quick",
-        "--target",
-        "sim:small",
-        "--set",
-        "controls=io.max",
-    ];
+    let named = "run neighbors --profile quick --target sim:small --set controls=io.max".words();
     halt(scratch.path(), &named, &["io.max is unavailable here", "simulated"]);
 }
 
@@ -157,29 +135,13 @@ fn an_offender_with_a_limit_moves_that_much() {
     let scratch = tempfile::tempdir().unwrap();
     let output = unless_stalled(|| {
         let _ = fs::remove_dir_all(scratch.path().join("run"));
-        let target = ["--target", &device.path, "--yes-destroy", device.name(), "--purge", "none"];
-        let options = [
-            "run",
-            "neighbors",
-            "--profile",
-            "quick",
-            "--step-time",
-            "2s",
-            "-o",
-            "run",
-            "--set",
-            "rate=300",
-            "--set",
-            "controls=io.max",
-            "--set",
-            "limit=20MB/s",
-            "--set",
-            "offenders=SEQ 128K W,RND 64K RW50",
-            "--set",
-            "cycles=2",
-        ];
-        let all: Vec<&str> = options.iter().chain(&target).copied().collect();
-        run_in(scratch.path(), &all)
+        let (target, name) = (&device.path, device.name());
+        let run = format!(
+            "run neighbors --target {target} --yes-destroy {name} --purge none --profile quick \
+             --step-time 2s --set rate=300 --set controls=io.max --set limit=20MB/s \
+             --set 'offenders=SEQ 128K W,RND 64K RW50' --set cycles=2 -o run"
+        );
+        run_in(scratch.path(), &run)
     });
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let found = findings(scratch.path());

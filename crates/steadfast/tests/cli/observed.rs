@@ -3,7 +3,7 @@
 //! 100 ms from its first to its last second, and none in the middle of a second.
 
 use super::made_up::{SECOND, answer};
-use super::scratch::{python, refuse, succeed};
+use super::scratch::{TestDirectory, python, refuse, succeed};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -83,8 +83,7 @@ fn near(found: &Value, expected: f64) {
 
 #[test]
 fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     let parts = make(place);
     for (number, part) in (0u64..).zip(&parts) {
         let (from, to) = (number * PART_NS, ((number + 1) * PART_NS).min(LASTED_NS));
@@ -125,8 +124,7 @@ fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
 
 #[test]
 fn a_trace_and_its_own_fold_do_not_differ() {
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     let parts = make(place);
     let all: Vec<&str> = parts.iter().map(String::as_str).collect();
     for step in ["1s", "10s", "1min"] {
@@ -191,15 +189,10 @@ fn a_trace_and_its_own_fold_do_not_differ() {
 
 #[test]
 fn what_a_fold_cannot_answer_is_refused() {
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     make(place);
-    succeed(place, &["trace", "fold", "one.parquet", "-o", "a.fold", "--step", "10s"]);
-    refuse(
-        place,
-        &["trace", "streams", "a.fold", "--event", "short"],
-        &["steps of 10 s", "none begins"],
-    );
+    succeed(place, "trace fold one.parquet -o a.fold --step 10s");
+    refuse(place, "trace streams a.fold --event short", &["steps of 10 s", "none begins"]);
     // 60 s count from the capture's beginning, not from the full hour: 22:05:42.66 to 22:06:42.66
     // holds the steps from 22:05:50 to 22:06:50.
     let found = answer(place, &["streams", "a.fold", "--from", "60s", "--to", "120s"]);
@@ -223,8 +216,7 @@ for name, told in [("told.parquet", True), ("untold.parquet", False)]:
 #[test]
 fn a_trace_of_another_program_is_observed_to_its_last_io() {
     let test = "a_trace_of_another_program_is_observed_to_its_last_io";
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     if python(test, &["pyarrow"], &["-c", OF_ANOTHER_PROGRAM], place).is_none() {
         return;
     }
@@ -241,8 +233,7 @@ fn a_trace_of_another_program_is_observed_to_its_last_io() {
 /// A whole trace whose writer knew its length before the first I/O is observed from its beginning.
 #[test]
 fn a_length_that_is_known_beforehand_is_no_beginning() {
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     for part in [None, Some(CapturePart { capture: "one".into(), first: 1, last: 1 })] {
         let whole = CaptureConditions { part, ..conditions(LASTED_NS, ("one", 1)) };
         let file = File::create(place.join("t.parquet")).unwrap();

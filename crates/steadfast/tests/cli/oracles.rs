@@ -3,7 +3,7 @@
 //! equal; what is divided is equal to the last bits.
 
 use super::made_up;
-use super::scratch::succeed;
+use super::scratch::{TestDirectory, succeed};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -36,12 +36,8 @@ fn conditions() -> CaptureConditions {
 
 /// 10,007 I/Os: interleaved sequential runs, random places, bursts and pauses.
 fn ios() -> Vec<IoEvent> {
-    let mut state = 17u64;
-    let mut draw = |below: u64| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut random = made_up::SeededRandom(17);
+    let mut draw = |below: u64| random.below(below);
     let (mut now, mut cursors) = (0, [0u64, 1 << 30, 2 << 30, 3 << 30]);
     let mut one = |_| {
         now += match draw(40) {
@@ -145,8 +141,7 @@ fn same_queue(row: &Value, counted: &Value, what: &str) {
 
 #[test]
 fn streams_groups_processes_and_the_day_are_as_duckdb_counts_them() {
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     let test = "streams_groups_processes_and_the_day_are_as_duckdb_counts_them";
     let Some(counted) = counted(test, place) else { return };
     let streams = json(place, &["streams"]);
@@ -198,8 +193,7 @@ fn streams_groups_processes_and_the_day_are_as_duckdb_counts_them() {
 
 #[test]
 fn the_shape_of_a_load_is_as_duckdb_counts_it() {
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     let test = "the_shape_of_a_load_is_as_duckdb_counts_it";
     let Some(counted) = counted(test, place) else { return };
     let counted = &counted["shape"];
@@ -236,7 +230,7 @@ fn the_shape_of_a_load_is_as_duckdb_counts_it() {
         let none = serde_json::json!({});
         assert_eq!(step["responses"], *counted["heat"].get(&at).unwrap_or(&none), "{at}");
     }
-    let text = succeed(place, &["trace", "shape", "t.parquet"]);
+    let text = succeed(place, "trace shape t.parquet");
     for head in ["dispersion", "runs of reads", "idle for", "QD 1", "darkest"] {
         assert!(text.contains(head), "{head}: {text}");
     }
@@ -244,8 +238,7 @@ fn the_shape_of_a_load_is_as_duckdb_counts_it() {
 
 #[test]
 fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     let test = "hit_maps_and_hot_ranges_are_as_duckdb_counts_them";
     let Some(counted) = counted(test, place) else { return };
     let map = |show: &str| {
@@ -300,14 +293,11 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
         }
     }
     assert_eq!(seen, counted["hot"].as_object().unwrap().len());
-    let text = succeed(place, &["trace", "hits", "t.parquet", "--show", "streams"]);
+    let text = succeed(place, "trace hits t.parquet --show streams");
     assert!(text.contains("A = ") && text.contains("from 16:30:44.562"), "{text}");
-    let text = succeed(
-        place,
-        &["trace", "hits", "t.parquet", "--show", "bytes", "--time-axis", "relative"],
-    );
+    let text = succeed(place, "trace hits t.parquet --show bytes --time-axis relative");
     assert!(text.contains("darkest: ") && !text.contains("2026-"), "{text}");
-    let text = succeed(place, &["trace", "hot", "t.parquet", "--top", "3"]);
+    let text = succeed(place, "trace hot t.parquet --top 3");
     assert!(text.contains("mysqld (100) ") && text.contains("of 1000 ranges"), "{text}");
 }
 

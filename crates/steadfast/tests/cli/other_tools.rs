@@ -1,7 +1,9 @@
 //! Other tools' tests: presets, job files of fio, suites of FioSynth, and job files that
 //! are exported, run by the real fio.
 
-use super::scratch::{LoopDevice, code, refuse, run_in, skip, stderr, stdout, succeed};
+use super::scratch::{
+    LoopDevice, TestDirectory, code, refuse, run_in, skip, stderr, stdout, succeed,
+};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -42,8 +44,8 @@ fn crystaldiskmark_runs_and_its_result_reads_back_to_the_same_numbers() {
     assert_eq!(run["id"], "crystaldiskmark");
     let text = std::fs::read_to_string(scratch.path().join("result.txt")).unwrap();
     assert!(text.contains("[Mix] Read 70%/Write 30%\r\n"), "{text}");
-    let read = ["crystaldiskmark", "--read", "result.txt", "-o", "old"];
-    succeed(scratch.path(), &read);
+    let read = "crystaldiskmark --read result.txt -o old";
+    succeed(scratch.path(), read);
     let old = findings(&scratch.path().join("old"));
     for row in ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"] {
         for column in ["Read", "Write", "Mix"] {
@@ -51,7 +53,7 @@ fn crystaldiskmark_runs_and_its_result_reads_back_to_the_same_numbers() {
             assert!((of(&run) - of(&old)).abs() < 0.001, "{row} {column}");
         }
     }
-    succeed(scratch.path(), &["compare", "old/findings.json", "run", "-o", "both"]);
+    succeed(scratch.path(), "compare old/findings.json run -o both");
     let again = run_in(scratch.path(), &arguments);
     assert_ne!(code(&again), 0, "the result file exists");
 }
@@ -123,7 +125,7 @@ fn jobs_without_stonewall_run_at_once_as_fio_runs_them() {
         cell(&found, "sequence-reads", step, "ios") + cell(&found, "sequence-writes", step, "ios");
     assert_eq!(all, 3001.0 + 320.0 + 503.0);
     assert_eq!((ours("reads"), ours("writes"), ours("more")), (3001.0, 320.0, 503.0));
-    let again = succeed(scratch.path(), &["export", "fio", "run"]);
+    let again = succeed(scratch.path(), "export fio run");
     assert_eq!(again.matches("stonewall").count(), 1, "the others begin with the first: {again}");
     assert!(again.contains("[step-1-3]"), "{again}");
     let mut fio = Command::new("fio");
@@ -160,7 +162,7 @@ fn targets_of_a_suite_are_checked() {
             run_in(scratch.path(), &["check", name, "--no-report", "--allow", "simulated"]);
         assert_eq!(code(&output), expected, "{}", stdout(&output));
     }
-    let none = run_in(scratch.path(), &["check", "low/findings.json", "--no-report"]);
+    let none = run_in(scratch.path(), "check low/findings.json --no-report");
     assert_eq!(code(&none), 2, "{}", stderr(&none));
 }
 
@@ -323,7 +325,7 @@ fn the_real_fio_gives_an_exported_load() {
 }
 
 /// Job files, each with the I/Os that fio itself issues for it on files of `CAPACITY`.
-const JOBS: [&str; 30] = [
+const JOBS: [&str; 49] = [
     "[a]\nrw=write\nbs=4k\nfilename=x\noffset=10k\nsize=100k\n",
     "[a]\nrw=write\nbs=4k\nfilename=x\noffset=1024\nsize=10240\n",
     "[a]\nrw=write\nbs=4k\nfilename=x\nsize=1m\nio_size=10000\n",
@@ -354,6 +356,25 @@ const JOBS: [&str; 30] = [
     "[a]\nrw=write\nbs=4k\nfilename=x\nsize=64k\nioengine=mmap\n",
     "[a]\nrw=write\nbs=4k\nfilename=x\nsize=64k\nfileoffset=8k\nthreads=1\nratemin=1\n",
     "[a]\nrw=write\nfilename=x\nsize=64k\n[b]\nrw=read\nwait_for=a\nbs=16k\nfilename=x\nsize=1m\n",
+    "[a]\nrw=randwrite\nbs=4k\nnorandommap\nfilename=x\noffset=32k\nsize=64k\nloops=20\n",
+    "[a]\nrw=randwrite\nbs=4k\nfilename=x\nsize=64k\nloops=20\n",
+    "[a]\nrw=randread\nbs=12k\nfilename=x\nsize=100k\nloops=30\n",
+    "[a]\nrw=randread\nbs=12k\nnorandommap\nfilename=x\nsize=100k\nloops=30\n",
+    "[a]\nrw=randwrite\nbs=8k\nba=4k\nnorandommap\nfilename=x\nsize=64k\nloops=40\n",
+    "[a]\nrw=randwrite\nbs=4k\nnorandommap\nsize=64k\nnumjobs=2\nloops=20\n",
+    "[a]\nrw=randwrite\nbs=4k\nnorandommap\nfilename=x\nsize=64k\nnumjobs=2\nloops=20\n",
+    "[a]\nrw=randwrite\nbs=4k\nnorandommap\nfilename=x\nsize=64k\nio_size=1m\n",
+    "[a]\nrw=randwrite\nbs=4k\nnorandommap\npercentage_random=0\nfilename=x\nsize=64k\nloops=3\n",
+    "[a]\nrw=randrw\nrwmixread=100\nbs=8k,4k\nnorandommap\nfilename=x\nsize=64k\nloops=30\n",
+    "[a]\nrw=randrw\nrwmixread=0\nbs=8k,4k\nnorandommap\nfilename=x\nsize=64k\nloops=30\n",
+    "[a]\nrw=randread\nbs=64k\nnorandommap\nfilename=x\nsize=10%\nloops=30\n",
+    "[a]\nrw=write\nbs=4k\nsize=64k\nnumjobs=2\ndirectory=.\n",
+    "[a]\nrw=write\nbs=4k\nfilesize=64k\nsize=128k\n",
+    "[a]\nrw=write\nbs=4k\nfilesize=128k\nsize=64k\n",
+    "[a]\nrw=write\nbs=4k:8k\nfilename=x\nsize=64k\niodepth=60?\n",
+    "[a]\nrw=write\nbs=,4k/15:1024k:85,\nfilename=x\nsize=64k\n",
+    "[a]\nrw=write\nbs=4096/28:8192/9\nfilename=x\nsize=64k\nloops=2!\n",
+    "[a]\nrw=read\nbs=1m\nfilename=x\noffset=90%\nsize=100%\n",
 ];
 
 /// Sequential jobs of several sizes, whose I/Os are drawn. Each loop moves the same bytes.
@@ -539,8 +560,7 @@ fn a_size_that_is_the_whole_target_is_not_passed() {
 /// A plan refuses what the run would, with the option that gives a size here.
 #[test]
 fn a_plan_of_reads_needs_a_file_as_the_run_does() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     std::fs::write(here.join("r.fio"), "[r]\nrw=randread\nbs=4k\nsize=1m\n").unwrap();
     let of_file = ["fio", "r.fio", "--target", "missing", "--size", "64MiB"];
     let of_jobs = ["fio", "--name=r", "--rw=randread", "--filename=missing", "--size=1m"];
@@ -558,7 +578,7 @@ fn a_plan_of_reads_needs_a_file_as_the_run_does() {
     let words = ["fio", "--name=w", "--rw=write", "--size=1m", "--target=missing"];
     refuse(here, &words, &["missing: no such file; give --target-size to create it"]);
     std::fs::write(here.join("w.fio"), "[w]\nrw=write\nsize=1m\n").unwrap();
-    refuse(here, &["fio", "w.fio", "--target=missing"], &["give --size to create it"]);
+    refuse(here, "fio w.fio --target=missing", &["give --size to create it"]);
 }
 
 #[test]
@@ -624,7 +644,7 @@ fn jobs_begin_after_their_delay_and_end_once_they_are_steady() {
     let steady = "[s]\nfilename=/dev/x\nioengine=libaio\ndirect=1\nnorandommap\nrw=randread\nrate_iops=100\n\
                   time_based\nruntime=500\nss=iops:20%\nss_dur=5\nss_ramp=3\n";
     std::fs::write(scratch.path().join("steady.fio"), steady).unwrap();
-    succeed(scratch.path(), &["fio", "steady.fio", "--target", "sim:small", "-o", "steady"]);
+    succeed(scratch.path(), "fio steady.fio --target sim:small -o steady");
     let found = findings(&scratch.path().join("steady"));
     let ios = cell(&found, "sequence-reads", "s", "ios");
     assert!((ios - 1000.0).abs() <= 2.0, "two parts of 5 s: {ios}");
@@ -636,18 +656,14 @@ fn steps_of_a_run_are_exported_by_their_number() {
     let mut arguments = vec!["atto", "--target", "sim:small", "--test-size", "8MiB", "-o", "run"];
     arguments.extend(["--min-size", "64KiB", "--max-size", "128KiB"]);
     succeed(scratch.path(), &arguments);
-    let all = succeed(scratch.path(), &["export", "fio", "run", "--filename", "x.bin"]);
+    let all = succeed(scratch.path(), "export fio run --filename x.bin");
     assert_eq!(all.matches("stonewall").count(), 4, "{all}");
     // fio would split the name of a simulated drive at its colon.
-    refuse(scratch.path(), &["export", "fio", "run"], &["sim:small", "--filename"]);
+    refuse(scratch.path(), "export fio run", &["sim:small", "--filename"]);
     let mut one = vec!["export", "fio", "run", "--step-number", "3", "-o", "step3.fio"];
     one.extend(["--filename", "x.bin"]);
     succeed(scratch.path(), &one);
     let text = std::fs::read_to_string(scratch.path().join("step3.fio")).unwrap();
     assert!(text.contains("[step-3]") && text.contains("bs=131072"), "{text}");
-    refuse(
-        scratch.path(),
-        &["export", "fio", "run", "--step-number", "9"],
-        &["steps 1 to 4, not 9"],
-    );
+    refuse(scratch.path(), "export fio run --step-number 9", &["steps 1 to 4, not 9"]);
 }

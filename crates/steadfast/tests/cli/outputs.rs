@@ -2,7 +2,8 @@
 //! reads it, and nothing in it acts on whoever does.
 
 use super::scratch::{
-    LoopDevice, code, is_root, refuse, run_in, skip, stderr, stdout, steadfast, succeed,
+    LoopDevice, TestDirectory, code, is_root, refuse, run_in, skip, stderr, stdout, steadfast,
+    succeed,
 };
 use std::fs::{self, File};
 use std::io::Write;
@@ -70,8 +71,7 @@ fn mode(path: &Path) -> u32 {
 /// leaves the first one's file alone.
 #[test]
 fn of_two_imports_to_one_name_one_wins_whole() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write_iolog(&here.join("log"));
     assert!(Command::new("mkfifo").arg(here.join("fifo")).status().unwrap().success());
     let import = |from: &str| {
@@ -103,8 +103,7 @@ fn refuse_and_leave(here: &Path, arguments: &[&str], parts: &[&str]) {
 
 #[test]
 fn no_output_replaces_anything_unless_it_is_told_to() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write_trace(&here.join("t.parquet"));
     write_iolog(&here.join("log"));
     fs::write(here.join("findings.json"), "{}").unwrap();
@@ -174,10 +173,9 @@ fn no_output_replaces_anything_unless_it_is_told_to() {
 /// command writes there, and no link leads out of it.
 #[test]
 fn a_run_directory_takes_its_own_reports_only() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write_trace(&here.join("t.parquet"));
-    run_in(here, &["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"]);
+    run_in(here, "run iops --target sim:small --profile quick -o run");
     let files = || -> Vec<(String, Vec<u8>)> {
         let names = names(&here.join("run")).into_iter();
         names.map(|name| (name.clone(), fs::read(here.join("run").join(&name)).unwrap())).collect()
@@ -194,15 +192,15 @@ fn a_run_directory_takes_its_own_reports_only() {
     for name in [".report.html.unfinished", ".findings.json.unfinished"] {
         symlink(here.join("precious"), here.join("run").join(name)).unwrap();
     }
-    succeed(here, &["study", "run"]);
-    succeed(here, &["report", "run", "--format", "html,json"]);
+    succeed(here, "study run");
+    succeed(here, "report run --format html,json");
     fs::remove_file(here.join("run/report.html")).unwrap();
     symlink(here.join("precious"), here.join("run/report.html")).unwrap();
-    refuse(here, &["report", "run", "--format", "html"], &["report.html", "symbolic link"]);
+    refuse(here, "report run --format html", &["report.html", "symbolic link"]);
     assert_eq!(fs::read(here.join("precious")).unwrap(), b"precious");
     // Whoever may read the settings may read the reports.
     fs::set_permissions(here.join("run/settings.json"), PermissionsExt::from_mode(0o640)).unwrap();
-    succeed(here, &["study", "run"]);
+    succeed(here, "study run");
     assert_eq!(mode(&here.join("run/findings.json")), 0o640);
 }
 
@@ -212,8 +210,7 @@ fn what_root_writes_is_for_root_or_a_group() {
     if !is_root() {
         return skip(test, "needs root");
     }
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write_trace(&here.join("t.parquet"));
     write_iolog(&here.join("log"));
     let openly = |arguments: &[&str]| {
@@ -252,8 +249,7 @@ fn acting(text: &str) -> Vec<char> {
 
 #[test]
 fn names_from_outside_act_on_nothing() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let hostile = "t\x1b[2J\nsteadfast: all is well";
     write_trace(&here.join(hostile));
     let runs: [&[&str]; 10] = [
@@ -295,8 +291,7 @@ fn names_from_outside_act_on_nothing() {
 #[test]
 fn no_tool_is_taken_from_where_we_are() {
     let Some(device) = LoopDevice::new("no_tool_is_taken_from_where_we_are", 16) else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     for tool in ["wipefs", "smartctl", "nvme", "systemctl", "fio", "systemd-inhibit"] {
         fs::write(
             here.join(tool),
@@ -361,8 +356,7 @@ fn could(test: &str, output: &Output) -> bool {
 fn marks_reach_those_that_live_and_nobody_else_reads_them() {
     let test = "marks_reach_those_that_live_and_nobody_else_reads_them";
     let Some(device) = LoopDevice::new(test, 16) else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let script = "begin t.parquet\n\
         stat -c %a /run/steadfast /run/steadfast/captures /run/steadfast/captures/* t.parquet\n\
         unshare --pid --fork --mount-proc \"$S\" mark inside\n\
@@ -409,8 +403,7 @@ fn marks_reach_those_that_live_and_nobody_else_reads_them() {
 fn a_prepared_place_for_marks_is_refused() {
     let test = "a_prepared_place_for_marks_is_refused";
     let Some(device) = LoopDevice::new(test, 16) else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     fs::write(here.join("precious"), "precious").unwrap();
     fs::create_dir(here.join("his")).unwrap();
     for (prepare, why) in [
@@ -447,8 +440,7 @@ fn a_prepared_place_for_marks_is_refused() {
 fn a_capture_leaves_alone_what_came_under_its_name() {
     let test = "a_capture_leaves_alone_what_came_under_its_name";
     let Some(device) = LoopDevice::new(test, 16) else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let script = "begin t.parquet; mv t.parquet moved.parquet; echo precious > t.parquet\n\
         finish INT\n\
         \"$S\" capture --device \"$D\" -o t.parquet --duration 100ms && exit 1\n\

@@ -7,65 +7,12 @@ use std::path::Path;
 use std::process::Command;
 
 /// Words in capitals that are no abbreviations: emphasis, names, placeholders of commands.
-const PLAIN: &[&str] = &[
-    "ACHIEVED",
-    "AMPLIFICATION",
-    "AN",
-    "ANOTHER",
-    "ATTENTION",
-    "ATTO",
-    "BAD",
-    "CACHED",
-    "CLIENT",
-    "COMMIT",
-    "CrystalDiskMark",
-    "DEVICE",
-    "DIR",
-    "DOZING",
-    "EXACT",
-    "EXIT",
-    "FACTORS",
-    "FAILED",
-    "FILL",
-    "FRESH",
-    "FULL",
-    "GNU",
-    "GREEDY",
-    "ID",
-    "IDLE",
-    "METHOD",
-    "MODE",
-    "NAME",
-    "NO",
-    "NOT",
-    "PROCEDURE",
-    "PROFILE",
-    "QUICK",
-    "READ",
-    "REQUIRED",
-    "RUN",
-    "SIM",
-    "SIMULATED",
-    "SMALL",
-    "SPONSOR",
-    "SQL",
-    "STATE",
-    "STEADY",
-    "STILL",
-    "TEST",
-    "THE",
-    "THROTTLED",
-    "THROTTLING",
-    "TIME",
-    "TKPERF",
-    "TKperf",
-    "TOOL",
-    "UNSTEADY",
-    "VALUE",
-    "VERIFY",
-    "VOID",
-    "WRITE",
-];
+const PLAIN: &str = "\
+    ACHIEVED AMPLIFICATION AN ANOTHER ATTENTION ATTO BAD CACHED CLIENT COMMIT CUT \
+    CrystalDiskMark DEVICE DIR DOZING EXACT EXIT FACTORS FAILED FAST FILL FRESH FULL GNU GREEDY \
+    ID IDLE METHOD MODE NAME NO NOT POWER PROCEDURE PROFILE QUICK READ REQUIRED RUN SIM SIMULATED \
+    SMALL SPONSOR SQL STATE STEADY STILL TEST THE THROTTLED THROTTLING TIME TKPERF TKperf \
+    TOOL UNSTEADY VALUE VERIFY VOID WRITE";
 
 /// The letters that a word begins with, a number before them left out.
 fn letters(word: &str) -> &str {
@@ -101,7 +48,7 @@ fn are_explained(page: &str) {
         .filter(|word| looks_short(word))
         .map(letters)
         .map(|word| word.strip_suffix('s').unwrap_or(word))
-        .filter(|word| !PLAIN.contains(word) && !explained.contains(word))
+        .filter(|word| !PLAIN.split(' ').any(|plain| plain == *word) && !explained.contains(word))
         .collect();
     assert!(missing.is_empty(), "not explained: {missing:?}");
 }

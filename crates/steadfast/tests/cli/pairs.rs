@@ -1,6 +1,6 @@
 //! Every pair of kinds of runs in a comparison: each file that it writes has a name of its own.
 
-use super::scratch::{code, refuse, run_in, stderr, succeed};
+use super::scratch::{TestDirectory, code, refuse, run_in, stderr, succeed};
 use std::collections::BTreeSet;
 use std::path::Path;
 use steadfast_domain::Findings;
@@ -40,8 +40,7 @@ fn findings(run: &Path) -> Findings {
 
 #[test]
 fn a_comparison_of_any_two_kinds_has_every_file_once() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let mut found: Vec<(String, Findings)> = Vec::new();
     for (number, kind) in KINDS.iter().enumerate() {
         let name = format!("run-{number}");
@@ -89,6 +88,6 @@ fn a_comparison_of_any_two_kinds_has_every_file_once() {
     for name in ["compare.html", "compare.pdf", "compare.json"] {
         assert!(here.join("suites").join(name).is_file() && here.join("both").join(name).is_file());
     }
-    refuse(here, &["compare", "run-0", "marks", "-o", "nothing"], &["no procedure in common"]);
+    refuse(here, "compare run-0 marks -o nothing", &["no procedure in common"]);
     assert!(!here.join("nothing").exists());
 }

@@ -1,25 +1,16 @@
 //! `run portrait` from its command line: page one against the parts, parts alone, resume, the card
 //! and the comparison.
 
-use super::scratch::{refuse, run_in, succeed};
+use super::scratch::{TestDirectory, refuse, run_in, succeed};
 use serde_json::Value;
 use std::path::Path;
 
 /// A light portrait; quick runs each procedure as it stands alone in that profile.
-const LIGHT: [&str; 8] = [
-    "--profile",
-    "quick",
-    "--set",
-    "levels=0",
-    "--set",
-    "committers=1,16",
-    "--set",
-    "block-sizes=4K",
-];
+const LIGHT: &str = "--profile quick --set levels=0 --set committers=1,16 --set block-sizes=4K";
 
 fn portrait(here: &Path, target: &str, run: &str) -> Value {
-    let words = ["run", "portrait", "--target", target, "--seed", "7"];
-    succeed(here, &[&words[..], &LIGHT, &["-o", run]].concat());
+    let run_it = format!("run portrait --target {target} --seed 7 {LIGHT} -o {run}");
+    succeed(here, &run_it);
     findings(here, run)
 }
 
@@ -108,8 +99,7 @@ fn page_one_is_that_of_the_parts(whole: &Value) {
 /// Every figure of page one is that of its part; page, card and comparison show it.
 #[test]
 fn a_portrait_shows_what_its_parts_found() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let whole = portrait(here, "sim:pslc", "run");
     page_one_is_that_of_the_parts(&whole);
     let cache = figure(&whole, "full-speed-amount").unwrap();
@@ -123,19 +113,19 @@ fn a_portrait_shows_what_its_parts_found() {
     }
     assert!(!page.contains("PTS-compliant"));
 
-    succeed(here, &["report", "run", "--card", "drive.svg"]);
+    succeed(here, "report run --card drive.svg");
     let card = std::fs::read_to_string(here.join("drive.svg")).unwrap();
     assert!(card.contains("1200") && card.contains("630") && !card.contains("<text"), "outlines");
     assert!(!card.contains("href=\"http") && !card.contains("url(http"), "self-contained");
-    succeed(here, &["report", "run", "--card", "drive.png"]);
+    succeed(here, "report run --card drive.png");
     let png = std::fs::read(here.join("drive.png")).unwrap();
     let size = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
     assert_eq!((&png[1..4], size(16), size(20)), (&b"PNG"[..], 1200, 630));
-    refuse(here, &["report", "run", "--card", "drive.png"], &["--force"]);
-    refuse(here, &["report", "run", "--card", "drive.jpg"], &[".svg or .png"]);
-    refuse(here, &["report", "run", "run", "--card", "both.svg"], &["one run"]);
+    refuse(here, "report run --card drive.png", &["--force"]);
+    refuse(here, "report run --card drive.jpg", &[".svg or .png"]);
+    refuse(here, "report run run --card both.svg", &["one run"]);
 
-    let text = succeed(here, &["compare", "run", "run"]);
+    let text = succeed(here, "compare run run");
     assert!(text.contains("Random writes") && text.contains("noise unknown"), "{text}");
 }
 
@@ -143,8 +133,7 @@ fn a_portrait_shows_what_its_parts_found() {
 /// portrait that was cut inside a part and resumed has the same page.
 #[test]
 fn parts_alone_and_resumed_portraits_find_the_same() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let whole = portrait(here, "sim:dozing", "run");
     page_one_is_that_of_the_parts(&whole);
     let chapters = array(&whole, "chapters").iter().flat_map(|page| array(page, "exhibits"));
@@ -187,10 +176,10 @@ fn parts_alone_and_resumed_portraits_find_the_same() {
     std::fs::copy(here.join("run/settings.json"), here.join("cut/settings.json")).unwrap();
     let kept = lines[..begun + 9].join("\n") + "\n";
     std::fs::write(here.join("cut/journal.jsonl"), kept).unwrap();
-    succeed(here, &["report", "cut", "--format", "json"]);
+    succeed(here, "report cut --format json");
     let cut = findings(here, "cut");
     page_one_of_a_cut_run(&cut);
-    succeed(here, &["resume", "cut"]);
+    succeed(here, "resume cut");
     let resumed = findings(here, "cut");
     assert_eq!(resumed["front"]["figures"], whole["front"]["figures"]);
     assert_eq!(resumed["front"]["questions"], whole["front"]["questions"]);
@@ -211,8 +200,7 @@ fn page_one_of_a_cut_run(cut: &Value) {
 /// The plan of a simulated drive keeps to the length as well.
 #[test]
 fn plans_of_simulated_drives_keep_to_the_length() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     for (target, rate) in
         [("sim:small", "20MB"), ("sim:client", "200MB"), ("sim:enterprise", "500MB")]
     {

@@ -2,7 +2,7 @@
 //! be what was accepted before. `BLESS=1` accepts what is found; read the diff.
 
 use super::pages;
-use super::scratch::{code, run_in, stderr, stdout, succeed};
+use super::scratch::{Arguments, TestDirectory, code, run_in, stderr, stdout, succeed};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -10,12 +10,11 @@ use std::path::Path;
 /// Runs a procedure and compares its text report and the outline of all its
 /// exhibits with the accepted ones.
 fn accepted(name: &str, arguments: &[&str], ends_with: i32) {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let output = run_in(here, &[&["run"], arguments, &["-o", "run"]].concat());
     assert_eq!(code(&output), ends_with, "{}", stderr(&output));
     pages::are_readable(here, "run");
-    let mut found = succeed(here, &["report", "run", "--format", "text"]);
+    let mut found = succeed(here, "report run --format text");
     let text = std::fs::read_to_string(here.join("run/findings.json")).unwrap();
     outline(&serde_json::from_str(&text).unwrap(), &mut found);
     golden(name, &found);
@@ -112,9 +111,10 @@ fn a_load_curve_finds_what_was_accepted() {
 }
 
 #[test]
-fn fills_and_idle_exits_find_what_was_accepted() {
+fn fills_idle_exits_and_power_cuts_find_what_was_accepted() {
     quick("fill", &[]);
     quick("idle-exit", &[]);
+    quick("power-cut", &[]);
     let fill = ["fill", "--target", "sim:pslc", "--set", "levels=0,50"];
     accepted("pslc-fill", &fill, 0);
     accepted("dozing-idle-exit", &["idle-exit", "--target", "sim:dozing"], 0);
@@ -142,8 +142,7 @@ fn a_suite_and_the_client_class_find_what_was_accepted() {
 /// it was cut, and finds the same.
 #[test]
 fn a_campaign_is_planned_whole_and_resumed_in_its_part() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let two = ["--set", "workloads=oltp,video", "--seed", "7"];
     let arguments = [&["wsat-campaign"], &QUICK[..], &two[..]].concat();
     let plan = succeed(here, &[&["plan"], &arguments[..]].concat());
@@ -158,28 +157,17 @@ fn a_campaign_is_planned_whole_and_resumed_in_its_part() {
     std::fs::copy(here.join("run/settings.json"), here.join("cut/settings.json")).unwrap();
     let kept = lines[..begun + 8].join("\n") + "\n";
     std::fs::write(here.join("cut/journal.jsonl"), kept).unwrap();
-    succeed(here, &["resume", "cut"]);
+    succeed(here, "resume cut");
     assert_eq!(text("cut"), text("run"));
 }
 
 /// Every active range and amount of PTS-C 1.x; the small drive holds smaller ones.
 fn client_1(name: &str) {
-    let run = [
-        name,
-        "--target",
-        "sim:small",
-        "--profile",
-        "pts-1.1",
-        "--class",
-        "client",
-        "--set",
-        "ar-amount=64MiB,256MiB",
-        "--set",
-        "ar-segments=64",
-        "--step-time",
-        "1s",
-    ];
-    accepted(&format!("client-1-{name}"), &run, 0);
+    let run = format!(
+        "{name} --target sim:small --profile pts-1.1 --class client --step-time 1s \
+         --set ar-amount=64MiB,256MiB --set ar-segments=64"
+    );
+    accepted(&format!("client-1-{name}"), &run.words(), 0);
 }
 
 #[test]
@@ -207,8 +195,8 @@ fn a_gap_voids_the_round_it_lies_in() {
     let run = [&["iops"], &QUICK[..], &["--sim-gap", "12:1h"]].concat();
     accepted("gap-iops", &run, 0);
     let scratch = tempfile::tempdir().unwrap();
-    let real = ["run", "iops", "--target", "x", "--size", "64MiB", "--sim-gap", "12:1h"];
-    let output = run_in(scratch.path(), &real);
+    let real = "run iops --target x --size 64MiB --sim-gap 12:1h";
+    let output = run_in(scratch.path(), real);
     assert!(code(&output) != 0 && stderr(&output).contains("simulated"), "{}", stderr(&output));
     assert!(!scratch.path().join("x").exists());
 }
@@ -218,8 +206,7 @@ fn a_gap_voids_the_round_it_lies_in() {
 /// what it finds without the gap.
 #[test]
 fn a_gap_in_a_long_load_does_not_change_what_is_found() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let base = ["run", "wsat", "--target", "sim:small", "--steady-state", "btw", "--step-time"];
     let base = [&base[..], &["1s", "--set", "between-time=9s", "-o"]].concat();
     let steady = |name: &str, more: &[&str]| {
@@ -255,9 +242,8 @@ fn a_gap_in_a_long_load_does_not_change_what_is_found() {
 /// counted, nothing is called whole.
 #[test]
 fn a_drive_that_fails_after_three_hours_leaves_what_was_finished() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    let output = run_in(here, &["run", "hir", "--target", "sim:failing", "-o", "run"]);
+    let here = &TestDirectory::new();
+    let output = run_in(here, "run hir --target sim:failing -o run");
     let said = stderr(&output) + &stdout(&output);
     assert!(code(&output) > 3 || code(&output) == 1, "{said}");
     assert!(said.contains("no longer answers"), "{said}");
@@ -266,7 +252,7 @@ fn a_drive_that_fails_after_three_hours_leaves_what_was_finished() {
     let steps = journal.lines().filter(|line| line.contains("\"applied\"")).count();
     // Minutes of the preconditioning and five-second accesses until then.
     assert!(steps > 180, "{steps}");
-    let again = run_in(here, &["resume", "run"]);
+    let again = run_in(here, "resume run");
     let said = stderr(&again);
     assert!(code(&again) != 0 && said.contains("no longer answers"), "{said}");
     let after = std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap();

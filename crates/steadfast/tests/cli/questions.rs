@@ -1,6 +1,7 @@
 //! What an administrator asks of a capture, on a trace whose I/Os are counted again
 //! here, one by one, by the rules of docs/trace.md.
 
+use super::made_up::SeededRandom;
 use super::scratch::{refuse, succeed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -39,12 +40,8 @@ fn conditions() -> CaptureConditions {
 
 /// 10,007 I/Os over 50 hours, none of them sequential, of few kinds.
 fn ios() -> Vec<IoEvent> {
-    let mut state = 11u64;
-    let mut draw = |below: u64| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut random = SeededRandom(11);
+    let mut draw = |below: u64| random.below(below);
     let mut one = |n: u64| {
         let kind = draw(7);
         let (pid, name) =
@@ -138,7 +135,7 @@ fn processes_and_streams_together_are_counted_exactly() {
     let mysqld = ios.iter().filter(|io| io.command == CommandName::new("mysqld")).count();
     let found = rows(&command["groups"]);
     assert!(found.iter().any(|g| g["command"] == "mysqld" && g["count"] == mysqld), "{found:?}");
-    refuse(directory.path(), &["trace", "groups", "t.parquet", "--by", "color"], &["color"]);
+    refuse(directory.path(), "trace groups t.parquet --by color", &["color"]);
 }
 
 #[test]
@@ -159,7 +156,7 @@ fn drives_have_their_processes_and_bytes() {
         assert_eq!(row["written"], bytes(device, IoOp::Write));
     }
     assert_eq!((&found[0]["model"], &found[1]["model"]), (&"FAST".into(), &"SLOW".into()));
-    let text = succeed(directory.path(), &["trace", "drives", "t.parquet"]);
+    let text = succeed(directory.path(), "trace drives t.parquet");
     assert!(text.contains("Workload: shop") && text.contains("Comment: a quiet weekend"), "{text}");
 }
 
@@ -189,12 +186,12 @@ fn times_are_given_by_the_clock_and_by_marks() {
     );
     refuse(
         directory.path(),
-        &["trace", "streams", "t.parquet", "--from", "2027-01-01"],
+        "trace streams t.parquet --from 2027-01-01",
         &["2026-11-20 23:00:00 to 2026-11-23 01:00:00"],
     );
     refuse(
         directory.path(),
-        &["trace", "streams", "t.parquet", "--from", "2h", "--to", "1h"],
+        "trace streams t.parquet --from 2h --to 1h",
         &["--from 2 h is not before --to 1 h"],
     );
     let steps = ["trace", "steps", "t.parquet", "--step", "1h"];
@@ -239,7 +236,7 @@ fn a_night_with_a_change_of_the_clock_has_its_hours() {
     let hours = [(change - HOUR, change + HOUR), (change + 24 * HOUR, change + 25 * HOUR)];
     assert_eq!(two["count"], inside(&hours));
     assert_eq!((&two["observed_ns"], &two["days"]), (&(3 * HOUR).into(), &2.into()));
-    let text = succeed(here, &["trace", "steps", "night.parquet", "--step", "1h"]);
+    let text = succeed(here, "trace steps night.parquet --step 1h");
     let at = |time: &str| text.find(time).unwrap_or_else(|| panic!("{time}: {text}"));
     assert!(at("2026-10-25 02:00:00 +02:00") < at("2026-10-25 02:00:00 +01:00"));
     assert!(at("2026-10-25 02:00:00 +01:00") < at("2026-10-25 03:00:00 +01:00"));
@@ -287,7 +284,7 @@ fn a_profile_of_the_day_adds_the_days_up() {
         let iops = interval["iops"].as_f64().unwrap();
         assert!((iops - ios.len() as f64 / (days * 1800) as f64).abs() < 1e-9, "{interval}");
     }
-    refuse(directory.path(), &["trace", "profile", "t.parquet", "--step", "7h"], &["divide a day"]);
+    refuse(directory.path(), "trace profile t.parquet --step 7h", &["divide a day"]);
 }
 
 #[test]
@@ -329,9 +326,9 @@ fn what_changed_most_comes_first() {
     assert_eq!(found["observed_ns"][0], 47 * HOUR);
     let clock = ["trace", "compare", "t.parquet", "after.parquet", "--by", "device", "--align"];
     refuse(here, &[&clock[..], &["clock"]].concat(), &["do not overlap"]);
-    refuse(here, &["trace", "compare", "t.parquet", "--by", "device"], &["two captures"]);
+    refuse(here, "trace compare t.parquet --by device", &["two captures"]);
     // Side by side they begin together: no thousands of empty lines.
-    let text = succeed(here, &["trace", "compare", "t.parquet", "after.parquet", "--step", "1h"]);
+    let text = succeed(here, "trace compare t.parquet after.parquet --step 1h");
     assert!(text.lines().count() < 60, "{text}");
     let report = ["--by", "stream", "-o", "r", "--format", "html,csv,json"];
     succeed(here, &[&["trace", "compare", "t.parquet", "after.parquet"], &report[..]].concat());
@@ -395,7 +392,7 @@ fn a_doctor_lists_what_limits_the_trust() {
     write(&here.join("told.parquet"), told, &ios[..101]);
     std::fs::write(here.join("log"), "fio version 2 iolog\nsda add\nsda open\nsda read 0 512\n")
         .unwrap();
-    succeed(here, &["trace", "import", "log", "-o", "log.parquet"]);
+    succeed(here, "trace import log -o log.parquet");
     for (file, without) in [("log.parquet", &[][..]), ("told.parquet", &["Written by hand."])] {
         let found = json(here, &["trace", "doctor", file]);
         let limits = found["limits"].as_array().unwrap().iter();
@@ -405,10 +402,10 @@ fn a_doctor_lists_what_limits_the_trust() {
             .collect();
         assert_eq!(no_remedy, without, "{file}");
     }
-    let text = succeed(here, &["trace", "doctor", "poor.parquet"]);
+    let text = succeed(here, "trace doctor poor.parquet");
     assert!(text.contains("Problems") && text.contains("larger buffer"), "{text}");
     // The same list, and the same groups, stand in the report.
-    succeed(here, &["trace", "report", "poor.parquet", "-o", "r", "--format", "json"]);
+    succeed(here, "trace report poor.parquet -o r --format json");
     let report = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let caveats = rows(&report["caveats"]);
@@ -422,7 +419,7 @@ fn a_doctor_lists_what_limits_the_trust() {
         assert!(has(&chapters, table), "{table}");
     }
     // A log of fio has neither queue times nor flags: there are no tables of dashes.
-    succeed(here, &["trace", "report", "log.parquet", "-o", "from-log", "--format", "json"]);
+    succeed(here, "trace report log.parquet -o from-log --format json");
     let report = std::fs::read_to_string(here.join("from-log/findings.json")).unwrap();
     for table in of_kernel {
         assert!(!has(&report, table), "{table}");
@@ -433,10 +430,7 @@ fn a_doctor_lists_what_limits_the_trust() {
 fn a_report_in_narrow_steps_shows_them_around_two_moments() {
     let (directory, ios) = captured();
     let here = directory.path();
-    succeed(
-        here,
-        &["trace", "report", "t.parquet", "--step", "100us", "-o", "r", "--format", "json"],
-    );
+    succeed(here, "trace report t.parquet --step 100us -o r --format json");
     let report = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let pages = rows(&report["chapters"]);
@@ -470,6 +464,6 @@ fn a_cache_that_holds_everything_misses_what_is_new() {
         let new = touched.len() as f64 / accesses.len() as f64;
         assert!((largest["misses"].as_f64().unwrap() - new).abs() < 1e-12, "{largest}");
     }
-    let text = succeed(directory.path(), &["trace", "locality", "t.parquet", "--device", "sda"]);
+    let text = succeed(directory.path(), "trace locality t.parquet --device sda");
     assert!(text.contains("exact") && text.contains("Cache MB"), "{text}");
 }

@@ -2,6 +2,7 @@
 //! finds with DuckDB in the same files by the rules of docs/fleet.md (`ranked_hosts.py`).
 
 use super::made_up::{CaptureChoice, SECOND, answer, conditions, counted, ios, same, write};
+use super::scratch::TestDirectory;
 use steadfast_domain::io_event::{CapturePart, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent};
 
@@ -25,8 +26,7 @@ fn ios_of(all: &[IoEvent], host: usize) -> Vec<IoEvent> {
 #[test]
 fn hosts_and_their_distances_are_as_python_ranks_them() {
     let test = "hosts_and_their_distances_are_as_python_ranks_them";
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     let (all, mut files, mut arguments) = (ios(CaptureChoice::First), Vec::new(), Vec::new());
     for host in 0..7 {
         let ios = ios_of(&all, host);

@@ -1,7 +1,7 @@
 //! Real I/O on loop devices: our counts, the kernel's, fio's.
 
 use super::scratch::{
-    LoopDevice, Throttle, code, run_in, skip, stderr, stdout, steadfast, unless_stalled,
+    Arguments, LoopDevice, Throttle, code, run_in, skip, stderr, stdout, steadfast, unless_stalled,
 };
 use std::process::Command;
 use steadfast_domain::{JournalEntry, Measurement, Op};
@@ -28,20 +28,11 @@ fn every_step_of_the_quick_test_agrees_with_diskstats() {
     let nomerges = format!("/sys/block/{}/queue/nomerges", device.name());
     // A loop device keeps what its last user left.
     std::fs::write(&nomerges, "1").unwrap();
-    let arguments = [
-        "run",
-        "iops",
-        "--profile",
-        "quick",
-        "--step-time",
-        "300ms",
-        "--target",
-        &device.path,
-        "--yes-destroy",
-        device.name(),
-        "-o",
-        "run",
-    ];
+    let arguments = format!(
+        "run iops --profile quick --step-time 300ms --target {} --yes-destroy {} -o run",
+        device.path,
+        device.name()
+    );
     let output = run_in(scratch.path(), &arguments);
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
@@ -66,21 +57,12 @@ fn every_step_of_the_quick_test_agrees_with_diskstats() {
 
 fn measured_iops(throttle: &Throttle, device: &LoopDevice, pattern: &str) -> f64 {
     let mut command = steadfast();
-    command.args([
-        "measure",
-        pattern,
-        "--target",
-        &device.path,
-        "--demand",
-        "T1Q16",
-        "--ramp",
-        "1s",
-        "--time",
-        "5s",
-        "--yes-destroy",
-        device.name(),
-        "--json",
-    ]);
+    let (target, name) = (&device.path, device.name());
+    let measure = format!(
+        "measure '{pattern}' --target {target} --demand T1Q16 --ramp 1s --time 5s \
+         --yes-destroy {name} --json"
+    );
+    command.args(measure.words());
     let output = unless_stalled(|| throttle.run(&mut command));
     assert!(output.status.success(), "{}", stderr(&output));
     let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
@@ -90,19 +72,9 @@ fn measured_iops(throttle: &Throttle, device: &LoopDevice, pattern: &str) -> f64
 /// fio on the same device under the same throttle.
 fn fio_iops(throttle: &Throttle, device: &LoopDevice, direction: &str) -> Option<f64> {
     let mut command = Command::new("fio");
-    command.args([
-        "--name=x",
-        "--ioengine=io_uring",
-        "--direct=1",
-        "--bs=4k",
-        "--iodepth=16",
-        "--runtime=5",
-        "--ramp_time=1",
-        "--time_based",
-        "--norandommap",
-        "--randrepeat=0",
-        "--output-format=json",
-    ]);
+    let options = "--name=x --ioengine=io_uring --direct=1 --bs=4k --iodepth=16 --runtime=5 \
+        --ramp_time=1 --time_based --norandommap --randrepeat=0 --output-format=json";
+    command.args(options.words());
     command.arg(format!("--filename={}", device.path)).arg(format!("--rw=rand{direction}"));
     let output = throttle.run(&mut command);
     let text = stdout(&output);
@@ -151,21 +123,9 @@ fn again(measure: &dyn Fn() -> f64, is_good: &dyn Fn(f64) -> bool) -> f64 {
 #[test]
 fn what_was_written_reads_back() {
     let scratch = tempfile::tempdir().unwrap();
-    let measure = [
-        "measure",
-        "RND 4K RW50",
-        "--target",
-        "f.bin",
-        "--size",
-        "64MiB",
-        "--demand",
-        "T2Q8",
-        "--time",
-        "2s",
-        "--verify",
-        "--json",
-    ];
-    let output = unless_stalled(|| run_in(scratch.path(), &measure));
+    let measure = "measure 'RND 4K RW50' --target f.bin --size 64MiB --demand T2Q8 --time 2s --verify \
+        --json";
+    let output = unless_stalled(|| run_in(scratch.path(), measure));
     assert!(output.status.success(), "{}", stderr(&output));
     let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     let verification = &answer["measurement"]["verification"];
@@ -181,22 +141,12 @@ fn filled(throttle: &Throttle, device: &LoopDevice, fast: u32) -> (f64, f64, f64
     throttle.limit(device, fast);
     let before = device.written();
     let mut command = steadfast();
-    command.current_dir(scratch.path()).args([
-        "run",
-        "fill",
-        "--target",
-        &device.path,
-        "--yes-destroy",
-        device.name(),
-        "--set",
-        "levels=0",
-        "--set",
-        "idle-times=1s",
-        "--set",
-        "again-max=5",
-        "-o",
-        "run",
-    ]);
+    let (target, name) = (&device.path, device.name());
+    let run = format!(
+        "run fill --target {target} --yes-destroy {name} --set levels=0 --set idle-times=1s \
+         --set again-max=5 -o run"
+    );
+    command.current_dir(scratch.path()).args(run.words());
     let counted = std::thread::scope(|scope| {
         let watcher = scope.spawn(|| {
             let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);

@@ -3,7 +3,9 @@
 
 use super::capture::{RunningCapture, settled};
 use super::resume::{half_of, resumes_without_its_command_line};
-use super::scratch::{LoopDevice, code, refuse, run_in, stderr, steadfast, succeed};
+use super::scratch::{
+    LoopDevice, TestDirectory, code, refuse, run_in, spawned, stderr, steadfast, succeed,
+};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -61,6 +63,11 @@ fn write(path: &Path, kind: ReplayCase) {
         ..IoEvent::default()
     };
     let mut events = Vec::new();
+    if kind == ReplayCase::Armed {
+        let command = CommandName::new("steadfast");
+        events.extend((0..5).map(|n| IoEvent { command, ..event(n, IoOp::Read, n * 4096, 4096) }));
+    }
+    let before = events.len() as u64;
     // A hundred a second.
     let apart = if kind == ReplayCase::Long { 10 } else { 1 };
     for n in 0..1009u64 {
@@ -68,10 +75,10 @@ fn write(path: &Path, kind: ReplayCase) {
         let offset =
             n * 7 % 131_072 * 4096 + if kind == ReplayCase::Moved && n == 503 { 4096 } else { 0 };
         if kind != ReplayCase::Flushes {
-            events.push(event(n * apart, IoOp::Read, offset, 4096));
+            events.push(event(before + n * apart, IoOp::Read, offset, 4096));
         }
         if n % 10 == 9 {
-            events.push(event(n * apart, IoOp::Flush, 0, 0));
+            events.push(event(before + n * apart, IoOp::Flush, 0, 0));
         }
     }
     writer.write(&events).unwrap();
@@ -103,6 +110,8 @@ enum ReplayCase {
     Moved,
     /// Ten seconds instead of one.
     Long,
+    /// After five reads of this program.
+    Armed,
     /// Between its marks, and with those of a replay that ran at the same time elsewhere.
     Marked,
 }
@@ -127,19 +136,17 @@ fn parts(run: &Path) -> Vec<(u64, u64, bool)> {
 /// that is played again, and what was outstanding at the cut is in no count.
 #[test]
 fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Long);
     let run = ["run", "replay-native", "--target", "scratch.bin", "--size", "512MiB", "--exact"];
     let how = ["--purge", "none", "--set", "preconditioning=none", "--set", "cut=2s"];
     let what = ["--workload", "t.parquet", "-o", "run"];
-    let mut child = steadfast()
-        .current_dir(here)
-        .args([&run[..], &how, &what].concat())
-        .stdout(Stdio::null())
-        .stderr(File::create(here.join("errors.txt")).unwrap())
-        .spawn()
-        .unwrap();
+    let mut child = spawned(
+        here,
+        &[&run[..], &how, &what].concat(),
+        Stdio::null(),
+        File::create(here.join("errors.txt")).unwrap(),
+    );
     let ledger = here.join("run");
     let said = || std::fs::read_to_string(here.join("errors.txt")).unwrap();
     while parts(&ledger).len() < 2 {
@@ -152,7 +159,7 @@ fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
     child.wait().unwrap();
     let before = parts(&ledger);
     assert!(before.len() < 5, "it is killed before it is through: {before:?}");
-    let resumed = run_in(here, &["resume", "run"]);
+    let resumed = run_in(here, "resume run");
     assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
     let all = parts(&ledger);
     assert_eq!(all[..before.len()], before);
@@ -223,8 +230,7 @@ fn two_captured_devices_replay_together_each_on_its_target() {
     let test = "two_captured_devices_replay_together_each_on_its_target";
     let Some(first) = LoopDevice::new(test, 64) else { return };
     let Some(second) = LoopDevice::new(test, 64) else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write_two(&here.join("two.parquet"));
     let run = ["run", "replay-native", "--exact", "--workload", "two.parquet", "--purge", "none"];
     // The captured device of the second stands first.
@@ -259,8 +265,7 @@ fn two_captured_devices_replay_together_each_on_its_target() {
 
 #[test]
 fn captured_devices_are_told_apart_for_every_target_or_for_none() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write_two(&here.join("two.parquet"));
     let plan = ["plan", "replay-native", "--workload", "two.parquet"];
     let with = |more: &[&'static str]| [&plan[..], more].concat();
@@ -288,8 +293,7 @@ const NATIVE: [&str; 4] = ["plan", "replay-native", "--target", "sim:small"];
 
 #[test]
 fn what_cannot_be_replayed_is_refused_in_one_line() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Whole);
     write(&here.join("flushes.parquet"), ReplayCase::Flushes);
     let plan = |more: &[&str], parts: &[&str]| refuse(here, &[&NATIVE[..], more].concat(), parts);
@@ -326,8 +330,7 @@ fn what_cannot_be_replayed_is_refused_in_one_line() {
 
 #[test]
 fn options_of_captured_workloads_are_for_their_procedures() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let of = |procedure: &'static str| ["plan", procedure, "--target", "sim:small"];
     refuse(here, &[&of("iops")[..], &["--from", "5s"]].concat(), &["iops applies no captured"]);
     refuse(here, &[&of("wsat")[..], &["--exact"]].concat(), &["replay-native"]);
@@ -343,12 +346,10 @@ fn options_of_captured_workloads_are_for_their_procedures() {
 
 #[test]
 fn reference_workloads_are_listed_shown_and_applied() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
-    let listed: Value =
-        serde_json::from_str(&succeed(here, &["workload", "list", "--json"])).unwrap();
+    let here = &TestDirectory::new();
+    let listed: Value = serde_json::from_str(&succeed(here, "workload list --json")).unwrap();
     let listed = listed["workloads"].as_array().unwrap();
-    assert_eq!(listed.len(), 8);
+    assert_eq!(listed.len(), 10);
     for one in listed {
         let name = one["name"].as_str().unwrap();
         let shown = WorkloadFile::read(&succeed(here, &["workload", "show", name])).unwrap();
@@ -358,43 +359,47 @@ fn reference_workloads_are_listed_shown_and_applied() {
     let answer = succeed(here, &[&measure[..], &["--ios", "10007", "--json"]].concat());
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["measurement"]["streams"].as_array().unwrap().len(), 9);
-    refuse(here, &["workload", "show", "pgbensh"], &["pgbench"]);
-    refuse(here, &["measure", "--workload", "pgbensh", "--target", "sim:small"], &["pgbench"]);
+    refuse(here, "workload show pgbensh", &["pgbench"]);
+    refuse(here, "measure --workload pgbensh --target sim:small", &["pgbench"]);
 }
 
 #[test]
 fn two_captures_are_compared_io_by_io() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Whole);
     write(&here.join("moved.parquet"), ReplayCase::Moved);
     write(&here.join("lossy.parquet"), ReplayCase::Lossy);
-    let same = succeed(here, &["replay", "verify", "t.parquet", "t.parquet", "-o", "verified"]);
+    let same = succeed(here, "replay verify t.parquet t.parquet -o verified");
     assert!(same.contains("equal, in order"), "{same}");
     assert!(
         here.join("verified/report.html").exists() && here.join("verified/report.pdf").exists()
     );
-    let other = run_in(here, &["replay", "verify", "t.parquet", "moved.parquet", "--json"]);
+    let other = run_in(here, "replay verify t.parquet moved.parquet --json");
     assert_eq!(code(&other), 5, "{}", stderr(&other));
     let found: Value = serde_json::from_slice(&other.stdout).unwrap();
     assert!(found["ending"].as_str().unwrap().contains("first difference"), "{found}");
-    let lossy = run_in(here, &["replay", "verify", "t.parquet", "lossy.parquet"]);
+    let lossy = run_in(here, "replay verify t.parquet lossy.parquet");
     assert_eq!(code(&lossy), 0);
     assert!(stderr(&lossy).contains("lost 7 events"), "{}", stderr(&lossy));
     write(&here.join("marked.parquet"), ReplayCase::Marked);
-    let marked = succeed(here, &["replay", "verify", "t.parquet", "marked.parquet"]);
+    let marked = succeed(here, "replay verify t.parquet marked.parquet");
     assert!(marked.contains("equal, in order"), "{marked}");
-    let filtered = ["replay", "verify", "t.parquet", "moved.parquet", "--op", "flush"];
-    succeed(here, &filtered);
-    refuse(here, &["replay", "verify", "t.parquet", "none.parquet"], &["none.parquet"]);
+    // Without marks, what this program read before the replay is left out; what others read is not.
+    write(&here.join("armed.parquet"), ReplayCase::Armed);
+    let armed = succeed(here, "replay verify t.parquet armed.parquet");
+    assert!(armed.contains("equal, in order"), "{armed}");
+    let more = run_in(here, "replay verify moved.parquet armed.parquet");
+    assert_eq!(code(&more), 5, "{}", stderr(&more));
+    let filtered = "replay verify t.parquet moved.parquet --op flush";
+    succeed(here, filtered);
+    refuse(here, "replay verify t.parquet none.parquet", &["none.parquet"]);
 }
 
 #[test]
 fn the_self_test_has_its_four_reports() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Whole);
-    let text = succeed(here, &["trace", "self-test", "t.parquet", "--json", "-o", "st"]);
+    let text = succeed(here, "trace self-test t.parquet --json -o st");
     let found: Value = serde_json::from_str(&text).unwrap();
     let pages = found["form_pages"].as_array().unwrap();
     let titles: Vec<&str> = pages.iter().map(|page| page["title"].as_str().unwrap()).collect();
@@ -412,8 +417,7 @@ fn the_self_test_has_its_four_reports() {
 
 #[test]
 fn a_derived_workload_keeps_its_steps_when_asked() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Whole);
     let derive = ["workload", "derive", "t.parquet", "--step", "100ms"];
     succeed(here, &[&derive[..], &["-o", "plain.toml"]].concat());
@@ -480,8 +484,7 @@ fn a_replay_has_the_captured_ios_in_their_order() {
     let test = "a_replay_has_the_captured_ios_in_their_order";
     let Some(first) = LoopDevice::new(test, 256) else { return };
     let Some(second) = LoopDevice::new(test, 256) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), LOAD).unwrap();
     let measure = ["measure", "--workload", "w.toml", "--ios", "10007"];
     let original = captured(here, test, &first, &measure, "original.parquet");
@@ -508,8 +511,7 @@ fn a_replay_has_the_captured_ios_in_their_order() {
 /// A run whose trace is gone, or is another, is not resumed.
 #[test]
 fn a_replay_is_resumed_with_its_own_trace_only() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Whole);
     let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
     let plainly = ["--exact", "--set", "preconditioning=none", "-o", "run"];
@@ -521,17 +523,16 @@ fn a_replay_is_resumed_with_its_own_trace_only() {
     assert!(file.starts_with('/') && file.ends_with("t.parquet"), "{file}");
     half_of(&here.join("run"), |_| ());
     std::fs::rename(here.join("t.parquet"), here.join("away.parquet")).unwrap();
-    refuse(here, &["resume", "half"], &["t.parquet", "is missing"]);
+    refuse(here, "resume half", &["t.parquet", "is missing"]);
     write(&here.join("t.parquet"), ReplayCase::Moved);
-    refuse(here, &["resume", "half"], &["not the I/Os that this run began with", "SHA-256"]);
-    succeed(here, &["study", "run"]);
+    refuse(here, "resume half", &["not the I/Os that this run began with", "SHA-256"]);
+    succeed(here, "study run");
 }
 
 /// The record keeps what was chosen as data: its command line is for readers.
 #[test]
 fn a_replay_resumes_whatever_its_command_line_says() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Whole);
     let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
     let chosen = ["--exact", "--op", "read", "--from", "100ms", "--window", "7", "--map", "wrap"];
@@ -544,8 +545,7 @@ fn a_replay_resumes_whatever_its_command_line_says() {
 
 #[test]
 fn a_reference_workload_is_planned_and_run_on_every_test_that_takes_one() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     for procedure in ["individual-streams", "multi-wsat", "rwsw-dirth"] {
         let plan = ["plan", procedure, "--target", "sim:small", "--workload", "two-minutes"];
         succeed(here, &plan);

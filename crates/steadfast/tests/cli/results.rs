@@ -1,6 +1,6 @@
 //! Results of other tools: what fio itself writes, read back and compared with fio's own numbers.
 
-use super::scratch::{code, refuse, run_in, skip, stderr, succeed};
+use super::scratch::{TestDirectory, code, refuse, run_in, skip, stderr, succeed};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -43,8 +43,7 @@ fn close(found: Option<f64>, expected: f64) {
 /// Two results of fio that differ in one option: `compare` lists it as a setting.
 #[test]
 fn what_two_jobs_of_fio_asked_for_is_compared() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let result = |depth: u32| {
         serde_json::json!({
             "fio version": "fio-3.33",
@@ -58,7 +57,7 @@ fn what_two_jobs_of_fio_asked_for_is_compared() {
     for depth in [4, 32] {
         std::fs::write(here.join(format!("{depth}.json")), result(depth).to_string()).unwrap();
     }
-    let text = succeed(here, &["compare", "4.json", "32.json", "--json"]);
+    let text = succeed(here, "compare 4.json 32.json --json");
     let found: Value = serde_json::from_str(&text).unwrap();
     let tables = found["summary"].as_array().unwrap().iter().map(|own| &own["table"]);
     let table = tables.into_iter().find(|table| table["id"] == "differences").unwrap();
@@ -77,8 +76,7 @@ fn what_two_jobs_of_fio_asked_for_is_compared() {
 /// The oracle is fio's own JSON, read here by name.
 #[test]
 fn fio_says_the_same_in_every_format_of_its_output() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let load = ["--name=mix", "--rw=randrw", "--rwmixread=65", "--bs=4k", "--ioengine=psync"];
     let formats = ["--output-format=json+,terse", "--output=both.txt", "--lat_percentiles=1"];
     if !fio(here, &[&load[..], &formats].concat()) {
@@ -134,8 +132,7 @@ fn fio_says_the_same_in_every_format_of_its_output() {
 /// Jobs at once, clones, and a run of the same job file by ours next to fio's.
 #[test]
 fn a_result_of_fio_stands_next_to_our_run_of_its_job_file() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let job = "[global]\nioengine=psync\nsize=8m\nfilename=data\nruntime=1\ntime_based\nbs=4k\n\
         [reader]\nrw=randread\nnumjobs=2\n[writer]\nrw=randwrite\n[last]\nstonewall\nrw=read\n";
     std::fs::write(here.join("job.fio"), job).unwrap();
@@ -148,7 +145,7 @@ fn a_result_of_fio_stands_next_to_our_run_of_its_job_file() {
         let jobs = jobs.filter(|job| job["jobname"] == name);
         jobs.map(|job| job[direction]["iops"].as_f64().unwrap()).sum()
     };
-    let report = succeed(here, &["report", "result.json", "--format", "json"]);
+    let report = succeed(here, "report result.json --format json");
     let report: Value = serde_json::from_str(&report).unwrap();
     let both = "reader + writer";
     close(cell(&report, "sequence-reads", both, "iops"), iops("reader", "read"));
@@ -161,8 +158,8 @@ fn a_result_of_fio_stands_next_to_our_run_of_its_job_file() {
         cell(&report, "sequence-apart", "reader + writer: writer", "iops"),
         iops("writer", "write"),
     );
-    succeed(here, &["fio", "job.fio", "--target", "sim:small", "-o", "run"]);
-    succeed(here, &["compare", "result.json", "run", "-o", "comparison"]);
+    succeed(here, "fio job.fio --target sim:small -o run");
+    succeed(here, "compare result.json run -o comparison");
     let text = std::fs::read_to_string(here.join("comparison/sequence.csv")).unwrap();
     let row = text.lines().find(|line| line.starts_with("last · IOPS")).unwrap();
     let values: Vec<&str> = row.split(',').collect();
@@ -172,7 +169,7 @@ fn a_result_of_fio_stands_next_to_our_run_of_its_job_file() {
         "[[limit]]\ntitle = \"x\"\ntable = \"sequence\"\nrow = \"last\"\ncolumn = \"iops\"\nmin = 1e12\n",
     )
     .unwrap();
-    let output = run_in(here, &["check", "result.json", "--limits", "limits.toml", "--no-report"]);
+    let output = run_in(here, "check result.json --limits limits.toml --no-report");
     assert_eq!(code(&output), 5, "{}", stderr(&output));
 }
 
@@ -188,8 +185,7 @@ fn round(rate: f64, at: u64) -> String {
 
 #[test]
 fn several_files_are_rounds_and_are_judged() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     std::fs::create_dir(here.join("rounds")).unwrap();
     // The sixth round is the first whose window is within 20 %.
     let rates = [2000.0, 1000.0, 1020.0, 990.0, 1010.0, 980.0];
@@ -210,19 +206,18 @@ fn several_files_are_rounds_and_are_judged() {
     let files = ["report", "rounds/9.json", "rounds/8.json"];
     let few = read(&files);
     assert_eq!((few["end"].as_str(), &few["verdict"]), (Some("complete"), &Value::Null));
-    succeed(here, &["report", "rounds", "-o", "out", "--format", "html,csv"]);
+    succeed(here, "report rounds -o out --format html,csv");
     assert!(here.join("out/report.html").is_file() && here.join("out/sequence.csv").is_file());
-    succeed(here, &["compare", "rounds", "rounds/9.json", "-o", "both.json"]);
-    refuse(here, &["report", "rounds", "-o", "out"], &["exists", "--force"]);
+    succeed(here, "compare rounds rounds/9.json -o both.json");
+    refuse(here, "report rounds -o out", &["exists", "--force"]);
     std::fs::create_dir(here.join("empty")).unwrap();
-    refuse(here, &["report", "empty"], &["not a run directory"]);
+    refuse(here, "report empty", &["not a run directory"]);
 }
 
 /// Every door names a file of another kind and the command that takes it.
 #[test]
 fn files_of_another_kind_are_named_with_their_command() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let files = [
         ("job.fio", "[a]\nrw=read\nsize=1m\n", "fio-job", "steadfast fio job.fio"),
         (
@@ -279,9 +274,9 @@ fn files_of_another_kind_are_named_with_their_command() {
             assert!(stderr(&output).contains(command), "{words:?}: {}", stderr(&output));
         }
     }
-    refuse(here, &["trace", "streams", "job.fio"], &["a job file of fio", "steadfast fio job.fio"]);
-    refuse(here, &["compare", "job.fio", "r.json"], &["a job file of fio"]);
-    refuse(here, &["fio", "x.xz", "--target", "sim:small"], &["xz -dk x.xz"]);
+    refuse(here, "trace streams job.fio", &["a job file of fio", "steadfast fio job.fio"]);
+    refuse(here, "compare job.fio r.json", &["a job file of fio"]);
+    refuse(here, "fio x.xz --target sim:small", &["xz -dk x.xz"]);
     std::fs::write(here.join("what"), "hello\n").unwrap();
-    assert_eq!(code(&run_in(here, &["identify", "what", "job.fio"])), 1);
+    assert_eq!(code(&run_in(here, "identify what job.fio")), 1);
 }

@@ -1,7 +1,7 @@
 //! Runs killed at random moments.
 
 use super::scratch::{
-    LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast, wait_until,
+    Arguments, LoopDevice, code, is_root, run_in, skip, spawned, stderr, stdout, wait_until,
 };
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -55,13 +55,12 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint])
             }
         };
         let steps = if moment.steps > 0 { finished_steps(&run) + moment.steps } else { 0 };
-        let mut child = steadfast()
-            .current_dir(directory)
-            .args(&arguments)
-            .stdout(Stdio::null())
-            .stderr(std::fs::File::create(directory.join(format!("stderr-{index}"))).unwrap())
-            .spawn()
-            .unwrap();
+        let mut child = spawned(
+            directory,
+            &arguments,
+            Stdio::null(),
+            std::fs::File::create(directory.join(format!("stderr-{index}"))).unwrap(),
+        );
         if lives_until(&mut child, &run, steps, moment.then / sooner) {
             kills += 1
         } else {
@@ -104,7 +103,7 @@ fn killed(times: u64, begin: &[&str]) {
     let kills = kill_again_and_again(&broken, begin, &moments(11, times, 0, (20, most)));
     let least = usize::try_from(times / 2).unwrap();
     assert!(kills >= least, "only {kills} of {times} runs were alive to be killed");
-    let output = run_in(&broken, &["resume", "run"]);
+    let output = run_in(&broken, "resume run");
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     let findings = |d: &Path| std::fs::read_to_string(d.join("run/findings.json")).unwrap();
     assert_eq!(findings(&broken), findings(&whole));
@@ -164,18 +163,18 @@ fn a_run_resumes_whatever_its_command_line_says() {
 #[test]
 fn a_complete_run_says_so_and_nothing_else() {
     let scratch = tempfile::tempdir().unwrap();
-    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
-    assert!(matches!(code(&run_in(scratch.path(), &run)), 0 | 3));
+    let run = "run iops --target sim:small --profile quick -o run";
+    assert!(matches!(code(&run_in(scratch.path(), run)), 0 | 3));
     let directory = scratch.path().join("run");
     let journal = || std::fs::read(directory.join("journal.jsonl")).unwrap();
     let before = journal();
-    let again = run_in(scratch.path(), &["resume", "run"]);
+    let again = run_in(scratch.path(), "resume run");
     assert_eq!((code(&again), stdout(&again)), (0, String::new()));
     let said = stderr(&again);
     assert_eq!(said, "run is complete; print its findings with: steadfast study run\n");
     assert_eq!(journal(), before);
     std::fs::remove_file(directory.join("report.pdf")).unwrap();
-    assert!(matches!(code(&run_in(scratch.path(), &["resume", "run"])), 0 | 3));
+    assert!(matches!(code(&run_in(scratch.path(), "resume run")), 0 | 3));
     assert!(directory.join("report.pdf").exists());
 }
 
@@ -196,20 +195,9 @@ fn a_run_on_scattered_ranges_killed_ten_times_finds_the_same() {
 #[test]
 fn a_real_run_killed_ten_times_repeats_no_finished_step() {
     let scratch = tempfile::tempdir().unwrap();
-    let begin = [
-        "run",
-        "iops",
-        "--profile",
-        "quick",
-        "--target",
-        "scratch.bin",
-        "--size",
-        "128MiB",
-        "--step-time",
-        "200ms",
-        "-o",
-        "run",
-    ];
+    let begin =
+        "run iops --profile quick --target scratch.bin --size 128MiB --step-time 200ms -o run"
+            .words();
     // Every third kill falls into the time in which the run is taken up.
     let mut all = moments(23, 7, 1, (0, 500));
     for (index, early) in moments(29, 3, 0, (100, 800)).into_iter().enumerate() {
@@ -217,7 +205,7 @@ fn a_real_run_killed_ten_times_repeats_no_finished_step() {
     }
     let kills = kill_again_and_again(scratch.path(), &begin, &all);
     assert!(kills >= 5, "only {kills} of ten runs were alive to be killed");
-    let output = run_in(scratch.path(), &["resume", "run"]);
+    let output = run_in(scratch.path(), "resume run");
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     repeats_no_step_and_tells_every_gap(&scratch.path().join("run"));
 }
@@ -236,7 +224,7 @@ fn a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step() {
     }
     let kills = kill_again_and_again(scratch.path(), &begin, &all);
     assert!(kills >= 45, "only {kills} of sixty runs were alive to be killed");
-    let output = run_in(scratch.path(), &["resume", "run"]);
+    let output = run_in(scratch.path(), "resume run");
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     repeats_no_step_and_tells_every_gap(&scratch.path().join("run"));
 }
@@ -256,28 +244,18 @@ fn bytes_written_by_a_killed_step_are_counted() {
     let test = "bytes_written_by_a_killed_step_are_counted";
     let Some(device) = LoopDevice::new(test, 256) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let begin = [
-        "run",
-        "wsat",
-        "--profile",
-        "quick",
-        "--target",
-        &device.path,
-        "--yes-destroy",
-        device.name(),
-        "--purge",
-        "none",
-        "--steady-state",
-        "time:8s",
-        "-o",
-        "run",
-    ];
+    let (target, name) = (&device.path, device.name());
+    let begin = format!(
+        "run wsat --profile quick --target {target} --yes-destroy {name} --purge none \
+         --steady-state time:8s -o run"
+    );
+    let begin = begin.words();
     let before = kernel_written(&device);
     let moments = moments(5, 3, 2, (300, 900));
     let kills = kill_again_and_again(scratch.path(), &begin, &moments);
     assert!(kills >= 2, "only {kills} of 3 runs were alive to be killed");
     let killed_at = kernel_written(&device) - before;
-    let output = run_in(scratch.path(), &["resume", "run"]);
+    let output = run_in(scratch.path(), "resume run");
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     let after = kernel_written(&device) - before;
     let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
@@ -304,13 +282,7 @@ fn a_deleted_run_directory_is_noticed() {
     let run = scratch.path().join("run");
     let mut begin = vec!["run", "iops", "--profile", "quick", "--step-time", "300ms"];
     begin.extend(["--target", "scratch.bin", "--size", "64MiB", "-o", "run"]);
-    let mut child = steadfast()
-        .current_dir(scratch.path())
-        .args(begin)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = spawned(scratch.path(), &begin, Stdio::null(), Stdio::piped());
     let is_step = |line: &JournalLine| matches!(line.entry, JournalEntry::Applied { .. });
     wait_until("the first step", || {
         assert!(child.try_wait().unwrap().is_none(), "no step was finished");
@@ -334,7 +306,7 @@ fn a_log_has_the_time_and_the_time_left_and_replays_nothing() {
     begin.extend(["--size", "64MiB", "--max-rounds", "1", "-o", "run"]);
     let run = run_in(scratch.path(), &begin);
     assert!(matches!(code(&run), 0 | 3), "{}", stderr(&run));
-    let resumed = run_in(scratch.path(), &["resume", "run", "--max-rounds", "2"]);
+    let resumed = run_in(scratch.path(), "resume run --max-rounds 2");
     assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
     let is_timed = |line: &str| {
         let time: Vec<&str> =
@@ -354,7 +326,7 @@ fn a_log_has_the_time_and_the_time_left_and_replays_nothing() {
     assert!(!said.contains("Purged") && !said.contains("round 1,"), "{said}");
     assert!(said.contains("round 2, step 1 ("), "{said}");
     // Nothing is left to add to two rounds of two.
-    let again = run_in(scratch.path(), &["resume", "run", "--max-rounds", "2"]);
+    let again = run_in(scratch.path(), "resume run --max-rounds 2");
     assert!(stderr(&again).contains("--max-rounds 2 changed nothing"), "{}", stderr(&again));
 }
 
@@ -374,12 +346,12 @@ fn a_run_that_could_not_begin_leaves_no_directory() {
     if !mounted.is_ok_and(|status| status.success()) {
         return skip(test, "tmpfs cannot be mounted");
     }
-    let begin = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
+    let begin = "run iops --target sim:small --profile quick -o run";
     let mut tried = Vec::new();
     // Room for nothing; then for the settings alone.
     for filled in [2, 1] {
         std::fs::write(mount.path().join("filler"), vec![0; filled * 4096]).unwrap();
-        let output = run_in(mount.path(), &begin);
+        let output = run_in(mount.path(), begin);
         tried.push((code(&output), stderr(&output), mount.path().join("run").exists()));
     }
     assert!(Command::new("umount").arg(mount.path()).status().unwrap().success());
@@ -428,27 +400,9 @@ fn ctrl_c_halts_within_a_second() {
 /// How long a run took to halt in a step of a minute: resumably, with exit code 4.
 fn halted_by_ctrl_c() -> Duration {
     let scratch = tempfile::tempdir().unwrap();
-    let arguments = [
-        "run",
-        "iops",
-        "--profile",
-        "quick",
-        "--target",
-        "scratch.bin",
-        "--size",
-        "128MiB",
-        "--step-time",
-        "60s",
-        "-o",
-        "run",
-    ];
-    let child = steadfast()
-        .current_dir(scratch.path())
-        .args(arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let arguments =
+        "run iops --profile quick --target scratch.bin --size 128MiB --step-time 60s -o run";
+    let child = spawned(scratch.path(), arguments, Stdio::piped(), Stdio::piped());
     // What follows its preconditioning is the step of a minute.
     wait_until("the first step", || finished_steps(&scratch.path().join("run")) > 0);
     std::thread::sleep(Duration::from_millis(300));
@@ -459,7 +413,7 @@ fn halted_by_ctrl_c() -> Duration {
     let took = asked.elapsed();
     assert_eq!(code(&output), 4, "{}", stderr(&output));
     assert!(stderr(&output).contains("steadfast resume"), "{}", stderr(&output));
-    let stopped = run_in(scratch.path(), &["resume", "run", "--stop"]);
+    let stopped = run_in(scratch.path(), "resume run --stop");
     assert!(stderr(&stopped).contains("no round is complete"), "{}", stderr(&stopped));
     took
 }
@@ -483,12 +437,12 @@ fn a_full_disk_halts_the_run_resumably() {
     if !tmpfs("size=64k") {
         return skip(test, "tmpfs cannot be mounted");
     }
-    let begin = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
-    let output = run_in(mount.path(), &begin);
+    let begin = "run iops --target sim:small --profile quick -o run";
+    let output = run_in(mount.path(), begin);
     let (halted, said) = (code(&output), stderr(&output));
     let read = Ledger::read(&mount.path().join("run")).map(|contents| contents.lines.len());
     assert!(tmpfs("remount,size=64m"));
-    let resumed = run_in(mount.path(), &["resume", "run"]);
+    let resumed = run_in(mount.path(), "resume run");
     let (resumed, text) = (code(&resumed), stdout(&resumed) + &stderr(&resumed));
     assert!(Command::new("umount").arg(mount.path()).status().unwrap().success());
     assert_eq!(halted, 4, "{said}");
@@ -503,27 +457,11 @@ fn another_device_under_the_same_name_is_refused() {
     let test = "another_device_under_the_same_name_is_refused";
     let Some(device) = LoopDevice::new(test, 128) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let arguments = [
-        "run",
-        "iops",
-        "--profile",
-        "quick",
-        "--step-time",
-        "60s",
-        "--target",
-        &device.path,
-        "--yes-destroy",
-        device.name(),
-        "-o",
-        "run",
-    ];
-    let child = steadfast()
-        .current_dir(scratch.path())
-        .args(arguments)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let (target, name) = (&device.path, device.name());
+    let run = format!(
+        "run iops --profile quick --step-time 60s --target {target} --yes-destroy {name} -o run"
+    );
+    let child = spawned(scratch.path(), &run, Stdio::null(), Stdio::null());
     wait_until("the first step", || finished_steps(&scratch.path().join("run")) > 0);
     // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
     unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGTERM) };
@@ -535,7 +473,7 @@ fn another_device_under_the_same_name_is_refused() {
     };
     assert!(losetup(&["--detach", &device.path]));
     assert!(losetup(&[&device.path, other.path().to_str().unwrap()]));
-    let output = run_in(scratch.path(), &["resume", "run"]);
+    let output = run_in(scratch.path(), "resume run");
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     assert!(stderr(&output).contains(device.name()), "{}", stderr(&output));
 }

@@ -1,7 +1,7 @@
 //! JSON Schemas: those that are committed are those that the types give, and what the
 //! program writes and prints is as they say.
 
-use super::scratch::{code, run_in, skip, stderr, succeed};
+use super::scratch::{TestDirectory, code, run_in, skip, stderr, succeed};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +36,7 @@ fn the_committed_schemas_are_those_of_the_types() {
     }
     let files = std::fs::read_dir(committed()).unwrap().count();
     assert_eq!(files, names.len(), "a schema of nothing");
-    super::scratch::refuse(scratch.path(), &["schema", "findigs"], &["findings"]);
+    super::scratch::refuse(scratch.path(), "schema findigs", &["findings"]);
 }
 
 /// Every document, each as the program gave it; the answer of `calibrate` where fio is there.
@@ -112,6 +112,8 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
     all.push(("trace-profile", any(&["trace", "profile", "clock.parquet", "--json"])));
     let fold = ["trace", "fold", "clock.parquet", "-o", "day.fold", "--json"];
     all.push(("trace-fold", any(&fold)));
+    let export = ["workload", "export", "t.parquet", "--output-format", "csv", "-o", "t.csv"];
+    all.push(("workload-export", any(&[&export[..], &["--json"]].concat())));
     let record = Ledger::read(&place.join("run")).unwrap().into_record();
     all.push(("record", serde_json::to_string(&record).unwrap()));
     if Command::new("fio").arg("--version").output().is_ok() {
@@ -132,8 +134,7 @@ fn what_the_program_gives_is_as_its_schemas_say() {
     if !tried.is_ok_and(|output| output.status.success()) {
         return skip(test, "Python has no module jsonschema");
     }
-    let scratch = tempfile::tempdir().unwrap();
-    let place = scratch.path();
+    let place = &TestDirectory::new();
     let mut judged = std::collections::BTreeSet::new();
     let mut all: Vec<Value> = Vec::new();
     for (name, text) in documents(place) {

@@ -1,8 +1,9 @@
 //! What tests need: the program, loop devices, and a way to say that something
 //! is missing here.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// The program under test.
@@ -14,9 +15,87 @@ pub fn steadfast() -> Command {
     command
 }
 
+/// A directory of a test, removed at its end.
+pub struct TestDirectory(tempfile::TempDir);
+
+impl TestDirectory {
+    pub fn new() -> TestDirectory {
+        TestDirectory(tempfile::tempdir().unwrap())
+    }
+}
+
+impl Deref for TestDirectory {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl AsRef<Path> for TestDirectory {
+    fn as_ref(&self) -> &Path {
+        self
+    }
+}
+
+/// Arguments of the program: one by one, or as typed, with blanks only between single quotes.
+pub trait Arguments {
+    fn words(&self) -> Vec<&str>;
+}
+
+impl Arguments for str {
+    fn words(&self) -> Vec<&str> {
+        let mut words = Vec::new();
+        for (number, part) in self.split('\'').enumerate() {
+            if number % 2 == 1 {
+                words.push(part);
+            } else {
+                words.extend(part.split_whitespace());
+            }
+        }
+        words
+    }
+}
+
+impl Arguments for String {
+    fn words(&self) -> Vec<&str> {
+        self.as_str().words()
+    }
+}
+
+impl Arguments for [&str] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl<const N: usize> Arguments for [&str; N] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl Arguments for Vec<&str> {
+    fn words(&self) -> Vec<&str> {
+        self.clone()
+    }
+}
+
 /// Runs the program in a directory.
-pub fn run_in(directory: &Path, arguments: &[&str]) -> Output {
-    steadfast().current_dir(directory).args(arguments).output().unwrap()
+pub fn run_in(directory: &Path, arguments: &(impl Arguments + ?Sized)) -> Output {
+    steadfast().current_dir(directory).args(arguments.words()).output().unwrap()
+}
+
+/// Starts the program in a directory.
+pub fn spawned(
+    directory: &Path,
+    arguments: &(impl Arguments + ?Sized),
+    stdout: impl Into<Stdio>,
+    stderr: impl Into<Stdio>,
+) -> Child {
+    let mut command = steadfast();
+    command.current_dir(directory).args(arguments.words());
+    command.stdout(stdout).stderr(stderr).spawn().unwrap()
 }
 
 pub fn code(output: &Output) -> i32 {
@@ -33,16 +112,17 @@ pub fn stdout(output: &Output) -> String {
 
 /// Runs the program, which must succeed.
 #[track_caller]
-pub fn succeed(directory: &Path, arguments: &[&str]) -> String {
+pub fn succeed(directory: &Path, arguments: &(impl Arguments + ?Sized)) -> String {
     let output = run_in(directory, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    assert!(output.status.success(), "{:?}: {}", arguments.words(), stderr(&output));
     stdout(&output)
 }
 
 /// Runs the program, which must fail with one line that says all of `parts`.
 #[track_caller]
-pub fn refuse(directory: &Path, arguments: &[&str], parts: &[&str]) {
+pub fn refuse(directory: &Path, arguments: &(impl Arguments + ?Sized), parts: &[&str]) {
     let output = run_in(directory, arguments);
+    let arguments = arguments.words();
     let text = stderr(&output);
     assert!(matches!(code(&output), 1 | 2), "{arguments:?}: {:?} {text}", output.status);
     assert!(!text.contains("panicked"), "{text}");

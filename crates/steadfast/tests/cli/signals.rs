@@ -2,8 +2,8 @@
 //! put back afterwards.
 
 use super::scratch::{
-    LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast, succeed, unless_stalled,
-    wait_until,
+    Arguments, LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast, succeed,
+    unless_stalled, wait_until,
 };
 use std::fs::{self, File};
 use std::io::Read;
@@ -21,19 +21,8 @@ fn signal(child: &Child, signal: i32) {
 }
 
 /// A long run on a scratch file.
-const RUN: [&str; 11] = [
-    "run",
-    "iops",
-    "--profile",
-    "quick",
-    "--target",
-    "scratch.bin",
-    "--size",
-    "64MiB",
-    "--step-time",
-    "500ms",
-    "-o",
-];
+const RUN: &str =
+    "run iops --profile quick --target scratch.bin --size 64MiB --step-time 500ms -o run";
 
 fn steps(directory: &Path) -> usize {
     let journal = fs::read_to_string(directory.join("run/journal.jsonl")).unwrap_or_default();
@@ -77,7 +66,7 @@ fn a_run_outlives_its_terminal() {
     let scratch = tempfile::tempdir().unwrap();
     let (person, program) = terminal();
     let mut command = steadfast();
-    command.current_dir(scratch.path()).args(RUN).arg("run");
+    command.current_dir(scratch.path()).args(RUN.words());
     let stream = || Stdio::from(program.try_clone().unwrap());
     command.stdin(stream()).stdout(stream()).stderr(stream());
     let side = program.as_raw_fd();
@@ -117,7 +106,7 @@ fn sigquit_and_sigterm_halt_and_sighup_under_nohup_does_nothing() {
     for ending in [libc::SIGQUIT, libc::SIGTERM] {
         let scratch = tempfile::tempdir().unwrap();
         let mut command = steadfast();
-        command.current_dir(scratch.path()).args(RUN).arg("run");
+        command.current_dir(scratch.path()).args(RUN.words());
         command.stdout(Stdio::null()).stderr(Stdio::null());
         // SAFETY: between fork and exec only one system call is made.
         unsafe {
@@ -153,7 +142,7 @@ fn a_limit_of_file_sizes_is_an_error_with_a_name() {
     assert_eq!(output.status.signal(), None, "{text}");
     assert_eq!(code(&output), 4, "{text}");
     assert!(text.contains("File too large") && text.contains("journal.jsonl"), "{text}");
-    let output = run_in(scratch.path(), &["resume", "run"]);
+    let output = run_in(scratch.path(), "resume run");
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
 }
 

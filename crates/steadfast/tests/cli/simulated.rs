@@ -23,7 +23,7 @@ fn findings(directory: &Path) -> serde_json::Value {
 #[test]
 fn the_full_method_ends_in_a_report_that_says_simulated() {
     let scratch = tempfile::tempdir().unwrap();
-    let shown = succeed(scratch.path(), &["run", "iops", "--target", "sim:small", "-o", "run"]);
+    let shown = succeed(scratch.path(), "run iops --target sim:small -o run");
     assert!(
         shown.contains("SIMULATED") && shown.contains("0.5") && shown.contains("1024"),
         "{shown}"
@@ -45,41 +45,30 @@ fn the_full_method_ends_in_a_report_that_says_simulated() {
 #[test]
 fn study_and_report_compute_the_same_again() {
     let scratch = tempfile::tempdir().unwrap();
-    let arguments = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
-    run_in(scratch.path(), &arguments);
+    let arguments = "run iops --target sim:small --profile quick -o run";
+    run_in(scratch.path(), arguments);
     let run = scratch.path().join("run");
     let before = findings(&run);
     std::fs::remove_file(run.join("findings.json")).unwrap();
     let printed: serde_json::Value =
-        serde_json::from_str(&succeed(scratch.path(), &["study", "run", "--json"])).unwrap();
+        serde_json::from_str(&succeed(scratch.path(), "study run --json")).unwrap();
     assert_eq!(printed, before);
     assert_eq!(findings(&run), before);
     std::fs::remove_file(run.join("report.html")).unwrap();
-    let written = succeed(scratch.path(), &["report", "run", "--format", "html,csv"]);
+    let written = succeed(scratch.path(), "report run --format html,csv");
     assert!(written.contains("report.html") && written.contains("iops.csv"));
-    let text = succeed(scratch.path(), &["report", "run", "--format", "text"]);
+    let text = succeed(scratch.path(), "report run --format text");
     assert!(text.contains("NOT THE FULL METHOD"), "{text}");
 }
 
 #[test]
 fn a_run_that_is_never_steady_exits_with_3_and_goes_on_when_told() {
     let scratch = tempfile::tempdir().unwrap();
-    let arguments = [
-        "run",
-        "iops",
-        "--target",
-        "sim:small",
-        "--profile",
-        "quick",
-        "--max-rounds",
-        "3",
-        "-o",
-        "run",
-    ];
-    let output = run_in(scratch.path(), &arguments);
+    let arguments = "run iops --target sim:small --profile quick --max-rounds 3 -o run";
+    let output = run_in(scratch.path(), arguments);
     assert_eq!(code(&output), 3);
     assert!(stdout(&output).contains("NOT ACHIEVED"), "{}", stdout(&output));
-    let output = run_in(scratch.path(), &["resume", "run", "--max-rounds", "25"]);
+    let output = run_in(scratch.path(), "resume run --max-rounds 25");
     assert!(matches!(code(&output), 0 | 3), "{output:?}");
     let rounds = std::fs::read_to_string(scratch.path().join("run/rounds.csv")).unwrap();
     assert!(rounds.lines().count() > 4, "{rounds}");
@@ -88,18 +77,13 @@ fn a_run_that_is_never_steady_exits_with_3_and_goes_on_when_told() {
 #[test]
 fn a_plan_touches_nothing_and_tells_both_ends() {
     let scratch = tempfile::tempdir().unwrap();
-    let text = succeed(
-        scratch.path(),
-        &["plan", "iops", "--target", "absent.bin", "--size", "4GiB", "--assume", "100MB"],
-    );
+    let text = succeed(scratch.path(), "plan iops --target absent.bin --size 4GiB --assume 100MB");
     assert!(text.contains("5 to 25 rounds of 56 steps"), "{text}");
     assert!(text.contains("RND 1024K R, RND 128K R"), "{text}");
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
-    let json: serde_json::Value = serde_json::from_str(&succeed(
-        scratch.path(),
-        &["plan", "iops", "--target", "sim:small", "--json"],
-    ))
-    .unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&succeed(scratch.path(), "plan iops --target sim:small --json"))
+            .unwrap();
     assert_eq!(json["best_time_ns"], 5u64 * 56 * 60 * 1_000_000_000);
     assert_eq!(json["worst_time_ns"], 25u64 * 56 * 60 * 1_000_000_000);
 }
@@ -107,28 +91,16 @@ fn a_plan_touches_nothing_and_tells_both_ends() {
 #[test]
 fn measure_answers_in_the_standards_notation() {
     let scratch = tempfile::tempdir().unwrap();
-    let text = succeed(
-        scratch.path(),
-        &[
-            "measure",
-            "RND 4K RW65",
-            "--target",
-            "sim:small",
-            "--demand",
-            "T2Q8",
-            "--time",
-            "5s",
-            "--yes-destroy",
-            "SIM-SMALL",
-        ],
-    );
+    let measure = "measure 'RND 4K RW65' --target sim:small --demand T2Q8 --time 5s \
+        --yes-destroy SIM-SMALL";
+    let text = succeed(scratch.path(), measure);
     assert!(
         text.contains("SIMULATED") && text.contains("reads") && text.contains("writes"),
         "{text}"
     );
     let json: serde_json::Value = serde_json::from_str(&succeed(
         scratch.path(),
-        &["measure", "RND 4K R", "--target", "sim:small", "--time", "3s", "--json"],
+        "measure 'RND 4K R' --target sim:small --time 3s --json",
     ))
     .unwrap();
     let iops = json["iops"].as_f64().unwrap();

@@ -2,7 +2,7 @@
 //! while root works there. Nothing of his is executed or obeyed, and nothing is written outside.
 //! And files that are no files: nothing waits for them, reads them without end, or goes on.
 
-use super::scratch::{code, is_root, run_in, skip, stderr, steadfast, wait_until};
+use super::scratch::{TestDirectory, code, is_root, run_in, skip, stderr, steadfast, wait_until};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -220,8 +220,8 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
     }
     let log = "fio version 2 iolog\nsdb add\nsdb open\nsdb read 0 4096\nsdb close\n";
     fs::write(here.join("log"), log).unwrap();
-    let import = ["trace", "import", "log", "--input-format", "fio-iolog", "-o", "t.parquet"];
-    assert!(run_in(&here, &import).status.success());
+    let import = "trace import log --input-format fio-iolog -o t.parquet";
+    assert!(run_in(&here, import).status.success());
     fs::write(here.join("job.fio"), "[x]\nrw=randwrite\nsize=4m\nruntime=1\n").unwrap();
     stranger.begin();
     for (what, arguments) in rows {
@@ -277,11 +277,11 @@ fn root_neither_makes_nor_obeys_a_run_that_another_user_can_exchange() {
     assert!(output.status.success(), "{}", stderr(&output));
     // A link of his on the way, and one of root's.
     symlink(here.join("outside"), stranger.his().join("link")).unwrap();
-    let output = run_in(here, &["compare", "his/run", "his/run", "--output", "his/link/c.html"]);
+    let output = run_in(here, "compare his/run his/run --output his/link/c.html");
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     stranger.judge("compare");
     symlink("his", here.join("link")).unwrap();
-    let output = run_in(here, &["report", "link/run"]);
+    let output = run_in(here, "report link/run");
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
@@ -351,12 +351,12 @@ fn reports_take_no_mode_from_a_link_and_are_nobody_elses_to_write() {
     for report in ["report.html", "report.pdf", "findings.json"] {
         fs::remove_file(here.join("run").join(report)).unwrap();
     }
-    assert!(run_in(here, &["report", "run", "--format", "html"]).status.success());
+    assert!(run_in(here, "report run --format html").status.success());
     let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
     assert_eq!(mode(&here.join("run/report.html")), 0o644);
     fs::rename(&settings, here.join("elsewhere")).unwrap();
     symlink("../elsewhere", &settings).unwrap();
-    let output = run_in(here, &["study", "run"]);
+    let output = run_in(here, "study run");
     assert_eq!(code(&output), 1);
     assert!(stderr(&output).contains("settings.json is a symbolic link"), "{}", stderr(&output));
     assert!(!here.join("run/findings.json").exists());
@@ -399,8 +399,7 @@ fn odd_files() -> [OddFile; 5] {
 
 #[test]
 fn what_is_no_regular_file_of_a_run_is_refused_at_once() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let mut own = SIMULATED;
     own[7] = "run";
     assert!(matches!(code(&run_in(here, &own)), 0 | 3));
@@ -437,8 +436,7 @@ fn what_is_no_regular_file_of_a_run_is_refused_at_once() {
 
 #[test]
 fn what_is_no_regular_file_is_refused_wherever_a_file_is_named() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let mut own = SIMULATED;
     own[7] = "run";
     assert!(matches!(code(&run_in(here, &own)), 0 | 3));
@@ -472,8 +470,7 @@ fn what_is_no_regular_file_is_refused_wherever_a_file_is_named() {
 /// Bytes after the last line, and zeros over it, are said by every command that reads them.
 #[test]
 fn bytes_that_are_no_complete_line_are_said() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let mut own = SIMULATED;
     own[7] = "run";
     assert!(matches!(code(&run_in(here, &own)), 0 | 3));
@@ -498,7 +495,7 @@ fn bytes_that_are_no_complete_line_are_said() {
             &["compare", "run", "run"],
         ];
         for arguments in commands {
-            let output = run_in(here, arguments);
+            let output = run_in(here, *arguments);
             assert!(stderr(&output).contains(&said), "{what} {arguments:?}: {}", stderr(&output));
         }
         let findings = fs::read(here.join("run/findings.json")).unwrap();

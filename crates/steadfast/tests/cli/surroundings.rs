@@ -1,7 +1,7 @@
 //! What is around a test: the ambient temperature, a device that must cool down first, a vendor's
 //! purge command, and what the device counts during the steps.
 
-use super::scratch::{LoopDevice, code, refuse, run_in, stderr, succeed};
+use super::scratch::{LoopDevice, TestDirectory, code, refuse, run_in, stderr, succeed};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -26,8 +26,7 @@ fn head_row(directory: &Path, label: &str) -> Option<String> {
 
 #[test]
 fn the_ambient_temperature_has_a_place() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let run = |name: &str, more: &[&str]| {
         let arguments = [&["run", "iops"][..], &QUICK, &["-o", name], more].concat();
         let output = run_in(here, &arguments);
@@ -66,8 +65,7 @@ fn the_ambient_temperature_has_a_place() {
 /// The simulated drive cools towards 31 C with a time constant of 150 s.
 #[test]
 fn a_suite_waits_in_virtual_time_until_the_drive_is_cool() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let suite = ["run", "suite", "--procedures", "iops,latency", "--profile", "quick"];
     let target = ["--target", "sim:small", "--start-below", "35C"];
     let output = run_in(here, &[&suite[..], &target, &["-o", "run"]].concat());
@@ -96,7 +94,7 @@ fn a_suite_waits_in_virtual_time_until_the_drive_is_cool() {
     let file = ["--target", "none.bin", "--size", "64MiB", "--start-below", "45C"];
     refuse(here, &[&["run", "iops"][..], &QUICK, &file].concat(), &["no temperature"]);
     assert!(!here.join("none.bin").exists());
-    refuse(here, &["run", "iops", "--start-below-limit", "3min"], &["--start-below"]);
+    refuse(here, "run iops --start-below-limit 3min", &["--start-below"]);
 }
 
 /// A loop device has no temperature: nothing is written to it.
@@ -118,8 +116,7 @@ fn a_device_without_a_temperature_is_refused_before_anything_is_written() {
 /// and the counters of one step go on where those of the last ended.
 #[test]
 fn the_counters_of_every_step_follow_from_its_ios() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let target = ["--target", "sim:client", "-o", "run"];
     let output = run_in(here, &[&["run", "iops"][..], &QUICK, &target].concat());
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
@@ -151,7 +148,7 @@ fn the_counters_of_every_step_follow_from_its_ios() {
     let csv = std::fs::read_to_string(here.join("run/steps.csv")).unwrap();
     let head = csv.lines().find(|line| line.contains("Device host bytes before")).unwrap();
     assert!(head.contains("Energy J") && head.contains("Write amplification, low"), "{head}");
-    let compared = succeed(here, &["compare", "run", "run", "--long-table", "csv"]);
+    let compared = succeed(here, "compare run run --long-table csv");
     assert!(compared.contains("joules-per-gb") && compared.contains("write-amplification"));
 }
 
@@ -159,8 +156,7 @@ fn the_counters_of_every_step_follow_from_its_ios() {
 fn a_vendors_purge_command_is_confirmed_recorded_and_shown() {
     let test = "a_vendors_purge_command_is_confirmed_recorded_and_shown";
     let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let tool = here.join("tool");
     let script = "#!/bin/sh\n[ \"$1\" = --version ] && { echo tool 1.0; exit; }\n\
                   blkdiscard -f -z \"$2\" || dd if=/dev/zero of=\"$2\" bs=1M count=64 conv=notrunc\n\

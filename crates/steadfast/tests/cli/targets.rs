@@ -1,6 +1,8 @@
 //! Several targets at the same time.
 
-use super::scratch::{LoopDevice, code, refuse, run_in, skip, stderr, stdout, steadfast, succeed};
+use super::scratch::{
+    LoopDevice, TestDirectory, code, refuse, run_in, skip, spawned, stderr, stdout, succeed,
+};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
@@ -108,8 +110,7 @@ fn where_one_target_is_refused_none_is_touched() {
 /// The same device, whatever it is called.
 #[test]
 fn a_device_is_named_once_whatever_its_names_are() {
-    let scratch = tempfile::tempdir().unwrap();
-    let place = scratch.path();
+    let place = &TestDirectory::new();
     let refused = |a: &str, b: &str| {
         let all =
             ["run", "iops", "--profile", "quick", "--size", "64MiB", "--target", a, "--target", b];
@@ -118,7 +119,7 @@ fn a_device_is_named_once_whatever_its_names_are() {
     refused("sim:small", "sim:small");
     refused("new.bin", "./new.bin");
     assert!(!place.join("new.bin").exists());
-    succeed(place, &["measure", "RND 4K W", "--target", "f.bin", "--size", "64MiB", "--ios", "7"]);
+    succeed(place, "measure 'RND 4K W' --target f.bin --size 64MiB --ios 7");
     std::os::unix::fs::symlink("f.bin", place.join("link.bin")).unwrap();
     std::fs::hard_link(place.join("f.bin"), place.join("hard.bin")).unwrap();
     refused("f.bin", "link.bin");
@@ -144,13 +145,7 @@ fn both_are_resumed_after_a_kill() {
             10 => first.clone(),
             _ => vec!["resume", "both"],
         };
-        let mut child = steadfast()
-            .current_dir(scratch.path())
-            .args(words)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = spawned(scratch.path(), &words, Stdio::null(), Stdio::null());
         let end = Instant::now() + Duration::from_secs(120);
         let enough = || devices.iter().all(|device| finished(device.name()) >= wanted);
         while !enough() && child.try_wait().unwrap().is_none() {
@@ -160,7 +155,7 @@ fn both_are_resumed_after_a_kill() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    let output = run_in(scratch.path(), &["resume", "both"]);
+    let output = run_in(scratch.path(), "resume both");
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     for device in &devices {
         let lines = Ledger::read(&both.join(device.name())).unwrap().lines;
@@ -184,13 +179,7 @@ fn a_stop_halts_all_of_them() {
     let Some(devices) = devices(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let both = scratch.path().join("both");
-    let child = steadfast()
-        .current_dir(scratch.path())
-        .args(begin(&devices, "1s"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = spawned(scratch.path(), &begin(&devices, "1s"), Stdio::piped(), Stdio::piped());
     let end = Instant::now() + Duration::from_secs(60);
     let lines = |name: &str| Ledger::read(&both.join(name)).map_or(0, |all| all.lines.len());
     while devices.iter().any(|device| lines(device.name()) < 8) {
@@ -257,11 +246,11 @@ fn a_list_of_targets_that_leads_elsewhere_is_refused() {
     std::fs::create_dir(&group).unwrap();
     let list = r#"{"version":1,"together":"steps","targets":[{"target":"x","directory":"../x"}]}"#;
     std::fs::write(group.join("targets.json"), list).unwrap();
-    refuse(scratch.path(), &["resume", "both"], &["'../x' is not the name of a run directory"]);
+    refuse(scratch.path(), "resume both", &["'../x' is not the name of a run directory"]);
     std::fs::write(group.join("targets.json"), list.replace(":1", ":9")).unwrap();
-    refuse(scratch.path(), &["resume", "both"], &["version 9"]);
+    refuse(scratch.path(), "resume both", &["version 9"]);
     std::fs::write(group.join("targets.json"), "{").unwrap();
-    refuse(scratch.path(), &["resume", "both"], &["targets.json"]);
+    refuse(scratch.path(), "resume both", &["targets.json"]);
 }
 
 #[test]
@@ -284,8 +273,8 @@ fn several_targets_are_measured_from_one_moment() {
     }
     let twice = ["measure", "RND 4K R", "--target", paths[0], "--target", paths[0]];
     refuse(scratch.path(), &twice, &["same device"]);
-    let simulated = ["measure", "SEQ 128K W", "--target", "sim:small", "--target", "sim:client"];
-    let shown = succeed(scratch.path(), &simulated);
+    let simulated = "measure 'SEQ 128K W' --target sim:small --target sim:client";
+    let shown = succeed(scratch.path(), simulated);
     assert!(shown.contains("sim:small") && shown.contains("sim:client"), "{shown}");
 }
 
@@ -311,7 +300,7 @@ fn runs_that_had_not_begun_are_resumed_with_the_others() {
     }
     let alone = members[0].to_str().unwrap();
     refuse(scratch.path(), &["resume", alone], &["no run"]);
-    let resumed = run_in(scratch.path(), &["resume", "both"]);
+    let resumed = run_in(scratch.path(), "resume both");
     assert_eq!(code(&resumed), code(&whole), "{}", stderr(&resumed));
     let after: Vec<usize> = members.iter().map(|member| journal(member).len()).collect();
     assert!(after.iter().zip(&before).all(|(after, before)| after.abs_diff(*before) < 1000));
@@ -320,17 +309,16 @@ fn runs_that_had_not_begun_are_resumed_with_the_others() {
 /// Killed before every run directory was there: nothing was written to a target.
 #[test]
 fn a_group_without_all_of_its_runs_says_what_to_do() {
-    let scratch = tempfile::tempdir().unwrap();
-    let path = scratch.path();
+    let path = &TestDirectory::new();
     let mut run = vec!["run", "iops", "--profile", "quick", "-o", "both"];
     run.extend(["--target", "sim:small", "--target", "sim:client"]);
     assert!(matches!(code(&run_in(path, &run)), 0 | 3));
     let member = |name: &str| path.join("both").join(name);
     std::fs::remove_file(member("client").join("settings.json")).unwrap();
-    refuse(path, &["resume", "both"], &["client", "steadfast resume both/small"]);
+    refuse(path, "resume both", &["client", "steadfast resume both/small"]);
     std::fs::write(member("small").join("journal.jsonl"), "").unwrap();
     std::fs::remove_dir_all(member("client")).unwrap();
     let what = ["nothing was written to a target", "Remove both and start the run again"];
-    refuse(path, &["resume", "both"], &what);
+    refuse(path, "resume both", &what);
     refuse(path, &run, &["already exists", "steadfast resume both"]);
 }

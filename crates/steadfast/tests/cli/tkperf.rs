@@ -2,7 +2,9 @@
 //! simulated drives; its logs, written here by their grammar.
 
 use super::captions;
-use super::scratch::{LoopDevice, code, refuse, run_in, stderr, stdout, steadfast, succeed};
+use super::scratch::{
+    LoopDevice, TestDirectory, code, refuse, run_in, stderr, stdout, steadfast, succeed,
+};
 use std::path::Path;
 use steadfast_domain::Findings;
 
@@ -38,8 +40,7 @@ fn log() -> String {
 
 #[test]
 fn its_users_command_lines_are_planned_and_nothing_is_touched() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let lines = [
         ("ssd intel320 sim:small -nj 2 -iod 16 -rfb", "iops/rounds"),
         ("ssd IntelDCP4610 sim:small -rt 30 -nj 4 -iod 64 -rfb -i nvme", "30 s each"),
@@ -56,7 +57,7 @@ fn its_users_command_lines_are_planned_and_nothing_is_touched() {
         assert!(found.contains(part), "{line}: {found}");
     }
     assert_eq!(std::fs::read_dir(here).unwrap().count(), 0);
-    refuse(here, &["tkperf", "ssd", "a", "/dev/not-here", "--plan"], &["--size 960GB"]);
+    refuse(here, "tkperf ssd a /dev/not-here --plan", &["--size 960GB"]);
 }
 
 #[test]
@@ -75,23 +76,18 @@ fn options_that_do_nothing_here_say_so_in_a_line() {
 
 #[test]
 fn wrong_modes_and_tkperf_cmp_say_what_to_type_instead() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    let raid = ["tkperf", "raid", "r5", "/dev/not-here", "-c", "raid.cfg"];
-    refuse(here, &raid, &["no arrays", "mdadm", "steadfast tkperf raid r5 DEVICE"]);
+    let here = &TestDirectory::new();
+    let raid = "tkperf raid r5 /dev/not-here -c raid.cfg";
+    refuse(here, raid, &["no arrays", "mdadm", "steadfast tkperf raid r5 DEVICE"]);
     std::fs::write(here.join("image"), [0; 4096]).unwrap();
-    refuse(
-        here,
-        &["tkperf", "raid", "r5", "image"],
-        &["no array", "steadfast tkperf ssd r5 image"],
-    );
-    refuse(here, &["tkperf-cmp", "ssd", "a.xml", "b.xml", "-z"], &["steadfast compare A B"]);
-    refuse(here, &["tkperf", "ssd", "a", "sim:small", "-hddt", "tp"], &["-hddt", "hdd mode"]);
-    refuse(here, &["tkperf", "hdd", "a", "sim:small", "-ssdt", "tp"], &["-ssdt", "ssd mode"]);
-    refuse(here, &["tkperf", "ssd", "a", "sim:small", "-ssdt", "wsat"], &["writesat"]);
-    refuse(here, &["tkperf", "ssd", "a", "sim:small", "-rt", "0"], &["1..=86400"]);
-    refuse(here, &["tkperf", "ssd", "a"], &["<DEVICE>"]);
-    let version = succeed(here, &["tkperf", "-v"]);
+    refuse(here, "tkperf raid r5 image", &["no array", "steadfast tkperf ssd r5 image"]);
+    refuse(here, "tkperf-cmp ssd a.xml b.xml -z", &["steadfast compare A B"]);
+    refuse(here, "tkperf ssd a sim:small -hddt tp", &["-hddt", "hdd mode"]);
+    refuse(here, "tkperf hdd a sim:small -ssdt tp", &["-ssdt", "ssd mode"]);
+    refuse(here, "tkperf ssd a sim:small -ssdt wsat", &["writesat"]);
+    refuse(here, "tkperf ssd a sim:small -rt 0", &["1..=86400"]);
+    refuse(here, "tkperf ssd a", &["<DEVICE>"]);
+    let version = succeed(here, "tkperf -v");
     assert!(version.starts_with("steadfast "), "{version}");
 }
 
@@ -108,8 +104,7 @@ fn tkperf_defect_04_a_purge_that_cannot_be_is_refused_before_anything_is_written
 
 #[test]
 fn tkperf_defect_08_no_other_program_is_needed_and_a_name_may_begin_with_a_digit() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     std::fs::write(here.join("d.txt"), "\tA drive\n of two lines\n").unwrap();
     std::fs::write(here.join("f.txt"), "| feature |\n").unwrap();
     let words = "tkperf ssd 980pro image.bin --size 64MiB -rt 1 -dsc d.txt -fm f.txt -ssdt writesat \
@@ -149,23 +144,21 @@ fn tkperf_defect_12_a_device_in_use_is_refused_whatever_ft_says() {
 
 #[test]
 fn tkperf_defect_14_a_run_can_be_resumed() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    succeed(here, &["tkperf", "hdd", "disk", "sim:small", "-hddt", "tp", "--zones", "3", "-q"]);
+    let here = &TestDirectory::new();
+    succeed(here, "tkperf hdd disk sim:small -hddt tp --zones 3 -q");
     let before = findings(&here.join("disk"));
     let journal = here.join("disk/journal.jsonl");
     let text = std::fs::read_to_string(&journal).unwrap();
     let kept: Vec<&str> = text.lines().collect();
     std::fs::write(&journal, kept[..kept.len() / 2].join("\n") + "\n").unwrap();
-    succeed(here, &["resume", "disk"]);
+    succeed(here, "resume disk");
     let after = findings(&here.join("disk"));
     assert_eq!(before.parts[0].summary, after.parts[0].summary);
 }
 
 #[test]
 fn a_run_on_a_simulated_drive_has_the_sections_of_a_tkperf_report() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let words = "tkperf ssd drive sim:small -nj 2 -iod 16 -rt 1 -ssdt lat -ssdt tp -q";
     let output = run_in(here, &words.split(' ').collect::<Vec<_>>());
     assert!([0, 3].contains(&code(&output)), "{}", stderr(&output));
@@ -189,9 +182,8 @@ fn a_run_on_a_simulated_drive_has_the_sections_of_a_tkperf_report() {
 
 #[test]
 fn a_disk_is_shown_over_its_zones() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    succeed(here, &["tkperf", "hdd", "disk", "sim:small", "-rt", "1", "--zones", "5", "-q"]);
+    let here = &TestDirectory::new();
+    succeed(here, "tkperf hdd disk sim:small -rt 1 --zones 5 -q");
     let found = findings(&here.join("disk"));
     let titles: Vec<&str> = found.parts.iter().map(|part| part.title.as_str()).collect();
     assert_eq!(titles, ["HDD IOPS", "HDD Throughput"]);
@@ -204,19 +196,18 @@ fn a_disk_is_shown_over_its_zones() {
 
 #[test]
 fn a_log_of_tkperf_is_reported_and_compared_with_a_new_run() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     std::fs::write(here.join("old.xml"), log()).unwrap();
-    let text = succeed(here, &["tkperf", "ssd", "old", "/dev/gone", "-xml"]);
+    let text = succeed(here, "tkperf ssd old /dev/gone -xml");
     assert!(text.contains("10,007") && text.contains("own run, read from its XML log"), "{text}");
-    succeed(here, &["tkperf", "--read", "old.xml", "-o", "report"]);
+    succeed(here, "tkperf --read old.xml -o report");
     let found = findings(&here.join("report"));
     assert_eq!(found.chapters[0].title, "What TKperf's numbers are worth");
     let html = std::fs::read_to_string(here.join("report/report.html")).unwrap();
     assert!(html.contains("Intel | P4610") && html.contains("| f | g |"), "both are shown");
-    let new = ["tkperf", "ssd", "new", "sim:small", "-rt", "1", "-ssdt", "lat", "-q"];
-    assert!([0, 3].contains(&code(&run_in(here, &new))));
-    succeed(here, &["compare", "old.xml", "new", "-o", "both.json"]);
+    let new = "tkperf ssd new sim:small -rt 1 -ssdt lat -q";
+    assert!([0, 3].contains(&code(&run_in(here, new))));
+    succeed(here, "compare old.xml new -o both.json");
     let compared = std::fs::read_to_string(here.join("both.json")).unwrap();
     let compared: Findings = serde_json::from_str(&compared).unwrap();
     assert_eq!(compared.title, "Comparison: Latency");
@@ -226,15 +217,14 @@ fn a_log_of_tkperf_is_reported_and_compared_with_a_new_run() {
 
 #[test]
 fn a_bad_log_is_refused_with_its_name_and_line() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     std::fs::write(here.join("bad.xml"), "<a>\n<iops><roundmat>[[1,</roundmat></iops></a>")
         .unwrap();
-    refuse(here, &["tkperf", "--read", "bad.xml"], &["bad.xml", "line 2", "JSON"]);
+    refuse(here, "tkperf --read bad.xml", &["bad.xml", "line 2", "JSON"]);
     std::fs::write(here.join("page.xml"), "<html/>").unwrap();
-    refuse(here, &["compare", "page.xml", "bad.xml"], &["page.xml", "no findings"]);
-    refuse(here, &["tkperf", "--read", "gone.xml"], &["gone.xml"]);
-    refuse(here, &["tkperf", "ssd", "gone", "/dev/x", "-xml"], &["gone.xml"]);
+    refuse(here, "compare page.xml bad.xml", &["page.xml", "no findings"]);
+    refuse(here, "tkperf --read gone.xml", &["gone.xml"]);
+    refuse(here, "tkperf ssd gone /dev/x -xml", &["gone.xml"]);
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! `steadfast trace`, on traces that these tests write.
 
-use super::scratch::{code, refuse, run_in, stderr, stdout, steadfast, succeed};
+use super::scratch::{TestDirectory, code, refuse, run_in, stderr, stdout, steadfast, succeed};
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use steadfast_domain::io_event::{
     CapturedDevice, CommandName, IncompleteIos, Mark, RESPONSE_UNKNOWN,
 };
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
+use steadfast_tracefile::table::{ColumnType, TableValue, TableWriter};
 use steadfast_tracefile::{Batch, Fields, Trace, TraceWriter};
 use steadfast_workload::WorkloadFile;
 
@@ -70,7 +72,7 @@ fn streams_of_a_known_trace_are_counted_exactly() {
     assert_eq!((&streams[1]["order"], &streams[1]["bytes"]), (&"RND".into(), &16_384.into()));
     assert_eq!(streams[1]["qd_mean"], 3.0);
     assert_eq!(streams[1]["response"]["mean_ns"], 2_000_000);
-    let text = succeed(directory.path(), &["trace", "streams", "t.parquet", "--threshold", "2%"]);
+    let text = succeed(directory.path(), "trace streams t.parquet --threshold 2%");
     assert!(text.contains("2 of 3 streams, 10509 of 10510 I/Os"), "{text}");
     let of_mark = ["trace", "streams", "t.parquet", "--event", "backup", "--op", "w", "--json"];
     assert_eq!(json(directory.path(), &of_mark)["account"]["kept"], 503);
@@ -107,14 +109,13 @@ fn steps_maps_and_hits_add_up() {
     let hits = &hits["maps"][0]["hits"];
     assert_eq!(sum(hits, "writes"), 503);
     assert_eq!(sum(hits, "reads"), 10_007);
-    let text = succeed(directory.path(), &["trace", "compare", "t.parquet", "--step", "5s"]);
+    let text = succeed(directory.path(), "trace compare t.parquet --step 5s");
     assert!(text.contains("A = nvme0n1, block"), "{text}");
 }
 
 #[test]
 fn a_workload_is_applied_and_goes_through_a_replay_representation() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"));
     let more = ["--native", "--step", "1s", "--replay-representation", "steps.txt", "--json"];
     let derive = ["workload", "derive", "t.parquet", "--threshold", "2%", "-o", "w.toml"];
@@ -144,21 +145,20 @@ fn a_workload_is_applied_and_goes_through_a_replay_representation() {
     let weights: Vec<_> = streams.iter().map(|stream| stream["weight"].as_u64()).collect();
     assert_eq!(weights, [Some(10_006), Some(503)]);
     refuse(here, &[&measure[..], &["t.parquet"]].concat(), &["t.parquet", "workload derive"]);
-    refuse(here, &["measure", "--target", "sim:small"], &["--workload"]);
+    refuse(here, "measure --target sim:small", &["--workload"]);
 }
 
 #[test]
 fn a_report_is_written_and_a_killed_trace_recovered() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"));
-    succeed(here, &["trace", "report", "t.parquet", "-o", "r", "--format", "html,csv,json"]);
+    succeed(here, "trace report t.parquet -o r --format html,csv,json");
     for name in ["report.html", "findings.json", "streams.csv", "steps.csv"] {
         assert!(here.join("r").join(name).exists(), "{name}");
     }
     let whole = std::fs::read(here.join("t.parquet")).unwrap();
     std::fs::write(here.join("killed.parquet"), &whole[..whole.len() - 9]).unwrap();
-    let said = succeed(here, &["trace", "recover", "killed.parquet", "-o", "whole.parquet"]);
+    let said = succeed(here, "trace recover killed.parquet -o whole.parquet");
     assert!(said.contains("10510 I/Os"), "{said}");
     let found = json(here, &["trace", "streams", "whole.parquet", "--json"]);
     assert_eq!(found["total"]["count"], 10_510);
@@ -166,25 +166,23 @@ fn a_report_is_written_and_a_killed_trace_recovered() {
 
 #[test]
 fn bad_traces_and_options_are_refused_in_one_line() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"));
     std::fs::write(here.join("text"), "not a trace").unwrap();
-    refuse(here, &["trace", "streams", "text"], &["text", "not a trace"]);
-    refuse(here, &["trace", "streams", "missing"], &["missing", "cannot open it"]);
-    refuse(here, &["trace", "streams", "t.parquet", "--event", "lunch"], &["lunch", "backup"]);
-    refuse(here, &["trace", "streams", "t.parquet", "--device", "sdz"], &["sdz", "nvme0n1"]);
-    refuse(here, &["trace", "steps", "t.parquet", "--step", "1us"], &["100us"]);
-    refuse(here, &["trace", "steps", "t.parquet", "--from", "1h"], &["filter"]);
-    refuse(here, &["trace", "recover", "t.parquet", "-o", "text"], &["text"]);
+    refuse(here, "trace streams text", &["text", "not a trace"]);
+    refuse(here, "trace streams missing", &["missing", "cannot open it"]);
+    refuse(here, "trace streams t.parquet --event lunch", &["lunch", "backup"]);
+    refuse(here, "trace streams t.parquet --device sdz", &["sdz", "nvme0n1"]);
+    refuse(here, "trace steps t.parquet --step 1us", &["100us"]);
+    refuse(here, "trace steps t.parquet --from 1h", &["filter"]);
+    refuse(here, "trace recover t.parquet -o text", &["text"]);
 }
 
 /// A known fio iolog, plain and packed, and a CSV: counts come out; what cannot
 /// be read leaves no file behind.
 #[test]
 fn other_tools_traces_are_imported() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let ios: String = (0..503).map(|n| format!("{n} sdb read {} 4096\n", n * 4096)).collect();
     let iolog = format!("fio version 3 iolog\n0 sdb add\n0 sdb open\n{ios}600 sdb close\n");
     std::fs::write(here.join("log"), &iolog).unwrap();
@@ -202,11 +200,108 @@ fn other_tools_traces_are_imported() {
     let plan = "time=2:ms,op=1,offset=3:sectors,bytes=4,separator=semicolon";
     let import = ["trace", "import", "t.csv", "--csv", plan, "-o", "c.parquet", "--json"];
     assert_eq!(json(here, &import)["events"], 2);
-    refuse(here, &["trace", "import", "t.csv", "-o", "d.parquet"], &["--input-format", "--csv"]);
-    refuse(here, &["trace", "import", "log", "-o", "c.parquet"], &["c.parquet", "exists"]);
+    refuse(here, "trace import t.csv -o d.parquet", &["--input-format", "--csv"]);
+    refuse(here, "trace import log -o c.parquet", &["c.parquet", "exists"]);
     std::fs::write(here.join("bad"), iolog.replace("77 sdb read", "77 sdb raed")).unwrap();
-    refuse(here, &["trace", "import", "bad", "-o", "e.parquet"], &["bad", "line 81", "raed"]);
+    refuse(here, "trace import bad -o e.parquet", &["bad", "line 81", "raed"]);
     assert!(!here.join("e.parquet").exists());
+}
+
+/// A published trace is recognized in every compression; a cut or doubled one is refused.
+#[test]
+fn compressed_traces_are_imported() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let line = |n: u64| {
+        let ticks = 128_166_372_000_000_000 + n * 9_973;
+        format!("{ticks},usr,0,Read,{},4096,{}\n", n * n % 10_007 * 4096, n % 977)
+    };
+    let text: String = (0..10_007).map(line).collect();
+    type Packer = fn(&[u8]) -> Vec<u8>;
+    let gzip: Packer = |data| {
+        let mut packer = flate2::read::GzEncoder::new(data, flate2::Compression::fast());
+        let mut packed = Vec::new();
+        packer.read_to_end(&mut packed).unwrap();
+        packed
+    };
+    let xz: Packer = |data| {
+        let mut packed = Vec::new();
+        liblzma::read::XzEncoder::new(data, 1).read_to_end(&mut packed).unwrap();
+        packed
+    };
+    let bzip2: Packer = |data| {
+        let mut packed = Vec::new();
+        bzip2::read::BzEncoder::new(data, bzip2::Compression::fast())
+            .read_to_end(&mut packed)
+            .unwrap();
+        packed
+    };
+    let zstd: Packer = |data| zstd::encode_all(data, 1).unwrap();
+    for (number, packer) in [gzip, xz, bzip2, zstd].into_iter().enumerate() {
+        // Two streams, as `cat` joins them.
+        let (first, second) = text.as_bytes().split_at(text.len() / 3);
+        let packed = [packer(first), packer(second)].concat();
+        std::fs::write(here.join("packed"), &packed).unwrap();
+        let output = format!("t{number}.parquet");
+        let said = json(here, &["trace", "import", "packed", "-o", &output, "--json"]);
+        assert_eq!(
+            (said["events"].as_u64(), &said["source"]),
+            (Some(10_007), &"MSR Cambridge CSV".into())
+        );
+        std::fs::write(here.join("packed"), &packed[..packed.len() - 9]).unwrap();
+        let import = ["trace", "import", "packed", "-o", "cut.parquet"];
+        refuse(here, &import, &["packed cannot be read at line", "cannot be unpacked after"]);
+        std::fs::write(here.join("packed"), packer(&packed)).unwrap();
+        refuse(here, &import, &["compressed twice"]);
+    }
+}
+
+/// A cut blktrace file gives what is whole and the exit code of an incomplete answer.
+#[test]
+fn a_cut_blktrace_is_imported_as_incomplete() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let record = |time: u64, action: u32| {
+        let words =
+            |values: &[u32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();
+        let times = [time.to_le_bytes(), 80u64.to_le_bytes()].concat();
+        [words(&[0x6561_7407, 0]), times, words(&[4096, action, 7, 8 << 20, 0, 0])].concat()
+    };
+    let whole = [record(1_000, 7 | 1 << 16), record(9_000, 8 | 1 << 16)].concat();
+    let cut = [&whole[..], &whole[..31]].concat();
+    std::fs::write(here.join("sda.blktrace.0"), cut).unwrap();
+    let output = run_in(here, &["trace", "import", "sda.blktrace.0", "-o", "t.parquet"]);
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(code(&output), 1, "{told}{}", stderr(&output));
+    assert!(told.contains("at byte 96: 2 records were read"), "{told}");
+    assert_eq!(json(here, &["trace", "streams", "t.parquet", "--json"])["streams"][0]["count"], 1);
+}
+
+/// A table of another program is read by the names of its columns.
+#[test]
+fn a_mapping_file_names_the_columns() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let map = "time = { column = \"at\", unit = \"us\" }\nop = { always = \"write\" }\n\
+               offset = \"at\"\nbytes = { column = \"n\", unit = \"KiB\" }\n";
+    std::fs::write(here.join("map.toml"), map).unwrap();
+    let columns = [("n", ColumnType::Number), ("at", ColumnType::Integer)];
+    let mut table = TableWriter::new(Vec::new(), &columns, &[]).unwrap();
+    let rows = |n: i64| vec![TableValue::Number(0.5), TableValue::Integer(n * 512)];
+    table.add(&(0..1_009).map(rows).collect::<Vec<_>>()).unwrap();
+    std::fs::write(here.join("t"), table.finish().unwrap()).unwrap();
+    std::fs::write(here.join("t.csv"), "n,at\n0.5,0\n0.5,512\n0.75,1024\n").unwrap();
+    for (file, ios) in [("t", 1_009), ("t.csv", 3)] {
+        let output = format!("{file}.out");
+        let import = ["trace", "import", file, "--columns", "map.toml", "-o", &output, "--json"];
+        assert_eq!(json(here, &import)["events"], ios);
+    }
+    let streams = json(here, &["trace", "streams", "t.out", "--json"]);
+    assert_eq!(streams["streams"][0]["stream"], "SEQ 0.5K W");
+    refuse(here, &["trace", "import", "t", "-o", "u"], &["Parquet", "--columns FILE"]);
+    std::fs::write(here.join("map.toml"), map.replace("\"n\"", "\"size\"")).unwrap();
+    let import = ["trace", "import", "t.csv", "--columns", "map.toml", "-o", "u"];
+    refuse(here, &import, &["line 1", "no column 'size'; the columns are: n, at"]);
 }
 
 /// A file of a capture that began at a moment: reads of 4 KiB, one every
@@ -234,8 +329,7 @@ pub fn write_part(path: &Path, began_unix_ns: u64, first_ms: u64, ios: u64) {
 
 #[test]
 fn the_files_of_a_rotated_capture_are_read_as_one() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write_part(&here.join("t.parquet"), 1_000, 0, 307);
     write_part(&here.join("t.2.parquet"), 1_000, 307, 400);
     write_part(&here.join("t.3.parquet"), 1_000, 707, 11);
@@ -266,8 +360,7 @@ fn the_files_of_a_rotated_capture_are_read_as_one() {
 /// twice with other options. They are two captures; one file under two names is not.
 #[test]
 fn two_files_of_one_beginning_are_compared_and_one_file_under_two_names_is_not() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write_part(&here.join("a.parquet"), 1_000, 0, 307);
     write_part(&here.join("b.parquet"), 1_000, 0, 401);
     let by_op = ["--by", "op", "--align", "start", "--json"];
@@ -277,7 +370,7 @@ fn two_files_of_one_beginning_are_compared_and_one_file_under_two_names_is_not()
     let beside = ["trace", "compare", "a.parquet", "b.parquet", "--json"];
     assert_eq!(json(here, &beside)["sides"].as_array().unwrap().len(), 2);
     // Added up, they would count the same time of the same device twice.
-    refuse(here, &["trace", "streams", "a.parquet", "b.parquet"], &["same part", "name one"]);
+    refuse(here, "trace streams a.parquet b.parquet", &["same part", "name one"]);
     std::fs::hard_link(here.join("a.parquet"), here.join("hard.parquet")).unwrap();
     std::os::unix::fs::symlink("a.parquet", here.join("soft.parquet")).unwrap();
     for other in ["a.parquet", "./a.parquet", "hard.parquet", "soft.parquet"] {
@@ -298,8 +391,7 @@ fn two_files_of_one_beginning_are_compared_and_one_file_under_two_names_is_not()
 /// The later of two captures is named first: the axis begins with the earlier.
 #[test]
 fn captures_stand_on_one_axis_whichever_is_named_first() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let second = 1_000_000_000;
     write_part(&here.join("early.parquet"), 100 * second, 0, 2_500);
     write_part(&here.join("late.parquet"), 101 * second, 0, 2_000);
@@ -323,19 +415,18 @@ fn captures_stand_on_one_axis_whichever_is_named_first() {
 /// time, the date.
 #[test]
 fn what_a_log_does_not_tell_stays_unknown() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let log: String =
         (0..31).map(|n| format!("{} f read {} 4096\n", n * 50_000, n << 20)).collect();
     std::fs::write(here.join("io.log"), format!("fio version 3 iolog\n{log}")).unwrap();
-    succeed(here, &["trace", "import", "io.log", "-o", "t.parquet"]);
+    succeed(here, "trace import io.log -o t.parquet");
     let found = json(here, &["trace", "steps", "t.parquet", "--step", "1s", "--json"]);
     let steps = found["steps"].as_array().unwrap();
     assert_eq!((steps[0]["count"].as_u64(), steps[1]["count"].as_u64()), (Some(20), Some(11)));
     for name in ["utilisation", "response_mean_ns", "qd_mean"] {
         assert!(steps.iter().all(|step| step[name].is_null()), "{name}: {found}");
     }
-    succeed(here, &["trace", "report", "t.parquet", "-o", "r", "--format", "json,html"]);
+    succeed(here, "trace report t.parquet -o r --format json,html");
     let findings = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
     let findings: serde_json::Value = serde_json::from_str(&findings).unwrap();
     assert_eq!(findings["run_unix_ms"], serde_json::json!([0, 0]));
@@ -347,8 +438,7 @@ fn what_a_log_does_not_tell_stays_unknown() {
 /// page that is read first says so.
 #[test]
 fn two_layers_are_not_added_up_unasked() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let conditions = CaptureConditions {
         layers: vec![Layer::Block, Layer::FileSystem],
         devices: vec![CapturedDevice { name: "sda".into(), ..CapturedDevice::default() }],
@@ -392,8 +482,7 @@ fn two_layers_are_not_added_up_unasked() {
 /// then on: queue depths come from times, and every page says what is missing.
 #[test]
 fn missed_completions_are_reported_and_do_not_count_as_outstanding() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let part = IncompleteIos { begun_before: 3, unended: 10, too_many: 0 };
     let conditions = CaptureConditions {
         layers: vec![Layer::Block],
@@ -420,7 +509,7 @@ fn missed_completions_are_reported_and_do_not_count_as_outstanding() {
     assert!((3.99..=4.0).contains(&mean), "{mean}");
     assert_eq!(streams["account"]["depths_counted"], 9_990);
     assert_eq!(streams["conditions"]["in_part"]["unended"], 10);
-    let text = succeed(here, &["trace", "report", "t.parquet", "--format", "text", "-o", "r"]);
+    let text = succeed(here, "trace report t.parquet --format text -o r");
     for part in ["Completion missing, no response time", "Issued before the capture", "of 10 I/Os"]
     {
         assert!(text.contains(part), "{part} in {text}");
@@ -438,8 +527,7 @@ fn missed_completions_are_reported_and_do_not_count_as_outstanding() {
 /// not show.
 #[test]
 fn a_latency_log_of_rounded_times_tells_no_queue_depth() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     // Eight at a time, of 100 us each.
     let log: String =
         (0..8_000).map(|n| format!("{}, 100000, 0, 4096, {}, 0\n", n / 80, n * 8192)).collect();
@@ -455,15 +543,14 @@ fn a_latency_log_of_rounded_times_tells_no_queue_depth() {
     let steps = json(here, &["trace", "steps", "t.parquet", "--json"]);
     let steps = steps["steps"].as_array().unwrap();
     assert!(steps.iter().all(|step| step["qd_mean"].is_null() && step["utilisation"].is_null()));
-    let text = succeed(here, &["trace", "report", "t.parquet", "--format", "text", "-o", "r"]);
+    let text = succeed(here, "trace report t.parquet --format text -o r");
     assert!(!text.contains("Disk utilization"));
 }
 
 /// More devices than are kept apart: every I/O is in the steps and in a report.
 #[test]
 fn no_io_of_many_devices_is_left_out_of_the_steps() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     // 40 volumes, one read each every millisecond, busy for half of it.
     let lines: String = (0..1_000)
         .flat_map(|ms| (0..40).map(move |volume| (ms, volume)))
@@ -506,8 +593,7 @@ fn damage(path: &Path) {
 
 #[test]
 fn damage_is_said_in_every_output_and_is_no_success() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write_part(&here.join("t.parquet"), 1_000, 0, 307);
     write_part(&here.join("t.2.parquet"), 1_000, 307, 400);
     damage(&here.join("t.2.parquet"));
@@ -544,15 +630,14 @@ fn damage_is_said_in_every_output_and_is_no_success() {
 /// panics, one line says what is wrong.
 #[test]
 fn files_without_checksums_are_read_with_a_caveat_and_never_with_a_backtrace() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write_part(&here.join("t.parquet"), 1_000, 0, 307);
     let mut bytes = std::fs::read(here.join("t.parquet")).unwrap();
     while let Some(at) = bytes.windows(11).position(|text| text == b"steadfast.s") {
         bytes[at] = b'x';
     }
     std::fs::write(here.join("old.parquet"), &bytes).unwrap();
-    let output = run_in(here, &["trace", "streams", "old.parquet"]);
+    let output = run_in(here, "trace streams old.parquet");
     assert!(code(&output) == 0 && stderr(&output).contains("no checksums"), "{}", stderr(&output));
     let mut panics = 0;
     for at in 0..bytes.len() - 8 {
@@ -566,7 +651,7 @@ fn files_without_checksums_are_read_with_a_caveat_and_never_with_a_backtrace() {
         };
         if read().is_err_and(|error| error.to_string().contains("the Parquet library could not")) {
             std::fs::write(here.join("panics.parquet"), &damaged).unwrap();
-            let output = run_in(here, &["trace", "processes", "panics.parquet"]);
+            let output = run_in(here, "trace processes panics.parquet");
             let text = stderr(&output);
             assert!(code(&output) == 1 && !text.contains("panicked"), "{text}");
             panics += 1;
@@ -583,8 +668,7 @@ fn files_without_checksums_are_read_with_a_caveat_and_never_with_a_backtrace() {
 /// One I/O now and one centuries later: steps as wide as that needs.
 #[test]
 fn a_trace_that_spans_centuries_fits_a_report() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let year = 31_557_600_000_000_000;
     let event = |issued_ns| IoEvent {
         issued_ns,
@@ -597,7 +681,7 @@ fn a_trace_that_spans_centuries_fits_a_report() {
         TraceWriter::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
     writer.write(&[event(0), event(year), event(530 * year)]).unwrap();
     writer.finish(conditions).unwrap();
-    succeed(here, &["trace", "report", "t.parquet", "-o", "r", "--format", "html,csv,json"]);
+    succeed(here, "trace report t.parquet -o r --format html,csv,json");
     let steps = json(here, &["trace", "steps", "t.parquet", "--json"]);
     assert!(steps["steps"].as_array().unwrap().len() < 300);
     assert_eq!(steps["step_ns"].as_u64().unwrap() % 3_600_000_000_000, 0);
@@ -605,13 +689,12 @@ fn a_trace_that_spans_centuries_fits_a_report() {
         json(here, &["trace", command, "t.parquet", "--json"]);
     }
     // Steps too narrow for a picture of all are shown in windows.
-    succeed(here, &["trace", "report", "t.parquet", "-o", "q", "--step", "1h", "--format", "json"]);
+    succeed(here, "trace report t.parquet -o q --step 1h --format json");
 }
 
 #[test]
 fn hits_are_of_the_devices_and_steps_that_were_asked_for() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let conditions = CaptureConditions {
         devices: (0..20)
             .map(|n| CapturedDevice { name: format!("sd{n}"), ..CapturedDevice::default() })
@@ -658,8 +741,7 @@ fn hits_are_of_the_devices_and_steps_that_were_asked_for() {
 
 #[test]
 fn an_import_without_an_io_is_refused() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let file = File::create(here.join("blank.csv.gz")).unwrap();
     let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
     std::io::Write::write_all(&mut gzip, &[b'\n'; 1 << 20]).unwrap();

@@ -1,6 +1,6 @@
 //! `steadfast trend` over runs of simulated drives whose speed differs from one run on.
 
-use super::scratch::{code, refuse, run_in, stderr, stdout, succeed};
+use super::scratch::{TestDirectory, code, refuse, run_in, stderr, stdout, succeed};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
@@ -58,15 +58,14 @@ fn parsed(text: &str) -> Value {
 /// slower as programs are the only thing that takes their time; reads are not.
 #[test]
 fn a_drive_that_became_slower_is_found_at_its_first_slow_run() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let usual = drive("small").unwrap();
     let slower = usual.clone().with_program_time(Nanos(840_000));
     let runs = here.join("runs");
     for day in 1..=12 {
         conduct_iops(&runs, if day < 8 { usual } else { &slower }, day);
     }
-    let output = run_in(here, &["trend", "runs", "--json"]);
+    let output = run_in(here, "trend runs --json");
     assert_eq!(code(&output), 5, "{}", stderr(&output));
     let found = parsed(&stdout(&output));
     assert_eq!(found["end"], "failed");
@@ -96,8 +95,7 @@ fn a_drive_that_became_slower_is_found_at_its_first_slow_run() {
 }
 
 fn outputs(here: &Path) {
-    let output =
-        run_in(here, &["trend", "runs", "-o", "out", "--format", "html,csv,json,junit,text"]);
+    let output = run_in(here, "trend runs -o out --format html,csv,json,junit,text");
     assert_eq!(code(&output), 5);
     for name in ["trend.html", "trend.json", "trend.xml", "trend.txt", "trend-values.csv"] {
         assert!(here.join("out").join(name).is_file(), "{name}");
@@ -112,10 +110,10 @@ fn outputs(here: &Path) {
     let marked: Vec<&str> = of_metric.clone().filter(|line| line.contains(",yes,")).collect();
     assert!(of_metric.count() >= 10);
     assert!(marked.len() == 1 && marked[0].starts_with("run-8,"), "{marked:?}");
-    let output = run_in(here, &["trend", "runs", "-o", "values.parquet", "--change-min", "50%"]);
+    let output = run_in(here, "trend runs -o values.parquet --change-min 50%");
     assert_eq!(code(&output), 0, "no change is as large: {}", stderr(&output));
-    refuse(here, &["trend", "runs", "--format", "parquet"], &["-o FILE.parquet"]);
-    refuse(here, &["trend", "runs", "--format", "csv,json"], &["-o DIR"]);
+    refuse(here, "trend runs --format parquet", &["-o FILE.parquet"]);
+    refuse(here, "trend runs --format csv,json", &["-o DIR"]);
 }
 
 /// The names of a baseline: a run's name, its test ID, its directory, and a run elsewhere.
@@ -129,16 +127,16 @@ fn baselines(here: &Path) {
         assert!((-13.0..-8.0).contains(&number(metric, 5)), "{metric}");
     }
     // Against a run of the newest level nothing is worse.
-    let output = run_in(here, &["trend", "runs", "--baseline", "run-9"]);
+    let output = run_in(here, "trend runs --baseline run-9");
     assert_eq!(code(&output), 0, "{}", stdout(&output));
-    refuse(here, &["trend", "runs", "--baseline", "v9"], &["'v9'", "run-1", "test ID"]);
+    refuse(here, "trend runs --baseline v9", &["'v9'", "run-1", "test ID"]);
     // Fewer runs than it takes to know their noise: the windows decide, against a run elsewhere.
-    let few = ["trend", "runs/run-8", "runs/run-9", "--baseline", "runs/run-1"];
-    let output = run_in(here, &few);
+    let few = "trend runs/run-8 runs/run-9 --baseline runs/run-1";
+    let output = run_in(here, few);
     assert_eq!(code(&output), 5, "{}", stdout(&output));
-    let output = run_in(here, &["trend", "runs/run-1", "runs/run-2", "--baseline", "run-1"]);
+    let output = run_in(here, "trend runs/run-1 runs/run-2 --baseline run-1");
     assert_eq!(code(&output), 0, "{}", stdout(&output));
-    let text = succeed(here, &["trend", "runs/run-8", "runs/run-1"]);
+    let text = succeed(here, "trend runs/run-8 runs/run-1");
     assert!(text.contains("--baseline"), "{text}");
 }
 
@@ -151,7 +149,7 @@ fn left_out_and_refused(here: &Path) {
     std::fs::copy(here.join("runs/run-12/settings.json"), broken.join("settings.json")).unwrap();
     let lines: Vec<&str> = journal.lines().take(20).collect();
     std::fs::write(broken.join("journal.jsonl"), lines.join("\n") + "\n").unwrap();
-    let output = run_in(here, &["trend", "runs", "--json", "--change-min", "50"]);
+    let output = run_in(here, "trend runs --json --change-min 50");
     assert_eq!(code(&output), 5, "the newest run does not count: {}", stderr(&output));
     let found = parsed(&stdout(&output));
     let left_out = rows(&found, "trend-left-out");
@@ -159,25 +157,22 @@ fn left_out_and_refused(here: &Path) {
     let newest = left_out.last().unwrap();
     assert_eq!(newest["head"], "run-13");
     assert!(newest["cells"][1]["text"].as_str().unwrap().starts_with("unfinished: "));
-    refuse(here, &["trend", "runs/run-13"], &["no run is left", "unfinished"]);
+    refuse(here, "trend runs/run-13", &["no run is left", "unfinished"]);
     std::fs::remove_dir_all(&broken).unwrap();
-    let other = ["run", "iops", "--target", "sim:throttling", "--profile", "quick", "-o", "other"];
-    succeed(here, &other);
+    let other = "run iops --target sim:throttling --profile quick -o other";
+    succeed(here, other);
     refuse(
         here,
-        &["trend", "runs", "other"],
+        "trend runs other",
         &["different drive models", "Simulated Small (run-1", "Simulated Throttling (other)"],
     );
-    succeed(
-        here,
-        &["run", "idle-exit", "--target", "sim:small", "--profile", "quick", "-o", "idle"],
-    );
-    refuse(here, &["trend", "runs", "idle"], &["IOPS (12 runs)", "--procedure"]);
-    refuse(here, &["trend", "runs", "--procedure", "nope"], &["'nope'", "IOPS (12 runs)"]);
-    let output = run_in(here, &["trend", "runs", "idle", "--procedure", "iops"]);
+    succeed(here, "run idle-exit --target sim:small --profile quick -o idle");
+    refuse(here, "trend runs idle", &["IOPS (12 runs)", "--procedure"]);
+    refuse(here, "trend runs --procedure nope", &["'nope'", "IOPS (12 runs)"]);
+    let output = run_in(here, "trend runs idle --procedure iops");
     assert_eq!(code(&output), 5, "{}", stderr(&output));
     std::fs::create_dir(here.join("empty")).unwrap();
-    refuse(here, &["trend", "empty"], &["no run directory", "empty"]);
+    refuse(here, "trend empty", &["no run directory", "empty"]);
 }
 
 /// A script of a job in docs/ci.md, and the variable that numbers its pipelines.

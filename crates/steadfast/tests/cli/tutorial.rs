@@ -2,7 +2,7 @@
 //! (docs/rwsw-part-2.md): every command of it is run on the made-up day, and what the page
 //! shows of its output is compared with it. With BLESS=1 the page is written again.
 
-use super::scratch::{code, run_in, stderr, stdout};
+use super::scratch::{TestDirectory, code, run_in, stderr, stdout};
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -56,8 +56,7 @@ fn shown(text: &str, before: &[&str]) -> Vec<String> {
 
 #[test]
 fn the_page_of_the_tutorials_rows_shows_what_its_commands_print() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let day = File::create(here.join("day.parquet")).unwrap();
     retail_web_portal::write(day, retail_web_portal::IOS).unwrap();
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

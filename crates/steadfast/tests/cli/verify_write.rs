@@ -1,6 +1,6 @@
 //! Verify-write as a user runs it, on a scratch file.
 
-use super::scratch::{code, refuse, run_in, stderr, steadfast, succeed};
+use super::scratch::{TestDirectory, code, refuse, run_in, spawned, stderr, succeed};
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -18,35 +18,32 @@ fn findings(here: &Path) -> Value {
 
 #[test]
 fn what_was_written_reads_back_and_the_run_is_planned_reported_and_studied_like_any_other() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let text = succeed(here, &BEGIN);
-    let plan = succeed(here, &["plan", "verify-write", "--target", "f.bin"]);
+    let plan = succeed(here, "plan verify-write --target f.bin");
     assert!(plan.contains("fill") && plan.contains("read-back"), "{plan}");
     assert!(text.contains("0 miscompares: all 524,288 sectors"), "{text}");
     let found = findings(here);
     assert_eq!(found["end"], "complete");
-    assert!(succeed(here, &["report", "run", "--format", "text"]).contains("0 miscompares"));
-    succeed(here, &["study", "run"]);
+    assert!(succeed(here, "report run --format text").contains("0 miscompares"));
+    succeed(here, "study run");
     assert_eq!(findings(here), found);
-    assert_eq!(code(&run_in(here, &["resume", "run"])), 0, "there is nothing left to do");
+    assert_eq!(code(&run_in(here, "resume run")), 0, "there is nothing left to do");
 }
 
 #[test]
 fn a_drive_that_keeps_no_data_is_refused_before_anything_is_done() {
     let scratch = tempfile::tempdir().unwrap();
-    let run = ["run", "verify-write", "--target", "sim:small", "-o", "run"];
-    refuse(scratch.path(), &run, &["verif"]);
-    refuse(scratch.path(), &["plan", "verify-write", "--target", "sim:small"], &["verif"]);
+    let run = "run verify-write --target sim:small -o run";
+    refuse(scratch.path(), run, &["verif"]);
+    refuse(scratch.path(), "plan verify-write --target sim:small", &["verif"]);
 }
 
 /// Changes the last sector between the writes and its turn to be read; `None`
 /// where this process was too slow for it.
 fn spoiled() -> Option<(i32, Value)> {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    let mut child =
-        steadfast().current_dir(here).args(BEGIN).stdout(Stdio::null()).spawn().unwrap();
+    let here = &TestDirectory::new();
+    let mut child = spawned(here, &BEGIN, Stdio::null(), Stdio::inherit());
     let journal = here.join("run/journal.jsonl");
     let patience = Instant::now() + Duration::from_secs(120);
     while !std::fs::read_to_string(&journal).unwrap_or_default().contains("\"phase\":\"fill\"") {

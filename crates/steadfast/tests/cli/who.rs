@@ -1,7 +1,8 @@
 //! Who did what, and to which file: threads, cgroups, paths and merged requests of a
 //! trace, beside DuckDB's counts of the same file; and what a file does not tell unasked.
 
-use super::scratch::{LoopDevice, python, refuse, skip, steadfast, succeed};
+use super::made_up::SeededRandom;
+use super::scratch::{LoopDevice, TestDirectory, python, refuse, skip, steadfast, succeed};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -53,12 +54,8 @@ fn conditions() -> CaptureConditions {
 }
 
 fn ios() -> Vec<IoEvent> {
-    let mut state = 23u64;
-    let mut draw = |below: u64| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut random = SeededRandom(23);
+    let mut draw = |below: u64| random.below(below);
     let mut one = |number: u64| {
         let (pid, tid, command, thread) = [
             (4240, 4240, "mysqld", ""),
@@ -141,8 +138,7 @@ fn sorted(mut rows: Vec<(Value, Value)>) -> Vec<(Value, Value)> {
 #[test]
 fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
     let test = "threads_cgroups_and_files_are_as_duckdb_counts_them";
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     write(&place.join("t.parquet"), conditions());
     std::fs::write(place.join("who.py"), include_str!("who.py")).unwrap();
     let Some(output) = python(test, &["duckdb"], &["who.py", "t.parquet"], place) else { return };
@@ -192,15 +188,14 @@ fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
 
 #[test]
 fn drives_doctor_and_tables_tell_who_it_was() {
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let place = &TestDirectory::new();
     write(&place.join("t.parquet"), conditions());
     let drives = answer(place, &["drives"]);
     let merged =
         |at: usize| (drives["drives"][at]["merged"].clone(), drives["drives"][at]["split"].clone());
     assert_eq!(merged(0), (json!(41), json!(3)));
     assert_eq!(merged(2), (json!(42), json!(3)), "all together");
-    let doctor = succeed(place, &["trace", "doctor", "t.parquet"]);
+    let doctor = succeed(place, "trace doctor t.parquet");
     for text in ["merged 42 requests into others and split 3", "1 of 3 cgroups", "1 of 4 files"] {
         assert!(doctor.contains(text), "{text}: {doctor}");
     }
@@ -215,13 +210,13 @@ fn drives_doctor_and_tables_tell_who_it_was() {
     let wrong = ["trace", "groups", "t.parquet", "--file", "/tea"];
     refuse(place, &wrong, &["no path '/tea'; its paths: /srv/a b.db"]);
     // A recovered file has all of it, and so has a fold file.
-    succeed(place, &["trace", "recover", "t.parquet", "-o", "again.parquet"]);
+    succeed(place, "trace recover t.parquet -o again.parquet");
     let of = |file: &str| {
         let words = ["trace", "groups", file, "--layer", "both", "--by", "thread,cgroup,file"];
         succeed(place, &[&words[..], &["--top", "200"]].concat())
     };
     assert_eq!(of("again.parquet"), of("t.parquet"));
-    succeed(place, &["trace", "fold", "t.parquet", "-o", "t.fold"]);
+    succeed(place, "trace fold t.parquet -o t.fold");
     // Cgroups have other numbers there, by which groups of one size are ordered.
     let lines = |file: &str| {
         let mut lines: Vec<String> = of(file).lines().map(str::to_owned).collect();

@@ -2,6 +2,7 @@
 //! content of what was written are those of the captures themselves, however the folds
 //! came together; folds of the earlier version are still read.
 
+use super::made_up::SeededRandom;
 use super::scratch::{refuse, succeed};
 use serde_json::Value;
 use std::fs::{self, File};
@@ -65,12 +66,8 @@ fn conditions(host: &str, begin_ms: u64, lasted_ns: u64) -> CaptureConditions {
 }
 
 fn ios(seed: u64, count: u64) -> Vec<IoEvent> {
-    let mut state = seed;
-    let mut draw = |below: u64| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut random = SeededRandom(seed);
+    let mut draw = |below: u64| random.below(below);
     let mut one = |number: u64| {
         let (pid, tid, command, thread) = [
             (4240, 4240, "mysqld", ""),
@@ -199,10 +196,10 @@ fn what_a_fold_left_out_is_refused_by_name() {
     refuse(here, &groups("t.fold", "thread"), &["no threads", "--no-threads"]);
     refuse(here, &groups("p.fold", "thread"), &["no threads"]);
     refuse(here, &groups("f.fold", "file"), &["no files", "--no-files"]);
-    refuse(here, &["trace", "groups", "t.fold", "--tid", "7"], &["no threads"]);
-    refuse(here, &["trace", "streams", "f.fold", "--file", "12"], &["no files"]);
-    let parts = ["trace", "merge", "t.fold", "f.fold", "-o", "x.fold"];
-    refuse(here, &parts, &["different options", "without threads", "without files"]);
+    refuse(here, "trace groups t.fold --tid 7", &["no threads"]);
+    refuse(here, "trace streams f.fold --file 12", &["no files"]);
+    let parts = "trace merge t.fold f.fold -o x.fold";
+    refuse(here, parts, &["different options", "without threads", "without files"]);
     // Without files there are no paths either.
     let head = String::from_utf8_lossy(&fs::read(here.join("f.fold")).unwrap()).into_owned();
     assert!(!head.contains("/var/lib/log") && head.contains("web1"));

@@ -33,46 +33,16 @@ struct FigureColumn {
 }
 
 const COLUMNS: [FigureColumn; 10] = [
-    FigureColumn { head: "IOPS", csv: "iops", decimals: 1, of: |f| f.iops },
-    FigureColumn { head: "MB/s", csv: "mb_per_s", decimals: 2, of: |f| f.mb_per_second },
-    FigureColumn {
-        head: "ART ms",
-        csv: "response_mean_ms",
-        decimals: 4,
-        of: |f| f.response_mean_ms,
-    },
-    FigureColumn { head: "Min ms", csv: "response_min_ms", decimals: 4, of: |f| f.response_min_ms },
-    FigureColumn {
-        head: "50 % ms",
-        csv: "response_p50_ms",
-        decimals: 4,
-        of: |f| f.response_p50_ms,
-    },
-    FigureColumn {
-        head: "99 % ms",
-        csv: "response_p99_ms",
-        decimals: 4,
-        of: |f| f.response_p99_ms,
-    },
-    FigureColumn {
-        head: "99.9 % ms",
-        csv: "response_p99_9_ms",
-        decimals: 4,
-        of: |f| f.response_p99_9_ms,
-    },
-    FigureColumn {
-        head: "99.99 % ms",
-        csv: "response_p99_99_ms",
-        decimals: 4,
-        of: |f| f.response_p99_99_ms,
-    },
-    FigureColumn {
-        head: "99.999 % ms",
-        csv: "response_p99_999_ms",
-        decimals: 4,
-        of: |f| f.response_p99_999_ms,
-    },
-    FigureColumn { head: "MRT ms", csv: "response_max_ms", decimals: 4, of: |f| f.response_max_ms },
+    FigureColumn::new("IOPS", "iops", 1, |f| f.iops),
+    FigureColumn::new("MB/s", "mb_per_s", 2, |f| f.mb_per_second),
+    FigureColumn::new("ART ms", "response_mean_ms", 4, |f| f.response_mean_ms),
+    FigureColumn::new("Min ms", "response_min_ms", 4, |f| f.response_min_ms),
+    FigureColumn::new("50 % ms", "response_p50_ms", 4, |f| f.response_p50_ms),
+    FigureColumn::new("99 % ms", "response_p99_ms", 4, |f| f.response_p99_ms),
+    FigureColumn::new("99.9 % ms", "response_p99_9_ms", 4, |f| f.response_p99_9_ms),
+    FigureColumn::new("99.99 % ms", "response_p99_99_ms", 4, |f| f.response_p99_99_ms),
+    FigureColumn::new("99.999 % ms", "response_p99_999_ms", 4, |f| f.response_p99_999_ms),
+    FigureColumn::new("MRT ms", "response_max_ms", 4, |f| f.response_max_ms),
 ];
 
 /// Percentiles in column order: name, fraction, and the minimum number of I/Os (ten beyond the
@@ -86,6 +56,14 @@ const PERCENTILES: [(&str, f64, u64); 5] = [
 ];
 
 impl FigureColumn {
+    const fn new(
+        head: &'static str,
+        csv: &'static str,
+        decimals: usize,
+        of: fn(&IoFigures) -> Option<f64>,
+    ) -> Self {
+        FigureColumn { head, csv, decimals, of }
+    }
     fn text(&self, figures: &IoFigures) -> String {
         (self.of)(figures).map_or("–".to_owned(), |value| number(value, self.decimals))
     }

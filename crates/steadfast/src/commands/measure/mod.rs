@@ -6,12 +6,10 @@ mod watch;
 use super::{restore, several, start_run};
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{ExitState, misuse};
-use crate::hosts;
 use crate::output_files::OutputRule;
 use crate::run_settings::check_engine;
 use crate::target::{self, EngineChoice, FioDirectory, SimulationOptions};
-use crate::workloads;
-use crate::{rig_remarks, terminal};
+use crate::{hosts, rig_remarks, terminal, workloads};
 use anyhow::Context;
 use figures::{OperationFigures, OperationSpread, RunRow, StartErrorFigures};
 use serde::Serialize;
@@ -32,7 +30,7 @@ use watch::TargetBars;
 
 /// The JSON output.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct MeasureOutput<'a> {
+pub struct MeasureOutput<'a> {
     device: &'a Device,
     engine: String,
     step: &'a Step,
@@ -53,25 +51,15 @@ struct MeasureOutput<'a> {
     foreign_ios: Vec<ForeignIo>,
 }
 
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<MeasureOutput<'_>>()
-}
-
 /// The JSON output of several targets.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct MeasureTargetsOutput<'a> {
+pub struct MeasureTargetsOutput<'a> {
     targets: &'a [MeasureOutput<'a>],
-}
-
-/// Returns the schema of the JSON output for several targets.
-pub fn schema_of_several() -> schemars::Schema {
-    terminal::schema_of::<MeasureTargetsOutput<'_>>()
 }
 
 /// The JSON output of several runs.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct MeasureRunsOutput<'a> {
+pub struct MeasureRunsOutput<'a> {
     /// Every run, with its targets.
     runs: Vec<MeasureTargetsOutput<'a>>,
     /// Every target over all runs.
@@ -83,11 +71,6 @@ struct MeasureRunsOutput<'a> {
 struct TargetOverRuns<'a> {
     target: &'a str,
     results: Vec<OperationSpread>,
-}
-
-/// Returns the schema of the JSON output for several runs.
-pub fn schema_of_runs() -> schemars::Schema {
-    terminal::schema_of::<MeasureRunsOutput<'_>>()
 }
 
 struct ArmedTarget {
@@ -446,8 +429,7 @@ fn asked(arguments: &MeasureArguments) -> anyhow::Result<SingleLoad> {
         }
     };
     let demand = file.as_ref().and_then(|file| file.demand);
-    // A rate needs room for I/Os that are not completed when the next are due.
-    let usual = Demand::new(1, if arguments.rate.is_some() { 256 } else { 1 });
+    let usual = arguments.rate.map_or(Demand::new(1, 1), |_| Demand::SCHEDULED);
     let demand = arguments.demand.or(demand).unwrap_or(usual);
     let pace = match arguments.rate {
         Some(rate) => {

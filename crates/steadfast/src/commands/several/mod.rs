@@ -269,14 +269,9 @@ struct RunTargetOutput<'a> {
 
 /// The JSON output.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct RunTargetsOutput<'a> {
+pub struct RunTargetsOutput<'a> {
     targets: Vec<RunTargetOutput<'a>>,
     combined: Option<&'a Findings>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<RunTargetsOutput<'_>>()
 }
 
 /// Prints the result of every target and writes the report over all that have ended.

@@ -7,7 +7,7 @@ use super::deltas;
 use crate::cli::TimeAxis;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
-use crate::filtered_capture::{self, FilteredCapture, LayerDefault, open};
+use crate::filtered_capture::{FilteredCapture, LayerDefault, open};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -26,7 +26,7 @@ use steadfast_domain::Layer;
 use steadfast_domain::text::printable;
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct CompareContent {
+pub struct CompareContent {
     step_ns: u64,
     sides: Vec<SideFigures>,
     /// What of the captures is damaged or missing.
@@ -39,11 +39,6 @@ struct SideFigures {
     device: String,
     layer: Layer,
     steps: Vec<StepFigures>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    filtered_capture::schema_of::<CompareContent>()
 }
 
 /// Prints drives, layers or captures on one time axis.

@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
-use crate::filtered_capture::{self, FilteredCapture};
+use crate::filtered_capture::FilteredCapture;
 use crate::output_files::{OutputDir, OutputRule};
 use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
@@ -21,7 +21,7 @@ use steadfast_domain::{Caveat, Nanos};
 use steadfast_tracefile::observed_time::ObservedTime;
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct DeltasContent<'a> {
+pub struct DeltasContent<'a> {
     by: String,
     align: String,
     /// The captures, before and after.
@@ -96,11 +96,6 @@ fn show(
         limits: &compared.caveats,
     };
     first.print(account, content)
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    filtered_capture::schema_of::<DeltasContent<'_>>()
 }
 
 fn lines(arguments: &CompareArguments, compared: &CaptureComparison<'_>) -> String {

@@ -2,8 +2,9 @@
 //! applies.
 
 use super::columns::listed;
-use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
-use crate::exit::ExitState;
+use super::fidelity::{self, DerivedFidelity};
+use crate::cli::trace::{DeriveArguments, DetailName, WorkloadArguments, WorkloadCommand};
+use crate::exit::{ExitState, misuse};
 use crate::filtered_capture::FilteredCapture;
 use crate::output_files::{OutputRule, TextOutput};
 use crate::terminal;
@@ -14,16 +15,19 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use steadfast_analysis::questions::cumulative::{CumulativeWorkload, WorkloadStream};
 use steadfast_analysis::{CaptureTotals, Derivation};
+use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Demand, IoStream};
 use steadfast_host::open_regular;
-use steadfast_workload::WorkloadFile;
 use steadfast_workload::replay_representation::{HEADER, ReplayRepresentation};
 use steadfast_workload::workload_file::{WorkloadOrigin, WorkloadStep};
+use steadfast_workload::{
+    ArrivalProcess, CapturedArrivals, Placement, WorkloadDetails, WorkloadFile,
+};
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct DeriveContent<'a> {
+pub struct DeriveContent<'a> {
     file: String,
     conditions: &'a CaptureConditions,
     workload: &'a CumulativeWorkload,
@@ -31,12 +35,11 @@ struct DeriveContent<'a> {
     data_pattern: String,
     /// What an engine applies: every stream's weight is its count.
     io_streams: &'a [IoStream],
+    /// Arrivals of all applied I/Os in the capture; null if unknown or left out.
+    arrivals: Option<ArrivalProcess>,
     remarks: &'a [String],
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<DeriveContent<'_>>()
+    /// Agreement with the capture; null without --report.
+    fidelity: Option<DerivedFidelity>,
 }
 
 /// A workload and its origin.
@@ -49,6 +52,9 @@ struct DerivedWorkload {
     filter: Option<String>,
     /// Parts of the trace that are missing or damaged.
     missing: Vec<String>,
+    details: WorkloadDetails,
+    /// Capture of single I/Os or sums; `None` for a text.
+    selected: Option<FilteredCapture>,
     ending: ExitState,
 }
 
@@ -56,6 +62,7 @@ struct DerivedWorkload {
 pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<ExitState> {
     match &arguments.command {
         WorkloadCommand::Derive(arguments) => derive(arguments),
+        WorkloadCommand::Export(arguments) => super::export::run(arguments),
         WorkloadCommand::List(arguments) => reference::list(arguments),
         WorkloadCommand::Show(arguments) => reference::show(arguments),
     }
@@ -78,11 +85,20 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
     let origin = WorkloadOrigin { conditions: &conditions, filter, missing };
     let demand = arguments.demand.or(derived.demand);
     let file = WorkloadFile::derived(name.clone(), derived.workload, demand, origin);
-    let mut file = file.with_context(|| name)?;
+    let mut file = file.with_context(|| name)?.with_details(derived.details);
     let captured_steps = derived.steps.len();
     if arguments.native {
         file.steps = workloads::kept_steps(arguments)?;
     }
+    leave_out(&arguments.without, &mut file);
+    let fidelity = match (&derived.selected, arguments.report) {
+        (_, false) => None,
+        (Some(selected), true) => Some(fidelity::measured(arguments, &file, selected)?),
+        (None, true) => {
+            let what = "--report needs a trace of single I/Os; a Replay representation has none";
+            return Err(misuse(what.to_owned()));
+        }
+    };
     if let Some(output) = output {
         let text = file.to_string();
         if text.len() as u64 > workloads::WORKLOAD_MAX {
@@ -106,12 +122,39 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
             demand: demand_text(&file),
             data_pattern: file.data_pattern.to_string(),
             io_streams: &io_streams,
+            arrivals: file.arrivals.all,
             remarks: &file.remarks,
+            fidelity,
         })?
     } else {
-        terminal::print(&lines(&file, captured_steps))?
+        terminal::print(&lines(&file, captured_steps))?;
+        if let Some(fidelity) = fidelity {
+            terminal::print(&fidelity.lines())?;
+        }
     }
     Ok(derived.ending)
+}
+
+/// Removes the parts that the user excluded.
+fn leave_out(parts: &[DetailName], file: &mut WorkloadFile) {
+    for part in parts {
+        let what = match part {
+            DetailName::Zones => {
+                file.placement = Placement::default();
+                "address zones"
+            }
+            DetailName::Arrivals => {
+                file.arrivals = CapturedArrivals::default();
+                "arrivals"
+            }
+            DetailName::Content => {
+                file.data_pattern = DataPattern::default();
+                file.steps.iter_mut().for_each(|step| step.data_pattern = None);
+                "the content of the data"
+            }
+        };
+        file.remarks.push(format!("Left out as asked: {what}."));
+    }
 }
 
 fn demand_text(file: &WorkloadFile) -> String {
@@ -149,6 +192,8 @@ fn from_text(
         demand,
         filter: None,
         missing: Vec::new(),
+        details: WorkloadDetails::default(),
+        selected: None,
         ending: ExitState::Done,
     })
 }
@@ -178,7 +223,21 @@ fn from_trace(
     let filter = derivation.totals.describe_filter();
     let CaptureTotals { workload, conditions, .. } = derivation.totals;
     let demand = workload.demand_seen();
-    Ok(DerivedWorkload { workload, conditions, steps, demand, filter, missing, ending })
+    let details =
+        selected.ask(|captured, pass| WorkloadDetails::read(captured, pass, &workload))?;
+    let selected = Some(selected);
+    let derived = DerivedWorkload {
+        workload,
+        conditions,
+        steps,
+        demand,
+        filter,
+        missing,
+        details,
+        selected,
+        ending,
+    };
+    Ok(derived)
 }
 
 fn write_steps(steps: &ReplayRepresentation, output: TextOutput) -> anyhow::Result<()> {
@@ -206,6 +265,15 @@ fn lines(file: &WorkloadFile, captured_steps: usize) -> String {
         demand_text(file),
         file.data_pattern
     );
+    if let Some(range) = file.placement.measured_in {
+        let zones = file.placement.of_streams.values();
+        let most = zones.map(Vec::len).max().unwrap_or(0);
+        let streams = file.placement.of_streams.len();
+        text.push_str(&format!("\naddress zones: {streams} streams, up to {most}, in {range}"));
+    }
+    if let Some(process) = &file.arrivals.all {
+        text.push_str(&format!("\narrivals: {process}"));
+    }
     for remark in &file.remarks {
         text.push('\n');
         text.push_str(&printable(remark));

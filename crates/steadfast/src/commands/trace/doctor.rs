@@ -2,7 +2,7 @@
 
 use crate::cli::questions::DoctorArguments;
 use crate::exit::ExitState;
-use crate::filtered_capture::{self, FilteredCapture};
+use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::questions::quality::Completeness;
@@ -11,16 +11,11 @@ use steadfast_domain::text::printable;
 use steadfast_domain::{Caveat, CaveatKind};
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct DoctorContent {
+pub struct DoctorContent {
     /// What limits the trust, what is missing first.
     limits: Vec<Caveat>,
     /// What is not known of the I/Os.
     quality: Completeness,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    filtered_capture::schema_of::<DoctorContent>()
 }
 
 /// Prints the limits of a capture.

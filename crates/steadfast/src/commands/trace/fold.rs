@@ -21,7 +21,7 @@ use steadfast_tracefile::parquet::{OmittedFile, is_same_capture};
 
 /// What a fold file holds.
 #[derive(Serialize, schemars::JsonSchema)]
-struct FoldContent {
+pub struct FoldContent {
     file: String,
     captures: u64,
     hosts: u64,
@@ -36,11 +36,6 @@ struct FoldContent {
     left_out: Vec<OmittedFile>,
     /// What of the captures is damaged or missing.
     missing: Vec<String>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<FoldContent>()
 }
 
 /// Maximum number of duplicate captures named on the terminal; JSON has all.

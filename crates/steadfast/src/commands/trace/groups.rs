@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::{DrivesArguments, GroupsArguments};
 use crate::exit::ExitState;
-use crate::filtered_capture::{self, FilteredCapture};
+use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
@@ -13,17 +13,12 @@ use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_domain::units::Bytes;
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct GroupsContent {
+pub struct GroupsContent {
     /// What a group's I/Os have in common.
     by: Vec<String>,
     total: GroupFigures,
     groups: Vec<GroupFigures>,
     unlisted_count: u64,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    filtered_capture::schema_of::<GroupsContent>()
 }
 
 /// Prints I/Os grouped by the chosen attributes.
@@ -78,14 +73,9 @@ impl GroupsContent {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct DrivesContent {
+pub struct DrivesContent {
     /// The last row holds all drives together.
     drives: Vec<DriveFigures>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema_of_drives() -> schemars::Schema {
-    filtered_capture::schema_of::<DrivesContent>()
 }
 
 /// Prints the drives of a capture.

@@ -4,7 +4,7 @@ use super::axis::StepTimeFormat;
 use super::columns::listed;
 use crate::cli::trace::HitsArguments;
 use crate::exit::ExitState;
-use crate::filtered_capture::{self, FilteredCapture};
+use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -20,7 +20,7 @@ use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct HitsContent {
+pub struct HitsContent {
     step_ns: u64,
     /// With --show streams: the streams that are counted apart; the last holds all others.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,11 +50,6 @@ struct DeviceReadOut {
 
 /// Rows of a map on the terminal.
 const ROWS: usize = 25;
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    filtered_capture::schema_of::<HitsContent>()
-}
 
 /// Prints hits by LBA range over time.
 pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {

@@ -3,22 +3,17 @@
 use super::columns::listed;
 use crate::cli::fleet::HostsArguments;
 use crate::exit::ExitState;
-use crate::filtered_capture::{self, FilteredCapture};
+use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::fleet::{HostFigures, Hosts};
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct HostsContent {
+pub struct HostsContent {
     /// By what they are ranked.
     rank: String,
     hosts: Vec<HostFigures>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    filtered_capture::schema_of::<HostsContent>()
 }
 
 /// Prints the hosts of captures.

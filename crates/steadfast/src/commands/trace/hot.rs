@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::HotArguments;
 use crate::exit::ExitState;
-use crate::filtered_capture::{self, FilteredCapture};
+use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
@@ -14,7 +14,7 @@ use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct HotContent {
+pub struct HotContent {
     devices: Vec<DeviceHotRanges>,
 }
 
@@ -35,11 +35,6 @@ struct HotRangeContent {
     range: HotRange,
     /// Which processes hit it most; at most five.
     processes: Vec<HotProcess>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    filtered_capture::schema_of::<HotContent>()
 }
 
 /// Prints the hottest ranges of every device with reads or writes.

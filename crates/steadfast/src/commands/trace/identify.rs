@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::text::printable;
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct IdentifyContent {
+pub struct IdentifyContent {
     files: Vec<IdentifiedTraceFile>,
 }
 
@@ -29,11 +29,6 @@ struct IdentifiedTraceFile {
     bytes: Option<u64>,
     /// Why it cannot be read.
     error: Option<String>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<IdentifyContent>()
 }
 
 /// Prints the capture of each file.

@@ -6,26 +6,34 @@ use crate::output_files::OutputRule;
 use crate::recognize_file::recognize;
 use crate::run_settings::SOFTWARE;
 use crate::terminal;
+use crate::unpack::{peek, unpacked};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde::Serialize;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Chain, Cursor, Read, Write};
+use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 use steadfast_analysis::clock::Moment;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::IncompleteIos;
 use steadfast_exchange::identify::FileKind;
-use steadfast_host::NewFile;
+use steadfast_host::{NewFile, open_regular, read_file};
+use steadfast_tracefile::TraceError;
 use steadfast_tracefile::TraceWriter;
-use steadfast_tracefile::import::{self, ColumnPlan, ImportInput, ImportResult, TraceFormat};
+use steadfast_tracefile::import::{
+    self, ColumnMapping, ColumnPlan, EventSink, ImportError, ImportInput, ImportResult, TraceFormat,
+};
 
 /// Number of leading bytes used to recognize a format.
-const BEGINNING: usize = 4096;
+const BEGINNING: usize = 16 << 10;
+
+/// Largest mapping file in bytes.
+const MAPPING_MAX: u64 = 1 << 20;
 
 /// Reads all files and writes one trace.
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     let output = OutputRule::from_arguments(&arguments.writing)?.begin(&arguments.output)?;
+    let mapping = mapping(arguments)?;
     let mut inputs = Vec::new();
     let mut found = None;
     let mut first = Vec::new();
@@ -33,17 +41,48 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
         let (input, beginning) = open(path)?;
         // Check even with --input-format: binary data would be parsed as lines.
         if let Some(found) = recognize(path, &beginning)
-            && found.kind.is_some_and(|kind| kind.is_packed() || kind == FileKind::Parquet)
+            && let Some(kind) = found.kind
         {
-            bail!("{}: this is {}; {}", path.display(), found.name, found.what_to_do());
+            if matches!(kind, FileKind::Gzip | FileKind::Zstd | FileKind::Xz | FileKind::Bzip2) {
+                bail!("{}: it is compressed twice; unpack it first", path.display());
+            }
+            if kind.is_packed() {
+                bail!("{}: this is {}; {}", path.display(), found.name, found.what_to_do());
+            }
+            if kind == FileKind::Parquet && mapping.is_none() {
+                bail!(
+                    "{}: this is a Parquet file; if it is a trace of Steadfast, {}; give the columns \
+                     of another program's table with --columns FILE",
+                    path.display(),
+                    found.what_to_do()
+                );
+            }
         }
-        found = found.or_else(|| import::recognise(&beginning));
+        found = found.or_else(|| import::recognize(&beginning));
         if inputs.is_empty() {
             first = beginning;
         }
         inputs.push(input);
     }
-    let format = match (format(arguments)?, found) {
+    let began = began(arguments)?;
+    if let Some(mapping) = &mapping
+        && first.starts_with(b"PAR1")
+    {
+        let [path] = arguments.files.as_slice() else {
+            return Err(misuse("--columns takes one Parquet file".to_owned()));
+        };
+        let mut file =
+            File::open(path).with_context(|| format!("{} cannot be opened", path.display()))?;
+        let mut mark = [0; 4];
+        if file.read_exact(&mut mark).is_err() || mark != *b"PAR1" {
+            bail!("{}: it is a compressed Parquet file; unpack it first", path.display());
+        }
+        let name = path.display().to_string();
+        let imported =
+            write(&output, began, |sink| import::import_parquet(mapping, &name, file, sink))?;
+        return finish(arguments, output, &imported);
+    }
+    let format = match (format(arguments, mapping)?, found) {
         (Some(format), _) | (None, Some(format)) => format,
         (None, None) => {
             let path = &arguments.files[0];
@@ -54,34 +93,57 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
             let names = formats.filter_map(ValueEnum::to_possible_value);
             let names: Vec<String> = names.map(|value| value.get_name().to_owned()).collect();
             bail!(
-                "{}: unknown format; give --input-format ({}), or the columns of a text file with --csv",
+                "{}: unknown format; give --input-format ({}), or the columns of a text file with \
+                 --csv or --columns",
                 path.display(),
                 names.join(", ")
             )
         }
     };
     // An error leaves no partial output file.
-    let imported = write(&output, &format, inputs, began(arguments)?)?;
-    output.place()?;
-    tell(arguments, &imported)?;
-    Ok(ExitState::Done)
+    let imported = write(&output, began, |sink| import::import(&format, inputs, sink))?;
+    finish(arguments, output, &imported)
 }
 
-fn format(arguments: &ImportArguments) -> anyhow::Result<Option<TraceFormat>> {
-    if let Some(columns) = &arguments.csv {
-        let plan = ColumnPlan::parse(columns).map_err(|what| misuse(format!("--csv: {what}")))?;
-        return Ok(Some(TraceFormat::Columns(plan)));
+fn finish(
+    arguments: &ImportArguments,
+    output: NewFile,
+    imported: &ImportResult,
+) -> anyhow::Result<ExitState> {
+    output.place()?;
+    tell(arguments, imported)?;
+    Ok(if imported.cut.is_empty() { ExitState::Done } else { ExitState::Incomplete })
+}
+
+/// Reads the mapping file of `--columns`.
+fn mapping(arguments: &ImportArguments) -> anyhow::Result<Option<ColumnMapping>> {
+    let Some(path) = &arguments.columns else { return Ok(None) };
+    let name = path.display();
+    let text = read_file(&open_regular(path)?, path, MAPPING_MAX)?;
+    let text = String::from_utf8(text).with_context(|| format!("{name} is not a text file"))?;
+    let mapping = ColumnMapping::parse(&text).map_err(|what| misuse(format!("{name}: {what}")))?;
+    Ok(Some(mapping))
+}
+
+fn format(
+    arguments: &ImportArguments,
+    mapping: Option<ColumnMapping>,
+) -> anyhow::Result<Option<TraceFormat>> {
+    let own = arguments
+        .input_format
+        .and_then(|format| TraceFormat::named(format.to_possible_value()?.get_name()));
+    let Some(columns) = &arguments.csv else { return Ok(mapping.map(TraceFormat::Named).or(own)) };
+    let plan = ColumnPlan::parse(columns).map_err(|what| misuse(format!("--csv: {what}")))?;
+    match own {
+        None => Ok(Some(TraceFormat::Columns(plan))),
+        // The fields of a binary record are columns, too.
+        Some(TraceFormat::Records(name, _)) => Ok(Some(TraceFormat::Records(name, plan))),
+        Some(_) => Err(misuse(
+            "--csv gives the columns of any text, or with --input-format those of binary records \
+             (vscsi1, vscsi2, oracle-general)"
+                .to_owned(),
+        )),
     }
-    Ok(arguments.input_format.map(|format| match format {
-        ImportFormat::Blktrace => TraceFormat::Blktrace,
-        ImportFormat::Blkparse => TraceFormat::Blkparse,
-        ImportFormat::Biosnoop => TraceFormat::Biosnoop,
-        ImportFormat::FioIolog => TraceFormat::FioIolog,
-        ImportFormat::FioLatencyLog => TraceFormat::FioLatencyLog,
-        ImportFormat::MsrCambridge => TraceFormat::Columns(ColumnPlan::msr_cambridge()),
-        ImportFormat::Alibaba => TraceFormat::Columns(ColumnPlan::alibaba()),
-        ImportFormat::Tencent => TraceFormat::Columns(ColumnPlan::tencent()),
-    }))
 }
 
 /// Returns the start of the trace in nanoseconds since 1970; `None` if not given.
@@ -95,36 +157,21 @@ fn began(arguments: &ImportArguments) -> anyhow::Result<Option<u64>> {
     }
 }
 
-type ImportStream = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
-
-/// Opens a file and returns its first bytes; gzip and zstd are unpacked.
+/// Opens a file and returns its first bytes; unpacks a compressed file.
 fn open(path: &Path) -> anyhow::Result<(ImportInput<'static>, Vec<u8>)> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| format!("{name} cannot be opened"))?;
-    let (start, rest) = peek(Box::new(file), 4).with_context(|| format!("reading {name}"))?;
-    let plain: Box<dyn Read> = match start.as_slice() {
-        [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(rest))),
-        [0x28, 0xb5, 0x2f, 0xfd] => Box::new(
-            zstd::stream::read::Decoder::new(rest).with_context(|| format!("reading {name}"))?,
-        ),
-        _ => Box::new(rest),
-    };
-    let (beginning, content) = peek(plain, BEGINNING).with_context(|| format!("reading {name}"))?;
+    let reading = || format!("reading {name}");
+    let plain = unpacked(Box::new(file)).with_context(reading)?;
+    let (beginning, content) = peek(plain, BEGINNING).with_context(reading)?;
     Ok((ImportInput { name, content: Box::new(content) }, beginning))
 }
 
-/// Returns the first bytes and a reader that starts with them again.
-fn peek(mut from: Box<dyn Read>, most: usize) -> std::io::Result<(Vec<u8>, ImportStream)> {
-    let mut beginning = Vec::new();
-    from.by_ref().take(most as u64).read_to_end(&mut beginning)?;
-    Ok((beginning.clone(), Cursor::new(beginning).chain(from)))
-}
-
+/// Writes the I/Os that `import` delivers.
 fn write(
     output: &NewFile,
-    format: &TraceFormat,
-    inputs: Vec<ImportInput<'_>>,
     began_unix_ns: Option<u64>,
+    import: impl FnOnce(&mut EventSink<'_>) -> Result<ImportResult, ImportError>,
 ) -> anyhow::Result<ImportResult> {
     let cannot = || format!("{} cannot be written", output.path().display());
     let conditions =
@@ -132,7 +179,7 @@ fn write(
     let mut writer =
         TraceWriter::new(BufWriter::with_capacity(1 << 20, output.handle()?), &conditions)?;
     let mut events = Vec::with_capacity(1024);
-    let mut imported = import::import(format, inputs, &mut |event| {
+    let mut imported = import(&mut |event| -> Result<(), TraceError> {
         events.push(*event);
         if events.len() == events.capacity() {
             writer.write(&events)?;
@@ -152,7 +199,7 @@ fn write(
 
 /// The JSON output.
 #[derive(Serialize, schemars::JsonSchema)]
-struct ImportOutput<'a> {
+pub struct ImportOutput<'a> {
     file: &'a Path,
     source: &'a str,
     records: u64,
@@ -161,11 +208,6 @@ struct ImportOutput<'a> {
     unfinished: u64,
     in_part: Option<IncompleteIos>,
     remarks: &'a [String],
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<ImportOutput<'_>>()
 }
 
 fn tell(arguments: &ImportArguments, imported: &ImportResult) -> anyhow::Result<()> {

@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::LocalityArguments;
 use crate::exit::ExitState;
-use crate::filtered_capture::{self, FilteredCapture};
+use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
@@ -18,7 +18,7 @@ use steadfast_domain::{Layer, Nanos};
 const DEVICES_MAX: usize = 4;
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct LocalityContent {
+pub struct LocalityContent {
     devices: Vec<DeviceLocality>,
 }
 
@@ -27,11 +27,6 @@ struct DeviceLocality {
     name: String,
     #[serde(flatten)]
     figures: LocalityFigures,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    filtered_capture::schema_of::<LocalityContent>()
 }
 
 /// Prints the locality of every device with reads or writes.

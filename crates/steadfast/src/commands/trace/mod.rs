@@ -7,6 +7,8 @@ pub mod compare;
 pub mod deltas;
 pub mod derive;
 pub mod doctor;
+pub mod export;
+mod fidelity;
 pub mod fold;
 pub mod groups;
 pub mod hits;

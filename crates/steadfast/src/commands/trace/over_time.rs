@@ -4,7 +4,7 @@ use super::axis::StepTimeFormat;
 use super::columns::{aligned, aligned_lines, texts};
 use crate::cli::trace::{MapArguments, StepsArguments};
 use crate::exit::ExitState;
-use crate::filtered_capture::{self, FilteredCapture};
+use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use serde::{Serialize, Serializer};
 use std::io::{self, IsTerminal};
@@ -17,7 +17,7 @@ use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Nanos};
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct StepsContent<'f> {
+pub struct StepsContent<'f> {
     step_ns: u64,
     #[schemars(with = "Vec<StepFigures>")]
     steps: LazyStepFigures<'f>,
@@ -34,11 +34,6 @@ impl Serialize for LazyStepFigures<'_> {
         let (found, conditions) = self.0;
         serializer.collect_seq(found.figures(conditions))
     }
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    filtered_capture::schema_of::<StepsContent<'_>>()
 }
 
 /// Prints the steps as a table, and their width. On a terminal that is too narrow for it, the
@@ -102,7 +97,7 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct MapContent {
+pub struct MapContent {
     step_ns: u64,
     /// The last series holds all other streams.
     series: Vec<String>,
@@ -114,11 +109,6 @@ struct MapStep {
     begin_ns: u64,
     counts: Vec<u64>,
     amounts: Vec<u64>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema_of_map() -> schemars::Schema {
-    filtered_capture::schema_of::<MapContent>()
 }
 
 /// Prints streams over time.

@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::ProfileArguments;
 use crate::exit::ExitState;
-use crate::filtered_capture::{self, FilteredCapture};
+use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -13,14 +13,9 @@ use steadfast_analysis::questions::day_profile::{DayProfile, ProfileFigures};
 use steadfast_domain::Nanos;
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct ProfileContent {
+pub struct ProfileContent {
     step_ns: u64,
     intervals: Vec<ProfileFigures>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    filtered_capture::schema_of::<ProfileContent>()
 }
 
 /// Prints the load by time of day.

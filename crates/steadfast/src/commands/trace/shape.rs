@@ -5,7 +5,7 @@ use super::axis::StepTimeFormat;
 use super::columns::{aligned, listed};
 use crate::cli::questions::ShapeArguments;
 use crate::exit::ExitState;
-use crate::filtered_capture::{self, FilteredCapture};
+use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
@@ -19,17 +19,12 @@ use steadfast_domain::Nanos;
 const COLUMNS_MAX: usize = 100;
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct ShapeContent {
+pub struct ShapeContent {
     step_ns: u64,
     streams: Vec<StreamShape>,
     runs: Vec<RunShape>,
     idle: Vec<IdleShape>,
     steps: Vec<StepShape>,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    filtered_capture::schema_of::<ShapeContent>()
 }
 
 /// Prints the shape of the load.

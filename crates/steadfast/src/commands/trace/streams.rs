@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::trace::{ProcessFacet, ProcessesArguments, StreamsArguments};
 use crate::exit::ExitState;
-use crate::filtered_capture::{self, FilteredCapture};
+use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::StreamTable;
@@ -14,7 +14,7 @@ use steadfast_analysis::questions::streams::{ShareMeasure, StreamFigures};
 use steadfast_domain::units::Bytes;
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct StreamsContent {
+pub struct StreamsContent {
     by: ShareMeasure,
     threshold_percent: f64,
     total: JsonRow<StreamFigures>,
@@ -22,11 +22,6 @@ struct StreamsContent {
     streams: Vec<StreamFigures>,
     streams_in_all: usize,
     unlisted_count: u64,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema() -> schemars::Schema {
-    filtered_capture::schema_of::<StreamsContent>()
 }
 
 /// Prints the I/O streams of a capture.
@@ -68,14 +63,9 @@ impl StreamsContent {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct ProcessesContent {
+pub struct ProcessesContent {
     processes: Vec<ProcessFigures>,
     unlisted_count: u64,
-}
-
-/// Returns the schema of the JSON output.
-pub fn schema_of_processes() -> schemars::Schema {
-    filtered_capture::schema_of::<ProcessesContent>()
 }
 
 /// Prints the processes of a capture.

@@ -1,0 +1,155 @@
+//! Support for `run power-cut` outside the run: its options, and the wait for the device's return.
+
+use crate::exit::{ExitState, misuse};
+use crate::run_settings::with_full_path;
+use crate::{target, terminal};
+use anyhow::bail;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use steadfast_domain::{Device, Settings, Transport};
+use steadfast_engine::StopSignal;
+use steadfast_host::SystemRoots;
+use steadfast_runner::{Ledger, LogPlace};
+
+/// Name of the procedure.
+pub const PROCEDURE: &str = "power-cut";
+
+/// Interval between checks for the device.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Adds the command that cuts the power, and the second log.
+pub fn add_options(
+    settings: &mut Settings,
+    command: Option<&str>,
+    log_to: Option<&str>,
+) -> anyhow::Result<()> {
+    let given = [(command, "--cut-command"), (log_to, "--log-to")];
+    let given = given.iter().find(|(value, _)| value.is_some());
+    if let Some((_, option)) = given.filter(|_| settings.procedure != PROCEDURE) {
+        let procedure = &settings.procedure;
+        return Err(misuse(format!(
+            "{option} is for {PROCEDURE} only; omit it, or run {PROCEDURE} instead of {procedure}"
+        )));
+    }
+    settings.cut_command = command.map(|line| with_full_path("--cut-command", line)).transpose()?;
+    // Otherwise it would be missed only after the area was overwritten.
+    if let Some(line) = &settings.cut_command {
+        let program = line.split_whitespace().next().unwrap_or_default();
+        let found = steadfast_host::find_program(Path::new(program));
+        if !found.is_ok_and(|path| path.is_file()) {
+            return Err(misuse(format!("--cut-command: the program {program} is not installed")));
+        }
+    }
+    // A resumed run may start in another directory.
+    settings.log_to = log_to
+        .map(|text| match LogPlace::parse(text) {
+            LogPlace::Listener(address) => Ok(address),
+            LogPlace::File(path) => Ok(std::path::absolute(path)?.display().to_string()),
+        })
+        .transpose()
+        .map_err(|error: std::io::Error| misuse(format!("--log-to: {error}")))?;
+    Ok(())
+}
+
+/// Returns the paths that must not be on the target's disk: the run directory and the second log.
+pub fn kept_paths(directory: &Path, settings: &Settings) -> Vec<PathBuf> {
+    let second = settings.log_to.as_deref().map(LogPlace::parse).and_then(|place| match place {
+        LogPlace::File(path) => Some(path),
+        LogPlace::Listener(_) => None,
+    });
+    std::iter::once(directory.to_owned()).chain(second).collect()
+}
+
+/// Refuses options that cannot be combined with the target.
+///
+/// Arming refuses a disk that holds one of these paths; for a target that is a file, the file
+/// systems are compared here.
+pub fn refuse(settings: &Settings, device: &Device, directory: &Path) -> anyhow::Result<()> {
+    if settings.procedure != PROCEDURE {
+        return Ok(());
+    }
+    if device.is_simulated() && (settings.cut_command.is_some() || settings.log_to.is_some()) {
+        return Err(misuse(format!(
+            "{}: a simulated drive loses its power in virtual time; omit --cut-command and --log-to",
+            device.path
+        )));
+    }
+    if settings.hosts.is_some() {
+        return Err(misuse("power-cut tests a device of this host; omit --hosts"));
+    }
+    if settings.start_below.is_some() {
+        return Err(misuse("power-cut does not wait for a temperature; omit --start-below"));
+    }
+    if device.transport != Transport::File {
+        return Ok(());
+    }
+    let own = file_system_of(Path::new(&device.path));
+    for path in kept_paths(directory, settings) {
+        if own.is_some() && file_system_of(&path) == own {
+            bail!(
+                "{}: the log of acknowledged writes in {} would lie on the target's own file \
+                 system, whose power is cut; give -o DIR (or --log-to FILE) on another device",
+                device.path,
+                path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Returns the device number of the file system that holds a path, or would hold it.
+fn file_system_of(path: &Path) -> Option<u64> {
+    let path = std::path::absolute(path).ok()?;
+    path.ancestors().find_map(|above| above.metadata().ok()).map(|found| found.dev())
+}
+
+/// Resumes a run with `resume` each time that it halts for a power cut, once the device has
+/// returned.
+pub fn follow(
+    mut state: ExitState,
+    directory: &Path,
+    resume: &mut dyn FnMut(&StopSignal) -> anyhow::Result<ExitState>,
+) -> anyhow::Result<ExitState> {
+    let (mut stop, mut last) = (None, None);
+    while matches!(state, ExitState::Halted) {
+        let contents = Ledger::read(directory)?;
+        let Some(trial) = contents.awaited_trial() else { break };
+        // What halted the reading would halt it again.
+        if last.replace(trial.cycle) == Some(trial.cycle) {
+            break;
+        }
+        let stop = match &stop {
+            Some(stop) => stop,
+            None => stop.insert(target::stop_on_signals()?),
+        };
+        let limit = trial.return_limit;
+        terminal::complain(&format!("Waiting for the device, at most {limit}."));
+        if !await_return(&contents.plan.device, limit.to_duration(), stop) {
+            terminal::complain(&format!(
+                "{} has not returned. Attach it, then: steadfast resume {}",
+                contents.plan.device.path,
+                directory.display()
+            ));
+            break;
+        }
+        state = resume(stop)?;
+        if stop.is_requested() {
+            break;
+        }
+    }
+    Ok(state)
+}
+
+/// Waits for the device. Returns true once it is attached again and answers a read.
+fn await_return(device: &Device, limit: Duration, stop: &StopSignal) -> bool {
+    let began = Instant::now();
+    let roots = SystemRoots::real();
+    while began.elapsed() < limit && !stop.is_requested() {
+        if steadfast_host::has_returned(device, &roots) {
+            return true;
+        }
+        std::thread::sleep(LOOK);
+    }
+    false
+}

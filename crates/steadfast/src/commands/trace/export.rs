@@ -1,0 +1,550 @@
+//! `workload export`: a workload, or the single I/Os of a trace, as a file of another tool.
+
+use crate::cli::trace::{WorkloadExportArguments, WorkloadFormat};
+use crate::exit::{ExitState, misuse};
+use crate::output_files::OutputRule;
+use crate::run_settings::SOFTWARE;
+use crate::terminal;
+use crate::workloads::{self, SelectedSource, WorkloadSource};
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use steadfast_analysis::questions::cumulative::Threshold;
+use steadfast_analysis::{Captured, Derivation, StudyOptions};
+use steadfast_domain::io_event::CapturedDevice;
+use steadfast_domain::stimulus::{LoadLimits, Pace};
+use steadfast_domain::{Bytes, IoOp, Nanos, Stimulus};
+use steadfast_engine::fio;
+use steadfast_exchange::iometer::{self, ConfigHeading, IometerVersion};
+use steadfast_exchange::vdbench;
+use steadfast_tracefile::NotRecorded;
+use steadfast_workload::export::{
+    ExportedIos, IoTextFormat, LoadChoice, PortableLoad, conceded, copy_ios, loads, own_loads,
+    write_ios,
+};
+use steadfast_workload::replay_representation::ReplayRepresentation;
+
+/// Name of the file or device if the user gives none. No such file exists, so that nothing is
+/// overwritten by mistake.
+const NO_TARGET: &str = "TARGET";
+
+/// Time of a load if neither the source nor the user gives one.
+const DEFAULT_TIME: Nanos = Nanos::from_secs(60);
+
+/// Highest weight of a job in fio's flow control.
+const FLOW_MAX: u64 = 1000;
+
+/// Capacity used in place of an unknown one.
+const ANY_CAPACITY: Bytes = Bytes::gib(1 << 20);
+
+/// JSON output of `workload export`.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct ExportOutput<'a> {
+    file: &'a Path,
+    format: &'a str,
+    source: &'a str,
+    /// Number of loads; 0 for single I/Os.
+    loads: usize,
+    /// Number of I/Os of all loads.
+    ios: u64,
+    /// What the format cannot say, one sentence each.
+    lost: &'a [String],
+    /// The command that takes the file.
+    next: &'a str,
+}
+
+/// An export, written or ready to be written.
+#[derive(Default)]
+struct WorkloadExport {
+    text: String,
+    loads: usize,
+    ios: u64,
+    lost: Vec<String>,
+}
+
+impl WorkloadExport {
+    fn lose(&mut self, sentence: String) {
+        if !self.lost.contains(&sentence) {
+            self.lost.push(sentence);
+        }
+    }
+
+    fn lose_all(&mut self, name: &str, conceded: &[&str]) {
+        conceded.iter().for_each(|lost| self.lose(format!("{name}: the file lacks {lost}.")));
+    }
+}
+
+/// Writes the export and reports what the format cannot express.
+pub fn run(arguments: &WorkloadExportArguments) -> anyhow::Result<ExitState> {
+    let rule = OutputRule::from_arguments(&arguments.writing)?;
+    let filter = &arguments.selection.filter;
+    let open = || SelectedSource::open(&arguments.selection.files, filter);
+    let (opened, export) = if let Some(format) = single_ios(arguments.output_format) {
+        refuse_options_of_loads(arguments)?;
+        let file = rule.begin(&arguments.output)?;
+        let opened = open()?;
+        let export = write_single_ios(&opened, format, arguments, file.handle()?)?;
+        file.place()?;
+        (opened, export)
+    } else {
+        let output = rule.begin_text(&arguments.output)?;
+        let opened = open()?;
+        let export = composition(&opened, arguments)?;
+        output.hold(export.text.as_bytes())?;
+        (opened, export)
+    };
+    opened.say_damage();
+    tell(arguments, &opened, &export)?;
+    let is_whole = match &opened.source {
+        WorkloadSource::Capture(captured) => captured.integrity().is_whole(),
+        WorkloadSource::Workload(_) | WorkloadSource::Representation(_) => true,
+    };
+    Ok(if is_whole || filter.accept_damage { ExitState::Done } else { ExitState::Incomplete })
+}
+
+/// Returns the text format of single I/Os, `None` in it for a trace file; `None` for a format of
+/// loads.
+fn single_ios(format: WorkloadFormat) -> Option<Option<IoTextFormat>> {
+    match format {
+        WorkloadFormat::FioIolog => Some(Some(IoTextFormat::FioIolog)),
+        WorkloadFormat::Blkparse => Some(Some(IoTextFormat::Blkparse)),
+        WorkloadFormat::Csv => Some(Some(IoTextFormat::Csv)),
+        WorkloadFormat::Parquet => Some(None),
+        _ => None,
+    }
+}
+
+fn refuse_options_of_loads(arguments: &WorkloadExportArguments) -> anyhow::Result<()> {
+    let given = [
+        ("--threshold", arguments.threshold.is_some()),
+        ("--step", arguments.step.is_some()),
+        ("--native", arguments.native),
+        ("--demand", arguments.demand.is_some()),
+        ("--time", arguments.time.is_some()),
+        ("--device-size", arguments.device_size.is_some()),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(misuse(format!(
+            "{option}: {} writes every single I/O as captured; omit the option",
+            format_name(arguments.output_format)
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn write_single_ios(
+    opened: &SelectedSource,
+    format: Option<IoTextFormat>,
+    arguments: &WorkloadExportArguments,
+    file: File,
+) -> anyhow::Result<WorkloadExport> {
+    let captured = match &opened.source {
+        WorkloadSource::Capture(captured) if captured.tells(NotRecorded::SingleIos).is_ok() => {
+            captured
+        }
+        _ => bail!(
+            "{} has no single I/Os, which {} needs; export a trace, or choose the format fio, \
+             iometer, vdbench or replay-representation",
+            opened.name,
+            format_name(arguments.output_format)
+        ),
+    };
+    let splits = |name: &str| name.contains(|c: char| c.is_control() || c.is_whitespace());
+    if let Some(name) = arguments.filename.as_deref().filter(|name| splits(name)) {
+        return Err(misuse(format!("--filename {name:?}: the name must not contain blanks")));
+    }
+    let named = || opened.name.clone();
+    let out = BufWriter::with_capacity(1 << 20, file);
+    let ExportedIos { ios, lost } = match format {
+        Some(format) => {
+            let filename = arguments.filename.as_deref();
+            write_ios(captured, &opened.pass, format, filename, out).with_context(named)?
+        }
+        None => {
+            let (mut out, exported) = copy_ios(captured, &opened.pass, out).with_context(named)?;
+            out.flush()?;
+            exported
+        }
+    };
+    Ok(WorkloadExport { ios, lost, ..WorkloadExport::default() })
+}
+
+/// Returns the loads of the source in the chosen format.
+fn composition(
+    opened: &SelectedSource,
+    arguments: &WorkloadExportArguments,
+) -> anyhow::Result<WorkloadExport> {
+    let mut export = WorkloadExport::default();
+    if matches!(&opened.source, WorkloadSource::Capture(_)) {
+        export.lose("Addresses, order and times of single I/Os are left out.".to_owned());
+    }
+    if arguments.output_format == WorkloadFormat::ReplayRepresentation {
+        return representation(opened, arguments, export);
+    }
+    let workload = workloads::exported(opened, arguments)?;
+    let device = captured_device(opened);
+    let capacity = arguments.device_size.or_else(|| device?.capacity);
+    let needs_capacity = arguments.output_format != WorkloadFormat::Vdbench;
+    if needs_capacity && capacity.is_none() {
+        return Err(misuse(format!(
+            "{}: the size of the device is unknown; give --device-size, such as 1TB",
+            opened.name
+        )));
+    }
+    let choice = LoadChoice {
+        by_step: arguments.native,
+        demand: arguments.demand,
+        time: arguments.time,
+        capacity: capacity.unwrap_or(ANY_CAPACITY),
+    };
+    let (loads, lost) = loads(&workload, &choice);
+    lost.into_iter().for_each(|lost| export.lose(lost));
+    let filename = arguments.filename.as_deref().unwrap_or(NO_TARGET);
+    if filename.contains(|c: char| c.is_control() || c.is_whitespace() || ",;#$".contains(c)) {
+        return Err(misuse(format!(
+            "--filename {filename:?}: the file cannot contain a blank, comma, ';', '#' or '$'"
+        )));
+    }
+    let sector = u64::from(device.and_then(|device| device.logical_sector).unwrap_or(512));
+    match arguments.output_format {
+        WorkloadFormat::Fio => fio_jobs(&mut export, &loads, filename, sector),
+        WorkloadFormat::Iometer => {
+            let title = format!("{} by {SOFTWARE}", opened.title);
+            iometer_config(&mut export, &loads, filename, sector, &title);
+        }
+        _ => vdbench_parameters(&mut export, &loads, filename),
+    }
+    if export.loads == 0 {
+        bail!(
+            "{} cannot express any load of {}: {}",
+            format_name(arguments.output_format),
+            opened.name,
+            export.lost.join(" ")
+        );
+    }
+    Ok(export)
+}
+
+/// Returns the captured device if it is the only one, or the only one chosen.
+fn captured_device(opened: &SelectedSource) -> Option<&CapturedDevice> {
+    let devices = &opened.conditions.devices;
+    match (devices.as_slice(), opened.pass.filter.devices.as_slice()) {
+        ([device], _) => Some(device),
+        (_, [chosen]) => devices.get(usize::from(*chosen)),
+        _ => None,
+    }
+}
+
+/// Writes each stream of each load as a job. The jobs of a load run together; flow control keeps
+/// their shares if they have no rates.
+fn fio_jobs(export: &mut WorkloadExport, loads: &[PortableLoad], filename: &str, sector: u64) {
+    let mut jobs = String::new();
+    // fio separates files by a colon.
+    let filename = &filename.replace(':', "\\:");
+    for (number, load) in (1..).zip(loads) {
+        let (label, demand) = (&load.label, load.stimulus.demand);
+        let streams = own_loads(&load.stimulus);
+        let whole = streams.iter().map(ios_of).sum::<u64>().max(1);
+        let shares = load.stimulus.pace == Pace::Closed && streams.len() > 1;
+        let (mut section, mut outstanding) = (String::new(), 0);
+        for mut one in streams {
+            let name = one.streams.iter().map(ToString::to_string).collect::<String>();
+            let pace = fio::playable_pace(one.pace);
+            if pace != one.pace {
+                export.lose(format!(
+                    "Rates are whole I/Os per second; of a stream with fewer than {} a second, \
+                     each I/O is followed by a pause.",
+                    fio::WHOLE_RATES
+                ));
+            }
+            one.pace = pace;
+            one.until.time = one.until.time.filter(|_| one.until.ios.is_none());
+            let job = format!("load-{number}-{}", name.replace([' ', '/', '.'], "-"));
+            let facts = (one.active_range.length, sector);
+            let waits = section.is_empty();
+            let express = |load: &Stimulus| fio::job(load, &job, waits, filename, facts);
+            match conceded(&one, express) {
+                Err(why) => export.lose(format!("{name} is left out: {why}.")),
+                Ok((text, lost)) => {
+                    export.lose_all(&name, &lost);
+                    section.push_str(&text);
+                    if shares {
+                        let flow = flow_weight(ios_of(&one), whole);
+                        section.push_str(&format!("flow={flow}\nflow_id={number}\n"));
+                    }
+                    section.push('\n');
+                    export.ios += ios_of(&one);
+                    outstanding += one.demand.outstanding();
+                }
+            }
+        }
+        if section.is_empty() {
+            continue;
+        }
+        if shares && outstanding > demand.outstanding() {
+            export.lose(
+                "Each I/O stream is a job with a queue of its own; where a load has more streams \
+                 than outstanding I/Os, each keeps one outstanding."
+                    .to_owned(),
+            );
+        }
+        export.loads += 1;
+        jobs.push_str(&format!("\n; {label}: {demand}\n{section}"));
+    }
+    if loads.iter().any(|load| load.stimulus.streams.len() > 1) {
+        let is_counted = loads.iter().all(|load| load.stimulus.until.ios.is_some());
+        let exact = "; over the whole load its number of I/Os is exact";
+        export.lose(format!(
+            "The share of each job at any time is its flow weight of at most {FLOW_MAX}, or its \
+             rate{}.",
+            if is_counted { exact } else { "" }
+        ));
+    }
+    export.text = comments(&export.lost, ';') + &jobs;
+}
+
+/// Returns the weight of a job in fio's flow control.
+fn flow_weight(ios: u64, whole: u64) -> u64 {
+    let weight =
+        (u128::from(ios) * u128::from(FLOW_MAX) + u128::from(whole) / 2) / u128::from(whole);
+    (weight as u64).clamp(1, FLOW_MAX)
+}
+
+/// Returns the number of I/Os of a stream's load: as captured, or its weight if only time limits
+/// it.
+fn ios_of(load: &Stimulus) -> u64 {
+    load.until.ios.unwrap_or_else(|| load.streams.iter().map(|one| u64::from(one.weight)).sum())
+}
+
+/// Returns what the format cannot express, as comments for the top of the file.
+fn comments(lost: &[String], sign: char) -> String {
+    let mut text = format!("{sign} Written by {SOFTWARE}. The file cannot say:\n");
+    for sentence in lost {
+        let sentence: String =
+            sentence.chars().map(|c| if c.is_control() || c == '$' { ' ' } else { c }).collect();
+        text.push_str(&format!("{sign} {sentence}\n"));
+    }
+    text
+}
+
+/// Returns the loads with a time in whole seconds and no other limit.
+fn with_times(export: &mut WorkloadExport, loads: &[PortableLoad]) -> Vec<PortableLoad> {
+    let mut timed = Vec::new();
+    for load in loads {
+        let time = load.stimulus.until.time;
+        if time.is_none() {
+            export.lose(format!("The source has no time; each load runs {DEFAULT_TIME}."));
+        }
+        let time = time.unwrap_or(DEFAULT_TIME);
+        if !time.0.is_multiple_of(Nanos::SECOND.0) {
+            export.lose("Times are rounded up to whole seconds.".to_owned());
+        }
+        let seconds = time.0.div_ceil(Nanos::SECOND.0).max(1);
+        let mut load = load.clone();
+        load.stimulus.until = LoadLimits::time(Nanos(seconds.saturating_mul(Nanos::SECOND.0)));
+        timed.push(load);
+    }
+    timed
+}
+
+/// Returns the name of one of these loads, as the subject of a sentence.
+fn subject(loads: &[PortableLoad]) -> &'static str {
+    if loads.len() > 1 { "some loads" } else { "the load" }
+}
+
+fn iometer_config(
+    export: &mut WorkloadExport,
+    loads: &[PortableLoad],
+    disk: &str,
+    sector: u64,
+    title: &str,
+) {
+    let version = IometerVersion::of_1_1();
+    let heading = ConfigHeading { version, description: title, disk, sector };
+    let mut kept: Vec<PortableLoad> = Vec::new();
+    for PortableLoad { label, stimulus } in with_times(export, loads) {
+        let express = |load: &Stimulus| {
+            let alone = iometer::export(&heading, [(label.as_str(), load)]);
+            alone.config.map(|_| load.clone()).ok_or_else(|| alone.remarks.join("; "))
+        };
+        match conceded(&stimulus, express) {
+            Err(why) => export.lose(format!("{why}.")),
+            Ok((stimulus, lost)) => {
+                export.lose_all(subject(loads), &lost);
+                export.ios += ios_of(&stimulus);
+                kept.push(PortableLoad { label, stimulus });
+            }
+        }
+    }
+    let named = kept.iter().map(|load| (load.label.as_str(), &load.stimulus));
+    let exported = iometer::export(&heading, named);
+    let mut left_out = 0;
+    for remark in exported.remarks {
+        match remark.split_once(": ") {
+            Some((_, what)) if !what.starts_with("left out") => {
+                export.lose(format!("{}: {what}.", subject(loads)));
+            }
+            other => {
+                left_out += 1;
+                let label = other.map(|(label, _)| label);
+                let own = kept.iter().find(|load| Some(load.label.as_str()) == label);
+                export.ios -= own.map_or(0, |load| ios_of(&load.stimulus));
+                export.lose(format!("{remark}."));
+            }
+        }
+    }
+    if let Some(config) = exported.config {
+        export.loads = kept.len() - left_out;
+        export.text = iometer::write(&config);
+    }
+}
+
+fn vdbench_parameters(export: &mut WorkloadExport, loads: &[PortableLoad], lun: &str) {
+    let mut runs = Vec::new();
+    for PortableLoad { label, stimulus } in with_times(export, loads) {
+        if stimulus.until.time <= Some(Nanos::SECOND) {
+            export.lose("A run of vdbench takes at least 2 s.".to_owned());
+        }
+        let express = |load: &Stimulus| vdbench::express(load).map(|run| (run, ios_of(load)));
+        match conceded(&stimulus, express) {
+            Err(why) => export.lose(format!("{label} is left out: {why}.")),
+            Ok(((run, ios), lost)) => {
+                export.lose_all(subject(loads), &lost);
+                export.ios += ios;
+                runs.push(run);
+            }
+        }
+    }
+    export.loads = runs.len();
+    export.text = comments(&export.lost, '*') + &vdbench::write(&runs, lun);
+}
+
+/// Returns the capture steps of the source as a "Replay representation".
+fn representation(
+    opened: &SelectedSource,
+    arguments: &WorkloadExportArguments,
+    mut export: WorkloadExport,
+) -> anyhow::Result<WorkloadExport> {
+    let steps = match &opened.source {
+        WorkloadSource::Representation(steps) => steps.as_ref().clone(),
+        WorkloadSource::Workload(file) => {
+            let steps = ReplayRepresentation::from_workload(file).with_context(|| {
+                format!(
+                    "{} has no capture steps; derive the workload again with --native",
+                    opened.name
+                )
+            })?;
+            export.lose("The steps have no date; they begin in 1970.".to_owned());
+            let (placement, arrivals) = (&file.placement, &file.arrivals);
+            if !placement.zones.is_empty() || !placement.of_streams.is_empty() {
+                export.lose("Address zones are left out.".to_owned());
+            }
+            if arrivals.all.is_some() || !arrivals.of_streams.is_empty() {
+                export.lose("Arrivals are left out.".to_owned());
+            }
+            steps
+        }
+        WorkloadSource::Capture(captured) => steps_of(opened, captured, arguments)?,
+    };
+    let counted = steps.steps.iter().map(|step| step.count).fold(0, u64::saturating_add);
+    let listed = steps.steps.iter().flat_map(|step| &step.streams).map(|(_, ios, _)| *ios);
+    let listed = listed.fold(0, u64::saturating_add);
+    if listed < counted && !matches!(&opened.source, WorkloadSource::Representation(_)) {
+        export.lose(format!(
+            "{} of {counted} I/Os belong to streams that are left out; they count in the totals of \
+             steps.",
+            counted - listed
+        ));
+    }
+    let all = || steps.steps.iter().flat_map(|step| &step.streams);
+    let others = all().filter(|(key, ..)| !matches!(key.op, IoOp::Read | IoOp::Write));
+    let others: u64 = others.map(|(_, ios, _)| ios).sum();
+    if others > 0 {
+        export.lose(format!("{others} discards and flushes count in the totals of steps only."));
+    }
+    let mut text = Vec::new();
+    steps.write(&mut text)?;
+    export.ios = all().map(|(_, ios, _)| ios).sum::<u64>() - others;
+    export.loads = steps.steps.len();
+    // Lines that begin with a number sign are comments; the first line names the workload.
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    export.text = format!("{first}\n{}{rest}", comments(&export.lost, '#'));
+    Ok(export)
+}
+
+fn steps_of(
+    opened: &SelectedSource,
+    captured: &Captured<File>,
+    arguments: &WorkloadExportArguments,
+) -> anyhow::Result<ReplayRepresentation> {
+    let options = StudyOptions {
+        pass: opened.pass.clone(),
+        by: arguments.shares,
+        threshold: arguments.threshold.unwrap_or(Threshold::USUAL),
+        step_ns: arguments.step.map(|step| step.0),
+        ..StudyOptions::default()
+    };
+    let named = || opened.name.clone();
+    let derivation = Derivation::read(captured, &options, true).with_context(named)?;
+    if derivation.totals.mixes_layers() {
+        bail!("{}: a workload comes from one layer; choose it with --layer", opened.name);
+    }
+    ReplayRepresentation::from_derivation(&derivation, &opened.title)
+        .with_context(|| format!("{} has no capture steps", opened.name))
+}
+
+fn format_name(format: WorkloadFormat) -> String {
+    let value = format.to_possible_value();
+    value.map_or(String::new(), |value| value.get_name().to_owned())
+}
+
+/// Returns the command that uses the file.
+fn next_command(arguments: &WorkloadExportArguments) -> String {
+    let file = arguments.output.display();
+    match arguments.output_format {
+        WorkloadFormat::Fio => format!("fio {file}"),
+        WorkloadFormat::Iometer => format!("steadfast iometer {file} --target TARGET"),
+        WorkloadFormat::Vdbench => format!("vdbench -f {file}"),
+        WorkloadFormat::ReplayRepresentation => {
+            format!("steadfast run replay-native --workload {file} --target TARGET")
+        }
+        WorkloadFormat::FioIolog => format!(
+            "fio --name=replay --read_iolog={file} --ioengine=libaio --direct=1 --iodepth=64 \
+             --replay_redirect={}",
+            arguments.filename.as_deref().unwrap_or(NO_TARGET)
+        ),
+        WorkloadFormat::Blkparse => format!("steadfast trace import {file} -o TRACE"),
+        WorkloadFormat::Csv => format!(
+            "steadfast trace import {file} --csv time=1:ns,op=2,offset=3,bytes=4,response=5:ns,\
+             device=6,pid=7,command=8 -o TRACE"
+        ),
+        WorkloadFormat::Parquet => format!("steadfast trace streams {file}"),
+    }
+}
+
+fn tell(
+    arguments: &WorkloadExportArguments,
+    opened: &SelectedSource,
+    export: &WorkloadExport,
+) -> anyhow::Result<()> {
+    export.lost.iter().for_each(|lost| terminal::complain(&format!("Note: {lost}")));
+    let (format, next) = (format_name(arguments.output_format), next_command(arguments));
+    if arguments.json {
+        return terminal::print_json(&ExportOutput {
+            file: &arguments.output,
+            format: &format,
+            source: &opened.name,
+            loads: export.loads,
+            ios: export.ios,
+            lost: &export.lost,
+            next: &next,
+        });
+    }
+    let file = arguments.output.display();
+    terminal::tell(&format!("Written: {file} ({format}, {} I/Os). Next: {next}", export.ios));
+    Ok(())
+}

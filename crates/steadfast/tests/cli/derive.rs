@@ -1,0 +1,120 @@
+//! What a derived workload carries, and its scores against captures that were made on purpose.
+
+use super::scratch::succeed;
+use std::fs::File;
+use std::path::Path;
+use steadfast_domain::io_event::CapturedDevice;
+use steadfast_domain::step::mix64;
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp};
+use steadfast_tracefile::TraceWriter;
+use steadfast_workload::WorkloadFile;
+
+const IOS: u64 = 60_013;
+/// Blocks of 4 KiB of the device: 256 MiB.
+const BLOCKS: u64 = 1 << 16;
+/// Blocks of the hot band.
+const BAND: std::ops::Range<u64> = 20_480..24_576;
+
+/// Returns a number in (0, 1] from two numbers.
+fn fraction(number: u64, lane: u64) -> f64 {
+    ((mix64(mix64(number) ^ lane) >> 11) + 1) as f64 / 2f64.powi(53)
+}
+
+/// Writes a trace of 4 KiB reads (70 %) and writes that arrive at random, 2,000 per second. `hot` is
+/// the share of the I/Os that go to the hot band, the others go anywhere.
+fn write(path: &Path, hot: f64) {
+    let device = CapturedDevice {
+        name: "nvme0n1".into(),
+        capacity: Some(Bytes(BLOCKS * 4096)),
+        ..CapturedDevice::default()
+    };
+    let conditions = CaptureConditions { devices: vec![device], ..CaptureConditions::default() };
+    let mut at_ns = 0.0;
+    let events: Vec<IoEvent> = (0..IOS)
+        .map(|n| {
+            at_ns -= fraction(n, 1).ln() * 500_000.0;
+            let blocks = if fraction(n, 2) <= hot { BAND } else { 0..BLOCKS };
+            let block = blocks.start + mix64(n ^ 3 << 40) % (blocks.end - blocks.start);
+            IoEvent {
+                issued_ns: at_ns as u64,
+                response_ns: 50_000 + mix64(n ^ 4 << 40) % 800_000,
+                offset: block * 4096,
+                bytes: 4096,
+                op: if fraction(n, 5) <= 0.7 { IoOp::Read } else { IoOp::Write },
+                ..IoEvent::default()
+            }
+        })
+        .collect();
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
+    writer.write(&events).unwrap();
+    let lasted_ns = at_ns as u64 + 1;
+    writer.finish(CaptureConditions { lasted_ns, ..conditions }).unwrap();
+}
+
+/// Returns the report's scores, those of a second drawing, and the aspects that are lost.
+fn scores(here: &Path, more: &[&str]) -> Vec<(String, f64, f64, bool)> {
+    let derive = ["workload", "derive", "t.parquet", "--report", "--json"];
+    let answer = succeed(here, &[&derive[..], more].concat());
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    let fidelity = &answer["fidelity"];
+    let lost: Vec<&str> =
+        fidelity["lost"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+    let aspects = fidelity["aspects"].as_array().unwrap().iter();
+    aspects
+        .map(|aspect| {
+            let name = aspect["aspect"].as_str().unwrap().to_owned();
+            let score = aspect["score"].as_f64().unwrap();
+            let is_lost = lost.iter().any(|text| text.starts_with(&format!("{name}: ")));
+            (name, score, aspect["best"].as_f64().unwrap_or(1.0), is_lost)
+        })
+        .collect()
+}
+
+fn lost(scores: &[(String, f64, f64, bool)]) -> Vec<&str> {
+    scores.iter().filter(|(.., lost)| *lost).map(|(name, ..)| name.as_str()).collect()
+}
+
+#[test]
+fn a_trace_of_a_known_workload_scores_as_well_as_a_second_drawing() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), 0.0);
+    let found = scores(here, &[]);
+    assert_eq!(found.len(), 7);
+    for (name, score, best, _) in &found {
+        assert!(*score > best - 0.02 && *best > 0.98, "{name}: {score} of {best}");
+    }
+    assert!(lost(&found).is_empty(), "{found:?}");
+    let same = scores(here, &["--against", "t.parquet"]);
+    assert!(same.iter().all(|(_, score, ..)| *score == 1.0), "{same:?}");
+    let closed = scores(here, &["--without", "arrivals"]);
+    assert_eq!(lost(&closed), ["inter-arrival", "depth"], "{closed:?}");
+}
+
+#[test]
+fn a_hot_band_is_kept_by_zones_and_without_them_only_locality_is_lost() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), 0.5);
+    let kept = scores(here, &["-o", "w.toml"]);
+    assert!(lost(&kept).is_empty(), "{kept:?}");
+    let without = scores(here, &["--without", "zones"]);
+    assert_eq!(lost(&without), ["locality"], "{without:?}");
+    let file = WorkloadFile::read(&std::fs::read_to_string(here.join("w.toml")).unwrap()).unwrap();
+    assert_eq!(file.placement.measured_in, Some(Bytes(BLOCKS * 4096)));
+    assert_eq!(file.placement.of_streams.len(), 2, "reads and writes");
+    for zones in file.placement.of_streams.values() {
+        let ppm = |block: u64| (block * 1_000_000 / BLOCKS) as u32;
+        let (from, to) = (ppm(BAND.start), ppm(BAND.end));
+        let inside = |zone: &&steadfast_domain::stimulus::Zone| {
+            zone.from_ppm + 2000 >= from && zone.to_ppm <= to + 2000
+        };
+        let band: u32 = zones.iter().filter(inside).map(|zone| zone.weight).sum();
+        let all: u32 = zones.iter().map(|zone| zone.weight).sum();
+        // Half, and a sixteenth of the other half.
+        let share = f64::from(band) / f64::from(all);
+        assert!((share - 0.53125).abs() < 0.01, "{share} {zones:?}");
+    }
+    let measure = ["measure", "--workload", "w.toml", "--target", "sim:small", "--ios", "10007"];
+    succeed(here, &measure);
+}

@@ -1,0 +1,201 @@
+//! Power cuts: in virtual time, and of a loop device whose capacity goes and returns.
+
+use super::scratch::{
+    LoopDevice, code, refuse, run_in, stderr, stdout, steadfast, succeed, wait_until,
+};
+use serde_json::Value;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Stdio;
+use steadfast_domain::JournalEntry;
+use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, ViolationKind};
+use steadfast_runner::{CUT_LOG, Ledger};
+
+fn findings(here: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(here.join("run/findings.json")).unwrap()).unwrap()
+}
+
+fn outcomes(here: &Path) -> Vec<PowerCutOutcome> {
+    let lines = Ledger::read(&here.join("run")).unwrap().lines;
+    let judged = lines.into_iter().filter_map(|line| match line.entry {
+        JournalEntry::PowerCutJudged(outcome) => Some(*outcome),
+        _ => None,
+    });
+    judged.collect()
+}
+
+const SIMULATED: [&str; 6] = ["run", "power-cut", "--profile", "quick", "-o", "run"];
+
+#[test]
+fn a_simulated_drive_that_ignores_flushes_is_found_out_and_its_plan_has_times() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let plan = ["plan", "power-cut", "--target", "sim:small", "--profile", "quick"];
+    let plan = succeed(here, &[&plan[..], &["--assume", "64MiB"]].concat());
+    assert!(plan.contains("power-cut"), "{plan}");
+    let output = run_in(here, &[&SIMULATED[..], &["--target", "sim:forgetful"]].concat());
+    assert_eq!(code(&output), 3, "{}", stderr(&output));
+    assert!(stdout(&output).contains("VIOLATIONS: 3 of 3 power cuts"), "{}", stdout(&output));
+    for outcome in outcomes(here) {
+        // The cache of 64 writes, less those that were not flushed.
+        let lost = outcome.counts[&ViolationKind::LostFlushed];
+        assert!((32..=64).contains(&lost), "{outcome:?}");
+        assert_eq!(outcome.evidence, CutEvidence::Simulated);
+    }
+    assert_eq!(findings(here)["end"], "failed");
+}
+
+/// The journal of a run that was killed anywhere leads to the same findings.
+#[test]
+fn a_simulated_run_that_was_killed_anywhere_resumes_to_the_same_findings() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    succeed(here, &[&SIMULATED[..], &["--target", "sim:small"]].concat());
+    let (whole, journal) = (outcomes(here), here.join("run/journal.jsonl"));
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let begun: Vec<usize> =
+        (0..lines.len()).filter(|at| lines[*at].contains("power-cut-began")).collect();
+    assert_eq!(begun.len(), 3);
+    for kept in [begun[1], begun[1] + 1, begun[2] + 1] {
+        std::fs::write(&journal, lines[..kept].concat()).unwrap();
+        succeed(here, &["resume", "run"]);
+        assert_eq!(outcomes(here), whole, "{kept} lines kept");
+        assert!(findings(here)["ending"].as_str().unwrap().starts_with("0 violations in 3"));
+    }
+}
+
+#[test]
+fn options_that_do_not_belong_together_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let run = |procedure: &'static str, more: &[&'static str]| {
+        [&["run", procedure, "-o", "run"], more].concat()
+    };
+    let sim = ["--target", "sim:small"];
+    for (option, value) in [("--cut-command", "true"), ("--log-to", "other:7007")] {
+        let given = [&sim[..], &[option, value]].concat();
+        refuse(here, &run("iops", &given), &[option, "power-cut"]);
+        refuse(here, &run("power-cut", &given), &[option, "virtual time"]);
+    }
+    refuse(here, &run("power-cut", &[&sim[..], &["--depth", "4"]].concat()), &["flush-every"]);
+    let several = [&sim[..], &["--target", "sim:client"]].concat();
+    refuse(here, &run("power-cut", &several), &["one target at a time"]);
+    // The log would be on the file system whose power is cut.
+    let file = ["--target", "f.bin", "--size", "128MiB"];
+    let refused = refuse_code(here, &run("power-cut", &file));
+    assert!(refused.contains("own file system"), "{refused}");
+}
+
+fn refuse_code(here: &Path, arguments: &[&str]) -> String {
+    let output = run_in(here, arguments);
+    assert_ne!(code(&output), 0);
+    assert!(!here.join("run").exists());
+    stderr(&output)
+}
+
+/// Options of a short run on a loop device, whose power is cut by hand.
+const SHORT: [&str; 10] = [
+    "--set",
+    "area=1",
+    "--set",
+    "flush-every=8",
+    "--set",
+    "within=1s",
+    "--set",
+    "cut-limit=60s",
+    "--set",
+    "cycles=2",
+];
+
+/// Sets the size limit of a loop device: at 512 bytes it is as good as gone, at 0 it is back.
+fn limit(device: &LoopDevice, bytes: u64) {
+    const SET_STATUS: libc::Ioctl = 0x4c04;
+    const GET_STATUS: libc::Ioctl = 0x4c05;
+    let node = File::options().read(true).write(true).open(&device.path).unwrap();
+    // struct loop_info64 of linux/loop.h; its size limit is the fifth word.
+    let mut status = [0u64; 29];
+    // SAFETY: both calls read or write one loop_info64, 232 bytes, which outlives them.
+    unsafe {
+        assert_eq!(libc::ioctl(node.as_raw_fd(), GET_STATUS, status.as_mut_ptr()), 0);
+        status[4] = bytes;
+        assert_eq!(libc::ioctl(node.as_raw_fd(), SET_STATUS, status.as_mut_ptr()), 0);
+    }
+}
+
+/// Lines in the log of a run.
+fn flushes(here: &Path) -> usize {
+    std::fs::read_to_string(here.join("run").join(CUT_LOG)).unwrap_or_default().lines().count()
+}
+
+/// The device fails and returns, twice. While it is gone the first time, a flushed block is zeroed
+/// and a sector of another is damaged.
+#[test]
+fn a_device_that_vanishes_and_returns_is_read_back_and_its_losses_are_found() {
+    let test = "a_device_that_vanishes_and_returns_is_read_back_and_its_losses_are_found";
+    let Some(device) = LoopDevice::new(test, 128) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let given = ["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
+    let mut child = steadfast()
+        .current_dir(here)
+        .args([&["run", "power-cut"], &given[..], &SHORT].concat())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let backing = format!("/sys/block/{}/loop/backing_file", device.name());
+    let backing = std::fs::read_to_string(backing).unwrap();
+    let backing = File::options().write(true).open(backing.trim_end()).unwrap();
+    let journal = || std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap_or_default();
+    let mut written = 0;
+    for cycle in 1..=2 {
+        // 64 blocks in batches of 8: each was written after 8 flushes.
+        wait_until("writes", || flushes(here) >= written + 20);
+        limit(&device, 512);
+        wait_until("the cut", || journal().matches("power-cut-seen").count() == cycle);
+        if cycle == 1 {
+            backing.write_all_at(&[0; 16 << 10], 5 * (16 << 10)).unwrap();
+            backing.write_all_at(&[7; 100], 9 * (16 << 10) + 512 + 200).unwrap();
+        }
+        written = flushes(here);
+        limit(&device, 0);
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    let found = outcomes(here);
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|outcome| outcome.evidence == CutEvidence::DeviceFailed));
+    assert!(found.iter().all(|outcome| outcome.blocks == 64 && outcome.flushes >= 20));
+    let kinds: Vec<(ViolationKind, u64)> =
+        found[0].violations.iter().map(|violation| (violation.kind, violation.offset.0)).collect();
+    let block = 16 << 10;
+    let planted = [(ViolationKind::LostFlushed, 5 * block), (ViolationKind::TornSector, 9 * block)];
+    assert_eq!(kinds, planted);
+    assert!(found[1].counts.is_empty(), "{:?}", found[1]);
+    let ending = findings(here)["ending"].as_str().unwrap().to_owned();
+    assert!(ending.starts_with("VIOLATIONS: 1 of 2 power cuts"), "{ending}");
+}
+
+/// A command that cuts no power: the first sentence says so.
+#[test]
+fn a_command_that_cuts_nothing_is_no_power_cut() {
+    let test = "a_command_that_cuts_nothing_is_no_power_cut";
+    let Some(device) = LoopDevice::new(test, 128) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let given = ["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
+    let cut = ["--cut-command", "true", "--set", "cut-limit=1s", "--log-to", "second.log"];
+    let set = ["--set", "area=1", "--set", "within=1s"];
+    let output = run_in(here, &[&["run", "power-cut"], &given[..], &cut, &set].concat());
+    assert_eq!(code(&output), 3, "{}", stderr(&output));
+    let ending = findings(here)["ending"].as_str().unwrap().to_owned();
+    assert!(ending.starts_with("NO POWER CUT WAS MADE"), "{ending}");
+    let found = outcomes(here);
+    assert_eq!((found.len(), found[0].evidence), (1, CutEvidence::Nothing));
+    // The blocks were read back all the same, and hold everything.
+    assert!(found[0].counts.is_empty() && found[0].acknowledged > 0);
+    let second = std::fs::read_to_string(here.join("second.log")).unwrap();
+    assert_eq!(second, std::fs::read_to_string(here.join("run").join(CUT_LOG)).unwrap());
+    assert_eq!(second.lines().count() as u64, found[0].flushes);
+}

@@ -1,0 +1,285 @@
+//! `workload export`: what other tools do with its files is what the workload says.
+
+use super::capture::{RunningCapture, settled};
+use super::scratch::{LoopDevice, python, refuse, skip, succeed};
+use serde_json::Value;
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+use steadfast_domain::io_event::CapturedDevice;
+use steadfast_domain::step::mix64;
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
+use steadfast_exchange::iometer::{self, PlanOptions};
+use steadfast_tracefile::TraceWriter;
+
+/// 10,007 I/Os.
+const WORKLOAD: &str = "format = \"steadfast workload 1\"\ndemand = \"T1Q8\"\n\
+    [[stream]]\nstream = \"RND 4K R\"\nios = 5003\n[[stream]]\nstream = \"RND 8K W\"\nios = 3001\n\
+    [[stream]]\nstream = \"SEQ 64K W\"\nios = 1501\n[[stream]]\nstream = \"SEQ 16K R\"\nios = 502\n";
+const STREAMS: [(&str, IoOp, u32, u64); 4] = [
+    ("RND", IoOp::Read, 4096, 5003),
+    ("RND", IoOp::Write, 8192, 3001),
+    ("SEQ", IoOp::Write, 65_536, 1501),
+    ("SEQ", IoOp::Read, 16_384, 502),
+];
+
+/// Exports `source` as `format` to `output`; returns what is said of it.
+fn exported(here: &Path, source: &str, format: &str, output: &str, more: &[&str]) -> Value {
+    let words = ["workload", "export", source, "--output-format", format, "-o", output, "--json"];
+    serde_json::from_str(&succeed(here, &[&words[..], more].concat())).unwrap()
+}
+
+/// Captures while fio runs; returns fio's I/Os in issue order.
+fn captured_fio(
+    test: &str,
+    here: &Path,
+    device: &LoopDevice,
+    (player, arguments): (&[&str], &[&str]),
+) -> Option<Vec<IoEvent>> {
+    if Command::new("fio").arg("--version").output().is_err() {
+        skip(test, "no fio");
+        return None;
+    }
+    settled(device);
+    let capture = RunningCapture::new(test, here, device, &[])?;
+    // Only what sleeps between its I/Os may have real-time priority: jobs that share by flow spin.
+    let [program, before @ ..] = player else { panic!("no player") };
+    let words = [before, &["timeout", "60", "fio"], arguments].concat();
+    let fio = Command::new(program).args(words).current_dir(here).output().unwrap();
+    let (conditions, mut events) = capture.end();
+    assert!(fio.status.success(), "{}", String::from_utf8_lossy(&fio.stderr));
+    assert_eq!(conditions.lost, 0);
+    // fio's threads, not what udev reads afterwards.
+    events.retain(|event| event.command.to_string() == "fio");
+    events.sort_by_key(|event| event.issued_ns);
+    Some(events)
+}
+
+/// fio applies the exported job file: every I/O of every stream, in the order of its stream.
+#[test]
+fn fio_applies_the_streams_of_an_exported_workload() {
+    let test = "fio_applies_the_streams_of_an_exported_workload";
+    let Some(device) = LoopDevice::new(test, 256) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
+    let target = ["--filename", &device.path, "--device-size", "256MiB"];
+    let said = exported(here, "w.toml", "fio", "w.fio", &target);
+    assert_eq!((said["loads"].as_u64(), said["ios"].as_u64()), (Some(1), Some(10_007)), "{said}");
+    let Some(events) = captured_fio(test, here, &device, (&["env"], &["w.fio"])) else { return };
+    assert_eq!(events.len(), 10_007);
+    for (order, op, bytes, ios) in STREAMS {
+        let own = || events.iter().filter(|event| (event.op, event.bytes) == (op, bytes));
+        assert_eq!(own().count() as u64, ios, "{order} {op} {bytes}");
+        let offsets: Vec<u64> = own().map(|event| event.offset).collect();
+        let following = offsets.windows(2).filter(|two| two[1] == two[0] + u64::from(bytes));
+        let following = following.count() as u64;
+        // The sequential streams pass the end of the device once at most; I/Os that are in flight
+        // together may be issued in another order.
+        let is_right = if order == "SEQ" { following * 10 >= ios * 9 } else { following < 30 };
+        assert!(is_right, "{order} {op} {bytes}: {following} of {ios} follow one another");
+    }
+    // Shares hold at any time: in the first half, each stream has half of its I/Os.
+    for (order, op, bytes, ios) in STREAMS {
+        let half = events[..5003].iter().filter(|event| (event.op, event.bytes) == (op, bytes));
+        let share = half.count() as f64 / ios as f64;
+        assert!((0.4..0.6).contains(&share), "{order} {op} {bytes}: {share}");
+    }
+}
+
+/// 1,009 I/Os with gaps of 6 ms on average, exponentially distributed and 1 ms at least.
+fn write_trace(path: &Path) -> Vec<IoEvent> {
+    let mut now = 0.0;
+    let mut event = |number: u64| {
+        let drawn = mix64(number);
+        let uniform = (drawn >> 11) as f64 / (1u64 << 53) as f64;
+        now += 1_000_000.0 - 5_000_000.0 * (1.0 - uniform).ln();
+        IoEvent {
+            issued_ns: now as u64,
+            response_ns: 100_000,
+            offset: drawn % 4096 * 65_536,
+            bytes: 4096 << (drawn % 5),
+            depth: 1,
+            pid: 7,
+            op: if drawn.is_multiple_of(3) { IoOp::Write } else { IoOp::Read },
+            ..IoEvent::default()
+        }
+    };
+    let events: Vec<IoEvent> = (1..=1009).map(&mut event).collect();
+    let device = CapturedDevice { name: "sdx".into(), ..CapturedDevice::default() };
+    let conditions = CaptureConditions {
+        layers: vec![Layer::Block],
+        devices: vec![device],
+        lasted_ns: events[1008].issued_ns + 1_000_000,
+        ..CaptureConditions::default()
+    };
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
+    writer.write(&events).unwrap();
+    writer.finish(conditions).unwrap();
+    events
+}
+
+/// Returns the largest distance between the distributions of the times between I/Os.
+fn gap_distance(first: &[IoEvent], second: &[IoEvent]) -> f64 {
+    let [first, second] = [first, second].map(|events| {
+        let gaps = events.windows(2).map(|two| two[1].issued_ns - two[0].issued_ns);
+        let mut gaps: Vec<u64> = gaps.collect();
+        gaps.sort_unstable();
+        gaps
+    });
+    let share = |gaps: &[u64], most: u64| {
+        gaps.partition_point(|gap| *gap <= most) as f64 / gaps.len() as f64
+    };
+    let distance = |most: &u64| (share(&first, *most) - share(&second, *most)).abs();
+    first.iter().chain(&second).map(distance).fold(0.0, f64::max)
+}
+
+/// fio plays the exported log: the same I/Os in the same order, and gaps distributed as in the
+/// trace.
+#[test]
+fn fio_plays_an_exported_iolog() {
+    let test = "fio_plays_an_exported_iolog";
+    let Some(device) = LoopDevice::new(test, 512) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let original = write_trace(&here.join("t.parquet"));
+    let target = ["--filename", device.path.as_str()];
+    let said = exported(here, "t.parquet", "fio-iolog", "t.log", &target);
+    assert_eq!(said["ios"], 1009, "{said}");
+    let next = said["next"].as_str().unwrap().split(' ').skip(1).collect::<Vec<_>>();
+    let Some(played) = captured_fio(test, here, &device, (&["chrt", "-f", "1"], &next)) else {
+        return;
+    };
+    let what = |events: &[IoEvent]| -> Vec<(IoOp, u64, u32)> {
+        events.iter().map(|event| (event.op, event.offset, event.bytes)).collect()
+    };
+    assert!(what(&played) == what(&original), "{} of 1009 I/Os", played.len());
+    let distance = gap_distance(&original, &played);
+    eprintln!("{test}: KS distance of the gaps {distance:.4}");
+    assert!(distance <= 0.02, "{distance}");
+}
+
+/// The documented parameters of vdbench: names, ranges of values, and shares that add up.
+const VDBENCH: &str = r#"
+import json, re
+lines = [line.strip() for line in open("w.parm") if not line.startswith("*")]
+known = {"sd": {"sd", "lun", "openflags"},
+    "wd": {"wd", "sd", "xfersize", "rdpct", "seekpct", "range", "skew"},
+    "rd": {"rd", "wd", "iorate", "distribution", "elapsed", "interval", "threads", "compratio"}}
+parsed = []
+for line in lines:
+    pairs = re.findall(r"(\w+)=(\([^)]*\)|[^,]*)(?:,|$)", line)
+    assert ",".join(f"{n}={v}" for n, v in pairs) == line, line
+    kind = pairs[0][0]
+    assert {n for n, _ in pairs} <= known[kind], line
+    parsed.append((kind, dict(pairs)))
+kinds = [kind for kind, _ in parsed]
+assert kinds == sorted(kinds, key=["sd", "wd", "rd"].index), kinds
+wds = {p["wd"]: p for kind, p in parsed if kind == "wd"}
+[rd] = [p for kind, p in parsed if kind == "rd"]
+assert rd["wd"].strip("()").split(",") == list(wds)
+assert int(rd["elapsed"]) >= 2 * int(rd["interval"])
+assert abs(sum(float(p["skew"]) for p in wds.values()) - 100) < 1e-9
+print(json.dumps({"rd": rd, "wd": [[int(p["rdpct"]), int(p["xfersize"]), int(p["seekpct"]),
+    float(p["skew"])] for p in wds.values()]}))
+"#;
+
+#[test]
+fn iometer_and_vdbench_get_the_same_streams() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let rounded = WORKLOAD.replace("5003", "500").replace("3001", "300");
+    let rounded = rounded.replace("1501", "150").replace("502", "50");
+    std::fs::write(here.join("w.toml"), rounded).unwrap();
+    let size = ["--device-size", "1GiB", "--time", "7s"];
+    let said = exported(here, "w.toml", "iometer", "w.icf", &size);
+    assert_eq!(said["loads"], 1, "{said}");
+    let config = iometer::read(&std::fs::read(here.join("w.icf")).unwrap()).unwrap();
+    let options = PlanOptions {
+        processors: 1,
+        sector: 512,
+        time: None,
+        disk: None,
+        prepare: false,
+        own_pattern: false,
+    };
+    let plan = iometer::plan(&config.config, Vec::new(), options).unwrap();
+    let [step] = plan.sequence.steps.as_slice() else { panic!("{:?}", plan.sequence.steps) };
+    let all: u32 = step.load.streams.iter().map(|stream| stream.weight).sum();
+    let mut streams: Vec<String> = step
+        .load
+        .streams
+        .iter()
+        .map(|stream| format!("{stream} {}", stream.weight * 100 / all))
+        .collect();
+    streams.sort();
+    assert_eq!(streams, ["RND 4K R 50", "RND 8K W 30", "SEQ 16K R 5", "SEQ 64K W 15"]);
+    assert_eq!(step.load.demand.to_string(), "T1Q8");
+    exported(here, "w.toml", "vdbench", "w.parm", &["--filename", "/dev/sdx", "--time", "7s"]);
+    let Some(output) = python("vdbench", &["json"], &["-c", VDBENCH], here) else { return };
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let workloads = serde_json::json!([
+        [100, 4096, 100, 50.0],
+        [0, 8192, 100, 30.0],
+        [0, 65_536, 0, 15.0],
+        [100, 16_384, 0, 5.0]
+    ]);
+    assert_eq!(found["wd"], workloads);
+    let run = ["iorate", "elapsed", "threads"].map(|name| found["rd"][name].as_str().unwrap());
+    assert_eq!(run, ["max", "7", "8"]);
+}
+
+#[test]
+fn exports_say_what_they_lose_and_replace_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let events = write_trace(&here.join("t.parquet"));
+    std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
+    let export = |source, format| ["workload", "export", source, "--output-format", format];
+    exported(here, "t.parquet", "csv", "t.csv", &[]);
+    let text = std::fs::read_to_string(here.join("t.csv")).unwrap();
+    assert_eq!(text.lines().count(), 1010);
+    refuse(here, &[&export("t.parquet", "csv")[..], &["-o", "t.csv"]].concat(), &["--force"]);
+    assert_eq!(std::fs::read_to_string(here.join("t.csv")).unwrap(), text);
+    // What the message says to type next.
+    let said = exported(here, "t.parquet", "csv", "t.csv", &["--force"]);
+    let next = said["next"].as_str().unwrap().replace("TRACE", "again.parquet");
+    succeed(here, &next.split(' ').skip(1).collect::<Vec<_>>());
+    let streams = |file| succeed(here, &["trace", "streams", file]);
+    assert_eq!(streams("t.parquet"), streams("again.parquet"));
+    exported(here, "t.parquet", "parquet", "copy.parquet", &["--op", "read"]);
+    let copied: Value =
+        serde_json::from_str(&succeed(here, &["trace", "streams", "copy.parquet", "--json"]))
+            .unwrap();
+    let reads = events.iter().filter(|event| event.op == IoOp::Read).count();
+    assert_eq!(copied["account"]["events"], reads);
+    // The file says it, too.
+    let size = ["--device-size", "512MiB"];
+    let said = exported(here, "t.parquet", "fio", "t.fio", &size);
+    let job = std::fs::read_to_string(here.join("t.fio")).unwrap();
+    let lost = said["lost"].as_array().unwrap();
+    assert!(lost.len() > 1 && lost.iter().all(|one| job.contains(one.as_str().unwrap())), "{said}");
+    assert!(job.contains("rate_iops="), "{job}");
+    let seconds = events[1008].issued_ns / 1_000_000_000 + 1;
+    let by_step = [&size[..], &["--native", "--step", "1s"]].concat();
+    let whole = ["--step", "1s", "--threshold", "0%"];
+    let steps = exported(here, "t.parquet", "fio", "steps.fio", &by_step);
+    assert_eq!(steps["loads"], seconds, "{steps}");
+    let text = exported(here, "t.parquet", "replay-representation", "t.txt", &whole);
+    assert_eq!((&text["loads"], &text["ios"]), (&seconds.into(), &1009.into()), "{text}");
+    let derived = ["workload", "derive", "t.txt", "--threshold", "0%", "--json"];
+    let derived: Value = serde_json::from_str(&succeed(here, &derived)).unwrap();
+    assert_eq!(derived["workload"]["total_count"], 1009);
+    for (source, format, more, part) in [
+        ("w.toml", "csv", &[][..], "no single I/Os"),
+        ("w.toml", "fio", &[], "--device-size"),
+        ("w.toml", "replay-representation", &[], "--native"),
+        ("t.parquet", "csv", &["--native"], "--native"),
+        ("t.parquet", "vdbench", &["--filename", "a b"], "--filename"),
+        ("none.toml", "vdbench", &[], "none.toml"),
+    ] {
+        let words = [&export(source, format)[..], &["-o", "new"], more].concat();
+        refuse(here, &words, &[part]);
+        assert!(!here.join("new").exists(), "{source} {format}");
+    }
+}
