@@ -1,0 +1,104 @@
+//! Faults, and the calls that they can hit.
+
+/// A call of the program to the world around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallKind {
+    /// Opens, lists or examines.
+    Look,
+    Create,
+    Rename,
+    Remove,
+    Read,
+    Write,
+    Cut,
+    Sync,
+    SyncDirectory,
+    Lock,
+    /// Reads or changes a setting of the host.
+    Setting,
+    Purge,
+    Idle,
+    /// Begins a step on the drive.
+    Apply,
+    /// Ends a step on the drive.
+    Applied,
+}
+
+/// A fault, which hits the first call that it can hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InjectedFault {
+    /// The process is killed before the call.
+    Kill,
+    /// The machine loses its power before the call.
+    PowerLoss,
+    /// The call fails with `EIO`.
+    Error,
+    /// The call fails with `ENOSPC`; a write stores a part first.
+    NoSpace,
+    /// The disk remains full until the process ends.
+    Full,
+    /// A read or write transfers fewer bytes than requested.
+    Short,
+    /// A read or write is interrupted by a signal.
+    Interrupted,
+    /// A sync fails once, and the data that it should have written are dropped.
+    LostSync,
+    /// The wall clock jumps by this many milliseconds.
+    ClockJump(i64),
+    /// I/Os of the step fail.
+    DeviceErrors,
+    /// The drive is reset: the step must be abandoned after it wrote.
+    DeviceReset,
+    /// The program could not run for most of the step.
+    DeviceStall,
+    /// The drive vanishes. It returns under another name.
+    DeviceGone,
+    /// A read returns data other than those written.
+    WrongData,
+}
+
+impl InjectedFault {
+    /// Returns true if the fault can hit this call.
+    pub fn fits(self, call: CallKind) -> bool {
+        use CallKind::{Applied, Apply, Create, Read, Rename, Sync, Write};
+        match self {
+            InjectedFault::Kill | InjectedFault::PowerLoss | InjectedFault::ClockJump(_) => true,
+            InjectedFault::Error => is_of_storage(call),
+            InjectedFault::NoSpace => matches!(call, Create | Rename | Write | Sync),
+            InjectedFault::Full => matches!(call, Create | Write),
+            InjectedFault::Short | InjectedFault::Interrupted => matches!(call, Read | Write),
+            InjectedFault::LostSync => call == Sync,
+            InjectedFault::DeviceErrors
+            | InjectedFault::DeviceStall
+            | InjectedFault::DeviceGone => call == Apply,
+            InjectedFault::DeviceReset | InjectedFault::WrongData => call == Applied,
+        }
+    }
+}
+
+fn is_of_storage(call: CallKind) -> bool {
+    !matches!(
+        call,
+        CallKind::Setting | CallKind::Purge | CallKind::Idle | CallKind::Apply | CallKind::Applied
+    )
+}
+
+/// A fault and the number of the first call that it may hit, starting at 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlannedFault {
+    pub call: u64,
+    pub fault: InjectedFault,
+}
+
+/// A defect planted in the storage or in the program, to test the simulator itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlantedBug {
+    /// The sync of a file does nothing.
+    NoSync,
+    /// The sync of a directory does nothing.
+    NoDirectorySync,
+    /// A resumed run forgets its last step.
+    ForgottenStep,
+    /// A host setting is changed before the change is journaled.
+    ChangeBeforeJournal,
+}

@@ -1,0 +1,83 @@
+//! A fault simulator: runs in a simulated world with faults chosen by seed.
+//!
+//! The runner's production code executes short procedures on a simulated drive. A seed decides what
+//! fails: calls to a disk that loses its cache, the drive, the clock, the power, the process. After
+//! every interruption the run is continued, and the invariants are checked (`docs/fire.md`).
+
+mod dice;
+mod directory;
+mod disk;
+mod drive;
+mod fault;
+mod rig;
+mod scenario;
+mod shrink;
+#[cfg(test)]
+mod tests;
+mod trial;
+mod world;
+
+use clap::Parser;
+use scenario::Scenario;
+use shrink::shrink;
+use std::io::Write;
+use std::process::ExitCode;
+use trial::UndisturbedRun;
+
+/// Executes runs in a simulated world and injects faults by seed.
+#[derive(Debug, Parser)]
+#[command(name = "steadfast-vopr")]
+struct SimulatorArguments {
+    /// Seed of the first scenario
+    seed: u64,
+    /// Number of scenarios, with consecutive seeds
+    #[arg(long, default_value_t = 1)]
+    count: u64,
+    /// Print the calls of every scenario, not only of failing ones
+    #[arg(long)]
+    trace: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = SimulatorArguments::parse();
+    let undisturbed = trial::undisturbed();
+    let calls: Vec<u64> = undisturbed.iter().map(|run| run.calls).collect();
+    let seeds = arguments.seed..arguments.seed.saturating_add(arguments.count);
+    let mut failed = 0;
+    for seed in seeds.clone() {
+        let scenario = Scenario::new(seed, &calls);
+        let result = trial::play(&scenario, &undisturbed, None, arguments.trace);
+        result.trace.iter().for_each(|line| say(line));
+        if let Some(violation) = result.violation {
+            failed += 1;
+            say(&report(&scenario, &violation, &undisturbed));
+        }
+    }
+    say(&format!("{failed} of {} seeds failed", seeds.count()));
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Returns the report of a failing scenario: the smallest one that fails, and its calls.
+fn report(scenario: &Scenario, violation: &str, undisturbed: &[UndisturbedRun]) -> String {
+    let smallest = shrink(scenario, undisturbed, None);
+    let result = trial::play(&smallest, undisturbed, None, true);
+    let lives: String = smallest
+        .lives
+        .iter()
+        .map(|life| format!("\n    {:?} {:?}", life.action, life.faults))
+        .collect();
+    format!(
+        "seed {}: {violation}\n{}\n  smallest: {} with drive_forgets {}, setting_is_kept {}:{lives}\n  {}",
+        scenario.seed,
+        result.trace.join("\n"),
+        scenario::RUNS[smallest.run].name,
+        smallest.drive_forgets,
+        smallest.setting_is_kept,
+        result.violation.unwrap_or_default(),
+    )
+}
+
+fn say(line: &str) {
+    // The reader may have closed the pipe.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}

@@ -1,0 +1,199 @@
+//! Scenarios, each determined by a seed.
+
+use crate::dice::Dice;
+use crate::drive::RememberedDrive;
+use crate::fault::{InjectedFault, PlannedFault};
+use std::sync::LazyLock;
+use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::{Nanos, Profile, Settings};
+use steadfast_engine::sim::{DriveSpec, drive};
+use steadfast_runner::RunPlan;
+
+/// A run into which scenarios inject faults.
+pub struct PlannedRun {
+    pub name: &'static str,
+    /// Settings that differ from those of a short run.
+    set: fn(&mut Settings),
+    /// True if the findings must show wrong data returned by the drive.
+    pub compares: bool,
+}
+
+/// All runs, which are short.
+pub const RUNS: [PlannedRun; 6] = [
+    PlannedRun { name: "throughput", set: |s| s.rounds_max = Some(2), compares: false },
+    PlannedRun { name: "latency", set: |s| s.rounds_max = Some(1), compares: false },
+    PlannedRun { name: "iops", set: |s| s.rounds_max = Some(1), compares: false },
+    PlannedRun { name: "verify-write", set: |_| (), compares: true },
+    PlannedRun {
+        name: "commit",
+        set: |s| {
+            s.parameters.insert("committers".into(), "1".into());
+            s.parameters.insert("block-sizes".into(), "4K".into());
+            s.rounds_max = Some(2);
+        },
+        compares: false,
+    },
+    PlannedRun {
+        name: "fill",
+        set: |s| {
+            s.parameters.insert("levels".into(), "0".into());
+            s.parameters.insert("idle-times".into(), "10s".into());
+        },
+        compares: false,
+    },
+];
+
+/// A drive of 64 MiB, the smallest that every run accepts. It is slow, so that a step has few I/Os.
+pub static DRIVE: LazyLock<DriveSpec> = LazyLock::new(|| {
+    let small = drive("small").unwrap_or_else(|| &steadfast_engine::sim::drives()[0]);
+    small.clone().with_flash(1 << 14, 40).with_program_time(Nanos::from_millis(20))
+});
+
+impl PlannedRun {
+    /// Returns the plan of the run.
+    pub fn plan(&self) -> RunPlan {
+        let mut settings = Settings::new(self.name, 7);
+        settings.profile = Profile::Quick;
+        settings.step_time = Some(Nanos::SECOND);
+        (self.set)(&mut settings);
+        let drive = RememberedDrive::new(&DRIVE);
+        RunPlan {
+            version: RECORD_VERSION,
+            software: "steadfast 0".into(),
+            began_unix_ms: drive.now_unix_ms(),
+            engine: "sim".into(),
+            device: drive.device().clone(),
+            settings,
+        }
+    }
+}
+
+/// Programs that a user starts after the previous ones have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UserAction {
+    /// Resumes or starts the run.
+    Continue,
+    /// Resumes the run twice at the same time.
+    ContinueTwice,
+    /// Restores the host.
+    Restore,
+    /// Restores the host while the run is resumed.
+    RestoreAndContinue,
+}
+
+/// One start of programs, and the faults that hit them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Life {
+    pub action: UserAction,
+    pub faults: Vec<PlannedFault>,
+}
+
+/// The history of a disturbed run. After its lives, the run is resumed without faults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scenario {
+    pub seed: u64,
+    /// Position in [`RUNS`].
+    pub run: usize,
+    /// True if the drive is factory-new in every process.
+    pub drive_forgets: bool,
+    /// True if the host's settings survive a power loss.
+    pub setting_is_kept: bool,
+    pub lives: Vec<Life>,
+}
+
+impl Scenario {
+    /// Returns the scenario of a seed. `calls` has the number of calls of each undisturbed run.
+    pub fn new(seed: u64, calls: &[u64]) -> Scenario {
+        let mut dice = Dice::new(seed);
+        let run = dice.below(RUNS.len() as u64) as usize;
+        let drive_forgets = dice.percent(70);
+        let setting_is_kept = dice.percent(50);
+        let count = 1 + dice.below(4);
+        let lives = (0..count).map(|_| life(&mut dice, calls[run], RUNS[run].compares)).collect();
+        Scenario { seed, run, drive_forgets, setting_is_kept, lives }
+    }
+
+    /// Returns smaller scenarios, the smallest first.
+    pub fn smaller(&self) -> Vec<Scenario> {
+        let mut smaller = Vec::new();
+        for (at, life) in self.lives.iter().enumerate() {
+            let mut fewer = self.clone();
+            fewer.lives.remove(at);
+            smaller.push(fewer);
+            for fault in 0..life.faults.len() {
+                let mut fewer = self.clone();
+                fewer.lives[at].faults.remove(fault);
+                smaller.push(fewer);
+            }
+            if life.action != UserAction::Continue {
+                let mut simpler = self.clone();
+                simpler.lives[at].action = UserAction::Continue;
+                smaller.push(simpler);
+            }
+            for (fault, planned) in life.faults.iter().enumerate() {
+                for call in [planned.call / 2, planned.call * 7 / 8, planned.call - 1] {
+                    if call > 0 && call < planned.call {
+                        let mut earlier = self.clone();
+                        earlier.lives[at].faults[fault].call = call;
+                        smaller.push(earlier);
+                    }
+                }
+            }
+        }
+        smaller
+    }
+}
+
+fn life(dice: &mut Dice, calls: u64, compares: bool) -> Life {
+    use UserAction::{Continue, ContinueTwice, Restore, RestoreAndContinue};
+    let actions =
+        [Continue, Continue, Continue, Continue, ContinueTwice, Restore, RestoreAndContinue];
+    let mut faults = Vec::new();
+    for _ in 0..dice.below(4) {
+        let call = call(dice, calls);
+        faults.push(PlannedFault { call, fault: fault(dice, compares) });
+    }
+    let end = match dice.below(5) {
+        0 | 1 => Some(InjectedFault::Kill),
+        2 | 3 => Some(InjectedFault::PowerLoss),
+        _ => None,
+    };
+    if let Some(fault) = end {
+        // Some end just after another fault, before the program has handled it.
+        let call = match faults.last() {
+            Some(last) if dice.percent(40) => last.call + 1 + dice.below(6),
+            _ => call(dice, calls),
+        };
+        faults.push(PlannedFault { call, fault });
+    }
+    Life { action: *dice.choose(&actions), faults }
+}
+
+/// Chooses a call: any, one of the first, or one of the last.
+fn call(dice: &mut Dice, calls: u64) -> u64 {
+    match dice.below(4) {
+        0 => 1 + dice.below(40),
+        1 => 1 + calls.saturating_sub(dice.below(25)),
+        _ => 1 + dice.below(calls),
+    }
+}
+
+fn fault(dice: &mut Dice, compares: bool) -> InjectedFault {
+    let jump = dice.below(7_200_000) as i64 - 3_600_000;
+    let faults = [
+        InjectedFault::Error,
+        InjectedFault::Error,
+        InjectedFault::NoSpace,
+        InjectedFault::Full,
+        InjectedFault::Short,
+        InjectedFault::Interrupted,
+        InjectedFault::LostSync,
+        InjectedFault::LostSync,
+        InjectedFault::ClockJump(jump),
+        InjectedFault::DeviceErrors,
+        InjectedFault::DeviceReset,
+        InjectedFault::DeviceStall,
+        InjectedFault::DeviceGone,
+    ];
+    if compares && dice.percent(20) { InjectedFault::WrongData } else { *dice.choose(&faults) }
+}

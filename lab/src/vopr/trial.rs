@@ -1,0 +1,431 @@
+//! A trial: executes a scenario and checks the invariants.
+
+use crate::directory::SimulatedDirectory;
+use crate::disk::ROOT;
+use crate::drive::RememberedDrive;
+use crate::fault::PlantedBug;
+use crate::rig::{SharedDrive, SimulatedHostRig, restore_setting};
+use crate::scenario::{DRIVE, Life, RUNS, Scenario, UserAction};
+use crate::world::{Killed, ORIGINAL_SETTING, Process, World};
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use steadfast_domain::{
+    EndState, Findings, Halt, JournalEntry, Measurement, Nanos, Outcome, Procedure, Step,
+};
+use steadfast_host::ReadAccess;
+use steadfast_runner::ledger::{JournalLine, LedgerContents};
+use steadfast_runner::live::unrestored;
+use steadfast_runner::run::{RunOutcome, conduct, restore_opened};
+use steadfast_runner::{Ledger, LedgerError, ProgressSink, Rig, RunEvent, RunPlan};
+
+/// Name of the run directory.
+const RUN: &str = "run";
+
+/// An undisturbed run.
+pub struct UndisturbedRun {
+    /// Number of calls.
+    pub calls: u64,
+    findings: Findings,
+}
+
+/// Result of a trial.
+pub struct TrialResult {
+    /// The first violated invariant; `None` if all held.
+    pub violation: Option<String>,
+    /// The calls, if they were requested.
+    pub trace: Vec<String>,
+}
+
+/// The program of a process.
+#[derive(Debug, Clone, Copy)]
+enum Program {
+    Resume,
+    Restore,
+}
+
+/// A step that the program reported as finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FinishedStep {
+    place: String,
+    began_unix_ms: u64,
+    elapsed: Nanos,
+    bytes: u64,
+}
+
+impl FinishedStep {
+    fn new(step: &Step, outcome: &Outcome) -> FinishedStep {
+        let measured: &Measurement = &outcome.measurement;
+        FinishedStep {
+            place: format!("{} {}", step.place, step.place.phase),
+            began_unix_ms: measured.began_unix_ms,
+            elapsed: measured.elapsed,
+            bytes: measured.bytes().0,
+        }
+    }
+}
+
+/// A scenario in progress.
+struct Trial<'a> {
+    scenario: &'a Scenario,
+    world: Arc<World>,
+    bug: Option<PlantedBug>,
+    plan: RunPlan,
+    procedure: Box<dyn Procedure>,
+    drive: SharedDrive,
+    /// Steps that the program reported as finished, in order.
+    finished: Mutex<Vec<FinishedStep>>,
+}
+
+/// Executes each run without faults.
+pub fn undisturbed() -> Vec<UndisturbedRun> {
+    let alone = |run| {
+        let lives = Vec::new();
+        let scenario = Scenario { seed: 0, run, drive_forgets: true, setting_is_kept: true, lives };
+        let trial = Trial::new(&scenario, None, false);
+        let is_complete = trial.live(&Life { action: UserAction::Continue, faults: Vec::new() });
+        let calls = trial.world.calls();
+        let contents = trial.read();
+        let violation = trial.world.state().violation.take();
+        match (contents, violation) {
+            (Ok(Some(contents)), None) if is_complete => {
+                let findings = trial.procedure.study(&contents.into_record());
+                UndisturbedRun { calls, findings }
+            }
+            (contents, violation) => {
+                panic!("{} does not run undisturbed: {violation:?} {contents:?}", RUNS[run].name)
+            }
+        }
+    };
+    (0..RUNS.len()).map(alone).collect()
+}
+
+/// Executes a scenario.
+pub fn play(
+    scenario: &Scenario,
+    undisturbed: &[UndisturbedRun],
+    bug: Option<PlantedBug>,
+    is_traced: bool,
+) -> TrialResult {
+    let trial = Trial::new(scenario, bug, is_traced);
+    let undisturbed = &undisturbed[scenario.run];
+    for life in &scenario.lives {
+        let has_completed = trial.live(life);
+        trial.check(has_completed.then_some(undisturbed));
+    }
+    // Safety was checked above. No more faults are injected, so the run must now complete.
+    let has_completed = trial.live(&Life { action: UserAction::Continue, faults: Vec::new() });
+    if !has_completed {
+        trial.world.violate(|| "an undisturbed resume does not complete the run".to_owned());
+    }
+    trial.check(Some(undisturbed));
+    let violation = trial.world.state().violation.take();
+    TrialResult { violation, trace: trial.world.take_trace() }
+}
+
+impl Trial<'_> {
+    fn new(scenario: &Scenario, bug: Option<PlantedBug>, is_traced: bool) -> Trial<'_> {
+        let plan = RUNS[scenario.run].plan();
+        let procedure = steadfast_procedures::procedure(&plan.settings, plan.geometry(), &[])
+            .unwrap_or_else(|error| panic!("{}: {error}", RUNS[scenario.run].name));
+        let world = World::new(scenario.seed, bug, is_traced);
+        world.state().setting_is_kept = scenario.setting_is_kept;
+        let finished = Mutex::new(Vec::new());
+        Trial { scenario, world, bug, plan, procedure, drive: new_drive(), finished }
+    }
+
+    fn finished(&self) -> MutexGuard<'_, Vec<FinishedStep>> {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn say(&self, line: impl FnOnce() -> String) {
+        self.world.state().say(line);
+    }
+
+    /// Executes one life. Returns true if a program reported that the run is complete.
+    fn live(&self, life: &Life) -> bool {
+        use UserAction::{Continue, ContinueTwice, Restore, RestoreAndContinue};
+        self.say(|| format!("-- {:?}, {:?}", life.action, life.faults));
+        let programs: &[Program] = match life.action {
+            Continue => &[Program::Resume],
+            ContinueTwice => &[Program::Resume, Program::Resume],
+            Restore => &[Program::Restore],
+            RestoreAndContinue => &[Program::Restore, Program::Resume],
+        };
+        let processes = self.world.start(programs.len(), &life.faults);
+        thread::scope(|scope| {
+            let pairs = processes.iter().zip(programs);
+            let threads: Vec<_> = pairs
+                .map(|(process, program)| {
+                    scope.spawn(move || {
+                        let _ended = EndOnDrop(process);
+                        match program {
+                            Program::Resume => self.carry_on(process),
+                            Program::Restore => self.restore(process),
+                        }
+                    })
+                })
+                .collect();
+            let ends: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+            // All results are judged, even if an earlier one completed the run.
+            ends.into_iter().fold(false, |any, end| any | self.judge_end(end))
+        })
+    }
+
+    fn judge_end(&self, end: Result<Result<bool, String>, Box<dyn Any + Send>>) -> bool {
+        match end {
+            Ok(Ok(has_completed)) => has_completed,
+            Ok(Err(why)) => {
+                self.say(|| format!("       ended: {why}"));
+                false
+            }
+            Err(payload) if payload.is::<Killed>() => {
+                self.say(|| "       died".to_owned());
+                false
+            }
+            Err(payload) => {
+                let text = payload.downcast_ref::<String>().cloned();
+                let text = text.or(payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+                self.world.violate(|| format!("panicked: {}", text.unwrap_or_default()));
+                false
+            }
+        }
+    }
+
+    /// Resumes or starts the run.
+    fn carry_on(&self, process: &Process) -> Result<bool, String> {
+        let root = SimulatedDirectory::root(process);
+        let (ledger, mut lines) = match root.enter(RUN) {
+            Err(error) if error.is_missing() => {
+                let name = OsStr::new(RUN);
+                let made = Ledger::create_below(&root, name, ReadAccess::Usual, &self.plan);
+                (made.map_err(shown)?, Vec::new())
+            }
+            entered => {
+                let opened = Ledger::open_in(entered.map_err(shown)?).map_err(shown)?;
+                (opened.0, opened.1.lines)
+            }
+        };
+        if self.bug == Some(PlantedBug::ForgottenStep)
+            && let Some(last) = lines.iter().rposition(is_step)
+        {
+            lines.truncate(last);
+        }
+        let drive = if self.scenario.drive_forgets { new_drive() } else { self.drive.clone() };
+        let mut rig = SimulatedHostRig::new(process, drive, self.scenario.drive_forgets);
+        let mut witness = Witness { trial: self, position: 0 };
+        let procedure = self.procedure.as_ref();
+        let ended = conduct(procedure, &mut rig, ledger, &lines, "steadfast 0", &mut witness);
+        match ended.map_err(shown)? {
+            RunOutcome::Complete => Ok(true),
+            RunOutcome::Halted(halt) | RunOutcome::Lost(halt) => Err(halt.to_string()),
+        }
+    }
+
+    /// Restores the host, as `steadfast restore` does.
+    fn restore(&self, process: &Process) -> Result<bool, String> {
+        let directory = SimulatedDirectory::root(process).enter(RUN).map_err(shown)?;
+        let opened = Ledger::open_in(directory).map_err(shown)?;
+        let drive = self.drive.clone();
+        let now = SimulatedHostRig::new(process, drive, self.scenario.drive_forgets).now_unix_ms();
+        let mut undo = |change: &_| -> Result<(), Halt> {
+            restore_setting(process, change);
+            Ok(())
+        };
+        restore_opened(opened, now, |_| true, &mut undo).map(|_| false).map_err(shown)
+    }
+
+    /// Reads the ledger without faults; `None` if there is no run directory.
+    fn read(&self) -> Result<Option<LedgerContents>, LedgerError> {
+        let process = &self.world.start(1, &[])[0];
+        match SimulatedDirectory::root(process).enter(RUN) {
+            Err(error) if error.is_missing() => Ok(None),
+            entered => Ledger::read_in(&entered?).map(Some),
+        }
+    }
+
+    /// Checks the invariants after every life, and those of a complete run.
+    fn check(&self, complete: Option<&UndisturbedRun>) {
+        self.say(|| "-- check".to_owned());
+        if let Err(violation) = self.check_ledger(complete) {
+            self.world.violate(|| violation);
+        }
+    }
+
+    fn check_ledger(&self, complete: Option<&UndisturbedRun>) -> Result<(), String> {
+        let contents = match self.read() {
+            Ok(Some(contents)) if contents.opening().is_some() => contents,
+            Ok(_) | Err(LedgerError::NotARun(_)) => return self.check_not_begun(),
+            Err(error) => return Err(format!("the ledger cannot be read: {error}")),
+        };
+        self.check_steps(&contents.lines)?;
+        self.check_host(&contents.lines)?;
+        match complete {
+            Some(undisturbed) => self.check_complete(contents, undisturbed),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks a run without a ledger, which must not have lost a step, and removes its directory so
+    /// that the user can start it again.
+    fn check_not_begun(&self) -> Result<(), String> {
+        let steps = self.finished().len();
+        let setting = self.world.state().setting.clone();
+        if steps > 0 {
+            return Err(format!("{steps} finished steps are lost with the whole run"));
+        }
+        if setting != ORIGINAL_SETTING {
+            return Err("a changed host setting is in no journal".into());
+        }
+        self.world.state().disk.remove_all(ROOT, RUN);
+        Ok(())
+    }
+
+    /// Checks that no finished step is lost or counted twice.
+    fn check_steps(&self, lines: &[JournalLine]) -> Result<(), String> {
+        let journaled: Vec<FinishedStep> =
+            steps(lines).map(|(step, outcome)| FinishedStep::new(step, outcome)).collect();
+        let finished = self.finished();
+        if !journaled.starts_with(&finished) {
+            return Err(format!(
+                "{} steps were finished, and the journal has these: {:?}",
+                finished.len(),
+                journaled.iter().map(|step| &step.place).collect::<Vec<_>>()
+            ));
+        }
+        // A step may be on disk although its process died before it could report it.
+        if journaled.len() > finished.len() + 1 {
+            let count = journaled.len() - finished.len();
+            return Err(format!("{count} journaled steps were never finished"));
+        }
+        let places: BTreeSet<&String> = journaled.iter().map(|step| &step.place).collect();
+        if places.len() < journaled.len() {
+            return Err("a step is in the journal twice".into());
+        }
+        Ok(())
+    }
+
+    /// Checks that every host change is reverted or in the journal.
+    fn check_host(&self, lines: &[JournalLine]) -> Result<(), String> {
+        let setting = self.world.state().setting.clone();
+        let open = unrestored(lines);
+        if setting == ORIGINAL_SETTING || open.iter().any(|change| change.after == setting) {
+            return Ok(());
+        }
+        Err(format!("the host setting is {setting}, and the journal has only {open:?}"))
+    }
+
+    fn check_complete(
+        &self,
+        contents: LedgerContents,
+        undisturbed: &UndisturbedRun,
+    ) -> Result<(), String> {
+        let lines = &contents.lines;
+        if steps(lines).count() != self.finished().len() {
+            return Err("a complete run has a step that was not finished".into());
+        }
+        let mut entries = lines.iter().rev().map(|line| &line.entry);
+        if !entries.any(|entry| matches!(entry, JournalEntry::Ended)) {
+            return Err("a complete run has no end in its journal".into());
+        }
+        if self.world.state().setting != ORIGINAL_SETTING || !unrestored(lines).is_empty() {
+            return Err("a complete run has not restored the host".into());
+        }
+        if self.scenario.drive_forgets {
+            let findings = self.procedure.study(&contents.into_record());
+            if findings != undisturbed.findings {
+                return Err("the findings are not those of the undisturbed run".into());
+            }
+            return Ok(());
+        }
+        check_gaps(lines)?;
+        let has_gap = steps(lines).any(|(_, outcome)| outcome.gap_before.is_some());
+        let is_wrong = steps(lines).any(|(_, outcome)| {
+            outcome.measurement.verification.as_ref().is_some_and(|found| found.miscompares > 0)
+        });
+        let findings = self.procedure.study(&contents.into_record());
+        if has_gap != findings.caveats.iter().any(|caveat| caveat.id == "gap") {
+            return Err(format!("gaps: {has_gap}, and the caveats say otherwise"));
+        }
+        if is_wrong && findings.whole_end() != EndState::Failed {
+            return Err(format!("wrong data were read, and the end is {:?}", findings.end));
+        }
+        Ok(())
+    }
+}
+
+/// Checks that the first step after an interruption, and no other, has the gap.
+fn check_gaps(lines: &[JournalLine]) -> Result<(), String> {
+    let (mut has_held, mut is_interrupted) = (false, false);
+    for line in lines {
+        match &line.entry {
+            JournalEntry::Opened { .. } => is_interrupted = has_held,
+            JournalEntry::Settled { .. } | JournalEntry::Purged(_) | JournalEntry::Idled(_) => {
+                has_held = true;
+            }
+            JournalEntry::Applied { step, outcome } => {
+                if outcome.gap_before.is_some() != is_interrupted {
+                    let gap = &outcome.gap_before;
+                    return Err(format!("{}: interrupted {is_interrupted}, {gap:?}", step.place));
+                }
+                (has_held, is_interrupted) = (true, false);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn steps(lines: &[JournalLine]) -> impl Iterator<Item = (&Step, &Outcome)> {
+    lines.iter().filter_map(|line| match &line.entry {
+        JournalEntry::Applied { step, outcome } => Some((&**step, &**outcome)),
+        _ => None,
+    })
+}
+
+fn is_step(line: &JournalLine) -> bool {
+    matches!(line.entry, JournalEntry::Applied { .. })
+}
+
+fn new_drive() -> SharedDrive {
+    Arc::new(Mutex::new(RememberedDrive::new(&DRIVE)))
+}
+
+fn shown(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// Ends a process, however its program ended.
+struct EndOnDrop<'p>(&'p Process);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Records the steps that a program reports as finished.
+struct Witness<'t, 's> {
+    trial: &'t Trial<'s>,
+    /// Number of steps reported by this process.
+    position: usize,
+}
+
+impl ProgressSink for Witness<'_, '_> {
+    fn tell(&mut self, event: &RunEvent<'_>) {
+        let RunEvent::Finished { step, outcome, replayed } = event else { return };
+        let step = FinishedStep::new(step, outcome);
+        let mut finished = self.trial.finished();
+        match (finished.get(self.position), replayed) {
+            (None, _) => finished.push(step),
+            (Some(known), true) if *known == step => {}
+            (Some(known), _) => {
+                let place = known.place.clone();
+                self.trial.world.violate(|| format!("finished, and measured again: {place}"));
+            }
+        }
+        self.position += 1;
+    }
+}
