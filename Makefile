@@ -8,7 +8,7 @@ OPTIMISED = $(or $(CARGO_TARGET_DIR),target)/release
 # Captures through BPF programs; without them a capture uses tracefs alone.
 FEATURES ?= steadfast/ebpf
 
-.PHONY: build demo ui test check bench fleet lab dist dist-test image docs readme clean tools fire
+.PHONY: build demo ui test check bench fleet lab dist dist-test image docs readme clean tools fire fuzz
 
 build: tools
 	cargo build --release --locked -p steadfast --features $(FEATURES)
@@ -57,8 +57,16 @@ bench: tools
 	$(OPTIMISED)/steadfast-lab --program $(OPTIMISED)/steadfast --directory target/lab cost || \
 	    { test $$? -eq 77 && echo "beside blktrace: skipped: no guest (reason above)"; }
 
-# Every system call of the commands in tests/cli/failing_calls.rs fails once (docs/fire.md): an hour.
+# Fuzzes every parser of untrusted files, TIME seconds each (docs/fire.md).
+fuzz: tools
+	cargo build --locked -p steadfast --features $(FEATURES)
+	TIME=$(or $(TIME),60) scripts/fuzz
+
+# Scenarios of the fault simulator, and every system call of the commands in
+# tests/cli/failing_calls.rs fails once (docs/fire.md): an hour.
+SEEDS ?= 20000
 fire: tools
+	SEEDS=$(SEEDS) cargo test --locked --workspace --features $(FEATURES) --bin steadfast-vopr
 	FIRE=all cargo test --locked --workspace --features $(FEATURES) --test cli -- failing_calls
 
 # The Spark package on a cluster of processes (docs/fleet.md).
