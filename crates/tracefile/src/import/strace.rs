@@ -161,9 +161,9 @@ fn is_storage(path: &str) -> bool {
             .any(|start| path.starts_with(start))
 }
 
-/// An open file, which several descriptors may share.
+/// An open file description, which several descriptors may share.
 #[derive(Debug, Clone, Copy)]
-struct OpenFile {
+struct OpenFileDescription {
     /// Number of its path, from 1; 0 if it is no storage.
     path: u64,
     /// Position; `None` if the log does not show it.
@@ -186,7 +186,7 @@ struct StraceImport {
     tables: Vec<HashMap<u64, usize>>,
     /// Number of descriptors in tables that were copied.
     copied: usize,
-    files: Vec<OpenFile>,
+    files: Vec<OpenFileDescription>,
     paths: HashMap<String, u64>,
     /// Unfinished calls by process: time and text.
     unfinished: HashMap<u32, (u64, String)>,
@@ -289,7 +289,7 @@ impl StraceImport {
                 let quoted = call.arguments.split('"').nth(1);
                 let path = descriptor(call.value).and_then(|(_, path)| path).or(quoted);
                 let has = |flag| call.arguments.split(['|', ',', ' ']).any(|word| word == flag);
-                let file = OpenFile {
+                let file = OpenFileDescription {
                     path: self.path(path),
                     position: (!has("O_APPEND")).then_some(0),
                     is_direct: has("O_DIRECT"),
@@ -382,7 +382,11 @@ impl StraceImport {
         if let Some(file) = known.filter(|file| self.files[*file].path == path_number) {
             return file;
         }
-        self.files.push(OpenFile { path: path_number, position: None, is_direct: false });
+        self.files.push(OpenFileDescription {
+            path: path_number,
+            position: None,
+            is_direct: false,
+        });
         let file = self.files.len() - 1;
         self.table(pid).insert(number, file);
         file
