@@ -61,7 +61,7 @@ impl CommitGroups {
     }
 
     /// Returns the account stream of the writes without their flush.
-    pub fn alone_stream(&self) -> u32 {
+    pub fn write_only_stream(&self) -> u32 {
         self.flush_stream + 1
     }
 
@@ -91,7 +91,7 @@ impl CommitGroups {
     }
 
     /// Returns true if writes of a slot's group wait for a flush that no later write will start.
-    pub fn is_left(&self, slot: u32) -> bool {
+    pub fn needs_final_flush(&self, slot: u32) -> bool {
         let group = &self.groups[(slot as usize).min(self.groups.len() - 1)];
         !group.written.is_empty() && group.flushing.is_none()
     }

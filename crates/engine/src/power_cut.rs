@@ -6,10 +6,15 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 use steadfast_domain::power_cut::{Acknowledgment, FoundBlock, WritePlan, stamp_block};
 use steadfast_domain::{DirectBuffer, Halt, Nanos, Transport};
 use steadfast_host::Target;
+
+/// Time that outstanding I/Os may take once the writes must end, before the user is told that the
+/// program waits for them.
+const HANG_LIMIT: Duration = Duration::from_secs(10);
 
 /// Interval between checks of the clock, the writers and the stop signal.
 const LOOK: Duration = Duration::from_millis(2);
@@ -20,6 +25,8 @@ const READERS: usize = 8;
 /// End of the writes of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WritesEnd {
+    /// A medium failed an I/O, with the kernel's message: the device itself answers.
+    MediumError(String),
     /// The device failed an I/O, with the kernel's message.
     Failed {
         /// Message of the kernel.
@@ -38,6 +45,17 @@ pub trait AcknowledgmentLog: Send {
     /// # Errors
     /// The log cannot be written.
     fn append(&mut self, flush: Acknowledgment) -> io::Result<()>;
+}
+
+/// Callbacks of [`write_until_failure`] while the writers run.
+pub trait CutWatch {
+    /// Cuts the power. Called once, at the scheduled time.
+    ///
+    /// # Errors
+    /// The power could not be cut.
+    fn cut(&mut self) -> Result<(), Halt>;
+    /// Tells the user that the program waits for I/Os that the kernel neither completes nor fails.
+    fn hangs(&mut self);
 }
 
 /// State shared by the threads of a trial.
@@ -107,17 +125,19 @@ impl WriterState<'_> {
 }
 
 /// Writes the batches of a trial, each followed by a flush and its acknowledgment, until the device
-/// fails. Calls `cut` once, at the scheduled time.
+/// fails.
+///
+/// If the program is to stop while the device hangs, the I/Os that then fail are those of the cut.
 ///
 /// # Errors
 /// [`Halt::Stopped`] on request; [`Halt::Refused`] if the log cannot be written; the error of
-/// `cut`.
+/// [`CutWatch::cut`].
 pub fn write_until_failure(
     target: &Target,
     plan: &WritePlan,
     stop: &StopSignal,
     log: &mut dyn AcknowledgmentLog,
-    cut: &mut dyn FnMut() -> Result<(), Halt>,
+    watch: &mut dyn CutWatch,
 ) -> Result<WritesEnd, Halt> {
     let file = handle(target)?;
     let threads = plan.trial.flush_every as usize;
@@ -132,14 +152,24 @@ pub fn write_until_failure(
         barrier: Barrier::new(threads),
     };
     let mut log = Some(log);
-    let waited = std::thread::scope(|scope| {
+    let (was_due, waited) = std::thread::scope(|scope| {
+        let mut writers = Vec::new();
         for thread in 0..threads {
             let (state, log) = (&state, log.take());
-            scope.spawn(move || state.write(thread, threads, log));
+            writers.push(scope.spawn(move || state.write(thread, threads, log)));
         }
-        let waited = await_failure(&state, stop, cut);
+        let mut was_due = false;
+        let waited = await_failure(&state, stop, &mut was_due, watch);
         state.ends.store(true, Ordering::Release);
-        waited
+        let told_to_end = Instant::now();
+        while !writers.iter().all(ScopedJoinHandle::is_finished) {
+            if told_to_end.elapsed() >= HANG_LIMIT {
+                watch.hangs();
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        (was_due, waited)
     });
     let failed = |failure: Mutex<Option<io::Error>>| {
         failure.into_inner().unwrap_or_else(PoisonError::into_inner)
@@ -149,20 +179,35 @@ pub fn write_until_failure(
             "the log of acknowledged writes cannot be written: {error}; nothing was judged"
         )));
     }
-    let failure = failed(state.failure);
-    let was_due = match waited {
-        // The command cut the power, whatever it said of itself.
-        Err(halt) if failure.is_some() && halt != Halt::Stopped => true,
-        waited => waited?,
-    };
-    match failure {
+    match failed(state.failure) {
         Some(error) if is_full_file(target, &error) => Err(Halt::Refused(format!(
             "{}: {error}; this is no power cut: make room for the whole file",
             target.device().path
         ))),
+        Some(error) if may_be_medium_error(&error) && answers(&file, plan) => {
+            waited?;
+            Ok(WritesEnd::MediumError(error.to_string()))
+        }
+        // The command cut the power, whatever it said of itself.
         Some(error) => Ok(WritesEnd::Failed { why: error.to_string(), was_due }),
-        None => Ok(WritesEnd::NoFailure),
+        None => waited.map(|()| WritesEnd::NoFailure),
     }
+}
+
+/// Returns true for the errors with which the kernel reports a defect of the medium, or a thin
+/// volume that is full. A device without power may fail with EIO or ENOSPC, too.
+fn may_be_medium_error(error: &io::Error) -> bool {
+    let medium = [libc::EIO, libc::EREMOTEIO, libc::ENODATA, libc::EILSEQ, libc::ENOSPC];
+    error.raw_os_error().is_some_and(|errno| medium.contains(&errno))
+}
+
+/// Returns true if the device answers a read of the first, the middle or the last block: one of
+/// them may be the defective one.
+fn answers(file: &File, plan: &WritePlan) -> bool {
+    let mut content = DirectBuffer::new(plan.trial.block.0 as usize);
+    let last = plan.trial.blocks - 1;
+    let mut reads = [0, last / 2, last].into_iter();
+    reads.any(|block| file.read_exact_at(&mut content, plan.offset(block)).is_ok())
 }
 
 /// Returns true if the file system of a file had no room for a write. A block device that is gone
@@ -172,28 +217,28 @@ fn is_full_file(target: &Target, error: &io::Error) -> bool {
     is_full && target.device().transport == Transport::File
 }
 
-/// Waits until the scheduled time, cuts the power, and waits for the first failure. Returns true if
-/// the scheduled time had passed.
+/// Waits until the scheduled time, cuts the power, and waits for the first failure. Sets `was_due`
+/// once the scheduled time has passed.
 fn await_failure(
     state: &WriterState<'_>,
     stop: &StopSignal,
-    cut: &mut dyn FnMut() -> Result<(), Halt>,
-) -> Result<bool, Halt> {
+    was_due: &mut bool,
+    watch: &mut dyn CutWatch,
+) -> Result<(), Halt> {
     let due = state.plan.trial.cut_after.to_duration();
     let end = due + state.plan.trial.cut_limit.to_duration();
-    let mut was_due = false;
     while !state.has_ended() && state.began.elapsed() < end {
         if stop.is_requested() {
             return Err(Halt::Stopped);
         }
-        if !was_due && state.began.elapsed() >= due {
-            was_due = true;
-            cut()?;
+        if !*was_due && state.began.elapsed() >= due {
+            *was_due = true;
+            watch.cut()?;
             continue;
         }
         std::thread::sleep(LOOK);
     }
-    Ok(was_due)
+    Ok(())
 }
 
 /// Reads all blocks of a trial.

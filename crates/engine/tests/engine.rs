@@ -100,7 +100,7 @@ struct LoopDevice {
 }
 
 impl LoopDevice {
-    fn new(test: &str, size: u64) -> Option<LoopDevice> {
+    fn new(size: u64) -> Option<LoopDevice> {
         let scratch = Scratch::new(size);
         let made = Command::new("losetup").args(["--find", "--show"]).arg(&scratch.path).output();
         match made {
@@ -110,7 +110,7 @@ impl LoopDevice {
                 fs::write(format!("/sys/block/{name}/queue/nomerges"), "2").unwrap();
                 Some(LoopDevice { path, scratch })
             }
-            _ => skipped(test, "no loop device (needs root and losetup)"),
+            _ => skipped("no loop device (needs root and losetup)"),
         }
     }
     fn target(&self) -> Target {
@@ -147,8 +147,9 @@ impl Drop for LoopDevice {
     }
 }
 
-fn skipped<T>(test: &str, why: &str) -> Option<T> {
-    eprintln!("SKIPPED: {test}: {why}");
+/// Says why the test of this thread is skipped.
+fn skipped<T>(why: &str) -> Option<T> {
+    eprintln!("SKIPPED: {}: {why}", std::thread::current().name().unwrap_or_default());
     None
 }
 
@@ -245,7 +246,7 @@ fn written_blocks(content: &[u8], size: usize) -> HashSet<usize> {
 #[test]
 fn exact_counts_agree_with_the_kernel() {
     let _turn = alone();
-    let Some(device) = LoopDevice::new("exact_counts", 64 << 20) else { return };
+    let Some(device) = LoopDevice::new(64 << 20) else { return };
     for (pattern, blocks) in [("RND 4K R", 1), ("RND 4K W", 1), ("RND 8K RW65", 2)] {
         let mut engine = engine(device.target());
         let before = device.counters();
@@ -270,7 +271,7 @@ fn exact_counts_agree_with_the_kernel() {
 #[test]
 fn every_backend_does_exactly_what_is_asked() {
     let _turn = alone();
-    let Some(device) = LoopDevice::new("every_backend", 32 << 20) else { return };
+    let Some(device) = LoopDevice::new(32 << 20) else { return };
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let mut engine = engine_on(device.target(), backend);
         assert_eq!(engine.backend(), backend);
@@ -291,7 +292,7 @@ fn every_backend_does_exactly_what_is_asked() {
 #[test]
 fn the_kernel_counts_the_flushes_of_commits() {
     let _turn = alone();
-    let Some(device) = LoopDevice::new("flushes", 8 << 20) else { return };
+    let Some(device) = LoopDevice::new(8 << 20) else { return };
     let name = device.path.file_name().unwrap().to_str().unwrap().to_owned();
     let flushes = || -> u64 {
         let text = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
@@ -456,7 +457,7 @@ fn a_sequential_chain_covers_its_range_once_and_wraps() {
 #[test]
 fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
     let _turn = alone();
-    let Some(device) = LoopDevice::new("cut_steps", 64 << 20) else { return };
+    let Some(device) = LoopDevice::new(64 << 20) else { return };
     let mut engine = engine(device.target());
     let before = device.counters();
     let total = 60_000;
@@ -640,8 +641,8 @@ struct FrozenFileSystem {
 }
 
 impl FrozenFileSystem {
-    fn new(test: &str) -> Option<FrozenFileSystem> {
-        let device = LoopDevice::new(test, 64 << 20)?;
+    fn new() -> Option<FrozenFileSystem> {
+        let device = LoopDevice::new(64 << 20)?;
         let mount = tempfile::tempdir().unwrap();
         let run = |program: &str, arguments: &[&std::ffi::OsStr]| {
             let output = Command::new(program).args(arguments).output();
@@ -651,7 +652,7 @@ impl FrozenFileSystem {
         if run("mkfs.ext4", &["-q".as_ref(), path]) && run("mount", &[path, place]) {
             return Some(FrozenFileSystem { mount, _device: device });
         }
-        skipped(test, "no ext4 file system of its own (needs mkfs.ext4 and mount)")
+        skipped("no ext4 file system of its own (needs mkfs.ext4 and mount)")
     }
     fn freeze(&self, flag: &str) {
         let output = Command::new("fsfreeze").arg(flag).arg(self.mount.path()).output().unwrap();
@@ -669,7 +670,7 @@ impl Drop for FrozenFileSystem {
 #[test]
 fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
     let _turn = alone();
-    let Some(system) = FrozenFileSystem::new("stop_while_ios_hang") else { return };
+    let Some(system) = FrozenFileSystem::new() else { return };
     let path = system.mount.path().join("scratch");
     create_scratch(&path, Bytes(8 << 20)).unwrap();
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
@@ -706,19 +707,19 @@ struct Throttle {
 }
 
 impl Throttle {
-    fn new(test: &str, device: &LoopDevice, reads: u32) -> Option<Throttle> {
+    fn new(device: &LoopDevice, reads: u32) -> Option<Throttle> {
         let root = Path::new("/sys/fs/cgroup/blkio");
         let name = device.path.file_name().unwrap().to_str().unwrap();
         let group = root.join(format!("steadfast-engine-{}-{name}", std::process::id()));
         let numbers = fs::read_to_string(format!("/sys/block/{name}/dev")).unwrap();
         let file = group.join("blkio.throttle.read_iops_device");
         if fs::create_dir(&group).is_err() {
-            return skipped(test, "no control groups of version 1 for blkio");
+            return skipped("no control groups of version 1 for blkio");
         }
         let throttle = Throttle { group };
         let line = format!("{} {reads}", numbers.trim());
         if fs::write(file, line).is_err() {
-            return skipped(test, "this kernel cannot throttle a device");
+            return skipped("this kernel cannot throttle a device");
         }
         // Threads created by this one start in its group.
         fs::write(throttle.group.join("tasks"), own_thread()).unwrap();
@@ -749,14 +750,13 @@ impl Drop for Throttle {
 #[test]
 fn a_step_ends_at_its_time_on_a_slow_device() {
     let _turn = alone();
-    let test = "a_step_ends_at_its_time_on_a_slow_device";
     for backend in [Backend::Uring, Backend::Aio] {
-        let Some(device) = LoopDevice::new(test, 8 << 20) else { return };
+        let Some(device) = LoopDevice::new(8 << 20) else { return };
         let patience = Duration::from_secs(1);
         let options =
             NativeOptions { backend: Some(backend), patience, ..NativeOptions::default() };
         let mut engine = Native::new(device.target(), StopSignal::default(), options).unwrap();
-        let Some(throttle) = Throttle::new(test, &device, 4) else { return };
+        let Some(throttle) = Throttle::new(&device, 4) else { return };
         let second = LoadLimits::time(Nanos::SECOND);
         let done = apply(&mut engine, stimulus("RND 4K R", "T2Q8", 8 << 20, second));
         assert!(done.complete && done.total().ios >= 1, "{backend}: {done:?}");
@@ -784,7 +784,7 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
 #[test]
 fn a_hang_across_the_end_is_in_the_response_times() {
     let _turn = alone();
-    let Some(system) = FrozenFileSystem::new("hang_across_the_end") else { return };
+    let Some(system) = FrozenFileSystem::new() else { return };
     let path = system.mount.path().join("scratch");
     create_scratch(&path, Bytes(8 << 20)).unwrap();
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
@@ -831,7 +831,7 @@ fn a_hang_across_the_end_is_in_the_response_times() {
 #[test]
 fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
     let _turn = alone();
-    let Some(system) = FrozenFileSystem::new("never_answers") else { return };
+    let Some(system) = FrozenFileSystem::new() else { return };
     let path = system.mount.path().join("scratch");
     create_scratch(&path, Bytes(8 << 20)).unwrap();
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
@@ -857,7 +857,7 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
 #[test]
 fn a_device_that_never_answers_is_gone_even_where_no_time_is_set() {
     let _turn = alone();
-    let Some(system) = FrozenFileSystem::new("never_answers_no_time") else { return };
+    let Some(system) = FrozenFileSystem::new() else { return };
     let path = system.mount.path().join("scratch");
     create_scratch(&path, Bytes(8 << 20)).unwrap();
     let patience = Duration::from_millis(150);
@@ -918,7 +918,7 @@ fn failing_ios_are_located_and_void_the_step() {
 fn a_device_without_capacity_is_gone_and_not_faulty() {
     let _turn = alone();
     for pattern in ["RND 4K R", "RND 4K W"] {
-        let Some(device) = LoopDevice::new("device_without_capacity", 8 << 20) else { return };
+        let Some(device) = LoopDevice::new(8 << 20) else { return };
         let mut engine = engine(device.target());
         let load = stimulus(pattern, "T1Q4", 8 << 20, LoadLimits::ios(100));
         assert_eq!(apply(&mut engine, load.clone()).total().ios, 100);
@@ -970,7 +970,7 @@ fn what_was_written_is_verified_and_a_changed_sector_is_found() {
 #[test]
 fn concurrent_writes_are_no_miscompares() {
     let _turn = alone();
-    let Some(device) = LoopDevice::new("concurrent_writes", 1 << 20) else { return };
+    let Some(device) = LoopDevice::new(1 << 20) else { return };
     let mut engine = engine(device.target());
     let mut wanted = stimulus("SEQ 4K W", "T1Q8", 1 << 20, LoadLimits::bytes(Bytes(1 << 20)));
     wanted.verify = true;
@@ -1035,10 +1035,10 @@ fn discards_reach_files_and_devices() {
         assert_eq!(done.direction(Op::Discard).bytes.0, size / 2, "{backend}");
         assert_eq!(written_blocks(&scratch.content(), 64 << 10), (32..64).collect(), "{backend}");
     }
-    let Some(device) = LoopDevice::new("discards", size) else { return };
+    let Some(device) = LoopDevice::new(size) else { return };
     let mut engine = engine(device.target());
     if let Err(refusal) = engine.prepare(&alone_step(discards(size))) {
-        skipped::<()>("discards", &refusal.0);
+        skipped::<()>(&refusal.0);
         return;
     }
     let before = device.counters();
@@ -1181,7 +1181,7 @@ fn a_file_without_direct_io_works_and_is_said_to() {
     let place = tempfile::tempdir().unwrap();
     let mounted = Command::new("mount").args(["-t", "ramfs", "none"]).arg(place.path()).output();
     if !mounted.is_ok_and(|o| o.status.success()) {
-        skipped::<()>("a_file_without_direct_io", "no ramfs (needs root)");
+        skipped::<()>("no ramfs (needs root)");
         return;
     }
     let path = place.path().join("scratch");
@@ -1211,8 +1211,7 @@ fn at_once(loads: Vec<Stimulus>) -> Step {
 #[test]
 fn loads_at_once_do_exactly_their_own_ios_and_the_kernel_counts_their_sum() {
     let _turn = alone();
-    let test = "loads_at_once_do_exactly_their_own_ios_and_the_kernel_counts_their_sum";
-    let Some(device) = LoopDevice::new(test, 64 << 20) else { return };
+    let Some(device) = LoopDevice::new(64 << 20) else { return };
     let length = 64 << 20;
     let loads = vec![
         stimulus("RND 4K R", "T2Q4", length, LoadLimits::ios(PRIME)),

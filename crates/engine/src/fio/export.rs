@@ -1,8 +1,8 @@
 //! A stimulus as a job for any installed fio: the same load, without this program.
 
-use super::expression::{Expression, FioTarget};
+use super::expression::{Expression, FioTarget, whole_percent, zones_of};
 use std::fmt::Write;
-use steadfast_domain::stimulus::{Durability, Pace};
+use steadfast_domain::stimulus::{Durability, Order, Pace};
 use steadfast_domain::{Bytes, Distribution, Nanos, Op, Stimulus};
 
 /// The engine that every fio on Linux has.
@@ -46,9 +46,17 @@ fn job_of(
         direct: true,
         io_engine: IO_ENGINE,
     };
-    let options = paced(stimulus)? + &durable(stimulus)? + &distributed(stimulus)?;
-    let plain =
+    let zones = absolute_zones(stimulus)?;
+    let options = paced(stimulus)?
+        + &durable(stimulus)?
+        + &distributed(stimulus)?
+        + zones.as_deref().unwrap_or_default();
+    let mut plain =
         Stimulus { pace: Pace::Closed, verify: false, delay: Nanos::ZERO, ..stimulus.clone() };
+    if zones.is_some() {
+        plain.zones.clear();
+        plain.streams.iter_mut().for_each(|stream| stream.zones.clear());
+    }
     let plain = Stimulus {
         streams: plain
             .streams
@@ -112,6 +120,47 @@ fn distributed(stimulus: &Stimulus) -> Result<String, String> {
         Distribution::Pareto(_) => format!("random_distribution=pareto:{value}\n"),
         Distribution::Normal(_) => format!("random_distribution=normal:{value}\n"),
     })
+}
+
+/// Returns the option with zones in bytes; `None` if there are none, or if whole percent of the
+/// range can express their edges.
+fn absolute_zones(stimulus: &Stimulus) -> Result<Option<String>, String> {
+    let random = stimulus.streams.iter().filter(|stream| stream.order == Order::Random);
+    let mut zones = random.map(|stream| zones_of(stimulus, stream));
+    let Some(first) = zones.next().filter(|zones| !zones.is_empty()) else { return Ok(None) };
+    let follows = first.windows(2).all(|two| two[0].to_ppm == two[1].from_ppm)
+        && first[0].from_ppm == 0
+        && first.last().is_some_and(|last| last.to_ppm == 1_000_000);
+    let in_percent = first.iter().all(|zone| zone.to_ppm.is_multiple_of(10_000));
+    if follows && in_percent || zones.any(|others| others != first) {
+        return Ok(None);
+    }
+    let alignments = stimulus.streams.iter().map(|stream| stream.alignment().0);
+    let alignment = u128::from(alignments.max().unwrap_or(1));
+    // fio rounds an edge down to a position.
+    let byte = |ppm: u32| {
+        u128::from(stimulus.active_range.length.0) * u128::from(ppm) / 1_000_000 / alignment
+            * alignment
+    };
+    let whole: u64 = first.iter().map(|zone| u64::from(zone.weight)).sum();
+    let (mut parts, mut edge) = (Vec::new(), 0);
+    for zone in first {
+        let (from, to) = (byte(zone.from_ppm), byte(zone.to_ppm));
+        let access = whole_percent(zone.weight.into(), whole).filter(|access| *access > 0);
+        let Some(access) = access.filter(|_| edge <= from && from < to) else {
+            return Err(
+                "fio's LBA zones have whole percent of the I/Os, at least one, and follow \
+                        one another in addresses"
+                    .into(),
+            );
+        };
+        if from > edge {
+            parts.push(format!("0/{}", from - edge));
+        }
+        parts.push(format!("{access}/{}", to - from));
+        edge = to;
+    }
+    Ok(Some(format!("random_distribution=zoned_abs:{}\n", parts.join(":"))))
 }
 
 /// Returns the options of a pace; in fio every job has its own.
@@ -180,7 +229,7 @@ fn rate(stimulus: &Stimulus, ios: u64, per: Nanos) -> Result<String, String> {
 mod tests {
     use super::*;
     use steadfast_domain::notation::AccessPattern;
-    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
+    use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Zone};
     use steadfast_domain::{Demand, IoStream};
 
     fn options_of(streams: Vec<IoStream>, pace: Pace) -> Result<String, String> {
@@ -188,6 +237,24 @@ mod tests {
         let until = LoadLimits::time(Nanos::SECOND);
         let stimulus = Stimulus::new(streams, range, Demand::new(2, 4), until).pace(pace);
         job(&stimulus, "j", false, "/dev/x", (Bytes::mib(64), 512))
+    }
+
+    /// 64 MiB: from 1 % and 1 ppm to 25.5 %, and from 30 % to the end; edges are whole blocks.
+    #[test]
+    fn zones_between_whole_percents_are_counted_in_bytes() {
+        let zones = |weights: [u32; 2]| {
+            let mut streams = "RND 4K R".parse::<AccessPattern>().unwrap().streams();
+            streams[0].zones = vec![
+                Zone { weight: weights[0], from_ppm: 10_001, to_ppm: 255_000 },
+                Zone { weight: weights[1], from_ppm: 300_000, to_ppm: 1_000_000 },
+            ];
+            options_of(streams, Pace::Closed)
+        };
+        let text = zones([3, 1]).unwrap();
+        let option = "\nrandom_distribution=zoned_abs:0/667648:75/16441344:0/3022848:25/46977024\n";
+        assert!(text.contains(option), "{text}");
+        assert_eq!(text.matches("random_distribution").count(), 1);
+        assert!(zones([999, 1]).unwrap_err().contains("whole percent"));
     }
 
     #[test]

@@ -498,7 +498,7 @@ fn mix_options(used: &[&IoStream], ops: &[Op]) -> Result<Vec<(&'static str, Stri
     Ok(options)
 }
 
-fn whole_percent(part: u64, whole: u64) -> Option<u64> {
+pub(super) fn whole_percent(part: u64, whole: u64) -> Option<u64> {
     let hundredfold = part.checked_mul(100)?;
     (whole > 0 && hundredfold.is_multiple_of(whole)).then(|| hundredfold / whole)
 }
@@ -571,7 +571,7 @@ fn split(streams: &[&IoStream]) -> Result<String, String> {
 }
 
 /// Returns the zones that a random stream draws from.
-fn zones_of<'s>(stimulus: &'s Stimulus, stream: &'s IoStream) -> &'s [Zone] {
+pub(super) fn zones_of<'s>(stimulus: &'s Stimulus, stream: &'s IoStream) -> &'s [Zone] {
     if stream.zones.is_empty() { &stimulus.zones } else { &stream.zones }
 }
 

@@ -252,27 +252,20 @@ impl NativeLoad {
                 break StepEnd::Cut;
             }
             if now >= self.boundary(step) && !self.ends_soon(step) {
-                watch(self.close_interval(&mut meter, step));
+                self.close_interval(&mut meter, step, false).into_iter().for_each(&mut *watch);
             }
         };
-        let complete = match end {
-            StepEnd::Cut => {
-                watch(self.close_interval(&mut meter, step));
-                false
-            }
-            StepEnd::Complete => {
-                self.close_last_interval(&mut meter, step).into_iter().for_each(watch);
-                self.join();
-                self.check(step, device, &StopSignal::default())?;
-                true
-            }
-            StepEnd::Overdue => {
-                self.give_up_waiting(&mut meter);
-                self.close_last_interval(&mut meter, step).into_iter().for_each(watch);
-                self.check(step, device, &StopSignal::default())?;
-                true
-            }
-        };
+        let complete = !matches!(end, StepEnd::Cut);
+        if matches!(end, StepEnd::Overdue) {
+            self.give_up_waiting(&mut meter);
+        }
+        self.close_interval(&mut meter, step, complete).into_iter().for_each(watch);
+        if matches!(end, StepEnd::Complete) {
+            self.parts.iter_mut().for_each(RunningPart::join);
+        }
+        if complete {
+            self.check(step, device, &StopSignal::default())?;
+        }
         self.silence.end();
         Ok(self.conclude(meter, complete))
     }
@@ -431,39 +424,26 @@ impl NativeLoad {
         Duration::from_nanos(clock.nanos(next.saturating_sub(now))).min(LOOK)
     }
 
-    /// Closes the current interval now.
-    fn close_interval<'m>(&mut self, meter: &'m mut StepMeter, step: &Step) -> &'m Interval {
-        let ticks = self.turn_over(meter);
-        self.script.iter_mut().for_each(ScriptProgress::mark);
-        let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.begin)));
-        let (begin, end) = (since(self.turned), since(ticks));
-        let partial = is_partial(end.saturating_sub(begin), step.interval());
-        let interval = meter.close_interval([], begin, end, partial);
-        self.turned = ticks;
-        interval
-    }
-
-    /// Closes the last interval of a load: at the deadline, or at the last completion if the load
-    /// ended early. `None` if nothing is left to close.
-    fn close_last_interval<'m>(
+    /// Closes the current interval: now, or, if the load `is_over`, at its deadline or at the last
+    /// completion before that. `None` if nothing is left to close.
+    fn close_interval<'m>(
         &mut self,
         meter: &'m mut StepMeter,
         step: &Step,
+        is_over: bool,
     ) -> Option<&'m Interval> {
-        self.turn_over(meter);
+        let mut ended = self.turn_over(meter);
+        if is_over {
+            let last = self.parts.iter().map(|part| part.shared.ended_at()).max();
+            ended = last.unwrap_or_default().max(self.turned);
+        }
         self.script.iter_mut().for_each(ScriptProgress::mark);
-        let ended = self.parts.iter().map(|part| part.shared.ended_at()).max();
-        let ended = ended.unwrap_or_default().max(self.turned);
         let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ended));
         self.turned = ended;
         let partial = is_partial(end.saturating_sub(begin), step.interval());
         let any = end > begin || meter.has_open_ios();
         any.then(|| meter.close_interval([], begin, end, partial))
-    }
-
-    fn join(&mut self) {
-        self.parts.iter_mut().for_each(RunningPart::join);
     }
 
     /// Returns the number of faults since the last call, and the first of them in order of time.
@@ -522,8 +502,14 @@ impl NativeLoad {
             at: Nanos(clock.nanos(fault.at.saturating_sub(begin))),
         };
         let cpu = self.cpu_times();
-        let used: Vec<ThreadCpu> =
-            cpu.iter().zip(&self.cpu).map(|(now, before)| now.since(*before)).collect();
+        let used: Vec<ThreadCpu> = cpu
+            .iter()
+            .zip(&self.cpu)
+            .map(|(now, before)| ThreadCpu {
+                user: now.user.saturating_sub(before.user),
+                system: now.system.saturating_sub(before.system),
+            })
+            .collect();
         let elapsed = meter.elapsed();
         let threads = meter.take_threads();
         let writes_alone = meter.writes_alone();
@@ -600,7 +586,7 @@ impl NativeLoad {
             }
             self.wait(left.min(LOOK));
         }
-        self.join();
+        self.parts.iter_mut().for_each(RunningPart::join);
         Vec::new()
     }
 

@@ -4,17 +4,19 @@
 use super::ahead::Prefetcher;
 use super::aio::AioQueue;
 use super::blocking::BlockingQueue;
+use super::buffers::ThreadBuffers;
+use super::due_times::PaceSchedule;
 use super::memory::{Arena, page_size};
-use super::pace::PaceSchedule;
 use super::pattern::{FillPattern, PatternWriter, StampKey, WriteShape};
-use super::performer::ScriptWorker;
 use super::pool::PoolQueue;
 use super::precedence::SchedulingClass;
 use super::queue::Queue;
 use super::ring::Ring;
+use super::script_worker::ScriptWorker;
 use super::shared::{LoadFailure, SharedLoad};
+use super::thread_ios::ThreadIos;
 use super::verify::{ReadVerifier, WrittenSectors};
-use super::worker::{ThreadBuffers, Worker};
+use super::worker::Worker;
 use crate::accounting::{IntervalAccount, PlayedScript, SCRIPT_STREAMS, account_streams};
 use crate::commits::CommitGroups;
 use crate::draw::{DrawPlan, IoGenerator};
@@ -208,40 +210,40 @@ fn thread_body(shared: &SharedLoad, setup: &ThreadSetup, lane: u32) {
 /// Creates the thread's memory and its queue on the backend, and does its work.
 fn run_on_backend(shared: &SharedLoad, setup: &ThreadSetup, lane: u32) -> Result<(), String> {
     let depth = shared.target.depth;
-    let transfers = transfers(setup, lane)
+    let buffers = buffers(setup, lane)
         .map_err(|error| format!("cannot allocate the buffers of this load: {error}"))?;
     let mut notes = Vec::new();
     match (setup.backend, &setup.task) {
         (Backend::Uring, _) => {
             let mut ring =
                 Ring::new(depth).map_err(|error| format!("cannot create an io_uring: {error}"))?;
-            let reads = transfers.read_buffers(depth);
-            let writes = transfers.write_buffers(depth);
-            // SAFETY: the worker owns queue and transfers, frees the memory only when no I/O is
+            let reads = buffers.read_buffers(depth);
+            let writes = buffers.write_buffers(depth);
+            // SAFETY: the worker owns queue and buffers, frees the memory only when no I/O is
             // outstanding, and drops the queue first.
             let queue = unsafe { ring.queue(&shared.target, &reads, &writes, &mut notes) };
-            run_task(shared, setup, lane, queue, transfers, notes);
+            run_task(shared, setup, lane, queue, buffers, notes);
         }
         (Backend::Aio, _) => {
             let queue = AioQueue::new(&shared.target).map_err(|error| {
                 format!("cannot create a Linux AIO context of {depth} I/Os: {error}")
             })?;
-            run_task(shared, setup, lane, queue, transfers, notes);
+            run_task(shared, setup, lane, queue, buffers, notes);
         }
         (Backend::Threads, LoadTask::Draw { .. }) => {
             let queue = BlockingQueue::new(&shared.target);
-            run_task(shared, setup, lane, queue, transfers, notes);
+            run_task(shared, setup, lane, queue, buffers, notes);
         }
         (Backend::Threads, LoadTask::Play(_)) => {
             let queue = PoolQueue::new(&shared.target)
                 .map_err(|error| format!("cannot create {depth} threads for I/Os: {error}"))?;
-            run_task(shared, setup, lane, queue, transfers, notes);
+            run_task(shared, setup, lane, queue, buffers, notes);
         }
     }
     Ok(())
 }
 
-fn transfers(setup: &ThreadSetup, lane: u32) -> io::Result<ThreadBuffers> {
+fn buffers(setup: &ThreadSetup, lane: u32) -> io::Result<ThreadBuffers> {
     let sizing = setup.sizing;
     let read_stride = sizing.read_stride();
     let reads = match read_stride {
@@ -261,7 +263,7 @@ fn transfers(setup: &ThreadSetup, lane: u32) -> io::Result<ThreadBuffers> {
             Some(PatternWriter::new(content, *key, sizing, lane, *sequence)?)
         }
     };
-    Ok(ThreadBuffers::new(reads, read_stride, writer))
+    Ok(ThreadBuffers { reads, read_stride, writer })
 }
 
 /// Does the work of a thread once all threads may begin.
@@ -270,30 +272,31 @@ fn run_task<Q: Queue>(
     setup: &ThreadSetup,
     lane: u32,
     queue: Q,
-    transfers: ThreadBuffers,
+    buffers: ThreadBuffers,
     mut notes: Vec<String>,
 ) {
-    notes.extend(transfers.pages().map(|pages| pages.name().to_owned()));
-    shared.lanes[lane as usize].publish(0, 0);
+    notes.extend(buffers.pages().map(|pages| pages.name().to_owned()));
+    let ios = ThreadIos::new(shared, lane as usize, queue, buffers);
+    ios.lane.publish(0, 0);
     match &setup.task {
         LoadTask::Draw { stimulus, plan, seed, written } => {
-            let drawer = IoGenerator::new(Arc::clone(plan), *seed, lane);
+            let generator = IoGenerator::new(Arc::clone(plan), *seed, lane);
             let depth = shared.target.depth;
-            let checker = written.as_ref().filter(|_| stimulus.verify).map(|written| {
+            let verifier = written.as_ref().filter(|_| stimulus.verify).map(|written| {
                 let contended = stimulus.streams.iter().any(|s| s.op == Op::Write);
                 let largest = setup.sizing.read;
                 ReadVerifier::new(Arc::clone(written), setup.key, depth, largest, contended)
             });
             let commits = CommitGroups::new(&stimulus.streams, depth);
-            let worker =
-                Worker::new(shared, lane as usize, queue, (drawer, commits), transfers, checker);
+            let worker = Worker::new(ios, generator, commits, verifier);
             shared.report_ready(notes);
             let Some(start) = shared.await_start() else { return };
             if stimulus.delay > Nanos::ZERO && !shared.await_ticks(start) {
                 return;
             }
-            let (place, clock) = ((lane, shared.lanes.len() as u32), shared.clock);
-            worker.run(PaceSchedule::new(stimulus.pace, place, *seed, clock, start));
+            let threads = shared.lanes.len() as u32;
+            let clock = shared.clock;
+            worker.run(PaceSchedule::new(stimulus.pace, lane, threads, *seed, clock, start));
         }
         LoadTask::Play(play) => {
             let play = play.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -307,27 +310,12 @@ fn run_task<Q: Queue>(
             shared.report_ready(notes);
             let Some(start) = shared.await_start() else { return };
             player.begin(start, passed);
-            ScriptWorker::new(shared, lane as usize, queue, player, (transfers, precedence)).run();
+            ScriptWorker::new(ios, player, precedence).run();
         }
     }
 }
 
 impl LoadTask {
-    /// Creates the task of a stimulus, whose cursors continue from `start`.
-    pub(super) fn draw(
-        stimulus: &Stimulus,
-        plan: &Arc<DrawPlan>,
-        start: &StepStart,
-        written: Option<&Arc<WrittenSectors>>,
-    ) -> LoadTask {
-        LoadTask::Draw {
-            stimulus: stimulus.clone(),
-            plan: Arc::clone(plan),
-            seed: start.seed(stimulus.seed),
-            written: written.cloned(),
-        }
-    }
-
     /// Creates the task of a script and its progress. Reads the first batches ahead.
     pub(super) fn play(
         script: &ScriptLoad,

@@ -1,7 +1,7 @@
 //! Engine for a real device or file, on io_uring, Linux AIO or plain system calls.
 //!
 //! [`Native`] turns a step into threads that keep T x Q I/Os outstanding (`load_threads`,
-//! `worker`), or into one that plays a script (`performer`, `ahead`), and accounts for their I/Os
+//! `worker`), or into one that plays a script (`script_worker`, `ahead`), and accounts for their I/Os
 //! (`load`, `shared`). The kernel interface is one of three behind one small boundary (`queue`):
 //! a raw io_uring per thread (`ring`), Linux AIO (`aio`), or a thread per outstanding I/O
 //! (`blocking`, `pool`).
@@ -9,25 +9,27 @@
 mod ahead;
 mod aio;
 mod blocking;
+mod buffers;
 mod clock;
+mod due_times;
 mod grouped;
 mod load;
 mod load_threads;
 mod memory;
-mod pace;
 mod part;
 mod patience;
 mod pattern;
-mod performer;
 mod pool;
 mod precedence;
 mod queue;
 mod ring;
+mod script_worker;
 mod shared;
 mod silence;
+mod sleep_margin;
 mod slot_waits;
+mod thread_ios;
 mod verify;
-mod waking;
 mod worker;
 
 use crate::draw::DrawPlan;
@@ -474,7 +476,7 @@ fn refuse_end(stimulus: &Stimulus, sector: u64) -> Option<String> {
 
 /// Returns why the load cannot be paced or verified as requested.
 fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
-    if let Some(fault) = pace::fault(stimulus.pace) {
+    if let Some(fault) = due_times::fault(stimulus.pace) {
         return Some(fault.to_owned());
     }
     (stimulus.verify && !leaves_stamps(stimulus)).then(|| {

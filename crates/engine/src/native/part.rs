@@ -79,15 +79,21 @@ impl RunningPart {
         let PartHandles { file, wake, sequence } = handles;
         let target =
             QueueTarget { file, wake, block_device: context.block_device, depth: sizing.depth };
-        let counted = (sizing.threads, sizing.streams);
         let stimulus = load.stimulus();
         let budget = stimulus.map_or(IoBudget::new(None, None, &[]), |s| budget(s, start));
-        let shared = SharedLoad::new(context.clock, target, budget, counted, context.fault_limit);
-        let shared = Arc::new(shared);
+        let shared = Arc::new(SharedLoad::new(
+            context.clock, target, budget, sizing.threads, sizing.streams, context.fault_limit,
+        ));
         let (task, plan, script) = match (source, load) {
             (IoSource::Drawn(plan), Load::Stimulus(stimulus)) => {
                 let plan = Arc::new(plan.going_on_from(&start.cursors));
-                (LoadTask::draw(stimulus, &plan, start, context.written), Some(plan), None)
+                let task = LoadTask::Draw {
+                    stimulus: stimulus.clone(),
+                    plan: Arc::clone(&plan),
+                    seed: start.seed(stimulus.seed),
+                    written: context.written.cloned(),
+                };
+                (task, Some(plan), None)
             }
             (IoSource::Script { source, discards }, Load::Script(script)) => {
                 let (task, progress) =

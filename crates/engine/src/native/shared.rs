@@ -289,17 +289,6 @@ pub(super) struct IoBudget {
     uniform: u32,
 }
 
-/// Permission to issue the next I/O.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IssuePermit {
-    /// The limit is reached: issue nothing more.
-    Exhausted,
-    /// An I/O of at most this many bytes.
-    UpTo(u32),
-    /// An I/O whose size has to be charged once it is known.
-    ToBeCharged,
-}
-
 impl IoBudget {
     /// Creates a budget; `None` means no limit. `sizes` holds the transfer sizes of the streams.
     pub(super) fn new(ios: Option<u64>, bytes: Option<Bytes>, sizes: &[u32]) -> IoBudget {
@@ -315,23 +304,24 @@ impl IoBudget {
         }
     }
 
-    /// Requests one I/O. Called before it is drawn, so that a refusal moves no cursor.
-    pub(super) fn ask(&self) -> IssuePermit {
+    /// Takes one I/O, whose size `draw` returns. Returns the bytes granted; `None` at the limit.
+    /// If all sizes are equal, an I/O that is refused is not drawn, so that no cursor moves.
+    pub(super) fn take(&self, draw: impl FnOnce() -> u32) -> Option<u32> {
         if self.bytes.load(Ordering::Relaxed) == 0 || take(&self.ios, 1) == 0 {
-            return IssuePermit::Exhausted;
+            return None;
         }
         if self.uniform == 0 {
-            return IssuePermit::ToBeCharged;
+            let size = draw();
+            let granted = take(&self.bytes, size.into()) as u32;
+            // A flush has no size and needs none.
+            return (granted > 0 || size == 0).then_some(granted);
         }
-        match take(&self.bytes, self.uniform.into()) {
-            0 => IssuePermit::Exhausted,
-            granted => IssuePermit::UpTo(granted as u32),
+        let granted = take(&self.bytes, self.uniform.into()) as u32;
+        if granted == 0 {
+            return None;
         }
-    }
-
-    /// Charges an I/O of `size` bytes after [`IssuePermit::ToBeCharged`] and returns the bytes granted.
-    pub(super) fn charge(&self, size: u32) -> u32 {
-        take(&self.bytes, size.into()) as u32
+        draw();
+        Some(granted)
     }
 }
 
@@ -354,22 +344,13 @@ pub(super) struct ThreadCpu {
     pub system: u64,
 }
 
-impl ThreadCpu {
-    /// Returns the processor time used after `before`.
-    pub(super) fn since(self, before: ThreadCpu) -> ThreadCpu {
-        ThreadCpu {
-            user: self.user.saturating_sub(before.user),
-            system: self.system.saturating_sub(before.system),
-        }
-    }
-}
-
 impl SharedLoad {
     pub(super) fn new(
         clock: Clock,
         target: QueueTarget,
         budget: IoBudget,
-        (threads, streams): (u32, usize),
+        threads: u32,
+        streams: usize,
         fault_limit: u64,
     ) -> SharedLoad {
         SharedLoad {
@@ -664,16 +645,14 @@ impl SharedLoad {
         (count, silent)
     }
 
-    /// Returns the I/Os completed after the end since the last call, by operation.
-    pub(super) fn take_late(&self) -> Vec<UnmeasuredIos> {
-        let late_of = |op: Op| {
-            let taken = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
-            let late = || self.lanes.iter().map(|lane| &lane.late[op as usize]);
-            let ios = late().map(|(ios, _)| taken(ios)).sum();
-            let bytes = Bytes(late().map(|(_, bytes)| taken(bytes)).sum());
-            UnmeasuredIos { op, ios, bytes }
-        };
-        Op::ALL.into_iter().map(late_of).collect()
+    /// Returns the I/Os completed after the end since the last call, by thread and operation.
+    pub(super) fn take_late(&self) -> impl Iterator<Item = UnmeasuredIos> {
+        let late = self.lanes.iter().flat_map(|lane| Op::ALL.into_iter().zip(&lane.late));
+        late.map(|(op, (ios, bytes))| UnmeasuredIos {
+            op,
+            ios: ios.swap(0, Ordering::Relaxed),
+            bytes: Bytes(bytes.swap(0, Ordering::Relaxed)),
+        })
     }
 
     /// Returns the number of faults since the last call, and the first of them.
@@ -694,38 +673,29 @@ mod tests {
 
     #[test]
     fn a_budget_grants_exactly_what_it_holds() {
-        let budget = IoBudget::new(None, Some(Bytes(10_000)), &[4096]);
-        let granted: Vec<IssuePermit> = (0..4).map(|_| budget.ask()).collect();
-        assert_eq!(
-            granted,
-            [
-                IssuePermit::UpTo(4096),
-                IssuePermit::UpTo(4096),
-                IssuePermit::UpTo(1808),
-                IssuePermit::Exhausted
-            ]
-        );
-        let budget = IoBudget::new(Some(2), None, &[4096]);
-        let granted: Vec<IssuePermit> = (0..3).map(|_| budget.ask()).collect();
-        assert_eq!(
-            granted,
-            [IssuePermit::UpTo(4096), IssuePermit::UpTo(4096), IssuePermit::Exhausted]
-        );
+        let granted = |budget: IoBudget| (0..4).map_while(|_| budget.take(|| 4096)).collect();
+        let by_bytes: Vec<u32> = granted(IoBudget::new(None, Some(Bytes(10_000)), &[4096]));
+        assert_eq!(by_bytes, [4096, 4096, 1808]);
+        let by_ios: Vec<u32> = granted(IoBudget::new(Some(2), None, &[4096]));
+        assert_eq!(by_ios, [4096, 4096]);
     }
 
     #[test]
-    fn mixed_sizes_are_charged_after_the_draw() {
-        let budget = IoBudget::new(None, Some(Bytes(5000)), &[4096, 512]);
-        assert_eq!(budget.ask(), IssuePermit::ToBeCharged);
-        assert_eq!(budget.charge(4096), 4096);
-        assert_eq!(budget.charge(4096), 904);
-        assert_eq!(budget.ask(), IssuePermit::Exhausted);
+    fn mixed_sizes_are_charged_after_the_draw_and_equal_ones_before() {
+        let mixed = IoBudget::new(None, Some(Bytes(5000)), &[4096, 512, 0]);
+        assert_eq!(mixed.take(|| 4096), Some(4096));
+        assert_eq!(mixed.take(|| 0), Some(0), "a flush");
+        assert_eq!(mixed.take(|| 4096), Some(904));
+        assert_eq!(mixed.take(|| panic!("drawn")), None);
+        let equal = IoBudget::new(None, Some(Bytes(4096)), &[4096]);
+        assert_eq!(equal.take(|| 4096), Some(4096));
+        assert_eq!(equal.take(|| panic!("drawn")), None);
     }
 
     #[test]
     fn no_limit_is_never_used_up() {
         let budget = IoBudget::new(None, None, &[4096]);
         assert!(!budget.is_limited);
-        assert!((0..1000).all(|_| budget.ask() == IssuePermit::UpTo(4096)));
+        assert!((0..1000).all(|_| budget.take(|| 4096) == Some(4096)));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::fault::SimFault;
 use super::flash::{FlashDies, FlashTimings};
-use super::mapping::{PageMap, UNMAPPED};
+use super::ftl::{PageMap, UNMAPPED};
 use super::slc_cache::SlcCache;
 use super::spec::{DriveSpec, PAGE};
 use crate::draw::DrawnIo;

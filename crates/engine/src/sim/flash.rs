@@ -7,7 +7,7 @@
 //! Reads go before programs and erases that a die has not begun: a read waits for the operation
 //! in progress and for earlier reads, and delays everything else on the die by its own duration.
 
-use super::mapping::{Flash, PageOrigin};
+use super::ftl::{Flash, PageOrigin};
 use super::spec::DriveSpec;
 use crate::xoshiro::Xoshiro256;
 use steadfast_domain::step::mix64;

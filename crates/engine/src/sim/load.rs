@@ -268,7 +268,7 @@ impl RunningLoad {
                 commits.failed(place);
                 return false;
             }
-            let alone = commits.alone_stream() + first;
+            let alone = commits.write_only_stream() + first;
             match time {
                 SettleTime::Measured => {
                     window.account.count_sized(alone, now - io.since, io.size.into());
@@ -326,7 +326,7 @@ impl RunningLoad {
     fn flush_rest(&mut self, drive: &mut SimulatedDrive) -> bool {
         let left = self.free.iter().position(|slot| {
             let (thread, place) = self.place_of(*slot);
-            self.commits.get(thread).is_some_and(|commits| commits.is_left(place))
+            self.commits.get(thread).is_some_and(|commits| commits.needs_final_flush(place))
         });
         if let Some(at) = left {
             let slot = self.free.remove(at);

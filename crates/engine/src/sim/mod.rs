@@ -16,10 +16,10 @@ mod commit_tests;
 mod drive;
 mod fault;
 mod flash;
+mod ftl;
 #[cfg(test)]
 mod hidden_tests;
 mod load;
-mod mapping;
 mod pace;
 mod power_cut;
 mod pseudo_slc;

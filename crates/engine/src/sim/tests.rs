@@ -273,7 +273,7 @@ fn fresh_then_transition_then_steady_then_rested_then_fresh_again() {
     // Of the superblocks, 4 are kept free and about one is only half written.
     let spec = ssd.spec.clone();
     let usable = f64::from(spec.superblocks - 5) * f64::from(spec.superblock_pages);
-    let expected = mapping::tests::expected_amplification(usable / f64::from(spec.logical_pages));
+    let expected = ftl::tests::expected_amplification(usable / f64::from(spec.logical_pages));
     let error = steady.write_amplification.unwrap().ratio / expected - 1.0;
     assert!(error.abs() < 0.1, "{:?} where {expected} was expected", steady.write_amplification);
 
@@ -576,18 +576,9 @@ fn speed_and_behaviour() {
     let fresh = print_row(&mut ssd, "RND 4K W", "T4Q32", 600);
     println!("{:?}", fresh.iter().step_by(10).collect::<Vec<_>>());
     for row in [
-        "RND 4K W T4Q32",
-        "RND 4K RW65 T4Q32",
-        "RND 4K R T4Q32",
-        "RND 64K W T4Q32",
-        "RND 64K RW65 T4Q32",
-        "RND 1024K W T4Q32",
-        "RND 1024K R T4Q32",
-        "RND 0.5K W T4Q32",
-        "RND 4K W T1Q1",
-        "RND 4K RW65 T1Q1",
-        "RND 4K R T1Q1",
-        "SEQ 128K R T1Q32",
+        "RND 4K W T4Q32", "RND 4K RW65 T4Q32", "RND 4K R T4Q32", "RND 64K W T4Q32",
+        "RND 64K RW65 T4Q32", "RND 1024K W T4Q32", "RND 1024K R T4Q32", "RND 0.5K W T4Q32",
+        "RND 4K W T1Q1", "RND 4K RW65 T1Q1", "RND 4K R T1Q1", "SEQ 128K R T1Q32",
     ] {
         let (pattern, demand) = row.rsplit_once(' ').unwrap();
         print_row(&mut ssd, pattern, demand, 60);

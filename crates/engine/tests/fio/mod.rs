@@ -7,6 +7,7 @@ use super::{
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Zone};
@@ -19,12 +20,12 @@ use steadfast_host::{Consent, SystemRoots, Target, arm, inspect};
 
 const MIB: u64 = 1 << 20;
 
-fn has_fio(test: &str) -> bool {
-    let found = Command::new("fio").arg("--version").output().is_ok();
-    if !found {
-        skipped::<()>(test, "fio is not installed");
+/// Waits for the turn of this test; `None` if fio is not installed.
+fn alone_with_fio() -> Option<MutexGuard<'static, ()>> {
+    match Command::new("fio").arg("--version").output() {
+        Ok(_) => Some(alone()),
+        Err(_) => skipped("fio is not installed"),
     }
-    found
 }
 
 /// An engine and the directory of its job files.
@@ -74,12 +75,8 @@ impl FioFixture {
 
 #[test]
 fn exact_counts_agree_with_the_kernel() {
-    let test = "fio::exact_counts_agree_with_the_kernel";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
-    let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
+    let Some(_turn) = alone_with_fio() else { return };
+    let Some(device) = LoopDevice::new(64 * MIB) else { return };
     for interface in [FioIoEngine::IoUring, FioIoEngine::Libaio] {
         let mut bench = FioFixture::with(device.target(), |o| o.interface = Some(interface));
         for (pattern, size) in [("RND 4K W", 4096), ("RND 64K R", 65_536), ("SEQ 16K W", 16_384)] {
@@ -99,12 +96,8 @@ fn exact_counts_agree_with_the_kernel() {
 
 #[test]
 fn a_mix_over_several_threads_agrees_with_the_kernel() {
-    let test = "fio::a_mix_over_several_threads_agrees_with_the_kernel";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
-    let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
+    let Some(_turn) = alone_with_fio() else { return };
+    let Some(device) = LoopDevice::new(64 * MIB) else { return };
     let mut bench = FioFixture::new(device.target());
     // One section per job, and one section for all jobs.
     for demand in ["T3Q4", "T9Q2"] {
@@ -125,12 +118,8 @@ fn a_mix_over_several_threads_agrees_with_the_kernel() {
 
 #[test]
 fn our_exclusive_handle_and_fio_live_together() {
-    let test = "fio::our_exclusive_handle_and_fio_live_together";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
-    let Some(device) = LoopDevice::new(test, 8 * MIB) else { return };
+    let Some(_turn) = alone_with_fio() else { return };
+    let Some(device) = LoopDevice::new(8 * MIB) else { return };
     let mut bench = FioFixture::new(device.target());
     // No other program can claim the device while the engine holds it.
     let roots = SystemRoots::real();
@@ -148,11 +137,7 @@ fn our_exclusive_handle_and_fio_live_together() {
 
 #[test]
 fn a_target_armed_for_reading_is_not_written() {
-    let test = "fio::a_target_armed_for_reading_is_not_written";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
+    let Some(_turn) = alone_with_fio() else { return };
     let scratch = Scratch::new(4 * MIB);
     let roots = SystemRoots::real();
     let device = inspect(&scratch.path, &roots).unwrap();
@@ -173,11 +158,7 @@ fn written(content: &[u8]) -> Vec<usize> {
 /// after its end.
 #[test]
 fn a_sequential_cursor_goes_on_and_wraps() {
-    let test = "fio::a_sequential_cursor_goes_on_and_wraps";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
+    let Some(_turn) = alone_with_fio() else { return };
     let scratch = Scratch::new(2 * MIB);
     let mut bench = FioFixture::new(scratch.target());
     // 24 blocks of 64 KiB from the fourth on.
@@ -217,12 +198,8 @@ fn part(load: &Load, number: u32, cut: Nanos) -> Step {
 /// A load counted in pieces while fio keeps running: nothing is lost or counted twice.
 #[test]
 fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
-    let test = "fio::cut_steps_of_a_running_load_lose_and_repeat_nothing";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
-    let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
+    let Some(_turn) = alone_with_fio() else { return };
+    let Some(device) = LoopDevice::new(64 * MIB) else { return };
     let mut bench = FioFixture::new(device.target());
     let until = LoadLimits::time(Nanos::from_millis(3300));
     let load = Load::Stimulus(stimulus("RND 4K RW50", "T2Q4", 64 * MIB, until));
@@ -252,12 +229,8 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
 
 #[test]
 fn a_load_that_is_ended_or_stopped_leaves_no_fio_behind() {
-    let test = "fio::a_load_that_is_ended_or_stopped_leaves_no_fio_behind";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
-    let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
+    let Some(_turn) = alone_with_fio() else { return };
+    let Some(device) = LoopDevice::new(64 * MIB) else { return };
     let mut bench = FioFixture::new(device.target());
     let until = LoadLimits::time(Nanos::from_secs(60));
     let load = Load::Stimulus(stimulus("RND 4K W", "T1Q4", 64 * MIB, until));
@@ -283,12 +256,8 @@ fn a_load_that_is_ended_or_stopped_leaves_no_fio_behind() {
 
 #[test]
 fn seconds_are_intervals_and_the_ramp_is_not_measured() {
-    let test = "fio::seconds_are_intervals_and_the_ramp_is_not_measured";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
-    let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
+    let Some(_turn) = alone_with_fio() else { return };
+    let Some(device) = LoopDevice::new(64 * MIB) else { return };
     let mut bench = FioFixture::new(device.target());
     let mut load =
         stimulus("RND 4K R", "T1Q4", 64 * MIB, LoadLimits::time(Nanos::from_millis(2500)));
@@ -314,12 +283,8 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
 /// Reads beyond the end of a shortened file fail, one after the other.
 #[test]
 fn failing_ios_void_the_step() {
-    let test = "fio::failing_ios_void_the_step";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
-    let Some(device) = LoopDevice::new(test, 8 * MIB) else { return };
+    let Some(_turn) = alone_with_fio() else { return };
+    let Some(device) = LoopDevice::new(8 * MIB) else { return };
     let mut bench = FioFixture::new(device.target());
     fs::File::options().write(true).open(&device.scratch.path).unwrap().set_len(4 * MIB).unwrap();
     let load = stimulus("RND 4K R", "T1Q4", 8 * MIB, LoadLimits::time(Nanos::from_secs(2)));
@@ -386,11 +351,7 @@ fn share(part: usize, whole: usize) -> f64 {
 /// Twelve sizes in three zones, as in JESD219, aligned to 4 KiB.
 #[test]
 fn a_composite_load_is_expressed_exactly() {
-    let test = "fio::a_composite_load_is_expressed_exactly";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
+    let Some(_turn) = alone_with_fio() else { return };
     let sizes: [(u64, u32); 5] = [(512, 4), (1024, 1), (4096, 75), (8192, 10), (65_536, 10)];
     let streams = [(Op::Read, 40), (Op::Write, 60)].iter().flat_map(|(op, direction)| {
         sizes.iter().map(move |(size, weight)| IoStream {
@@ -427,11 +388,7 @@ fn a_composite_load_is_expressed_exactly() {
 
 #[test]
 fn every_aligned_position_of_the_range_is_drawn_and_no_other() {
-    let test = "fio::every_aligned_position_of_the_range_is_drawn_and_no_other";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
+    let Some(_turn) = alone_with_fio() else { return };
     // 64 KiB aligned to 4 KiB, in 64 blocks of 4 KiB from a misaligned start: positions 1 to 48.
     let mut load = stimulus("RND 64K W", "T1Q4", 64 * MIB, LoadLimits::ios(20_000));
     load.streams[0].alignment = Some(Bytes(4096));
@@ -450,11 +407,7 @@ fn every_aligned_position_of_the_range_is_drawn_and_no_other() {
 
 #[test]
 fn seeds_decide_which_blocks_are_touched() {
-    let test = "fio::seeds_decide_which_blocks_are_touched";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
+    let Some(_turn) = alone_with_fio() else { return };
     let of = |seed| {
         let mut load = stimulus("RND 4K W", "T1Q4", 64 * MIB, LoadLimits::ios(200));
         load.seed = seed;
@@ -468,11 +421,7 @@ fn seeds_decide_which_blocks_are_touched() {
 /// A file without O_DIRECT, or almost without: fio's output is kept and is no failure.
 #[test]
 fn armed_targets_of_another_engine_are_taken_over() {
-    let test = "fio::armed_targets_of_another_engine_are_taken_over";
-    let _turn = alone();
-    if !has_fio(test) {
-        return;
-    }
+    let Some(_turn) = alone_with_fio() else { return };
     let scratch = Scratch::new(4 * MIB);
     let mut bench = FioFixture::new(armed(&scratch.path));
     assert_eq!(bench.engine.target().device().path, scratch.path.to_string_lossy());

@@ -140,7 +140,7 @@ fn mixed(reach: u64) -> Vec<DueIo> {
 fn a_script_is_played_exactly_by_every_backend() {
     let _turn = alone();
     let length = 64 * MIB;
-    let Some(device) = LoopDevice::new("a_script_is_played_exactly", length) else { return };
+    let Some(device) = LoopDevice::new(length) else { return };
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         device.scratch.blank();
         let mut engine = engine_on(device.target(), backend);
@@ -331,10 +331,9 @@ fn scripts_on_two_targets_begin_at_the_same_moment_or_not_at_all() {
 #[test]
 fn a_device_slower_than_its_script_falls_behind_more_and_more() {
     let _turn = alone();
-    let test = "a_device_slower_than_its_script";
-    let Some(device) = LoopDevice::new(test, 8 * MIB) else { return };
+    let Some(device) = LoopDevice::new(8 * MIB) else { return };
     let mut engine = engine(device.target());
-    let Some(_throttle) = Throttle::new(test, &device, 100) else { return };
+    let Some(_throttle) = Throttle::new(&device, 100) else { return };
     // 200 I/Os per second, of which the device completes 100.
     let ios: Vec<DueIo> = (0..700)
         .map(|n| DueIo::new(Nanos(n * 5_000_000), Op::Read, Bytes(n * 4096), Bytes(4096)))
@@ -477,5 +476,5 @@ fn hand_overs_are_in_time() {
     let busy = std::fs::read_to_string("/proc/loadavg").unwrap();
     let busy: f64 = busy.split(' ').next().unwrap().parse().unwrap();
     assert!(busy > 1.0, "late three times on a machine that is not busy (load {busy})");
-    skipped::<()>("hand_overs_are_in_time", &format!("the machine is busy (load {busy})"));
+    skipped::<()>(&format!("the machine is busy (load {busy})"));
 }

@@ -2,7 +2,7 @@
 //!
 //! One thread submits all of them, so that they leave in script order and overlaps are detected;
 //! the kernel interface carries as many at once as the step allows. The thread sleeps until
-//! shortly before an I/O is due and polls the clock from then on (`waking`), so that a processor
+//! shortly before an I/O is due and polls the clock from then on (`sleep_margin`), so that a processor
 //! is busy only where I/Os follow closely; `precedence` sets its scheduling class.
 //!
 //! The clock is `CLOCK_MONOTONIC`, whose nanoseconds are the ticks here: due times stay accurate
@@ -11,109 +11,57 @@
 //! While I/Os flow, nothing here allocates, locks or logs.
 
 use super::ahead::Prefetcher;
-use super::clock::Clock;
 use super::precedence::SchedulingClass;
-use super::queue::{Completion, Queue, Request, SubmitWait};
-use super::shared::{LoadFailure, LocatedFault, SharedLoad, ThreadLane};
-use super::waking::WakeupTimer;
-use super::worker::{ThreadBuffers, note_fault, sharpen_timer};
-use crate::accounting::{IntervalAccount, PlayedIo};
+use super::queue::{Queue, SubmitWait};
+use super::shared::LoadFailure;
+use super::sleep_margin::{SleepPlanner, sharpen_timer};
+use super::thread_ios::{IoSlot, ThreadIos};
+use crate::accounting::PlayedIo;
 use crate::play::{PlayerAction, ReadyIo, ScriptPlayer};
 use std::sync::atomic::Ordering;
-use steadfast_domain::Op;
 
 /// Wait in nanoseconds between two checks of a reader that has nothing decoded.
 const STARVING_NS: u64 = 100_000;
 
-/// State of one outstanding I/O; times in ticks.
-#[derive(Debug, Clone, Copy)]
-struct ScriptSlot {
-    due: u64,
-    handed: u64,
-    offset: u64,
-    size: u32,
-    /// Result of a complete transfer.
-    expected: i32,
-    op: Op,
-}
-
-const VACANT: ScriptSlot =
-    ScriptSlot { due: 0, handed: 0, offset: 0, size: 0, expected: 0, op: Op::Flush };
-
 /// The thread that plays a script.
 pub(super) struct ScriptWorker<'s, Q: Queue> {
-    shared: &'s SharedLoad,
-    lane: &'s ThreadLane,
-    clock: Clock,
-    queue: Q,
+    ios: ThreadIos<'s, Q>,
     player: ScriptPlayer<Prefetcher>,
-    waking: WakeupTimer,
+    sleep: SleepPlanner,
     precedence: SchedulingClass,
-    transfers: ThreadBuffers,
-    slots: Box<[ScriptSlot]>,
-    /// Slots whose I/O is submitted by the next call.
-    batch: Vec<u32>,
-    vacant: Vec<u32>,
-    outstanding: u32,
-    turn: u32,
-    closing: bool,
 }
 
 impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     pub(super) fn new(
-        shared: &'s SharedLoad,
-        lane: usize,
-        queue: Q,
+        ios: ThreadIos<'s, Q>,
         player: ScriptPlayer<Prefetcher>,
-        (transfers, precedence): (ThreadBuffers, SchedulingClass),
+        precedence: SchedulingClass,
     ) -> Self {
-        let depth = shared.target.depth;
-        ScriptWorker {
-            shared,
-            lane: &shared.lanes[lane],
-            clock: shared.clock,
-            queue,
-            player,
-            waking: WakeupTimer::default(),
-            precedence,
-            transfers,
-            slots: vec![VACANT; depth as usize].into(),
-            batch: Vec::with_capacity(depth as usize),
-            vacant: (0..depth).rev().collect(),
-            outstanding: 0,
-            turn: u32::MAX,
-            closing: false,
-        }
+        ScriptWorker { ios, player, sleep: SleepPlanner::default(), precedence }
     }
 
     /// Plays until the script or the load ends and all I/Os have completed.
     pub(super) fn run(mut self) {
         sharpen_timer();
-        self.lane.note_clock(self.clock.ticks(), u64::MAX);
-        if let Err(errno) = self.play() {
-            self.shared.fail(LoadFailure::Broken(errno));
-        }
-        self.lane.publish(self.turn, self.outstanding);
-        if self.outstanding > 0 {
-            // The kernel may still write to this memory: it stays mapped.
-            std::mem::forget(self.transfers);
-        }
+        self.ios.begin();
+        let result = self.play();
+        self.ios.end(result);
     }
 
     fn play(&mut self) -> Result<(), i32> {
         loop {
-            let now = self.clock.ticks();
-            self.waking.awake(now);
+            let now = self.ios.clock.ticks();
+            self.sleep.woke_up(now);
             self.precedence.awake(now);
             let wait = self.gather(now);
-            if self.outstanding == 0 && wait.is_none() {
+            if self.ios.count == 0 && wait.is_none() {
                 return Ok(());
             }
             let wait = wait.unwrap_or(SubmitWait::Completion);
             if wait != SubmitWait::Not {
                 self.precedence.sleeps();
             }
-            self.hand_over(wait)?;
+            self.stamp_and_submit(wait)?;
             self.reap();
         }
     }
@@ -123,17 +71,17 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     #[inline(always)]
     fn gather(&mut self, now: u64) -> Option<SubmitWait> {
         loop {
-            self.closing |= self.shared.is_finishing();
-            if self.closing {
+            self.ios.closing |= self.ios.shared.is_finishing();
+            if self.ios.closing {
                 return None;
             }
             match self.player.next(now) {
                 PlayerAction::HandOver(ready) => self.issue(&ready, now),
-                PlayerAction::At(due) => return Some(self.waking.until(due, now)),
+                PlayerAction::At(due) => return Some(self.sleep.wait_until(due, now)),
                 PlayerAction::Completion => return Some(SubmitWait::Completion),
                 PlayerAction::Starved => return Some(SubmitWait::AtMost(STARVING_NS)),
-                PlayerAction::Over => self.closing = true,
-                PlayerAction::Failed(error) => self.shared.fail(LoadFailure::Script(error)),
+                PlayerAction::Over => self.ios.closing = true,
+                PlayerAction::Failed(error) => self.ios.shared.fail(LoadFailure::Script(error)),
             }
         }
     }
@@ -141,88 +89,65 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     /// Adds an I/O to the batch. A slot is vacant whenever the player returns an I/O.
     #[inline(always)]
     fn issue(&mut self, ready: &ReadyIo, now: u64) {
-        let Some(slot) = self.vacant.pop() else { return };
-        let io = &ready.io;
-        let moves = matches!(io.op, Op::Read | Op::Write);
-        let (offset, size) = (io.offset.0, io.size.0 as u32);
-        self.slots[slot as usize] = ScriptSlot {
-            due: ready.due,
-            handed: now,
-            offset,
-            size,
-            expected: if moves { size as i32 } else { 0 },
-            op: io.op,
-        };
-        let buffer = self.transfers.buffer(slot, io.op, offset, size);
-        self.queue.push(Request { slot, op: io.op, fua: io.fua, offset, size, buffer });
-        self.batch.push(slot);
-        self.outstanding += 1;
+        let Some(slot) = self.ios.vacant.pop() else { return };
+        let (op, fua) = (ready.io.op, ready.io.fua);
+        let (offset, size) = (ready.io.offset.0, ready.io.size.0 as u32);
+        let io = IoSlot { began: ready.due, op, fua, offset, size, ..IoSlot::FLUSH };
+        self.ios.push(slot, io);
+        self.ios.batch.push(slot);
         self.player.handed_over(slot, ready, now);
-        self.waking.handed_over();
+        self.sleep.io_queued();
     }
 
+    /// Submits the batch and notes how late its I/Os are.
     #[inline(always)]
-    fn hand_over(&mut self, wait: SubmitWait) -> Result<(), i32> {
-        if !self.batch.is_empty() {
-            let now = self.clock.ticks();
-            for slot in &self.batch {
-                self.slots[*slot as usize].handed = now;
+    fn stamp_and_submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
+        if !self.ios.batch.is_empty() {
+            let now = self.ios.clock.ticks();
+            for slot in &self.ios.batch {
+                let io = &mut self.ios.slots[*slot as usize];
+                io.start_error = now.saturating_sub(io.began);
             }
-            self.batch.clear();
-            self.lane.publish_outstanding(self.outstanding);
+            self.ios.lane.publish_outstanding(self.ios.count);
         }
-        self.queue.submit(wait)
+        self.ios.submit(wait)
     }
 
+    /// Counts completed I/Os.
     #[inline(always)]
     fn reap(&mut self) {
-        let turn = self.lane.begin_reap(self.shared);
-        let seen = self.queue.look();
-        let now = self.clock.ticks();
-        self.lane.note_clock(now, self.shared.long);
-        // SAFETY: this is the lane's thread, and the reap has begun with this turn; the reference
-        // ends before the reap does.
-        let account = unsafe { self.lane.account(turn) };
-        while let Some(completion) = self.queue.next() {
-            self.complete(completion, now, account);
+        let reap = self.ios.begin_reap();
+        let now = reap.now;
+        while let Some(completion) = self.ios.next() {
+            let io = self.ios.slots[completion.slot as usize];
+            if io.succeeded(completion.result) {
+                reap.account.count_played(&PlayedIo {
+                    op: io.op,
+                    bytes: io.size.into(),
+                    response_ns: now.saturating_sub(io.began),
+                    served_ns: now.saturating_sub(io.began + io.start_error),
+                    late_ns: io.start_error,
+                });
+            } else {
+                self.ios.note_fault(completion, &reap);
+            }
+            self.ios.vacant.push(completion.slot);
+            self.player.completed(completion.slot, now);
         }
-        if seen > 0 {
-            self.lane.last.store(now, Ordering::Relaxed);
-            self.lane.publish_outstanding(self.outstanding);
+        if reap.seen > 0 {
+            self.ios.lane.last.store(now, Ordering::Relaxed);
+            self.ios.lane.publish_outstanding(self.ios.count);
         }
-        self.lane.end_reap();
-        if turn != self.turn || self.closing {
-            self.turn = turn;
-            self.lane.publish(turn, self.outstanding);
-        }
-    }
-
-    #[inline(always)]
-    fn complete(&mut self, completion: Completion, now: u64, account: &mut IntervalAccount) {
-        let slot = self.slots[completion.slot as usize];
-        self.outstanding -= 1;
-        if completion.result == slot.expected {
-            account.count_played(&PlayedIo {
-                op: slot.op,
-                bytes: slot.size.into(),
-                response_ns: now.saturating_sub(slot.due),
-                served_ns: now.saturating_sub(slot.handed),
-                late_ns: slot.handed.saturating_sub(slot.due),
-            });
-        } else {
-            let ScriptSlot { op, offset, size, .. } = slot;
-            let fault = LocatedFault { op, offset, size, errno: 0, at: now };
-            note_fault(self.shared, self.lane, fault, completion.result, account);
-        }
-        self.vacant.push(completion.slot);
-        self.player.completed(completion.slot, now);
+        self.ios.end_reap(reap);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::queue::QueueTarget;
-    use super::super::shared::IoBudget;
+    use super::super::buffers::ThreadBuffers;
+    use super::super::clock::Clock;
+    use super::super::queue::{Completion, QueueTarget, Request};
+    use super::super::shared::{IoBudget, SharedLoad};
     use super::*;
     use crate::StopSignal;
     use crate::accounting::{SCRIPT_STREAMS, StepMeter};
@@ -230,7 +155,7 @@ mod tests {
     use crate::play::tests::{EndlessFeed, listed};
     use std::fs::File;
     use std::sync::{Arc, Mutex};
-    use steadfast_domain::{Bytes, DueIo, Nanos, ScriptLoad};
+    use steadfast_domain::{Bytes, DueIo, Nanos, Op, ScriptLoad};
 
     /// Operation, FUA, offset and size.
     type TakenIo = (Op, bool, u64, u32);
@@ -270,7 +195,7 @@ mod tests {
         let null = || File::open("/dev/null").unwrap().into();
         let target = QueueTarget { file: null(), wake: null(), block_device: false, depth };
         let budget = IoBudget::new(None, None, &[]);
-        SharedLoad::new(Clock::monotonic(), target, budget, (1, SCRIPT_STREAMS), 0)
+        SharedLoad::new(Clock::monotonic(), target, budget, 1, SCRIPT_STREAMS, 0)
     }
 
     /// Plays a script on a device that takes no time. Returns the recorded I/Os and the meter.
@@ -283,8 +208,8 @@ mod tests {
         player.begin(shared.clock.ticks(), Nanos::ZERO);
         let queue = RecordingQueue::default();
         let taken = Arc::clone(&queue.taken);
-        let transfers = ThreadBuffers::new(None, 0, None);
-        ScriptWorker::new(&shared, 0, queue, player, (transfers, SchedulingClass::none())).run();
+        let ios = ThreadIos::new(&shared, 0, queue, ThreadBuffers::default());
+        ScriptWorker::new(ios, player, SchedulingClass::none()).run();
         assert_eq!(shared.state().failure, None);
         let mut meter = StepMeter::of_script();
         // SAFETY: nothing else advances the turn, and the thread that counted has ended.

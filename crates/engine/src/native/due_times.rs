@@ -33,7 +33,8 @@ impl PaceSchedule {
     /// Creates the schedule of thread `thread` of `threads`; `None` for a closed loop.
     pub(super) fn new(
         pace: Pace,
-        (thread, threads): (u32, u32),
+        thread: u32,
+        threads: u32,
         seed: u64,
         clock: Clock,
         start: u64,
@@ -134,7 +135,7 @@ mod tests {
     fn dues(pace: Pace, thread: u32, threads: u32, count: usize) -> Vec<u64> {
         let clock = Clock::get();
         let start = 1 << 40;
-        let mut schedule = PaceSchedule::new(pace, (thread, threads), 1, clock, start).unwrap();
+        let mut schedule = PaceSchedule::new(pace, thread, threads, 1, clock, start).unwrap();
         let mut next = || {
             let due = schedule.due().unwrap();
             schedule.issued();
@@ -168,7 +169,7 @@ mod tests {
     fn a_burst_is_due_at_once_and_the_next_after_the_pause() {
         let clock = Clock::get();
         let pace = Pace::Burst { ios: 5, delay: Nanos::from_millis(20) };
-        let mut schedule = PaceSchedule::new(pace, (1, 2), 1, clock, 77).unwrap();
+        let mut schedule = PaceSchedule::new(pace, 1, 2, 1, clock, 77).unwrap();
         for _ in 0..2 {
             assert_eq!(schedule.due(), Some(77));
             schedule.issued();
@@ -177,7 +178,7 @@ mod tests {
         schedule.all_complete(1000);
         assert_eq!(schedule.due(), Some(1000 + clock.ticks_in(20_000_000)));
         let lonely = Pace::Burst { ios: 1, delay: Nanos::from_millis(20) };
-        assert_eq!(PaceSchedule::new(lonely, (1, 2), 1, clock, 77).unwrap().due(), None);
+        assert_eq!(PaceSchedule::new(lonely, 1, 2, 1, clock, 77).unwrap().due(), None);
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! The flash translation layer: which physical page holds which logical page, and the garbage
-//! collector that keeps superblocks free.
+//! The flash translation layer (FTL): which physical page holds which logical page, and the garbage
+//! collector, which keeps superblocks free.
 //!
 //! Page-mapped. Host writes go to one open superblock, pages that the collector moves to another.
-//! The victim is the closed superblock with the fewest valid pages (greedy: the optimal choice
-//! for uniform random writes, Yang, Misra and Rubenstein, SIGMETRICS PER 43, 2015). While free
+//! The collector's victim is the closed superblock with the fewest valid pages (greedy: the optimal
+//! choice for uniform random writes, Yang, Misra and Rubenstein, SIGMETRICS PER 43, 2015). While free
 //! superblocks are short, the collector moves pages in proportion to the host's writes, so that
 //! it shares the dies with the host instead of stopping it.
 
@@ -167,6 +167,74 @@ impl PageMap {
         }
     }
 
+    /// Makes room for a unit of host pages, in the buffer and on flash.
+    fn begin_unit(&mut self, flash: &mut impl Flash) {
+        flash.admit();
+        if self.free.len() < self.free_low {
+            self.collect_with_host(flash);
+        }
+        if self.host.next == self.host.end {
+            // The last free superblock is reserved for the collector: without it nothing could be
+            // freed again.
+            while self.free.len() < 2 && (self.victim.is_some() || self.choose_victim()) {
+                self.collect_to_end(flash);
+            }
+            self.host = self.open();
+        }
+    }
+
+    /// Opens a free superblock.
+    fn open(&mut self) -> Frontier {
+        let superblock = self.free.pop_front().expect("the collector keeps one superblock free");
+        self.valid[superblock as usize] = NOT_CLOSED + (1 << self.page_bits);
+        let next = superblock << self.page_bits;
+        Frontier { next, end: next + (1 << self.page_bits) }
+    }
+
+    #[inline(always)]
+    fn place(
+        &mut self,
+        frontier: Frontier,
+        logical: u32,
+        writer: PageOrigin,
+        flash: &mut impl Flash,
+    ) -> Frontier {
+        let page = frontier.next;
+        let old = std::mem::replace(&mut self.physical[logical as usize], page);
+        self.invalidate(old);
+        self.logical[page as usize] = logical;
+        self.filled(frontier, writer, flash)
+    }
+
+    /// Returns the frontier after the page that was just filled.
+    #[inline(always)]
+    fn filled(
+        &mut self,
+        frontier: Frontier,
+        writer: PageOrigin,
+        flash: &mut impl Flash,
+    ) -> Frontier {
+        let page = frontier.next;
+        self.programmed += 1;
+        if (page + 1) & (self.unit_pages - 1) == 0 {
+            flash.program(page, writer);
+            if page + 1 == frontier.end {
+                self.valid[(page >> self.page_bits) as usize] -= NOT_CLOSED;
+            }
+        }
+        Frontier { next: page + 1, end: frontier.end }
+    }
+
+    #[inline(always)]
+    fn invalidate(&mut self, page: u32) {
+        if page != UNMAPPED {
+            self.valid[(page >> self.page_bits) as usize] -= 1;
+        }
+    }
+}
+
+/// The garbage collector.
+impl PageMap {
     /// Returns true if the collector has work to do while the drive is idle.
     pub(super) fn wants_rest(&self) -> bool {
         self.victim.is_some() || self.free.len() < self.free_idle
@@ -184,22 +252,6 @@ impl PageMap {
         }
         self.collect_to_end(flash);
         true
-    }
-
-    /// Makes room for a unit of host pages, in the buffer and on flash.
-    fn begin_unit(&mut self, flash: &mut impl Flash) {
-        flash.admit();
-        if self.free.len() < self.free_low {
-            self.collect_with_host(flash);
-        }
-        if self.host.next == self.host.end {
-            // The last free superblock is reserved for the collector: without it nothing could be
-            // freed again.
-            while self.free.len() < 2 && (self.victim.is_some() || self.choose_victim()) {
-                self.collect_to_end(flash);
-            }
-            self.host = self.open();
-        }
     }
 
     /// Moves as many pages as the host's next unit will cost: moving `valid` pages frees room for
@@ -280,55 +332,6 @@ impl PageMap {
         self.victim = Some(Victim { superblock, next, valid: fewest as u32 });
         self.debt = 0;
         true
-    }
-
-    /// Opens a free superblock.
-    fn open(&mut self) -> Frontier {
-        let superblock = self.free.pop_front().expect("the collector keeps one superblock free");
-        self.valid[superblock as usize] = NOT_CLOSED + (1 << self.page_bits);
-        let next = superblock << self.page_bits;
-        Frontier { next, end: next + (1 << self.page_bits) }
-    }
-
-    #[inline(always)]
-    fn place(
-        &mut self,
-        frontier: Frontier,
-        logical: u32,
-        writer: PageOrigin,
-        flash: &mut impl Flash,
-    ) -> Frontier {
-        let page = frontier.next;
-        let old = std::mem::replace(&mut self.physical[logical as usize], page);
-        self.invalidate(old);
-        self.logical[page as usize] = logical;
-        self.filled(frontier, writer, flash)
-    }
-
-    /// Returns the frontier after the page that was just filled.
-    #[inline(always)]
-    fn filled(
-        &mut self,
-        frontier: Frontier,
-        writer: PageOrigin,
-        flash: &mut impl Flash,
-    ) -> Frontier {
-        let page = frontier.next;
-        self.programmed += 1;
-        if (page + 1) & (self.unit_pages - 1) == 0 {
-            flash.program(page, writer);
-            if page + 1 == frontier.end {
-                self.valid[(page >> self.page_bits) as usize] -= NOT_CLOSED;
-            }
-        }
-        Frontier { next: page + 1, end: frontier.end }
-    }
-
-    #[inline(always)]
-    fn invalidate(&mut self, page: u32) {
-        if page != UNMAPPED {
-            self.valid[(page >> self.page_bits) as usize] -= 1;
-        }
     }
 }
 
