@@ -597,19 +597,28 @@ fn precious(keep: &[PathBuf]) -> Vec<(String, PathBuf)> {
 }
 
 fn remedies(uses: &[DeviceUse]) -> String {
-    let mut texts: Vec<&str> = uses
+    let is_root = |found: &DeviceUse| match &found.kind {
+        UseKind::Mounted(point) => point == Path::new("/"),
+        _ => false,
+    };
+    if uses.iter().any(is_root) {
+        // Nothing else on such a disk needs to be freed.
+        return "it holds the running system: test another disk, or a scratch file".to_owned();
+    }
+    let mut texts: Vec<String> = uses
         .iter()
         .map(|found| match &found.kind {
-            UseKind::Mounted(point) if point == Path::new("/") => {
-                "it holds the running system: test another disk, or a scratch file"
-            }
-            UseKind::Mounted(_) => "unmount it (umount)",
-            UseKind::Swap => "stop swapping to it (swapoff)",
-            UseKind::Held(_) => {
-                "stop what is built on it (vgchange -an, mdadm --stop, \
+            UseKind::Mounted(_) => "unmount it (umount)".to_owned(),
+            UseKind::MountedElsewhere { point, process } => format!(
+                "end process {process}, or unmount it there (nsenter --target {process} --mount \
+                 umount {})",
+                point.display()
+            ),
+            UseKind::Swap => "stop swapping to it (swapoff)".to_owned(),
+            UseKind::Held(_) => "stop what is built on it (vgchange -an, mdadm --stop, \
                  cryptsetup close, losetup -d)"
-            }
-            UseKind::SharedFile(_) => "detach the other loop device (losetup -d)",
+                .to_owned(),
+            UseKind::SharedFile(_) => "detach the other loop device (losetup -d)".to_owned(),
         })
         .collect();
     texts.sort_unstable();

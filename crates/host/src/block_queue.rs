@@ -1,6 +1,7 @@
 //! Facts of a block device that a capture needs: its number, its request queue, its partition.
 
 use crate::error::HostError;
+use crate::host_settings::queues;
 use crate::identity::kernel_write_cache;
 use crate::mounts::{Mount, mounts};
 use crate::sysfs_node::SysfsNode;
@@ -49,6 +50,15 @@ pub fn has_fua(device: &Device, roots: &SystemRoots) -> Option<bool> {
     let is_volatile = kernel_write_cache(&whole) == Some(WriteCache::Enabled);
     let fua = whole.number::<u8>("queue/fua").filter(|_| is_volatile)?;
     Some(fua != 0)
+}
+
+/// Returns false if the kernel drops flushes on their way to the device, because it takes the write
+/// cache of the device, or of one below it, for non-volatile; `None` if that is unknown, as for a
+/// file.
+pub fn sends_flushes(device: &Device, roots: &SystemRoots) -> Option<bool> {
+    let queues = queues(&SysfsNode::named(&device.name, roots)?.whole());
+    let caches: Option<Vec<WriteCache>> = queues.iter().map(kernel_write_cache).collect();
+    Some(caches?.iter().all(|cache| *cache == WriteCache::Enabled))
 }
 
 /// Returns the kernel's sequence number of the disk that currently has this major and minor
@@ -150,6 +160,7 @@ fn partition_of(node: &SysfsNode, disk: &SysfsNode) -> Option<Partition> {
 mod tests {
     use super::*;
     use crate::machine::MachineFixture;
+    use steadfast_domain::Transport;
 
     #[test]
     fn a_queue_is_told_from_what_has_none_and_a_partition_from_its_disk() {
@@ -166,6 +177,20 @@ mod tests {
         let lies = part.partition_of.unwrap();
         assert_eq!((lies.disk.as_str(), lies.disk_number), ("sda", (8, 0)));
         assert_eq!(lies.sectors, 2048..2048 + (1 << 20));
+    }
+
+    #[test]
+    fn a_write_through_queue_below_the_device_drops_flushes() {
+        let machine = MachineFixture::new();
+        let disk = machine.sata("sda", "8:0", 1 << 21);
+        machine.partition(&disk, "sda1", "8:1", 1 << 20);
+        let mut device = Device::new("/dev/sda1", Transport::Sata, Bytes::gib(1));
+        device.name = "sda1".into();
+        assert_eq!(sends_flushes(&device, &machine.roots), Some(true));
+        std::fs::write(disk.directory.join("queue/write_cache"), "write through\n").unwrap();
+        assert_eq!(sends_flushes(&device, &machine.roots), Some(false));
+        std::fs::remove_file(disk.directory.join("queue/write_cache")).unwrap();
+        assert_eq!(sends_flushes(&device, &machine.roots), None);
     }
 
     #[test]

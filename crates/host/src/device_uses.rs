@@ -13,7 +13,7 @@ use crate::mounts::{Mount, first_roots, mount_id, mount_of, mounts, mounts_every
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
 use crate::{extents, processes, signatures};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -32,6 +32,9 @@ pub(crate) struct DeviceUse {
 pub(crate) enum UseKind {
     /// A file system is mounted at this path.
     Mounted(PathBuf),
+    /// A file system is mounted at this path in the mount namespace of another process, and not in
+    /// that of this one.
+    MountedElsewhere { point: PathBuf, process: String },
     /// The kernel swaps to it.
     Swap,
     /// A device is built on it (device-mapper, md, bcache, loop).
@@ -47,6 +50,11 @@ impl fmt::Display for DeviceUse {
         }
         match &self.kind {
             UseKind::Mounted(point) => write!(f, "mounted on {}", point.display()),
+            UseKind::MountedElsewhere { point, process } => write!(
+                f,
+                "mounted on {} in another mount namespace, that of process {process}",
+                point.display()
+            ),
             UseKind::Swap => f.write_str("swap"),
             UseKind::Held(holder) => write!(f, "held by {holder}"),
             UseKind::SharedFile(other) => write!(f, "its file is in use through {other}"),
@@ -547,9 +555,21 @@ impl UseSurvey<'_> {
     /// Notes mounts and swap.
     fn note(&mut self, node: &SysfsNode) {
         let on = self.snapshot.mounts.iter().filter(|(_, nodes)| nodes.contains(node));
-        let points: BTreeSet<PathBuf> = on.map(|(mount, _)| mount.point.clone()).collect();
+        let (own, others): (Vec<&Mount>, Vec<&Mount>) = on
+            .map(|(mount, _)| mount)
+            .partition(|mount| mount.process(self.snapshot.roots).is_none());
+        let points: BTreeSet<PathBuf> = own.iter().map(|mount| mount.point.clone()).collect();
+        let mut elsewhere: BTreeMap<PathBuf, String> = BTreeMap::new();
+        for mount in others.iter().filter(|mount| !points.contains(&mount.point)) {
+            if let Some(process) = mount.process(self.snapshot.roots) {
+                elsewhere.entry(mount.point.clone()).or_insert(process);
+            }
+        }
         for point in points {
             self.add(node, UseKind::Mounted(point));
+        }
+        for (point, process) in elsewhere {
+            self.add(node, UseKind::MountedElsewhere { point, process });
         }
         if self.snapshot.swaps.nodes.contains(node) {
             self.add(node, UseKind::Swap);
@@ -676,6 +696,16 @@ mod tests {
         assert_eq!(uses_of(&machine, "sda"), ["sda1: mounted on /boot"]);
         assert_eq!(uses_of(&machine, "sda1"), ["mounted on /boot"]);
         assert_eq!(uses_of(&machine, "sda2"), Vec::<String>::new());
+        machine.process(8);
+        let link = machine.path("proc/8/ns/mnt");
+        std::fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink("mnt:[2]", link).unwrap();
+        let mounts = "40 1 8:1 / /boot rw - ext4 /dev/sda1 rw\n\
+                      41 1 8:2 / /in rw - xfs /dev/sda2 rw\n";
+        machine.write("proc/8/mountinfo", mounts);
+        assert_eq!(uses_of(&machine, "sda1"), ["mounted on /boot"]);
+        let elsewhere = "mounted on /in in another mount namespace, that of process 8";
+        assert_eq!(uses_of(&machine, "sda2"), [elsewhere]);
     }
 
     /// An isohybrid image: its second partition lies in the first.
@@ -869,10 +899,8 @@ mod tests {
         machine
             .write("proc/swaps", "Filename Type Size Used Priority\n/dev/dm-2 partition 9 0 -2\n");
         let above = [
-            "dm-0: held by dm-1 (LVM vg-root)",
-            "dm-1: mounted on /",
-            "dm-0: held by dm-2 (LVM vg-swap)",
-            "dm-2: swap",
+            "dm-0: held by dm-1 (LVM vg-root)", "dm-1: mounted on /",
+            "dm-0: held by dm-2 (LVM vg-swap)", "dm-2: swap",
         ];
         let mut whole = vec!["sda2: held by dm-0 (crypt vault)"];
         whole.extend(above);

@@ -54,11 +54,11 @@ mod transcript;
 pub use arming::{Consent, arm};
 pub use block_queue::{
     BlockQueue, DeviceFileSystem, MountedFileSystem, Partition, block_queue, disk_sequence,
-    file_systems_on, has_fua, mounted_at,
+    file_systems_on, has_fua, mounted_at, sends_flushes,
 };
 pub use checkup::{Examination, WATCH, examine, throttle_count};
 pub use cut_command::cut_power;
-pub use device_log::{DeviceLogs, LogReading, SelfTest, drive_pages};
+pub use device_log::{DeviceLogs, LogReading, SelfTest, drive_pages, power_counters};
 pub use error::HostError;
 pub use facts::{host_facts, random_name};
 pub use files::{

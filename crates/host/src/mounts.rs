@@ -31,6 +31,15 @@ pub(crate) struct Mount {
     pub options: String,
 }
 
+impl Mount {
+    /// Returns the number of the process in whose mount namespace it was found; `None` for that of
+    /// this process.
+    pub(crate) fn process(&self, roots: &SystemRoots) -> Option<String> {
+        let process = self.view.strip_prefix(&roots.proc).ok()?.iter().next()?;
+        Some(process.to_string_lossy().into_owned())
+    }
+}
+
 /// Returns all mounts in the mount namespace of this process.
 ///
 /// # Errors

@@ -89,14 +89,14 @@ fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
 
 /// Sets the size of a file and allocates all its blocks.
 pub(crate) fn allocate(file: &File, path: &Path, size: Bytes) -> Result<(), HostError> {
+    // Asked first: a failed fallocate(2) may keep the blocks that it got.
+    let free = free_beside(path);
     let allocated = match fallocate(file, 0, size) {
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => write_zeros(file, size),
         other => other,
     };
     allocated.and_then(|()| file.sync_all()).map_err(|error| match error.raw_os_error() {
-        Some(libc::ENOSPC) => {
-            HostError::NoRoom { path: path.to_owned(), wanted: size, free: free_beside(path) }
-        }
+        Some(libc::ENOSPC) => HostError::NoRoom { path: path.to_owned(), wanted: size, free },
         Some(libc::EDQUOT) => HostError::OverQuota { path: path.to_owned(), wanted: size },
         Some(libc::EFBIG) => HostError::FileTooLarge { path: path.to_owned(), wanted: size },
         _ => HostError::io("allocate it", path, error),

@@ -35,9 +35,10 @@ fn tell(text: &str) {
     std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
 }
 
-/// Prints why a test is skipped.
-fn skip(test: &str, reason: &str) {
-    tell(&format!("SKIPPED: {test}: {reason}"));
+/// Prints why the test of this thread is skipped.
+fn skip(reason: &str) {
+    let test = std::thread::current();
+    tell(&format!("SKIPPED: {}: {reason}", test.name().unwrap_or_default()));
 }
 
 /// Runs a program. Returns its trimmed standard output, or its error in words.
@@ -62,7 +63,7 @@ struct LoopDevice {
 impl LoopDevice {
     /// Creates a device on a file with `content`, extended to `size`. Returns `None` and prints the
     /// reason if that fails.
-    fn new(test: &str, size: u64, content: &[u8], options: &[&str]) -> Option<LoopDevice> {
+    fn new(size: u64, content: &[u8], options: &[&str]) -> Option<LoopDevice> {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("image");
         fs::write(&image, content).unwrap();
@@ -79,21 +80,21 @@ impl LoopDevice {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        skip(test, &failure);
+        skip(&failure);
         None
     }
 
-    fn blank(test: &str) -> Option<LoopDevice> {
-        LoopDevice::new(test, 8 * MIB, b"", &[])
+    fn blank() -> Option<LoopDevice> {
+        LoopDevice::new(8 * MIB, b"", &[])
     }
 
     /// Creates a device of this size on a sparse file.
-    fn sparse(test: &str, size: u64) -> Option<LoopDevice> {
-        LoopDevice::new(test, size, b"", &[])
+    fn sparse(size: u64) -> Option<LoopDevice> {
+        LoopDevice::new(size, b"", &[])
     }
 
     /// Creates a device with two partitions of 16 MiB each, the first at 1 MiB.
-    fn partitioned(test: &str) -> Option<LoopDevice> {
+    fn partitioned() -> Option<LoopDevice> {
         let mut sector = [0u8; 512];
         for (entry, start) in [(446, 2048u32), (462, 2048 + 32_768)] {
             sector[entry + 4] = 0x83;
@@ -101,14 +102,14 @@ impl LoopDevice {
             sector[entry + 12..entry + 16].copy_from_slice(&32_768u32.to_le_bytes());
         }
         sector[510..].copy_from_slice(&[0x55, 0xaa]);
-        let device = LoopDevice::new(test, 34 * MIB, &sector, &[])?;
+        let device = LoopDevice::new(34 * MIB, &sector, &[])?;
         // A kernel that cannot read partition tables needs addpart.
         for (number, start) in [("1", "2048"), ("2", "34816")] {
             let path = device.path.to_str().unwrap();
             if !device.part(number.parse().unwrap()).exists()
                 && let Err(error) = run("addpart", &[path, number, start, "32768"])
             {
-                skip(test, &error);
+                skip(&error);
                 return None;
             }
         }
@@ -165,14 +166,14 @@ impl Drop for ChildProcess {
 }
 
 /// Creates an ext4 file system on a device and mounts it.
-fn mount(test: &str, device: &Path, point: &Path) -> Option<UndoCommand> {
+fn mount(device: &Path, point: &Path) -> Option<UndoCommand> {
     let path = device.to_str().unwrap();
     let made = run("mkfs.ext4", &["-q", "-F", "-L", "precious", path]);
     fs::create_dir_all(point).unwrap();
     match made.and_then(|_| run("mount", &[path, point.to_str().unwrap()])) {
         Ok(_) => Some(UndoCommand(&["umount"], point.to_owned())),
         Err(error) => {
-            skip(test, &error);
+            skip(&error);
             None
         }
     }
@@ -253,7 +254,7 @@ fn fill(target: &Target, byte: u8) {
 
 #[test]
 fn a_free_loop_device_is_armed_by_its_name_alone() {
-    let Some(device) = LoopDevice::blank("a_free_loop_device_is_armed_by_its_name_alone") else {
+    let Some(device) = LoopDevice::blank() else {
         return;
     };
     let facts = device.inspect();
@@ -278,10 +279,9 @@ fn a_free_loop_device_is_armed_by_its_name_alone() {
 
 #[test]
 fn a_mounted_device_is_refused_and_may_be_read() {
-    let test = "a_mounted_device_is_refused_and_may_be_read";
-    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
     let point = device.beside("point with a blank");
-    let Some(mounted) = mount(test, &device.path, &point) else { return };
+    let Some(mounted) = mount(&device.path, &point) else { return };
     let facts = device.inspect();
     let expected = format!("mounted on {}", point.display());
     assert_eq!(facts.in_use, std::slice::from_ref(&expected));
@@ -326,14 +326,13 @@ fn take_up_ext4(device: &Path) -> std::io::Result<OwnedFd> {
 
 #[test]
 fn a_file_system_mounted_out_of_sight_is_refused() {
-    let test = "a_file_system_mounted_out_of_sight_is_refused";
-    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
     if let Err(error) = run("mkfs.ext4", &["-q", "-F", device.path.to_str().unwrap()]) {
-        return skip(test, &error);
+        return skip(&error);
     }
     let taken = match take_up_ext4(&device.path) {
         Ok(taken) => taken,
-        Err(error) => return skip(test, &format!("no file system contexts here: {error}")),
+        Err(error) => return skip(&format!("no file system contexts here: {error}")),
     };
     let facts = device.inspect();
     assert_eq!(facts.in_use, Vec::<String>::new(), "the lists do not show it");
@@ -345,12 +344,11 @@ fn a_file_system_mounted_out_of_sight_is_refused() {
 
 #[test]
 fn a_swap_device_is_refused() {
-    let test = "a_swap_device_is_refused";
-    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
     let path = device.path.to_str().unwrap();
     let swapping = run("mkswap", &[path]).and_then(|_| run("swapon", &[path]));
     if let Err(error) = swapping {
-        return skip(test, &error);
+        return skip(&error);
     }
     let swap = UndoCommand(&["swapoff"], device.path.clone());
     assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), ["swap"]);
@@ -361,10 +359,9 @@ fn a_swap_device_is_refused() {
 
 #[test]
 fn a_disk_with_a_mounted_partition_is_refused_and_the_rest_of_it_is_not() {
-    let test = "a_disk_with_a_mounted_partition_is_refused_and_the_rest_of_it_is_not";
-    let Some(device) = LoopDevice::partitioned(test) else { return };
+    let Some(device) = LoopDevice::partitioned() else { return };
     let point = device.beside("point");
-    let Some(mounted) = mount(test, &device.part(1), &point) else { return };
+    let Some(mounted) = mount(&device.part(1), &point) else { return };
     let expected = format!("{}p1: mounted on {}", device.name(), point.display());
     assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), [expected]);
 
@@ -387,10 +384,9 @@ fn a_disk_with_a_mounted_partition_is_refused_and_the_rest_of_it_is_not() {
 
 #[test]
 fn the_disk_of_the_root_file_system_is_refused() {
-    let test = "the_disk_of_the_root_file_system_is_refused";
     let mounted = |device: &Device| device.in_use.iter().any(|used| used.ends_with("mounted on /"));
     let Some(root) = devices(&SystemRoots::real()).unwrap().into_iter().find(mounted) else {
-        return skip(test, "the root file system lies on no block device here");
+        return skip("the root file system lies on no block device here");
     };
     // Even with the correct confirmation, and without permission to write to it.
     let refusal = arm_confirmed(&root, &[]).unwrap_err();
@@ -400,8 +396,7 @@ fn the_disk_of_the_root_file_system_is_refused() {
 
 #[test]
 fn an_exclusive_handle_elsewhere_is_refused() {
-    let test = "an_exclusive_handle_elsewhere_is_refused";
-    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
     let mut reading = OpenOptions::new();
     reading.read(true);
     let shared = reading.open(&device.path).unwrap();
@@ -423,8 +418,7 @@ fn an_exclusive_handle_elsewhere_is_refused() {
 
 #[test]
 fn a_process_that_may_write_is_named() {
-    let test = "a_process_that_may_write_is_named";
-    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
     let with = |opened: File| {
         ChildProcess(Command::new("sleep").arg("600").stdin(opened).spawn().unwrap())
     };
@@ -440,8 +434,7 @@ fn a_process_that_may_write_is_named() {
 
 #[test]
 fn a_read_only_device_is_refused_and_may_be_read() {
-    let test = "a_read_only_device_is_refused_and_may_be_read";
-    let Some(device) = LoopDevice::new(test, MIB, b"", &["--read-only"]) else { return };
+    let Some(device) = LoopDevice::new(MIB, b"", &["--read-only"]) else { return };
     let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
     assert!(matches!(refusal, ArmRefusal::ReadOnly { .. }), "{refusal}");
     let mut target = arm(&device.inspect(), &Consent::Read, &[], &SystemRoots::real()).unwrap();
@@ -453,10 +446,9 @@ fn a_read_only_device_is_refused_and_may_be_read() {
 
 #[test]
 fn a_member_of_a_zfs_pool_is_refused() {
-    let test = "a_member_of_a_zfs_pool_is_refused";
     let mut content = vec![0u8; MIB as usize];
     content[132 * 1024..132 * 1024 + 8].copy_from_slice(&0x00ba_b10c_u64.to_le_bytes());
-    let Some(device) = LoopDevice::new(test, 2 * MIB, &content, &[]) else { return };
+    let Some(device) = LoopDevice::new(2 * MIB, &content, &[]) else { return };
     let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
     assert!(matches!(refusal, ArmRefusal::ZfsMember { .. }), "{refusal}");
     drop(arm(&device.inspect(), &Consent::Read, &[], &SystemRoots::real()).unwrap());
@@ -464,18 +456,17 @@ fn a_member_of_a_zfs_pool_is_refused() {
 
 #[test]
 fn a_loop_device_over_a_device_counts_both_ways() {
-    let test = "a_loop_device_over_a_device_counts_both_ways";
-    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
     let over = run("losetup", &["--find", "--show", device.path.to_str().unwrap()]);
     let over = match over {
         Ok(path) => UndoCommand(&["losetup", "--detach"], path.into()),
-        Err(error) => return skip(test, &error),
+        Err(error) => return skip(&error),
     };
     let name = over.1.file_name().unwrap().to_str().unwrap();
     assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), [format!("held by {name}")]);
     let upper = inspect(&over.1, &SystemRoots::real()).unwrap();
     drop(arm_confirmed(&upper, &[]).unwrap());
-    let Some(mounted) = mount(test, &device.path, &device.beside("point")) else { return };
+    let Some(mounted) = mount(&device.path, &device.beside("point")) else { return };
     let below = uses(arm_confirmed(&upper, &[]));
     assert!(below[0].starts_with(&format!("{}: mounted on ", device.name())), "{below:?}");
     drop(mounted);
@@ -483,9 +474,8 @@ fn a_loop_device_over_a_device_counts_both_ways() {
 
 #[test]
 fn a_link_leads_to_its_device_and_a_changed_one_is_noticed() {
-    let test = "a_link_leads_to_its_device_and_a_changed_one_is_noticed";
-    let Some(device) = LoopDevice::blank(test) else { return };
-    let Some(other) = LoopDevice::new(test, 16 * MIB, b"", &[]) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
+    let Some(other) = LoopDevice::new(16 * MIB, b"", &[]) else { return };
     let link = device.beside("by-id");
     symlink(&device.path, &link).unwrap();
     let facts = inspect(&link, &SystemRoots::real()).unwrap();
@@ -499,8 +489,7 @@ fn a_link_leads_to_its_device_and_a_changed_one_is_noticed() {
 
 #[test]
 fn without_permission_the_refusal_says_so() {
-    let test = "without_permission_the_refusal_says_so";
-    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
     let facts = device.inspect();
     // The identity for file access belongs to the thread and ends with it.
     let refusal = std::thread::spawn(move || {
@@ -553,10 +542,7 @@ fn somebody_s_file_needs_its_name_and_a_scratch_file_none() {
     let first =
         match arm(&facts, &Consent::Destroy { confirmation: None }, &keep, &SystemRoots::real()) {
             Err(ArmRefusal::Unconfirmed { .. }) => {
-                return skip(
-                    "somebody_s_file_needs_its_name_and_a_scratch_file_none",
-                    "no extended attributes here",
-                );
+                return skip("no extended attributes here");
             }
             other => other.unwrap(),
         };
@@ -574,8 +560,7 @@ fn what_is_copied_over_a_scratch_file_needs_a_confirmation_once() {
     let scratch = directory.path().join("scratch");
     create_scratch(&scratch, Bytes(MIB)).unwrap();
     if steadfast_host::scratch_mark(&scratch).is_none() {
-        let test = "what_is_copied_over_a_scratch_file_needs_a_confirmation_once";
-        return skip(test, "no extended attributes here");
+        return skip("no extended attributes here");
     }
     let look = || inspect(&scratch, &SystemRoots::real()).unwrap();
     let target = arm_with(&look(), None).unwrap();
@@ -602,7 +587,7 @@ fn what_is_copied_over_a_scratch_file_needs_a_confirmation_once() {
 #[test]
 fn a_scratch_file_in_memory_is_never_taken_without_a_word() {
     let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
-        return skip("a_scratch_file_in_memory_is_never_taken_without_a_word", "no /dev/shm here");
+        return skip("no /dev/shm here");
     };
     let scratch = directory.path().join("scratch");
     create_scratch(&scratch, Bytes(MIB)).unwrap();
@@ -615,7 +600,6 @@ fn a_scratch_file_in_memory_is_never_taken_without_a_word() {
 
 #[test]
 fn a_kept_directory_is_known_by_number() {
-    let test = "a_kept_directory_is_known_by_number";
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     fs::create_dir_all(at("kept/inner")).unwrap();
@@ -631,7 +615,7 @@ fn a_kept_directory_is_known_by_number() {
             Some(UndoCommand(&["umount"], to))
         }
         Err(error) => {
-            skip(test, &error);
+            skip(&error);
             None
         }
     };
@@ -647,8 +631,7 @@ fn a_kept_directory_is_known_by_number() {
 
 #[test]
 fn a_file_below_a_loop_device_is_refused() {
-    let test = "a_file_below_a_loop_device_is_refused";
-    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
     let image = inspect(&device.beside("image"), &SystemRoots::real()).unwrap();
     assert_eq!(uses(arm_confirmed(&image, &[])), [format!("backs {}", device.name())]);
 }
@@ -678,8 +661,7 @@ fn order(method: PurgeMethod) -> PurgeOrder {
 
 #[test]
 fn a_purged_device_reads_blank_and_its_neighbour_does_not() {
-    let test = "a_purged_device_reads_blank_and_its_neighbour_does_not";
-    let Some(device) = LoopDevice::partitioned(test) else { return };
+    let Some(device) = LoopDevice::partitioned() else { return };
     let part = |number| {
         let facts = inspect(&device.part(number), &SystemRoots::real()).unwrap();
         arm_confirmed(&facts, &[]).unwrap()
@@ -696,7 +678,7 @@ fn a_purged_device_reads_blank_and_its_neighbour_does_not() {
     )
     .unwrap();
     if done.method == PurgeMethod::Nothing {
-        return skip(test, &done.remark);
+        return skip(&done.remark);
     }
     assert_eq!((done.method, done.blank), (PurgeMethod::Discard, Some(true)));
     assert!(!done.method.in_standard() && !done.remark.is_empty() && done.took.0 > 0);
@@ -713,7 +695,7 @@ fn a_purged_device_reads_blank_and_its_neighbour_does_not() {
 fn a_purged_file_is_blank_and_its_handle_still_writes() {
     for place in [std::env::temp_dir(), "/dev/shm".into()] {
         let Ok(directory) = tempfile::tempdir_in(&place) else {
-            skip("a_purged_file_is_blank_and_its_handle_still_writes", "no /dev/shm here");
+            skip("no /dev/shm here");
             continue;
         };
         let path = directory.path().join("scratch");
@@ -747,9 +729,9 @@ struct Zram {
 }
 
 impl Zram {
-    fn new(test: &str, size: u64) -> Option<Zram> {
+    fn new(size: u64) -> Option<Zram> {
         let Ok(number) = fs::read_to_string("/sys/class/zram-control/hot_add") else {
-            skip(test, "no zram (needs root and the module)");
+            skip("no zram (needs root and the module)");
             return None;
         };
         let zram = Zram { number: number.trim().to_owned() };
@@ -779,8 +761,7 @@ impl Drop for Zram {
 /// does not begin on a page. All buffers of this program do.
 #[test]
 fn a_purge_reads_into_nothing_but_its_own_memory() {
-    let test = "a_purge_reads_into_nothing_but_its_own_memory";
-    let Some(device) = Zram::new(test, 16 * MIB) else { return };
+    let Some(device) = Zram::new(16 * MIB) else { return };
     let roots = SystemRoots::real();
     let facts = inspect(&device.path(), &roots).unwrap();
     let mut target = arm_confirmed(&facts, &[]).unwrap();
@@ -798,8 +779,7 @@ fn a_purge_reads_into_nothing_but_its_own_memory() {
 
 #[test]
 fn what_a_device_cannot_do_is_refused_before_anything_is_written() {
-    let test = "what_a_device_cannot_do_is_refused_before_anything_is_written";
-    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
     let roots = SystemRoots::real();
     let mut target = arm_confirmed(&device.inspect(), &[]).unwrap();
     let none = order(PurgeMethod::Nothing);
@@ -819,14 +799,13 @@ fn what_a_device_cannot_do_is_refused_before_anything_is_written() {
 
 #[test]
 fn a_discard_goes_piece_by_piece_and_ends_when_asked() {
-    let test = "a_discard_goes_piece_by_piece_and_ends_when_asked";
-    let Some(device) = LoopDevice::sparse(test, 5 << 30) else { return };
+    let Some(device) = LoopDevice::sparse(5 << 30) else { return };
     let roots = SystemRoots::real();
     let mut target = arm_confirmed(&device.inspect(), &[]).unwrap();
     let mut beside = StoppingWatch::default();
     let done = purge(&mut target, &order(PurgeMethod::Discard), &mut beside, &roots).unwrap();
     if done.method == PurgeMethod::Nothing {
-        return skip(test, &done.remark);
+        return skip(&done.remark);
     }
     let percent: Vec<f64> = beside.told.iter().map(|told| told.unwrap()).collect();
     assert_eq!(percent, [20.0, 40.0, 60.0, 80.0, 100.0]);
@@ -866,14 +845,13 @@ fn the_alignment_of_a_target_is_what_its_handle_takes() {
 
 #[test]
 fn the_queue_of_a_loop_device_is_changed_and_put_back() {
-    let test = "the_queue_of_a_loop_device_is_changed_and_put_back";
-    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
     let roots = SystemRoots::real();
     let target = arm_confirmed(&device.inspect(), &[]).unwrap();
     // A detached loop device keeps its queue settings for the next user.
     let attribute = format!("/sys/block/{}/queue/nomerges", device.name());
     if let Err(error) = fs::write(&attribute, "0") {
-        return skip(test, &format!("{attribute}: {error}"));
+        return skip(&format!("{attribute}: {error}"));
     }
     let before = conditions(&target, &roots);
     assert_eq!(before.merges, Some(true));
@@ -889,8 +867,7 @@ fn the_queue_of_a_loop_device_is_changed_and_put_back() {
 
 #[test]
 fn the_kernel_counts_what_a_target_writes() {
-    let test = "the_kernel_counts_what_a_target_writes";
-    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
     let roots = SystemRoots::real();
     let facts = device.inspect();
     let target = arm_confirmed(&facts, &[]).unwrap();
@@ -902,8 +879,7 @@ fn the_kernel_counts_what_a_target_writes() {
 
 #[test]
 fn a_loop_device_is_listed_and_found_again_with_its_size_only() {
-    let test = "a_loop_device_is_listed_and_found_again_with_its_size_only";
-    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(device) = LoopDevice::blank() else { return };
     let roots = SystemRoots::real();
     let facts = device.inspect();
     assert!(devices(&roots).unwrap().contains(&facts));

@@ -33,9 +33,7 @@ pub(crate) fn with_password() -> String {
 
 /// Feature lines of a drive that supports every SANITIZE command.
 pub(crate) const SANITIZE: [&str; 4] = [
-    "SANITIZE feature set",
-    "CRYPTO_SCRAMBLE_EXT command",
-    "OVERWRITE_EXT command",
+    "SANITIZE feature set", "CRYPTO_SCRAMBLE_EXT command", "OVERWRITE_EXT command",
     "BLOCK_ERASE_EXT command",
 ];
 
@@ -69,11 +67,9 @@ fn a_locked_drive_is_unlocked_and_a_wrong_password_is_told() {
         .says(disable, "")
         .says(IDENTIFY, &free());
     assert!(clear_password("/dev/sda", "mine", &tools).unwrap());
-    let tools = Transcript::default().says(IDENTIFY, &locked).fails(
-        unlock,
-        5,
-        "SECURITY_UNLOCK: Input/output error",
-    );
+    let tools = Transcript::default()
+        .says(IDENTIFY, &locked)
+        .fails(unlock, 5, "SECURITY_UNLOCK: Input/output error");
     assert!(clear_password("/dev/sda", "mine", &tools).is_err());
     let tools = Transcript::default()
         .says(IDENTIFY, &with_password())

@@ -131,20 +131,8 @@ fn background(done: Option<&KernelCounters>, dataless: DatalessIos, seconds: f64
 
 /// Names of programs that load a disk, at most 15 characters as in `/proc/PID/comm`.
 const LOADERS: [&str; 14] = [
-    "fio",
-    "dd",
-    "badblocks",
-    "iozone",
-    "bonnie++",
-    "sysbench",
-    "stress-ng",
-    "blkdiscard",
-    "e2fsck",
-    "rsync",
-    "updatedb",
-    "updatedb.mlocat",
-    "updatedb.plocat",
-    "mandb",
+    "fio", "dd", "badblocks", "iozone", "bonnie++", "sysbench", "stress-ng", "blkdiscard",
+    "e2fsck", "rsync", "updatedb", "updatedb.mlocat", "updatedb.plocat", "mandb",
 ];
 
 fn is_loader(name: &str) -> bool {

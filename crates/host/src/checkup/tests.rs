@@ -488,24 +488,8 @@ fn a_file_is_judged_by_the_disk_below() {
 #[test]
 fn odd_content_panics_nowhere() {
     let odd = [
-        "",
-        "\0",
-        "-1",
-        "18446744073709551616",
-        "999999999999999999999",
-        "NaN",
-        "a b c",
-        "0-",
-        "[",
-        "]",
-        "[[x]]",
-        "/",
-        "1/0",
-        "0 / 0",
-        ":",
-        "avg10=",
-        "some avg10=x",
-        "\u{fffd}",
+        "", "\0", "-1", "18446744073709551616", "999999999999999999999", "NaN", "a b c", "0-", "[",
+        "]", "[[x]]", "/", "1/0", "0 / 0", ":", "avg10=", "some avg10=x", "\u{fffd}",
     ];
     for text in odd {
         let (machine, disk) = nvme_machine();
@@ -513,20 +497,10 @@ fn odd_content_panics_nowhere() {
             machine.write(&format!("{FUNCTION}/{attribute}"), text);
         }
         for attribute in [
-            "queue/nr_requests",
-            "queue/scheduler",
-            "queue/discard_max_bytes",
-            "ro",
-            "stat",
-            "alignment_offset",
-            "start",
-            "device/queue_depth",
-            "md/sync_action",
-            "md/sync_completed",
-            "device/hwmon1/temp1_input",
-            "device/hwmon1/temp1_max",
-            "device/hwmon1/power1_input",
-            "size",
+            "queue/nr_requests", "queue/scheduler", "queue/discard_max_bytes", "ro", "stat",
+            "alignment_offset", "start", "device/queue_depth", "md/sync_action",
+            "md/sync_completed", "device/hwmon1/temp1_input", "device/hwmon1/temp1_max",
+            "device/hwmon1/power1_input", "size",
         ] {
             machine.set(&disk, attribute, text);
         }

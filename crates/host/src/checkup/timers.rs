@@ -25,20 +25,8 @@ const LIMIT: Duration = Duration::from_secs(3);
 
 /// Name prefixes of timers and cron tables that load disks.
 const DISK: [&str; 14] = [
-    "fstrim",
-    "mdcheck",
-    "mdadm",
-    "raid-check",
-    "e2scrub",
-    "btrfs-",
-    "zfs-",
-    "zpool-",
-    "updatedb",
-    "plocate",
-    "mlocate",
-    "xfs_scrub",
-    "snapper",
-    "smart",
+    "fstrim", "mdcheck", "mdadm", "raid-check", "e2scrub", "btrfs-", "zfs-", "zpool-", "updatedb",
+    "plocate", "mlocate", "xfs_scrub", "snapper", "smart",
 ];
 
 /// Name prefixes of timers and cron tables that load the processors and the boot disk.

@@ -12,12 +12,13 @@ mod smart;
 mod units;
 
 use crate::error::HostError;
-use crate::nvme::{DrivePages, NvmeNode};
+use crate::nvme::{DrivePages, NvmeNode, smart_log};
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
 use crate::tool::{InstalledTools, Tools};
 use nvme::{LatencyAccess, OcpAccess};
 use steadfast_domain::drive_page::DrivePage;
+use steadfast_domain::power_cut::PowerCounters;
 use steadfast_domain::{Device, Transport};
 use units::LearnedUnit;
 
@@ -151,6 +152,18 @@ pub(crate) fn health(
         LogAccess::Smart { path, transport } => smart::everything(&path, &transport)
             .map(|log| DeviceHealth { log, ..DeviceHealth::default() }),
     })
+}
+
+/// Reads the drive's own count of power losses; empty if it cannot be read.
+pub fn power_counters(device: &Device, roots: &SystemRoots) -> PowerCounters {
+    let read = || match way(device, roots)? {
+        LogAccess::Nvme { node, .. } => {
+            let admin = InstalledTools.open_nvme(&node).ok()?;
+            Some(nvme::power_counters(&smart_log(&*admin).ok()?))
+        }
+        LogAccess::Smart { path, .. } => smart::power_counters(&path).ok(),
+    };
+    read().unwrap_or_default()
 }
 
 /// Reads the pages of an NVMe drive; empty for other devices, or if they cannot be read.

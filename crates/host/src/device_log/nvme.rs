@@ -12,6 +12,7 @@ use crate::nvme::{
 use crate::tool::Tools;
 use steadfast_domain::Bytes;
 use steadfast_domain::device_log::LatencyBuckets;
+use steadfast_domain::power_cut::PowerCounters;
 
 /// Data unit of the SMART log in bytes: 1000 blocks of 512 bytes (NVMe Base 2.1, 5.1.12.1.3).
 const DATA_UNIT: u64 = 512_000;
@@ -143,6 +144,14 @@ fn reading(smart: &ReadPage, ocp: Option<&ReadPage>) -> LogReading {
         spare_threshold,
         temperature_celsius: smart.count(&smart::CTEMP).and_then(celsius),
         ..LogReading::default()
+    }
+}
+
+/// Returns the counters of power losses in the SMART log.
+pub(super) fn power_counters(smart: &ReadPage) -> PowerCounters {
+    PowerCounters {
+        power_cycles: smart.count(&smart::PWRC),
+        unsafe_shutdowns: smart.count(&smart::UPL),
     }
 }
 

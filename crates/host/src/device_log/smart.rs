@@ -9,6 +9,7 @@ use super::reading::{LogReading, SelfTest};
 use crate::error::HostError;
 use crate::tool::{self, SMARTCTL};
 use serde_json::Value;
+use steadfast_domain::power_cut::PowerCounters;
 use steadfast_domain::{Bytes, Transport};
 
 /// Bits of the exit status that mean that nothing was read: the command line is wrong, or the
@@ -37,6 +38,19 @@ pub(super) fn everything(path: &str, transport: &Transport) -> Result<LogReading
         _ => &["-H", "-c", "-A", "-l", "devstat"],
     };
     ask(path, logs).map(|answer| reading(&answer))
+}
+
+/// Reads the counters of power losses.
+pub(super) fn power_counters(path: &str) -> Result<PowerCounters, HostError> {
+    ask(path, &["-A"]).map(|answer| counted_power_losses(&answer))
+}
+
+/// Returns the power cycles, which `smartctl` reports for ATA (attribute 12) and NVMe alike.
+fn counted_power_losses(log: &Value) -> PowerCounters {
+    PowerCounters {
+        power_cycles: at(log, "/power_cycle_count"),
+        unsafe_shutdowns: at(log, "/nvme_smart_health_information_log/unsafe_shutdowns"),
+    }
 }
 
 fn ask(path: &str, logs: &[&str]) -> Result<Value, HostError> {
@@ -453,6 +467,21 @@ mod tests {
         assert_eq!((found.spare, found.percentage_used), (Some(98), Some(2)));
         assert_eq!(found.temperature_celsius, Some(41.0));
         assert_eq!((found.over_temperature_seconds, found.throttle_events), (Some(0), None));
+    }
+
+    #[test]
+    fn power_losses_are_counted_by_ata_and_by_nvme_behind_a_bridge() {
+        let found = |log: Value| {
+            let counters = counted_power_losses(&log);
+            (counters.power_cycles, counters.unsafe_shutdowns)
+        };
+        assert_eq!(found(json!({"power_cycle_count": 7})), (Some(7), None));
+        let nvme = json!({
+            "power_cycle_count": 8,
+            "nvme_smart_health_information_log": {"power_cycles": 8, "unsafe_shutdowns": 3},
+        });
+        assert_eq!(found(nvme), (Some(8), Some(3)));
+        assert_eq!(found(json!({})), (None, None));
     }
 
     #[test]

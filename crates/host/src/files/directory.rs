@@ -2,7 +2,7 @@
 
 use super::calls;
 use super::error::{FileError, kind};
-use super::existing::OverwritePolicy;
+use super::overwrite_policy::OverwritePolicy;
 use super::readers::ReadAccess;
 use super::regular::read_file;
 use super::resolve::{ForeignControl, ResolvedDirectory, power_over, resolve};
@@ -283,7 +283,11 @@ impl Directory {
     /// # Errors
     /// Returns [`FileError::Exists`] or [`FileError::NotRegular`] if the name is in use and must
     /// not be overwritten.
-    pub fn is_free(&self, name: &OsStr, existing: OverwritePolicy) -> Result<bool, FileError> {
+    pub fn check_overwrite(
+        &self,
+        name: &OsStr,
+        existing: OverwritePolicy,
+    ) -> Result<bool, FileError> {
         let Some(found) = self.look(name)? else { return Ok(true) };
         let path = self.path.join(name);
         match (existing, found.is_file()) {

@@ -7,8 +7,8 @@
 mod calls;
 mod directory;
 mod error;
-mod existing;
 mod new_file;
+mod overwrite_policy;
 mod readers;
 mod regular;
 mod resolve;
@@ -18,8 +18,8 @@ mod tests;
 
 pub use directory::Directory;
 pub use error::FileError;
-pub use existing::OverwritePolicy;
 pub use new_file::NewFile;
+pub use overwrite_policy::OverwritePolicy;
 pub use readers::ReadAccess;
 pub use regular::{open_regular, read_file, read_regular, read_regular_text, read_sized};
 pub use resolve::ForeignControl;

@@ -2,7 +2,7 @@
 
 use super::directory::Directory;
 use super::error::FileError;
-use super::existing::OverwritePolicy;
+use super::overwrite_policy::OverwritePolicy;
 use super::readers::ReadAccess;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -45,7 +45,7 @@ impl NewFile {
     /// Returns an error if the name is in use and must not be overwritten.
     pub fn check(path: &Path, existing: OverwritePolicy) -> Result<(), FileError> {
         let (directory, name) = Directory::of_file(path)?;
-        directory.is_free(name, existing).map(drop)
+        directory.check_overwrite(name, existing).map(drop)
     }
 
     /// Creates the file in a directory.
@@ -59,7 +59,7 @@ impl NewFile {
         readers: ReadAccess,
     ) -> Result<NewFile, FileError> {
         let path = directory.path().join(name);
-        directory.is_free(name, existing)?;
+        directory.check_overwrite(name, existing)?;
         loop {
             let number = COUNT.fetch_add(1, Ordering::Relaxed);
             let unfinished: OsString =
@@ -112,7 +112,7 @@ impl NewFile {
         if !self.directory.is(&unfinished, &self.file) {
             return Err(FileError::Interfered(path));
         }
-        let given = if self.directory.is_free(&self.name, self.existing)? {
+        let given = if self.directory.check_overwrite(&self.name, self.existing)? {
             self.directory.rename_to_free(&unfinished, &self.name)
         } else {
             self.directory.rename_over(&unfinished, &self.name)

@@ -19,6 +19,7 @@ mod tests;
 mod wanted;
 
 pub use load_groups::LoadCgroups;
+pub(crate) use wanted::queues;
 pub use wanted::{conditions, plan_changes, with_power_management};
 
 use crate::ata_security::{PASSWORD, clear_password};

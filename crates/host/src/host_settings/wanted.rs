@@ -53,7 +53,7 @@ fn write_cache(
 
 /// Returns the device and all devices below it: a request can be merged in each queue that it
 /// passes through.
-fn queues(whole: &SysfsNode) -> Vec<SysfsNode> {
+pub(crate) fn queues(whole: &SysfsNode) -> Vec<SysfsNode> {
     let mut found = vec![whole.clone()];
     let mut next = 0;
     while let Some(node) = found.get(next) {

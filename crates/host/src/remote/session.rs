@@ -296,16 +296,9 @@ impl Drop for RemoteSession {
 /// Options of ssh: no prompts, detection of a dead connection within 15 seconds, and no sharing of
 /// the user's connections, which could outlive this one.
 const OPTIONS: [&str; 10] = [
-    "BatchMode=yes",
-    "ConnectTimeout=20",
-    "ServerAliveInterval=5",
-    "ServerAliveCountMax=3",
-    "ExitOnForwardFailure=yes",
-    "StreamLocalBindMask=0177",
-    "ControlMaster=no",
-    "ControlPath=none",
-    "ForwardX11=no",
-    "ForwardAgent=no",
+    "BatchMode=yes", "ConnectTimeout=20", "ServerAliveInterval=5", "ServerAliveCountMax=3",
+    "ExitOnForwardFailure=yes", "StreamLocalBindMask=0177", "ControlMaster=no", "ControlPath=none",
+    "ForwardX11=no", "ForwardAgent=no",
 ];
 
 /// Sends the length of the program, then the program.

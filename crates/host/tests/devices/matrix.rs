@@ -976,11 +976,11 @@ fn conduct(states: Vec<MatrixState>) -> (usize, Vec<String>, Vec<String>) {
     (held.into_inner() as usize, failed.into_inner().unwrap(), skipped.into_inner().unwrap())
 }
 
-fn can_attach(test: &str) -> bool {
+fn can_attach() -> bool {
     match StateFixture::new().and_then(|mut stage| stage.attach(&stage.image(), &[])) {
         Ok(_) => true,
         Err(error) => {
-            skip(test, &error);
+            skip(&error);
             false
         }
     }
@@ -989,8 +989,7 @@ fn can_attach(test: &str) -> bool {
 /// Takes about two minutes.
 #[test]
 fn nothing_in_use_is_armed_by_any_name() {
-    let test = "nothing_in_use_is_armed_by_any_name";
-    if !can_attach(test) {
+    if !can_attach() {
         return;
     }
     let all = USES.iter().flat_map(|used| NAMES.iter().map(move |name| (*used, *name)));
@@ -1005,7 +1004,7 @@ fn nothing_in_use_is_armed_by_any_name() {
     let all = states.len();
     let (refused, failed, skipped) = conduct(states);
     for state in &skipped {
-        skip(test, state);
+        skip(state);
     }
     tell(&format!("in-use matrix: {refused} of {all} states refused, {} failed", failed.len()));
     assert!(failed.is_empty(), "{failed:#?}");
@@ -1015,12 +1014,11 @@ fn nothing_in_use_is_armed_by_any_name() {
 
 #[test]
 fn what_nothing_uses_is_armed_by_every_name() {
-    let test = "what_nothing_uses_is_armed_by_every_name";
-    if !can_attach(test) {
+    if !can_attach() {
         return;
     }
     let (armed, failed, skipped) = conduct(NAMES.iter().map(|name| free(*name)).collect());
-    skipped.iter().for_each(|state| skip(test, state));
+    skipped.iter().for_each(|state| skip(state));
     assert!(failed.is_empty(), "{failed:#?}");
     assert_eq!(armed + skipped.len(), NAMES.len());
 }
@@ -1028,8 +1026,7 @@ fn what_nothing_uses_is_armed_by_every_name() {
 /// A partition is armed if it shares no sector with a mounted one next to it.
 #[test]
 fn a_partition_that_touches_a_mounted_one_is_armed() {
-    let test = "a_partition_that_touches_a_mounted_one_is_armed";
-    if !can_attach(test) {
+    if !can_attach() {
         return;
     }
     for other in [[1, 64, 39_936], [3, 40_000 + IMAGE / 512, 9], [5, 100, 9]] {
@@ -1079,8 +1076,7 @@ fn a_link_that_is_turned_over_and_over_leads_to_nothing_precious() {
 /// programs that use locks.
 #[test]
 fn what_is_armed_stays_free_of_others() {
-    let test = "what_is_armed_stays_free_of_others";
-    if !can_attach(test) {
+    if !can_attach() {
         return;
     }
     let mut stage = StateFixture::new().unwrap();

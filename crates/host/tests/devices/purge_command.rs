@@ -24,8 +24,8 @@ struct VendorCase {
 }
 
 impl VendorCase {
-    fn new(test: &str, script: &str) -> Option<VendorCase> {
-        let device = LoopDevice::blank(test)?;
+    fn new(script: &str) -> Option<VendorCase> {
+        let device = LoopDevice::blank()?;
         let path = device.beside("tool");
         let version = "if [ \"$1\" = --version ]; then echo tool 4.2; exit; fi";
         fs::write(&path, format!("#!/bin/sh\n{version}\n{script}\n")).unwrap();
@@ -50,8 +50,7 @@ impl VendorCase {
 #[test]
 fn a_command_that_erases_is_proven_by_what_is_read_back() {
     let script = format!("{ZERO}\necho erased \"$2\"; echo took 1 s >&2");
-    let test = "a_command_that_erases_is_proven_by_what_is_read_back";
-    let Some(case) = VendorCase::new(test, &script) else { return };
+    let Some(case) = VendorCase::new(&script) else { return };
     let done = case.purged().unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::VendorCommand, Some(true)));
     assert!(done.method.in_standard());
@@ -68,14 +67,13 @@ fn a_command_that_erases_is_proven_by_what_is_read_back() {
 
 #[test]
 fn a_command_that_does_not_erase_is_refused_whatever_it_says() {
-    let test = "a_command_that_does_not_erase_is_refused_whatever_it_says";
     for (script, why) in [
         ("echo all data erased", "not blank: 0 of "),
         ("echo no such drive >&2; exit 1", "exit status: 1"),
         ("head -c 3000000 /dev/urandom", "not blank: 0 of "),
         ("kill -9 $$", "signal: 9"),
     ] {
-        let Some(mut case) = VendorCase::new(test, script) else { return };
+        let Some(mut case) = VendorCase::new(script) else { return };
         let error = case.purged().unwrap_err();
         assert!(matches!(error, HostError::PurgeFailed { .. }), "{script}: {error}");
         assert!(error.to_string().contains(why), "{script}: {error}");
@@ -89,8 +87,7 @@ fn a_command_that_does_not_erase_is_refused_whatever_it_says() {
 /// The tool and what it started are killed, so that nothing erases a device that a run writes to.
 #[test]
 fn a_command_that_hangs_is_ended_with_what_it_started() {
-    let test = "a_command_that_hangs_is_ended_with_what_it_started";
-    let Some(mut case) = VendorCase::new(test, "(sleep 3; touch \"$0.late\") & sleep 600") else {
+    let Some(mut case) = VendorCase::new("(sleep 3; touch \"$0.late\") & sleep 600") else {
         return;
     };
     case.order.command.as_mut().unwrap().limit = Duration::from_millis(300);
@@ -105,9 +102,8 @@ fn a_command_that_hangs_is_ended_with_what_it_started() {
 /// The tool exits at once; what it started in another session zeros the device later.
 #[test]
 fn a_process_that_a_command_leaves_behind_is_awaited() {
-    let test = "a_process_that_a_command_leaves_behind_is_awaited";
     let script = format!("setsid sh -c 'sleep 1; {ZERO}' \"$0\" \"$1\" \"$2\" > /dev/null 2>&1 &");
-    let Some(mut case) = VendorCase::new(test, &script) else { return };
+    let Some(mut case) = VendorCase::new(&script) else { return };
     let done = case.purged().unwrap();
     assert_eq!(done.blank, Some(true));
     let awaited = done.command.unwrap().awaited;
@@ -127,8 +123,7 @@ fn a_process_that_a_command_leaves_behind_is_awaited() {
 /// a second one.
 #[test]
 fn a_command_that_still_runs_is_not_started_again() {
-    let test = "a_command_that_still_runs_is_not_started_again";
-    let Some(case) = VendorCase::new(test, ZERO) else { return };
+    let Some(case) = VendorCase::new(ZERO) else { return };
     let tool = case.device.beside("tool");
     // A process with the command line of a program and these arguments, which waits for input.
     let begin = |program: &Path| {
@@ -157,9 +152,8 @@ fn a_command_that_still_runs_is_not_started_again() {
 
 #[test]
 fn a_device_that_is_another_one_after_the_command_is_not_written_to() {
-    let test = "a_device_that_is_another_one_after_the_command_is_not_written_to";
     let script = "truncate -s 4M \"${0%/*}/image\"; losetup -c \"$2\"";
-    let Some(mut case) = VendorCase::new(test, script) else { return };
+    let Some(mut case) = VendorCase::new(script) else { return };
     case.order.failed = PurgeFailure::Continue;
     let error = case.purged().unwrap_err();
     assert!(matches!(error, HostError::PurgeChangedDevice { .. }), "{error}");
@@ -168,8 +162,7 @@ fn a_device_that_is_another_one_after_the_command_is_not_written_to() {
 
 #[test]
 fn a_command_for_a_partition_or_without_its_program_is_refused_before_anything_is_written() {
-    let test = "a_command_for_a_partition_or_without_its_program_is_refused";
-    let Some(device) = LoopDevice::partitioned(test) else { return };
+    let Some(device) = LoopDevice::partitioned() else { return };
     let roots = SystemRoots::real();
     let with = |line: &str| PurgeOrder {
         command: Some(PurgeCommandLine::parse(line).unwrap()),
@@ -180,7 +173,7 @@ fn a_command_for_a_partition_or_without_its_program_is_refused_before_anything_i
     let error = foresee_purge(&target, &with("true {device}"), &roots).unwrap_err().to_string();
     assert!(error.contains("it is a partition"), "{error}");
     drop(target);
-    let Some(device) = LoopDevice::sparse(test, 8 * MIB) else { return };
+    let Some(device) = LoopDevice::sparse(8 * MIB) else { return };
     let target = arm_confirmed(&device.inspect(), &[]).unwrap();
     let error = foresee_purge(&target, &with("no-such-tool {device}"), &roots).unwrap_err();
     assert!(error.to_string().contains("'no-such-tool' is not installed"), "{error}");

@@ -740,14 +740,13 @@ fn free_states() -> Vec<MatrixState> {
 
 #[test]
 fn what_lies_beside_a_stack_is_armed() {
-    let test = "what_lies_beside_a_stack_is_armed";
-    if !can_attach(test) {
+    if !can_attach() {
         return;
     }
     let states = free_states();
     let all = states.len();
     let (armed, failed, skipped) = conduct(states);
-    skipped.iter().for_each(|state| skip(test, state));
+    skipped.iter().for_each(|state| skip(state));
     assert!(failed.is_empty(), "{failed:#?}");
     assert_eq!(armed + skipped.len(), all);
 }

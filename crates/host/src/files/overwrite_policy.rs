@@ -1,4 +1,4 @@
-//! Treatment of existing files.
+//! The policy for output files whose name is taken.
 
 /// Treatment of an existing file of the same name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
