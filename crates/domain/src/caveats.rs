@@ -29,6 +29,10 @@ pub const BEYOND_DEVICE: &str = "beyond-device";
 pub const BLOCK_SIZE_LEFT_OUT: &str = "block-size-left-out";
 /// The power was cut in no cycle, or in fewer cycles than wanted.
 pub const NO_POWER_CUT: &str = "no-power-cut";
+/// The drive's own counters do not show that its power was cut.
+pub const POWER_CUT_UNPROVEN: &str = "power-cut-unproven";
+/// The kernel sent the drive no flush.
+pub const NO_FLUSH_SENT: &str = "no-flush-sent";
 /// A drive lost, tore or reordered flushed writes in a power cut.
 pub const POWER_CUT_VIOLATIONS: &str = "power-cut-violations";
 /// A capture used so much CPU time that it may have affected the I/O that it recorded.
@@ -267,6 +271,8 @@ pub const REPLAY_STEPS: &str = "replay-steps";
 pub const RATE_MISSED: &str = "rate-missed";
 /// A replay completed fewer I/Os than its capture in the same time.
 pub const REPLAY_SHARE: &str = "replay-share";
+/// I/Os of replayed capture steps completed after the end of their steps.
+pub const REPLAY_UNMEASURED: &str = "replay-unmeasured";
 /// The kernel merged or split requests of a captured device.
 pub const REQUESTS_MERGED: &str = "requests-merged";
 /// Fewer rounds are allowed than the method specifies.
@@ -354,18 +360,22 @@ pub const NOT_STEADY: [&str; 2] = [STEADY_STATE_NOT_ACHIEVED, PART_NOT_STEADY];
 /// Caveats that the bench or its engine adds itself. They do not come from the procedure, so a
 /// resumed procedure does not add them again.
 pub const BENCH_CAVEATS: [&str; 11] = [
-    CONDITIONS_CHANGED,
-    FIO_MESSAGES,
-    FLASH_COUNT_WAITED,
-    FUA_EMULATED,
-    HOSTS_FIO_VERSIONS,
-    HOSTS_LOAD,
-    HOSTS_SKEW,
-    HOSTS_UNSEEN,
-    HOSTS_USE,
-    HOST_LAGS,
-    SHARED_HOST,
+    CONDITIONS_CHANGED, FIO_MESSAGES, FLASH_COUNT_WAITED, FUA_EMULATED, HOSTS_FIO_VERSIONS,
+    HOSTS_LOAD, HOSTS_SKEW, HOSTS_UNSEEN, HOSTS_USE, HOST_LAGS, SHARED_HOST,
 ];
+
+/// Returns true if this is the ID of a caveat, of any run.
+pub fn is_id(id: &str) -> bool {
+    // The constants above are the list; a second one would lag behind.
+    let is_constant = |line: &str| {
+        let value = line.strip_prefix("pub const ").and_then(|line| line.split_once(": &str = "));
+        value.is_some_and(|(_, value)| value == format!("\"{id}\";"))
+    };
+    let is_made = |prefix: &str| id.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty());
+    include_str!("caveats.rs").lines().any(is_constant)
+        || is_made(&parameter(""))
+        || is_made(&check(""))
+}
 
 /// Returns the ID of the caveat that the default of a procedure's own parameter could not be
 /// checked.

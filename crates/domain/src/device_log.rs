@@ -114,6 +114,55 @@ pub struct LogDelta {
     pub latency_was_reset: bool,
 }
 
+/// A count of events that a device reports, as exports, metrics and tables list it.
+#[derive(Debug, Clone, Copy)]
+pub struct DeviceCount {
+    /// Short name, stable across versions.
+    pub id: &'static str,
+    /// Name in print.
+    pub name: &'static str,
+    /// Unit; empty for a number of events.
+    pub unit: &'static str,
+    /// Reads the count; `None` if the device does not report it.
+    pub value: fn(&LogDelta) -> Option<u64>,
+}
+
+/// Counts of events that a device reports. The buckets of the latency monitor are named for the
+/// thresholds at which they begin.
+pub const DEVICE_COUNTS: [DeviceCount; 15] = [
+    count("throttle-events", "Throttle events", |log| log.throttle_events),
+    DeviceCount { unit: "s", ..count("throttled", "Throttled", |log| log.throttle_seconds) },
+    count("media-errors", "Media errors", |log| log.media_errors),
+    count("slow-reads-a", "Reads in latency bucket A", |log| Some(log.latency_buckets?.reads[0])),
+    count("slow-reads-b", "Reads in latency bucket B", |log| Some(log.latency_buckets?.reads[1])),
+    count("slow-reads-c", "Reads in latency bucket C", |log| Some(log.latency_buckets?.reads[2])),
+    count("slow-reads-d", "Reads in latency bucket D", |log| Some(log.latency_buckets?.reads[3])),
+    count("slow-writes-a", "Writes in latency bucket A", |log| {
+        Some(log.latency_buckets?.writes[0])
+    }),
+    count("slow-writes-b", "Writes in latency bucket B", |log| {
+        Some(log.latency_buckets?.writes[1])
+    }),
+    count("slow-writes-c", "Writes in latency bucket C", |log| {
+        Some(log.latency_buckets?.writes[2])
+    }),
+    count("slow-writes-d", "Writes in latency bucket D", |log| {
+        Some(log.latency_buckets?.writes[3])
+    }),
+    count("slow-trims-a", "Trims in latency bucket A", |log| Some(log.latency_buckets?.trims[0])),
+    count("slow-trims-b", "Trims in latency bucket B", |log| Some(log.latency_buckets?.trims[1])),
+    count("slow-trims-c", "Trims in latency bucket C", |log| Some(log.latency_buckets?.trims[2])),
+    count("slow-trims-d", "Trims in latency bucket D", |log| Some(log.latency_buckets?.trims[3])),
+];
+
+const fn count(
+    id: &'static str,
+    name: &'static str,
+    value: fn(&LogDelta) -> Option<u64>,
+) -> DeviceCount {
+    DeviceCount { id, name, unit: "", value }
+}
+
 fn is_zero(count: &u32) -> bool {
     *count == 0
 }

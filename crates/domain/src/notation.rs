@@ -27,6 +27,24 @@ pub enum NotationError {
         excerpt(.0)
     )]
     Demand(String),
+    /// A part of the text is above its limit.
+    #[error("'{}': {limit}", excerpt(.text))]
+    Limit {
+        /// The text.
+        text: String,
+        /// The limit in words.
+        limit: &'static str,
+    },
+}
+
+impl NotationError {
+    fn above(text: &str, limit: &'static str) -> Self {
+        NotationError::Limit { text: text.to_owned(), limit }
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// An access pattern: order, transfer size and percentage of reads.
@@ -176,11 +194,13 @@ impl FromStr for AccessPattern {
         let read_percent = match mix.as_str() {
             "R" => 100,
             "W" => 0,
-            mix => mix
-                .strip_prefix("RW")
-                .and_then(|n| n.parse().ok())
-                .filter(|n| *n <= 100)
-                .ok_or_else(fail)?,
+            mix => {
+                let percent = mix.strip_prefix("RW").filter(|n| is_number(n)).ok_or_else(fail)?;
+                let read_percent = percent.parse().ok().filter(|n| *n <= 100);
+                read_percent.ok_or_else(|| {
+                    NotationError::above(text, "RW takes the percentage of reads, 0 to 100")
+                })?
+            }
         };
         let only_reads = read_percent == 100 && !durability.is_cached();
         if size.0 == 0 || size.0 > u64::from(u32::MAX) || only_reads {
@@ -202,10 +222,13 @@ impl FromStr for Demand {
         let upper = text.trim().to_ascii_uppercase().replace('/', "");
         let (threads, depth) =
             upper.strip_prefix('T').and_then(|rest| rest.split_once('Q')).ok_or_else(fail)?;
+        if !is_number(threads) || !is_number(depth) {
+            return Err(fail());
+        }
         let number = |s: &str| s.parse::<u32>().ok().filter(|n| (1..=65_536).contains(n));
         match (number(threads), number(depth)) {
             (Some(threads), Some(depth)) => Ok(Demand { threads, depth }),
-            _ => Err(fail()),
+            _ => Err(NotationError::above(text, "T and Q are 1 to 65,536 each")),
         }
     }
 }
@@ -289,5 +312,11 @@ mod tests {
         for bad in ["", "T", "Q1", "T0Q1", "T1Q0", "T1Q99999999", "4x32"] {
             assert!(bad.parse::<Demand>().is_err(), "{bad}");
         }
+        for above in ["T99999Q99999", "T1Q0", "t1/q65537"] {
+            let error = above.parse::<Demand>().unwrap_err();
+            assert!(matches!(error, NotationError::Limit { .. }), "{error}");
+        }
+        let error = "RND 4K RW165".parse::<AccessPattern>().unwrap_err();
+        assert!(matches!(error, NotationError::Limit { .. }), "{error}");
     }
 }

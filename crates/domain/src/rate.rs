@@ -75,18 +75,29 @@ impl fmt::Display for OfferedLoad {
 
 /// Error for a text that is not a rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{}' is not a rate above 0; write it like 20000 (IOPS) or 150MB/s", excerpt(.0))]
+#[error(
+    "'{}' is not a rate above 0; write it like 20000, 20000iops, 500kB/s, 150MB/s or 2GB/s (decimal \
+     units)",
+    excerpt(.0)
+)]
 pub struct RateError(String);
 
 impl FromStr for OfferedRate {
     type Err = RateError;
     fn from_str(text: &str) -> Result<Self, RateError> {
         let lower = text.trim().to_ascii_lowercase();
-        let megabytes = lower.strip_suffix("mb/s");
-        let number = megabytes.or(lower.strip_suffix("iops")).unwrap_or(&lower).trim();
-        let rate = number.parse::<f64>().ok().filter(|rate| *rate >= 0.001 && rate.is_finite());
-        let rate = rate.ok_or_else(|| RateError(text.to_owned()))?;
-        Ok(if megabytes.is_some() {
+        // kB/s are divided by 1000: multiplied by 0.001 they would not be exact.
+        let units = [("kb/s", 1.0, 1000.0), ("mb/s", 1.0, 1.0), ("gb/s", 1000.0, 1.0)];
+        let in_bytes = units
+            .into_iter()
+            .find_map(|(unit, times, over)| Some((lower.strip_suffix(unit)?, times, over)));
+        let (number, times, over) =
+            in_bytes.unwrap_or((lower.strip_suffix("iops").unwrap_or(&lower), 1.0, 1.0));
+        let rate = number.trim().parse::<f64>().ok().map(|rate| rate * times / over);
+        let rate = rate
+            .filter(|rate| *rate >= 0.001 && rate.is_finite())
+            .ok_or_else(|| RateError(text.to_owned()))?;
+        Ok(if in_bytes.is_some() {
             OfferedRate::MegabytesPerSecond(rate)
         } else {
             OfferedRate::Iops(rate)
@@ -248,9 +259,15 @@ mod tests {
 
     #[test]
     fn a_rate_reads_back_as_it_was_written() {
-        for text in ["20000", "0.5 IOPS", "150MB/s", "33.3 mb/s"] {
+        for text in ["20000", "0.5 IOPS", "150MB/s", "33.3 mb/s", "2.5GB/s", "100 kB/s"] {
             let rate: OfferedRate = text.parse().unwrap();
             assert_eq!(rate.to_string().parse(), Ok(rate), "{text}");
+        }
+        for (text, rate) in [("20GB/s", 20_000.0), ("150MB/s", 150.0), ("300kB/s", 0.3)] {
+            assert_eq!(text.parse(), Ok(OfferedRate::MegabytesPerSecond(rate)));
+        }
+        for text in ["20MiB/s", "20k", "0", "-1GB/s", "kB/s"] {
+            assert!(text.parse::<OfferedRate>().is_err(), "{text}");
         }
     }
 

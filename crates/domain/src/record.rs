@@ -8,7 +8,7 @@ use crate::device::{Device, Host};
 use crate::drive_page::DrivePage;
 use crate::findings::Caveat;
 use crate::outcome::Outcome;
-use crate::power_cut::{CutEvidence, PowerCutOutcome, PowerCutTrial};
+use crate::power_cut::{CutEvidence, PowerCounters, PowerCutOutcome, PowerCutTrial};
 use crate::proof::{DirectoryProof, Proof};
 use crate::purge::Purge;
 use crate::settings::{Amendment, Settings};
@@ -207,8 +207,14 @@ pub enum JournalEntry {
         /// Command that cuts the power; `None` if the user cuts it by hand.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         command: Option<String>,
+        /// The drive's own counters before the writes.
+        #[serde(default)]
+        counters: PowerCounters,
+        /// True if the kernel sends the drive no flush.
+        #[serde(default)]
+        without_flushes: bool,
     },
-    /// The power was cut, and the device failed.
+    /// The writes of a trial ended with this evidence of a cut.
     PowerCutSeen(CutEvidence),
     /// The blocks of the last trial were read back and judged.
     PowerCutJudged(Box<PowerCutOutcome>),

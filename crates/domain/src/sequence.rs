@@ -127,7 +127,7 @@ pub struct SequenceStep {
     /// Ends the step once its rate is steady, before its loads end by themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyEnd>,
-    /// What is applied.
+    /// Load to apply.
     pub load: SequenceLoad,
     /// Name of `load` if other loads are applied at the same time; `None` otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -240,14 +240,47 @@ impl fmt::Display for Nanos {
         let total = self.0.div_ceil(1_000_000_000);
         match self.0 {
             n if n < 1_000 => write!(f, "{n} ns"),
-            n if n < 1_000_000 => write!(f, "{:.0} µs", n as f64 / 1e3),
-            n if n < 1_000_000_000 => write!(f, "{:.0} ms", n as f64 / 1e6),
-            n if n < 10_000_000_000 && n % 1_000_000_000 != 0 => {
-                write!(f, "{:.1} s", n as f64 / 1e9)
+            // 999.5 and more round to a thousand of the unit, which is one of the next.
+            n if n < 999_500 => write!(f, "{:.0} µs", n as f64 / 1e3),
+            n if n < 999_500_000 => write!(f, "{:.0} ms", n as f64 / 1e6),
+            n if n < 10_000_000_000 => {
+                let tenths = (n + 50_000_000) / 100_000_000;
+                match tenths % 10 {
+                    0 => write!(f, "{} s", tenths / 10),
+                    rest => write!(f, "{}.{rest} s", tenths / 10),
+                }
             }
             _ if total <= 120 => write!(f, "{total} s"),
             _ if total < 3600 => minutes(f, total),
             _ => hours(f, total),
+        }
+    }
+}
+
+impl Nanos {
+    /// Returns a measured time as text, rounded to the nearest tenth of a second below a minute,
+    /// to the second below an hour, and to the minute from then on. `Display` rounds up, as suits
+    /// a time to wait.
+    ///
+    /// ```
+    /// use steadfast_domain::Nanos;
+    /// assert_eq!(Nanos(12_034_000_000).elapsed_text(), "12.0 s");
+    /// assert_eq!(Nanos(12_034_000_000).to_string(), "13 s");
+    /// ```
+    pub fn elapsed_text(self) -> String {
+        const TENTH: u64 = 100_000_000;
+        let to_nearest = |unit: u64| Nanos(self.0.saturating_add(unit / 2) / unit * unit);
+        let tenths = to_nearest(TENTH);
+        match self {
+            Nanos(0..1_000_000_000) => self.to_string(),
+            _ if self.0.is_multiple_of(1_000_000_000) && self.0 < 3_600_000_000_000 => {
+                self.to_string()
+            }
+            _ if tenths < Nanos::from_secs(60) => format!("{:.1} s", tenths.as_secs_f64()),
+            _ if to_nearest(Nanos::SECOND.0) < Nanos::from_secs(3600) => {
+                to_nearest(Nanos::SECOND.0).to_string()
+            }
+            _ => to_nearest(Nanos::from_secs(60).0).to_string(),
         }
     }
 }
@@ -368,6 +401,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_measured_time_is_rounded_to_the_nearest() {
+        for (nanos, text) in [
+            (250_000_000, "250 ms"),
+            (12_000_000_000, "12 s"),
+            (12_034_000_000, "12.0 s"),
+            (59_949_000_000, "59.9 s"),
+            (59_950_000_000, "60 s"),
+            (125_400_000_000, "2 min 5 s"),
+            (3_599_600_000_000, "1 h"),
+            (3_689_000_000_000, "1 h 1 min"),
+        ] {
+            assert_eq!(Nanos(nanos).elapsed_text(), text, "{nanos}");
+        }
+    }
+
+    #[test]
     fn a_temperature_is_in_degrees_celsius() {
         for (text, celsius) in [("45", 45.0), ("45C", 45.0), (" 22.5 °C ", 22.5), ("-5c", -5.0)] {
             assert_eq!(parse_celsius(text), Ok(celsius), "{text}");
@@ -401,6 +450,8 @@ mod tests {
             ("60", 60_000_000_000, "60 s"),
             ("250ms", 250_000_000, "250 ms"),
             ("1.5s", 1_500_000_000, "1.5 s"),
+            ("999.6ms", 999_600_000, "1 s"),
+            ("2.04s", 2_040_000_000, "2 s"),
             ("56min", 3_360_000_000_000, "56 min"),
             ("6h", 21_600_000_000_000, "6 h"),
         ] {

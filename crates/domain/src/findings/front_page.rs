@@ -95,6 +95,10 @@ pub struct KeyFigure {
     /// True if `range` bounds the true value, which is known no better than that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_bounded: bool,
+    /// Restriction of the value, such as `no drop`: printed after its unit, or in place
+    /// of a value that does not exist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 impl KeyFigure {
@@ -110,6 +114,7 @@ impl KeyFigure {
             digits: OF_MEANS,
             range: None,
             is_bounded: false,
+            note: None,
         }
     }
     /// Creates a figure for an exact count, which is never rounded.
@@ -131,6 +136,10 @@ impl KeyFigure {
     /// Sets the lowest and highest of the values whose mean is the figure.
     pub fn ranging(self, range: Option<(f64, f64)>) -> Self {
         KeyFigure { range, ..self }
+    }
+    /// Sets what is printed after the unit, or in place of a missing value.
+    pub fn noted(self, note: Option<String>) -> Self {
+        KeyFigure { note, ..self }
     }
     /// Sets the bounds of a value that is not known exactly, such as one from coarse counters.
     pub fn bounded(self, bounds: Option<(f64, f64)>) -> Self {

@@ -27,7 +27,8 @@ pub struct Metric {
     /// Value, not rounded.
     pub value: f64,
     /// Lowest and highest of the rounds whose mean is the value: its variation during the
-    /// measurement. `None` if unknown.
+    /// measurement. Of a write amplification, the bounds that the device's counters allow. `None`
+    /// if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
 }

@@ -1,6 +1,7 @@
 //! The verdict on a power cut: a pure function of the log and of the blocks read back.
 
 use super::acknowledged::AcknowledgedWrites;
+use super::counters::CountedPowerLoss;
 use super::stamp::{BlockFault, FoundBlock};
 use super::trial::WritePlan;
 use crate::units::{Bytes, Nanos};
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 /// Maximum number of violations stored with their location; all are counted.
 const KEPT: usize = 100;
 
-/// What showed that the power was cut.
+/// Evidence that the power was cut.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -19,6 +20,8 @@ pub enum CutEvidence {
     /// Nothing: every I/O succeeded, or the program was stopped.
     #[default]
     Nothing,
+    /// A write or flush failed, but the device stayed and answered a read: a medium error.
+    MediumError,
     /// The device failed an I/O, or vanished.
     DeviceFailed,
     /// The host restarted while the program was writing.
@@ -27,7 +30,7 @@ pub enum CutEvidence {
     Simulated,
 }
 
-/// What a drive did that it must not.
+/// A misbehavior of a drive.
 #[derive(
     Debug,
     Clone,
@@ -85,7 +88,7 @@ impl ViolationKind {
 /// One violation, with its place and time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PowerCutViolation {
-    /// What the drive did.
+    /// Kind of misbehavior.
     pub kind: ViolationKind,
     /// First byte of the block on the device.
     pub offset: Bytes,
@@ -103,8 +106,15 @@ pub struct PowerCutViolation {
 /// Result of one trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PowerCutOutcome {
-    /// What showed that the power was cut.
+    /// Evidence that the power was cut.
     pub evidence: CutEvidence,
+    /// Power losses that the drive itself counted during the trial.
+    #[serde(default)]
+    pub counted: CountedPowerLoss,
+    /// True if the kernel sends the drive no flush, because it takes the drive's cache for
+    /// non-volatile (`queue/write_cache` is `write through`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_flushes: bool,
     /// Last write that was flushed and acknowledged; 0 if none was.
     pub acknowledged: u64,
     /// Number of acknowledged flushes.
@@ -129,11 +139,32 @@ pub struct PowerCutOutcome {
 }
 
 impl PowerCutOutcome {
+    /// Returns true if the power was cut during the writes, as far as the device and the drive's own
+    /// counters show.
+    ///
+    /// If no I/O failed, a counted power loss is not enough: the kernel hid the cut and wrote on, so
+    /// that a later flush may have returned without the writes that the cut lost.
+    pub fn is_cut(&self) -> bool {
+        match self.evidence {
+            CutEvidence::Nothing => false,
+            CutEvidence::MediumError => self.counted == CountedPowerLoss::Yes,
+            CutEvidence::DeviceFailed | CutEvidence::HostRestarted => {
+                self.counted != CountedPowerLoss::No
+            }
+            CutEvidence::Simulated => true,
+        }
+    }
+
+    /// Returns true if the power was cut, but the drive's counters do not prove it.
+    pub fn is_unproven(&self) -> bool {
+        let is_real = self.evidence != CutEvidence::Simulated;
+        self.is_cut() && is_real && self.counted == CountedPowerLoss::Unknown
+    }
+
     /// Returns true if the trial tested the drive: its power was cut, after an acknowledged flush
     /// or with a violation.
     pub fn is_test(&self) -> bool {
-        let shows_something = self.acknowledged > 0 || !self.counts.is_empty();
-        self.evidence != CutEvidence::Nothing && shows_something
+        self.is_cut() && (self.acknowledged > 0 || !self.counts.is_empty())
     }
 
     /// Returns the number of violations.

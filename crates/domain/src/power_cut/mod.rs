@@ -6,6 +6,7 @@
 //! function, so a [`ModeledDrive`] can take the place of a real drive.
 
 mod acknowledged;
+mod counters;
 mod judge;
 mod model;
 mod stamp;
@@ -14,6 +15,7 @@ mod tests;
 mod trial;
 
 pub use acknowledged::{AcknowledgedWrites, Acknowledgment};
+pub use counters::{CountedPowerLoss, PowerCounters};
 pub use judge::{CutEvidence, PowerCutOutcome, PowerCutViolation, ViolationKind, judge};
 pub use model::{ModeledDrive, PowerLossBehavior};
 pub use stamp::{BlockFault, FoundBlock, stamp_block};

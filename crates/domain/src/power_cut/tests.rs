@@ -202,3 +202,20 @@ fn stamps_of_another_run_or_place_are_not_taken_for_its_own() {
     let elsewhere = FoundBlock::from_bytes(&plan, (block + 1) % 96, &content);
     assert_eq!(elsewhere.fault, Some(BlockFault::Misplaced));
 }
+
+#[test]
+fn counters_prove_or_refute_a_cut_only_if_the_drive_counts() {
+    let counters =
+        |power_cycles, unsafe_shutdowns| PowerCounters { power_cycles, unsafe_shutdowns };
+    for (before, now, counted) in [
+        (counters(Some(7), Some(2)), counters(Some(8), Some(2)), CountedPowerLoss::Yes),
+        (counters(Some(7), Some(2)), counters(Some(7), Some(3)), CountedPowerLoss::Yes),
+        (counters(Some(7), None), counters(Some(7), None), CountedPowerLoss::No),
+        (counters(Some(7), Some(2)), counters(Some(6), Some(3)), CountedPowerLoss::Unknown),
+        (counters(Some(0), Some(0)), counters(Some(0), Some(0)), CountedPowerLoss::Unknown),
+        (counters(None, Some(2)), counters(None, Some(2)), CountedPowerLoss::Unknown),
+        (counters(Some(7), None), counters(None, None), CountedPowerLoss::Unknown),
+    ] {
+        assert_eq!(now.since(&before), counted, "{before:?}, {now:?}");
+    }
+}
