@@ -32,20 +32,31 @@ pub(super) fn nanoseconds(word: &str) -> Option<u64> {
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos)
 }
 
-/// Reads the events and stops at the summary that follows them.
+/// Reads the events and the summary that follows them. What follows that, such as the output of
+/// another blkparse, is an error: its times begin anew.
 pub(super) fn import(
     input: ImportInput<'_>,
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
     let mut lines = LineReader::new(input);
     let mut reading = BlockTraceImport::default();
+    let mut is_over = false;
     while let Some(line) = lines.next()? {
-        if reading.imported.records > 0 && is_summary(line) {
-            break;
-        }
         // blkparse lists the files that it read at the beginning or the end.
         if line.starts_with("Input file ") {
             continue;
+        }
+        is_over |= reading.imported.records > 0 && is_summary(line);
+        if is_over {
+            if !is_line(line) && (line.trim().is_empty() || line.contains(':')) {
+                continue;
+            }
+            let what = format!(
+                "expected no more than the summary, found '{}'; give each output of blkparse in a \
+                 file of its own",
+                excerpt(line.trim())
+            );
+            return Err(lines.malformed(what, reading.imported.records));
         }
         match event(&mut reading.devices, line) {
             Ok(event) => reading.take(event.as_ref(), sink)?,
@@ -57,7 +68,11 @@ pub(super) fn import(
 
 /// Returns whether a line begins blkparse's final summary, such as `CPU0 (sda):`.
 fn is_summary(line: &str) -> bool {
-    ["CPU", "Total", "Events"].iter().any(|start| line.starts_with(start))
+    let is_head = |start: &str| {
+        let rest = line.strip_prefix(start).unwrap_or_default();
+        rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).starts_with(" (")
+    };
+    ["CPU", "Total", "Events"].into_iter().any(is_head)
 }
 
 /// Parses a line. Returns `None` if it belongs to no I/O.
@@ -146,7 +161,7 @@ impl BlkparseIo {
 pub(super) fn operation(letters: &str, bytes: u32) -> (IoOp, u16) {
     let mut rest = letters.as_bytes();
     let mut found = 0;
-    if let [b'F', b'R' | b'W' | b'D' | b'N', ..] = rest {
+    if let [b'F', b'R' | b'W' | b'D' | b'N' | b'F', ..] = rest {
         found |= flags::PREFLUSH;
         rest = &rest[1..];
     }
@@ -157,7 +172,8 @@ pub(super) fn operation(letters: &str, bytes: u32) -> (IoOp, u16) {
         Some(b'F') => IoOp::Flush,
         _ => IoOp::Other,
     };
-    if found & flags::PREFLUSH != 0 && bytes == 0 {
+    // A flush without data, which is one by its flag alone.
+    if op != IoOp::Flush && found & flags::PREFLUSH != 0 && bytes == 0 {
         op = IoOp::Flush;
         found = 0;
     }

@@ -2,11 +2,13 @@
 //! version 8) and a payload, in the byte order of the recording machine. The files of several
 //! processors are merged by time.
 
-use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::input::{
+    EventSink, ImportError, ImportInput, ImportResult, ends_in_zeros, fill, is_torn,
+};
 use super::pairs::{BlktraceAction, BlktraceEvent, BlockTraceImport};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{self, BufReader, Read};
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags};
 
@@ -71,7 +73,7 @@ struct BlktraceFile<'r> {
     last_ns: u64,
     /// Number of records that are older than their predecessor.
     backwards: u64,
-    /// The truncation, if the file ends within a record.
+    /// Description of the loss if the file ends within a record or in zeros.
     cut: Option<String>,
     next: Option<BlktraceRecord>,
 }
@@ -86,37 +88,37 @@ impl BlktraceFile<'_> {
         }
     }
 
-    /// Fills `into`; returns false at the end of the file. A file that ends within a record, as
-    /// after a killed blktrace, is whole up to there.
+    fn unreadable(&self, error: io::Error) -> ImportError {
+        ImportError::unreadable(&self.name, format!("byte {}", self.offset), error)
+    }
+
+    /// Ends the file before the current record, as after a killed blktrace or a crash of the host.
+    fn end(&mut self, how: &str) {
+        self.cut = Some(format!(
+            "{}: {how}, at byte {}: {} records were read, the rest is lost.",
+            self.name, self.offset, self.records
+        ));
+    }
+
+    /// Fills `into`; returns false at the end of the file, which is whole up to the current record.
     fn fill(&mut self, into: &mut [u8], is_begun: bool) -> Result<bool, ImportError> {
-        let mut have = 0;
-        while have < into.len() {
-            match self.content.read(&mut into[have..]) {
-                Ok(0) => {
-                    if is_begun || have > 0 {
-                        self.cut = Some(format!(
-                            "{}: the file ends within a record, at byte {}: {} records were read, \
-                             the rest is lost.",
-                            self.name, self.offset, self.records
-                        ));
-                    }
-                    return Ok(false);
-                }
-                Ok(more) => have += more,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => {
-                    let place = format!("byte {}", self.offset);
-                    return Err(ImportError::unreadable(&self.name, place, error));
-                }
-            }
+        let have = fill(&mut self.content, into).map_err(|error| self.unreadable(error))?;
+        if have < into.len() && (is_begun || have > 0) {
+            self.end("the file ends within a record");
         }
-        Ok(true)
+        Ok(have == into.len())
     }
 
     fn advance(&mut self) -> Result<(), ImportError> {
         self.next = None;
         let mut bytes = [0u8; WIDE_RECORD];
         if !self.fill(&mut bytes[..RECORD], false)? {
+            return Ok(());
+        }
+        if bytes[..RECORD].iter().all(|byte| *byte == 0)
+            && ends_in_zeros(&mut self.content).map_err(|error| self.unreadable(error))?
+        {
+            self.end("the file is filled with zeros");
             return Ok(());
         }
         let (big_endian, wide) = self.byte_order(&bytes)?;
@@ -142,6 +144,11 @@ impl BlktraceFile<'_> {
         let length = usize::from(half(if wide { 50 } else { 46 }));
         let mut payload = vec![0; length];
         if !self.fill(&mut payload, true)? {
+            return Ok(());
+        }
+        let is_torn = is_torn(self.offset, &[&bytes[..header], &payload], &mut self.content);
+        if is_torn.map_err(|error| self.unreadable(error))? {
+            self.end("the file is filled with zeros from within a record");
             return Ok(());
         }
         let (action, pid, device) =
@@ -226,10 +233,7 @@ pub(super) fn import(
              may be matched wrongly."
         ));
     }
-    imported.cut = lanes.into_iter().filter_map(|lane| lane.cut).collect();
-    // At least the truncated record is missing.
-    imported.conditions.lost += imported.cut.len() as u64;
-    imported.conditions.remarks.extend(imported.cut.iter().cloned());
+    imported.lose_ends(lanes.into_iter().filter_map(|lane| lane.cut).collect());
     Ok(imported)
 }
 

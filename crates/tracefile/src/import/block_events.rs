@@ -7,7 +7,7 @@ use super::input::{EventSink, ImportError, ImportInput, ImportResult};
 use super::lines::LineReader;
 use super::pairs::{BlktraceAction, BlktraceEvent, BlockTraceImport};
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::CommandName;
+use steadfast_domain::io_event::{CommandName, flags};
 use steadfast_domain::text::excerpt;
 
 /// Sector size of the kernel, in bytes.
@@ -150,8 +150,7 @@ fn event(
         |bytes: u64| u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"));
     let bytes = fitting(sectors.saturating_mul(SECTOR))?;
     let (op, flags) = operation(letters, bytes);
-    // The second letter of "FF" is the operation, not FUA.
-    let flags = if op == IoOp::Flush { 0 } else { flags };
+    let flags = if op == IoOp::Flush { flags & flags::PREFLUSH } else { flags };
     // A command passed through has bytes and no sectors; a bio has no bytes before its sector.
     let bytes = match number(2) {
         Some(size) if op == IoOp::Other && plus > 3 => fitting(size)?,

@@ -33,15 +33,30 @@ impl TraceChecks {
         TraceChecks { in_order, ..TraceChecks::default() }
     }
 
-    /// Checks the I/O of a record, given its time in the file.
-    pub(super) fn see(&mut self, number: u64, event: &IoEvent) {
-        if self.in_order && event.issued_ns < self.last_ns {
+    /// Checks the time of a record in a file that is in order of these times.
+    pub(super) fn see_time(&mut self, number: u64, time_ns: u64) {
+        if time_ns < self.last_ns {
             self.backwards.see(number);
         }
-        self.last_ns = event.issued_ns;
+        self.last_ns = time_ns;
+    }
+
+    /// Checks the I/O of a record, given its time in the file.
+    ///
+    /// # Errors
+    /// Returns what is wrong if the I/O ends beyond the largest address.
+    pub(super) fn see(&mut self, number: u64, event: &IoEvent) -> Result<(), String> {
+        let IoEvent { offset, bytes, .. } = *event;
+        if offset.checked_add(bytes.into()).is_none() {
+            return Err(format!("{bytes} bytes at offset {offset} end beyond 2^64"));
+        }
+        if self.in_order {
+            self.see_time(number, event.issued_ns);
+        }
         if event.bytes == 0 && matches!(event.op, IoOp::Read | IoOp::Write) {
             self.empty.see(number);
         }
+        Ok(())
     }
 
     /// Returns a sentence for each finding; `unit` is `line`, `record` or `row`.

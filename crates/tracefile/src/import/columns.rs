@@ -15,7 +15,22 @@ const LEAD_NS: u64 = 3_600 * 1_000_000_000;
 /// I/Os compared to find the beginning of a trace in completion order.
 const WAITING_MAX: usize = 1 << 16;
 
-/// Parses a number, possibly with a fraction or in hexadecimal, and multiplies it by its unit. A
+/// Returns a number in scientific notation, such as pandas writes (`5e-05`), as plain digits;
+/// `None` if it is none.
+fn without_exponent(text: &str) -> Option<String> {
+    let (number, exponent) = text.split_once(['e', 'E'])?;
+    let exponent = exponent.parse::<i32>().ok().filter(|exponent| exponent.abs() <= 40)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let zeros = "0".repeat(40);
+    let digits = format!("{zeros}{whole}{fraction}{zeros}");
+    let point = (zeros.len() + whole.len()).checked_add_signed(exponent as isize)?;
+    let (whole, fraction) = digits.split_at_checked(point)?;
+    let whole = whole.trim_start_matches('0');
+    let fraction = fraction.trim_end_matches('0');
+    Some(format!("{}.{}", whole, if fraction.is_empty() { "0" } else { fraction }))
+}
+
+/// Parses a number, possibly with a fraction, an exponent or in hexadecimal, and multiplies it by its unit. A
 /// time is truncated to nanoseconds; a size must be a whole number of bytes.
 fn scaled(text: &str, unit: ColumnUnit) -> Option<u64> {
     let text = text.trim();
@@ -25,7 +40,8 @@ fn scaled(text: &str, unit: ColumnUnit) -> Option<u64> {
     if let Ok(whole) = text.parse::<u64>() {
         return whole.checked_mul(unit.factor());
     }
-    let (whole, fraction) = text.split_once('.')?;
+    let plain = without_exponent(text);
+    let (whole, fraction) = plain.as_deref().unwrap_or(text).split_once('.')?;
     let digits = fraction.len().min(18);
     let (used, rest) = fraction.split_at_checked(digits)?;
     let one = 10u128.pow(digits as u32);
@@ -83,7 +99,8 @@ pub(super) fn import_rows(
             Ok(event) => event,
             Err(what) => return Err(rows.malformed(what, reading.imported.records)),
         };
-        reading.checks.see(rows.number(), &event);
+        let checked = reading.checks.see(rows.number(), &event);
+        checked.map_err(|what| rows.malformed(what, reading.imported.records))?;
         reading.imported.records += 1;
         reading.imported.events += 1;
         reading.hand_on(event, sink)?;
@@ -323,5 +340,21 @@ impl<'p> ColumnsImport<'p> {
             ..CaptureConditions::default()
         };
         ImportResult { conditions, ..self.imported }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exponent_shifts_the_point() {
+        let plain = |text: &str| without_exponent(text);
+        assert_eq!(plain("5e-05").as_deref(), Some(".00005"));
+        assert_eq!(plain("1.25E+3").as_deref(), Some("1250.0"));
+        assert_eq!(plain("2e-1").as_deref(), Some(".2"));
+        for none in ["12.5", "e5", "1e99", "1e1.5"] {
+            assert_eq!(plain(none).filter(|_| none != "e5"), None, "{none}");
+        }
     }
 }

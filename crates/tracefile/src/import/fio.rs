@@ -59,7 +59,8 @@ pub(super) fn import_iolog(
         match iolog.event(line) {
             Ok(Some(event)) => {
                 iolog.imported.events += 1;
-                iolog.checks.see(lines.number(), &event);
+                let checked = iolog.checks.see(lines.number(), &event);
+                checked.map_err(|what| lines.malformed(what, iolog.imported.records))?;
                 sink(&event)?;
             }
             Ok(None) => iolog.imported.passed_over += 1,
@@ -154,30 +155,37 @@ pub(super) fn import_latency_log(
     let mut devices = DeviceNumbers::default();
     let device = devices.number(lines.name()).unwrap_or_default();
     let mut imported = ImportResult::default();
+    let mut checks = TraceChecks::new(false);
     let mut last_ns = 0;
     while let Some(line) = lines.next()? {
         let event = match latency_line(line, device) {
             Ok(event) => event,
             Err(what) => return Err(lines.malformed(what, imported.records)),
         };
+        let checked = checks.see(lines.number(), &event);
+        checked.map_err(|what| lines.malformed(what, imported.records))?;
         imported.records += 1;
         imported.events += 1;
-        last_ns = last_ns.max(event.completed_ns().unwrap_or(0));
+        let completed_ns = event.completed_ns().unwrap_or(0);
+        checks.see_time(lines.number(), completed_ns);
+        last_ns = last_ns.max(completed_ns);
         sink(&event)?;
     }
+    let mut remarks = vec![
+        "Completion times are whole milliseconds; the issue time is the completion time minus the \
+         response time. Queue depths and busy time cannot be counted from them."
+            .to_owned(),
+        "The log was read as one of latencies; fio's logs of bandwidth and IOPS look the same."
+            .to_owned(),
+    ];
+    remarks.extend(checks.remarks("line"));
     imported.conditions = CaptureConditions {
         source: "fio latency log".into(),
         layers: vec![Layer::Block],
         devices: devices.captured(),
         rounded_times: true,
         lasted_ns: last_ns,
-        remarks: vec![
-            "Completion times are whole milliseconds; the issue time is the completion time minus \
-             the response time. Queue depths and busy time cannot be counted from them."
-                .to_owned(),
-            "The log was read as one of latencies; fio's logs of bandwidth and IOPS look the same."
-                .to_owned(),
-        ],
+        remarks,
         ..CaptureConditions::default()
     };
     Ok(imported)

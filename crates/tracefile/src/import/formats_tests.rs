@@ -36,19 +36,33 @@ fn letter(io: &KnownIo) -> char {
     if io.is_read { 'R' } else { 'W' }
 }
 
-/// A format, how it writes an I/O, and whether it has times and response times.
+/// A format, how it writes an I/O, whether such lines prove its units, and whether it has times and
+/// response times.
 struct KnownFormat {
     name: &'static str,
     write: fn(&KnownIo) -> Vec<u8>,
+    is_proven: bool,
     has_times: bool,
     has_responses: bool,
 }
 
 const fn known_format(name: &'static str, write: fn(&KnownIo) -> Vec<u8>) -> KnownFormat {
-    KnownFormat { name, write, has_times: true, has_responses: false }
+    KnownFormat { name, write, is_proven: true, has_times: true, has_responses: false }
+}
+
+impl KnownFormat {
+    fn recognized(&self) -> Option<RecognizedFormat> {
+        let format = TraceFormat::named(self.name).unwrap();
+        Some(if self.is_proven {
+            RecognizedFormat::Proven(format)
+        } else {
+            RecognizedFormat::Possible(vec![format])
+        })
+    }
 }
 
 fn known_formats() -> Vec<KnownFormat> {
+    let unproven = |format| KnownFormat { is_proven: false, ..format };
     let with_response = |format| KnownFormat { has_responses: true, ..format };
     vec![
         with_response(known_format("msr-cambridge", |io| {
@@ -61,41 +75,42 @@ fn known_formats() -> Vec<KnownFormat> {
             let (at, size, time) = (io.sector * 512, io.sectors * 512, BEGAN + io.second);
             format!("419,{},{at},{size},{time}000000\n", letter(io)).into()
         }),
-        known_format("tencent", |io| {
+        unproven(known_format("tencent", |io| {
             let op = u8::from(!io.is_read);
             format!("{},{},{},{op},1063\n", BEGAN + io.second, io.sector, io.sectors).into()
-        }),
-        with_response(known_format("systor17", |io| {
+        })),
+        unproven(with_response(known_format("systor17", |io| {
             let (at, size, time) = (io.sector * 512, io.sectors * 512, BEGAN + io.second);
             let response = format!("0.{:06}000", io.response_us);
             format!("{time}.000000000,{response},{},4,{at},{size}\n", letter(io)).into()
-        })),
-        known_format("spc", |io| {
+        }))),
+        unproven(known_format("spc", |io| {
             let op = letter(io).to_ascii_lowercase();
             format!("1,{},{},{op},{}.000000\n", io.sector, io.sectors * 512, io.second).into()
-        }),
+        })),
         known_format("fiu", |io| {
             let (time, op) = (io.second * SECOND, letter(io));
             let digest = "0123456789abcdef".repeat(2);
             format!("{time} 20782 gzip {} {} {op} 6 0 {digest}\n", io.sector, io.sectors).into()
         }),
-        known_format("cloudphysics-csv", |io| {
+        unproven(known_format("cloudphysics-csv", |io| {
             let op = if io.is_read { "28" } else { "2a" };
             format!("1,{},{op},{},{}\n", io.second, io.sectors * 512, io.sector).into()
-        }),
+        })),
         KnownFormat {
+            is_proven: false,
             has_times: false,
             ..known_format("fio-iolog-1", |io| {
                 let op = u8::from(!io.is_read);
                 format!("{op}, {}, {}\n", io.sector * 512, io.sectors * 512).into()
             })
         },
-        with_response(known_format("fio-latency-log", |io| {
+        unproven(with_response(known_format("fio-latency-log", |io| {
             // Written at completion, in whole milliseconds; the test's responses are cut to them.
             let (done, ns) = (io.second * 1_000 + 5, io.response_us * 1_000);
             let (op, size) = (u8::from(!io.is_read), io.sectors * 512);
             format!("{done}, {ns}, {op}, {size}, {:#x}, 0\n", io.sector * 512).into()
-        })),
+        }))),
         known_format("vscsi1", |io| {
             let (cmd, ver) = (if io.is_read { 0x28u16 } else { 0x2a }, 0x0100u16);
             let mut record = Vec::new();
@@ -134,7 +149,7 @@ fn each_format_is_recognized_and_read_back() {
     for format in known_formats() {
         let (name, bytes) = (format.name, file_of(&format));
         let named = TraceFormat::named(name).unwrap();
-        assert_eq!(recognize(&bytes[..bytes.len().min(4_001)]), Some(named.clone()), "{name}");
+        assert_eq!(recognize_any(&bytes[..bytes.len().min(4_001)]), format.recognized(), "{name}");
         assert_eq!(named.name(), name);
         let (result, events) = run(&named, vec![input(bytes)]);
         assert_eq!(result.unwrap().events, IOS, "{name}");
@@ -167,7 +182,7 @@ fn a_damaged_record_is_named_with_what_was_read_before() {
                 let damage = |(at, own)| if at + 1 == line { "1x,1x,9,9x,9,9,,9 !" } else { own };
                 let damaged: Vec<&str> = lines.map(damage).collect();
                 let damaged = damaged.join("\n");
-                assert_eq!(recognize(damaged.as_bytes()), Some(named.clone()), "{name}");
+                assert_eq!(recognize_any(damaged.as_bytes()), format.recognized(), "{name}");
                 let (result, events) = run(&named, vec![input(damaged)]);
                 let error = text_of(result);
                 let (place, read) = (format!("line {line}:"), format!("({} rec", line - 1));
@@ -175,16 +190,34 @@ fn a_damaged_record_is_named_with_what_was_read_before() {
                 assert_eq!(events.len(), line - 1, "{name}");
             }
         } else {
-            let (result, events) = run(&named, vec![input(&bytes[..bytes.len() - 7])]);
-            let error = text_of(result);
-            assert!(error.contains("record 1009: the file ends after"), "{name}: {error}");
-            assert!(error.contains("(1008 records"), "{name}: {error}");
-            assert_eq!(events.len(), 1_008);
             // The other byte order, as a machine of it would write the fields of 16 bits.
             let swapped: Vec<u8> = bytes.chunks_exact(2).flat_map(|two| [two[1], two[0]]).collect();
             assert_eq!(recognize(&swapped), None, "{name}");
             let error = text_of(run(&named, vec![input(swapped)]).0);
             assert!(error.contains("record 1:") && error.contains("endian"), "{name}: {error}");
+        }
+    }
+}
+
+/// A crash of the host leaves a file cut or filled with zeros: what is whole is read, also where
+/// only the first sectors of a record were written.
+#[test]
+fn binary_records_are_read_up_to_a_cut_or_zeros() {
+    let formats = known_formats();
+    for format in formats.iter().filter(|format| format.name.starts_with("vscsi")) {
+        let (name, bytes) = (format.name, file_of(format));
+        let size = bytes.len() / IOS as usize;
+        let zeros = |whole: usize| [&bytes[..whole], &[0; 5_000]].concat();
+        for (content, whole) in [
+            (bytes[..bytes.len() - 7].to_vec(), 1_008),
+            (zeros(bytes.len()), 1_009),
+            (zeros(7 * 512), 7 * 512 / size),
+            (zeros(5 * 4096), 5 * 4096 / size),
+        ] {
+            let (result, events) = run(&TraceFormat::named(name).unwrap(), vec![input(content)]);
+            let imported = result.unwrap();
+            assert_eq!((events.len(), imported.cut.len()), (whole, 1), "{name}");
+            assert_eq!((imported.records, imported.conditions.lost), (whole as u64, 1), "{name}");
         }
     }
 }
@@ -318,7 +351,8 @@ fn block_events_are_read_as_perf_and_ftrace_print_them() {
         assert_eq!((write.pid, write.cpu, write.flags), (697, 3, flags::SYNC));
         assert_eq!(write.command.to_string(), "fio worker");
         assert_eq!((flush.op, flush.offset, flush.issued_ns), (IoOp::Flush, 0, 199_000));
-        assert_eq!((flush.response_ns, flush.flags), (300_000, flags::FAILED));
+        let flags = flags::FAILED | flags::PREFLUSH;
+        assert_eq!((flush.response_ns, flush.flags), (300_000, flags));
     }
     let damaged = perf.replace("() 80 + 8 none,0,0 [0]", "() 80 8");
     let error = text_of(run(&TraceFormat::BlockEvents, vec![input(damaged)]).0);
@@ -352,6 +386,25 @@ fn strace_survives_positions_and_sizes_that_no_file_has() {
     let places: Vec<(u64, u32)> = events.iter().map(|e| (e.offset, e.bytes)).collect();
     assert_eq!(places, [(u64::MAX, 9), (512, 0)]);
     assert_eq!(result.unwrap().conditions.unseen[0].1, 1);
+}
+
+/// Calls that never end are held up to a limit; those of processes that end are not.
+#[test]
+fn strace_holds_no_more_calls_than_its_limit() {
+    let text = "x".repeat(50_000);
+    let log = |pid: fn(u32) -> u32, end: &str| -> String {
+        let line = |n: u32| {
+            let pid = pid(n);
+            format!("{pid} 9.5 read(3</a>, \"{text}\", <unfinished ...>\n{pid} 9.6 {end}\n")
+        };
+        (1..1_500).map(line).collect()
+    };
+    let held = run(&TraceFormat::Strace, vec![input(log(|n| n, "--- SIGIO ---"))]);
+    assert!(text_of(held.0).contains("1341 unfinished calls are too many"));
+    let read = "7 9.7 pread64(3</a>, \"\", 9, 0) = 9 <0.1>\n";
+    let ended = log(|n| n, "+++ exited with 0 +++") + read;
+    let (result, events) = run(&TraceFormat::Strace, vec![input(ended)]);
+    assert_eq!((result.unwrap().conditions.unfinished, events.len()), (1_499, 1));
 }
 
 /// Positions follow open, seek, reads of several threads, a fork's copy, and O_APPEND is unknown.
@@ -485,4 +538,35 @@ fn a_mapping_reads_text_and_parquet_by_names() {
         let error = ColumnMapping::parse(wrong).unwrap_err();
         assert!(error.contains(what), "{wrong}: {error}");
     }
+}
+
+#[test]
+fn what_follows_a_summary_is_no_part_of_blkparse_text() {
+    let events = "  8,0    0        1     0.000000100   697  D   R 0 + 8 [fio]\n  8,0    0        2     \
+                  0.000000900   697  C   R 0 + 8 [0]\n";
+    let summary = "CPU0 (8,0):\n Reads Queued:           1,        4KiB\n\nEvents (8,0): 2 entries\n\
+                   Skips: 0 forward (0 -   0.0%)\n";
+    let whole = format!("{events}{summary}");
+    assert_eq!(imported_text(&TraceFormat::Blkparse, &whole).unwrap(), 1);
+    for tail in [events, "128166372003061629,hm,1,Read,383496192,32768,413\n"] {
+        let error = imported_text(&TraceFormat::Blkparse, &format!("{whole}{tail}")).unwrap_err();
+        assert!(matches!(error, ImportError::Malformed { read: 2, .. }), "{error}");
+    }
+}
+
+#[test]
+fn an_io_that_ends_beyond_the_largest_address_is_refused() {
+    let log = "fio version 3 iolog\n0 a add\n0 a open\n9 a read 18446744073709551615 4096\n";
+    let error = imported_text(&TraceFormat::FioIolog, log).unwrap_err();
+    assert!(matches!(error, ImportError::Malformed { read: 2, .. }), "{error}");
+    let log = "1, 500, 0, 4096, 18446744073709551615, 0\n";
+    let error = imported_text(&TraceFormat::FioLatencyLog, log).unwrap_err();
+    assert!(matches!(error, ImportError::Malformed { read: 0, .. }), "{error}");
+}
+
+/// Imports a text and returns the number of its I/Os.
+fn imported_text(format: &TraceFormat, text: &str) -> Result<u64, ImportError> {
+    let content = Box::new(Cursor::new(text.to_owned()));
+    let input = ImportInput { name: "text".into(), content };
+    import(format, vec![input], &mut |_| Ok(())).map(|imported| imported.events)
 }

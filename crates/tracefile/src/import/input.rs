@@ -1,7 +1,7 @@
 //! Inputs, results and errors of importers.
 
 use crate::error::TraceError;
-use std::io::Read;
+use std::io::{self, BufRead, ErrorKind, Read};
 use steadfast_domain::{CaptureConditions, IoEvent};
 
 /// The result of an import.
@@ -15,8 +15,18 @@ pub struct ImportResult {
     pub records: u64,
     /// Number of records that do not belong to an I/O: comments, plugs, messages.
     pub passed_over: u64,
-    /// Inputs that end within a record: everything before it was read.
+    /// Inputs that end within a record or in zeros: everything before was read.
     pub cut: Vec<String>,
+}
+
+impl ImportResult {
+    /// Adds what the ends of the inputs lost, a sentence each.
+    pub(super) fn lose_ends(&mut self, cut: Vec<String>) {
+        // At least one record of each is missing.
+        self.conditions.lost += cut.len() as u64;
+        self.conditions.remarks.extend(cut.iter().cloned());
+        self.cut = cut;
+    }
 }
 
 /// The reason why an input could not be read to its end.
@@ -64,6 +74,51 @@ pub struct ImportInput<'r> {
     pub name: String,
     /// Content of the input, already decompressed.
     pub content: Box<dyn Read + 'r>,
+}
+
+/// Sector of a medium in bytes: a crash of the host cuts a file at a multiple of it.
+const SECTOR: u64 = 512;
+
+/// Fills `into` and returns the number of bytes read, which is smaller only at the end.
+pub(super) fn fill(content: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    let mut have = 0;
+    while have < into.len() {
+        match content.read(&mut into[have..]) {
+            Ok(0) => break,
+            Ok(more) => have += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(have)
+}
+
+/// Reads on to the first byte that is not zero; returns whether there is none.
+pub(super) fn ends_in_zeros(content: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let bytes = content.fill_buf()?;
+        if bytes.iter().any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+        let length = bytes.len();
+        if length == 0 {
+            return Ok(true);
+        }
+        content.consume(length);
+    }
+}
+
+/// Returns whether only the first sectors of a record were written, which begins at byte `start`
+/// of an input and consists of `parts`: the rest of it and what follows are zeros.
+pub(super) fn is_torn(start: u64, parts: &[&[u8]], rest: &mut impl BufRead) -> io::Result<bool> {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    let written = (SECTOR - start % SECTOR) as usize;
+    if written >= length || parts.iter().copied().flatten().skip(written).any(|byte| *byte != 0) {
+        return Ok(false);
+    }
+    let following = rest.fill_buf()?;
+    let following = &following[..following.len().min(length)];
+    Ok(!following.is_empty() && following.iter().all(|byte| *byte == 0))
 }
 
 /// A consumer of the events, which arrive in the order of completion.

@@ -18,11 +18,11 @@ mod lines;
 mod mapping;
 mod pairs;
 mod plan;
-mod published;
 mod records;
 mod rows;
 mod strace;
 mod table;
+mod text_formats;
 
 pub use input::{EventSink, ImportError, ImportInput, ImportResult};
 pub use mapping::ColumnMapping;
@@ -83,7 +83,7 @@ impl TraceFormat {
         if let Some(format) = records::RECORDS.iter().find(|format| format.id == name) {
             return Some(TraceFormat::Records(format.id, format.plan()?));
         }
-        let format = published::PUBLISHED.iter().find(|format| format.id == name)?;
+        let format = text_formats::TEXT_FORMATS.iter().find(|format| format.id == name)?;
         Some(TraceFormat::Columns(format.plan()?))
     }
 
@@ -91,7 +91,7 @@ impl TraceFormat {
     pub fn names() -> impl Iterator<Item = &'static str> {
         let own = OWN_READERS.iter().map(|(name, ..)| *name);
         let records = records::RECORDS.iter().map(|format| format.id);
-        own.chain(records).chain(published::PUBLISHED.iter().map(|format| format.id))
+        own.chain(records).chain(text_formats::TEXT_FORMATS.iter().map(|format| format.id))
     }
 
     /// Returns the name, which is stable across versions; `columns` for a table without a named
@@ -99,7 +99,7 @@ impl TraceFormat {
     pub fn name(&self) -> &'static str {
         match self {
             TraceFormat::Records(name, _) => name,
-            TraceFormat::Columns(plan) => published::PUBLISHED
+            TraceFormat::Columns(plan) => text_formats::TEXT_FORMATS
                 .iter()
                 .find(|format| format.name == plan.name)
                 .map_or("columns", |format| format.id),
@@ -172,13 +172,34 @@ pub fn import(
     Ok(imported)
 }
 
-/// Returns the format that the beginning of an input identifies; `None` if it is ambiguous.
+/// The format of an input, as far as its beginning shows it.
+#[allow(clippy::large_enum_variant, reason = "one value per import")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecognizedFormat {
+    /// The content proves the format and its units.
+    Proven(TraceFormat),
+    /// The content can be one of these formats, or a table of the same shape with other units.
+    Possible(Vec<TraceFormat>),
+}
+
+/// Returns the format that the beginning of an input proves; `None` if it proves none.
 pub fn recognize(beginning: &[u8]) -> Option<TraceFormat> {
-    if blktrace::is_beginning(beginning) {
-        return Some(TraceFormat::Blktrace);
+    match recognize_any(beginning)? {
+        RecognizedFormat::Proven(format) => Some(format),
+        RecognizedFormat::Possible(_) => None,
     }
-    if let Some(format) = records::recognized(beginning) {
-        return TraceFormat::named(format.id);
+}
+
+/// Returns the format that the beginning of an input proves, or those that it can have; `None` if
+/// it fits none.
+pub fn recognize_any(beginning: &[u8]) -> Option<RecognizedFormat> {
+    use RecognizedFormat::{Possible, Proven};
+    if blktrace::is_beginning(beginning) {
+        return Some(Proven(TraceFormat::Blktrace));
+    }
+    if let Some((format, is_proven)) = records::fitting(beginning) {
+        let format = TraceFormat::named(format.id)?;
+        return Some(if is_proven { Proven(format) } else { Possible(vec![format]) });
     }
     let text = String::from_utf8_lossy(beginning);
     let text = text.trim_start_matches('\u{feff}');
@@ -192,13 +213,24 @@ pub fn recognize(beginning: &[u8]) -> Option<TraceFormat> {
     let mut lines = text.lines().filter(|line| !is_preface(line));
     let first = lines.next()?;
     if first.starts_with("fio version") && first.contains("iolog") {
-        return Some(TraceFormat::FioIolog);
+        return Some(Proven(TraceFormat::FioIolog));
     }
     // The first line may be damaged.
-    let mut deciding = std::iter::once(first).chain(lines.take(4));
-    deciding
-        .find_map(format_of_line)
-        .or_else(|| TraceFormat::named(published::recognized(text)?.id))
+    let deciding: Vec<&str> = std::iter::once(first).chain(lines.take(4)).collect();
+    if let Some(format) = deciding.iter().find_map(|line| format_of_line(line)) {
+        return Some(Proven(format));
+    }
+    let (formats, is_proven) = text_formats::fitting(text);
+    let mut formats: Vec<TraceFormat> =
+        formats.into_iter().filter_map(|format| TraceFormat::named(format.id)).collect();
+    if is_proven {
+        return formats.pop().map(Proven);
+    }
+    // fio's logs of bandwidth and IOPS look like its logs of latencies.
+    if deciding.iter().any(|line| fio::is_latency_line(line)) {
+        formats.push(TraceFormat::FioLatencyLog);
+    }
+    (!formats.is_empty()).then_some(Possible(formats))
 }
 
 /// Returns the format that one line identifies.
@@ -209,8 +241,6 @@ fn format_of_line(line: &str) -> Option<TraceFormat> {
         Some(TraceFormat::Blkparse)
     } else if block_events::is_line(line) {
         Some(TraceFormat::BlockEvents)
-    } else if fio::is_latency_line(line) {
-        Some(TraceFormat::FioLatencyLog)
     } else if strace::is_line(line) {
         Some(TraceFormat::Strace)
     } else {

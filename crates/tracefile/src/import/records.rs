@@ -4,10 +4,12 @@
 //! that of libCacheSim. Both are little-endian and have no signature.
 
 use super::columns::import_rows;
-use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::input::{
+    EventSink, ImportError, ImportInput, ImportResult, ends_in_zeros, fill, is_torn,
+};
 use super::plan::{ColumnPlan, scsi_operation};
 use super::rows::TableRows;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufReader, Read};
 
 /// Type and place of a field within its record.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +62,7 @@ pub(super) const RECORDS: [RecordFormat; 3] = [
         ],
         columns: "op=1,bytes=4,offset=6:sectors,time=7:us",
         remark: VSCSI_REMARK,
-        is_record: |_, record| u16_at(record, 2) >> 8 == 2,
+        is_record: |_, record| is_vscsi(2, u16_at(record, 2), u16_at(record, 0)),
         has_version: true,
     },
     RecordFormat {
@@ -78,7 +80,7 @@ pub(super) const RECORDS: [RecordFormat; 3] = [
         ],
         columns: "op=4,bytes=2,offset=6:sectors,time=7:us",
         remark: VSCSI_REMARK,
-        is_record: |_, record| u16_at(record, 14) >> 8 == 1,
+        is_record: |_, record| is_vscsi(1, u16_at(record, 14), u16_at(record, 12)),
         has_version: true,
     },
     RecordFormat {
@@ -105,6 +107,11 @@ pub(super) const RECORDS: [RecordFormat; 3] = [
         has_version: false,
     },
 ];
+
+/// Returns whether a record carries this version and a SCSI operation code, which has eight bits.
+fn is_vscsi(version: u16, stored: u16, command: u16) -> bool {
+    stored >> 8 == version && command <= u16::from(u8::MAX)
+}
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u64_of(bytes, at, 2) as u16
@@ -145,14 +152,29 @@ impl RecordFormat {
     }
 }
 
-/// Returns the format that all whole records at the beginning of an input follow. One record is not
-/// enough.
-pub(super) fn recognized(beginning: &[u8]) -> Option<&'static RecordFormat> {
-    RECORDS.iter().find(|format| {
+/// Returns the format that all whole records at the beginning of an input follow, and whether the
+/// content proves it: by the version in every record, or by numbers of later records that have the
+/// same object. One record is not enough.
+pub(super) fn fitting(beginning: &[u8]) -> Option<(&'static RecordFormat, bool)> {
+    let format = RECORDS.iter().find(|format| {
         let mut records = (1..).zip(beginning.chunks_exact(format.size));
         beginning.len() >= 2 * format.size
             && beginning.contains(&0)
             && records.all(|(number, record)| (format.is_record)(number, record))
+    })?;
+    Some((format, format.has_version || names_later_records(beginning, format.size)))
+}
+
+/// Returns whether each record of oracleGeneral that names a later record within the beginning
+/// names one of the same object, and some do. Records count from 0 or from 1.
+fn names_later_records(beginning: &[u8], size: usize) -> bool {
+    let records: Vec<&[u8]> = beginning.chunks_exact(size).collect();
+    [0, 1].into_iter().any(|first| {
+        let mut later = records.iter().filter_map(|record| {
+            let next = usize::try_from(u64_at(record, 16)).ok()?.checked_sub(first)?;
+            Some(u64_at(records.get(next)?, 4) == u64_at(record, 4))
+        });
+        later.next() == Some(true) && later.all(|is_same| is_same)
     })
 }
 
@@ -172,9 +194,11 @@ pub(super) fn import(
         record: vec![0; format.size],
         texts: Vec::new(),
         number: 0,
+        cut: None,
     };
     let mut imported = import_rows(&plan, &mut rows, sink)?;
     imported.conditions.remarks.push(format.remark.to_owned());
+    imported.lose_ends(rows.cut.into_iter().collect());
     Ok(imported)
 }
 
@@ -186,23 +210,41 @@ struct RecordRows<'r> {
     record: Vec<u8>,
     texts: Vec<String>,
     number: u64,
+    /// Description of the loss if the file ends within a record or in zeros.
+    cut: Option<String>,
 }
 
 impl TableRows for RecordRows<'_> {
     fn advance(&mut self) -> Result<bool, ImportError> {
         self.number += 1;
-        let mut have = 0;
-        while have < self.record.len() {
-            match self.content.read(&mut self.record[have..]) {
-                Ok(0) if have == 0 => return Ok(false),
-                Ok(0) => {
-                    let what = format!("the file ends after {have} of {} bytes", self.format.size);
-                    return Err(self.malformed(what, self.number - 1));
-                }
-                Ok(more) => have += more,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(ImportError::unreadable(&self.name, self.place(), error)),
-            }
+        let have = fill(&mut self.content, &mut self.record)
+            .map_err(|error| ImportError::unreadable(&self.name, self.place(), error))?;
+        if have == 0 {
+            return Ok(false);
+        }
+        let whole = self.number - 1;
+        if have < self.record.len() {
+            self.cut = Some(format!(
+                "{}: the file ends after {have} of the {} bytes of record {}: {whole} records were \
+                 read, the rest is lost.",
+                self.name, self.format.size, self.number
+            ));
+            return Ok(false);
+        }
+        let start = whole * self.format.size as u64;
+        let is_zero = self.record.iter().all(|byte| *byte == 0);
+        let is_end = if is_zero {
+            ends_in_zeros(&mut self.content)
+        } else {
+            is_torn(start, &[&self.record], &mut self.content)
+        };
+        if is_end.map_err(|error| ImportError::unreadable(&self.name, self.place(), error))? {
+            self.cut = Some(format!(
+                "{}: the file is filled with zeros within or from record {} on: {whole} records \
+                 were read, the rest is lost.",
+                self.name, self.number
+            ));
+            return Ok(false);
         }
         if self.format.has_version && !(self.format.is_record)(self.number, &self.record) {
             let what = format!(

@@ -40,6 +40,11 @@ impl<'r> LineRows<'r> {
         LineRows { lines, separator: plan.separator, joined, places: Vec::new() }
     }
 
+    /// Returns the last line read.
+    pub(super) fn line(&self) -> &str {
+        self.lines.last()
+    }
+
     /// Returns all columns of the last line read.
     pub(super) fn all(&self) -> Vec<&str> {
         (1..=self.places.len()).filter_map(|number| self.get(number)).collect()

@@ -1,9 +1,12 @@
 //! Imports reads, writes and flushes of files from `strace -f -tt -T -y` (or `-ttt`):
 //! `697 12:34:56.789012 pread64(3</db>, "..."..., 4096, 8192) = 4096 <0.000123>`.
 
+use super::checks::TraceChecks;
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
 use super::lines::LineReader;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use steadfast_domain::io_event::{
     CapturedDevice, CommandName, FileName, Layer, RESPONSE_UNKNOWN, flags,
@@ -14,8 +17,12 @@ use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 const SECOND: u64 = 1_000_000_000;
 const DAY: u64 = 86_400 * SECOND;
 
-/// Most descriptors that processes have from their parents, all together.
-const COPIES_MAX: usize = 1 << 22;
+/// Maximum number of processes, threads and open descriptors at a time.
+const OPEN_MAX: usize = 1 << 22;
+/// Maximum size of the texts of calls that have not ended, in bytes.
+const UNFINISHED_MAX: usize = 64 << 20;
+/// Maximum size of all paths, in bytes.
+const PATHS_MAX: usize = 256 << 20;
 
 /// The arguments of a call that give its size and offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,29 +178,35 @@ struct OpenFileDescription {
     is_direct: bool,
 }
 
+/// Open file descriptions by descriptor.
+type DescriptorTable = HashMap<u64, Rc<Cell<OpenFileDescription>>>;
+
 /// A process or thread.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct TracedTask {
     group: u32,
-    /// Index of its table of descriptors.
-    table: usize,
+    /// Open descriptors, shared by the threads of a process.
+    table: Rc<RefCell<DescriptorTable>>,
     command: CommandName,
 }
 
 #[derive(Default)]
 struct StraceImport {
     tasks: HashMap<u32, TracedTask>,
-    tables: Vec<HashMap<u64, usize>>,
-    /// Number of descriptors in tables that were copied.
-    copied: usize,
-    files: Vec<OpenFileDescription>,
+    /// Number of tasks and descriptors added since they were last counted.
+    added: usize,
     paths: HashMap<String, u64>,
+    path_bytes: usize,
     /// Unfinished calls by process: time and text.
     unfinished: HashMap<u32, (u64, String)>,
+    unfinished_bytes: usize,
+    /// Number of unfinished calls of processes that have ended.
+    abandoned: u64,
     first_ns: Option<u64>,
     /// Nanoseconds of the days that have passed, to be added to times of day.
     days_ns: u64,
     previous_ns: u64,
+    checks: TraceChecks,
     is_unix: bool,
     lasted_ns: u64,
     unplaced: u64,
@@ -217,6 +230,8 @@ pub(super) fn import(
             Ok(None) => reading.imported.passed_over += 1,
             Err(what) => return Err(lines.malformed(what, reading.imported.records)),
         }
+        let time_ns = reading.days_ns.saturating_add(reading.previous_ns);
+        reading.checks.see_time(lines.number(), time_ns);
         reading.imported.records += 1;
     }
     Ok(reading.finish())
@@ -236,17 +251,25 @@ impl StraceImport {
         };
         self.is_unix = is_unix;
         let time_ns = self.since_first(time_ns);
-        if rest.starts_with("+++") || rest.starts_with("---") {
+        if rest.starts_with("+++ ") {
+            self.tasks.remove(&pid);
+            self.abandoned += u64::from(self.take_unfinished(pid).is_some());
+            return Ok(None);
+        }
+        if rest.starts_with("---") {
             return Ok(None);
         }
         if let Some(begun) = rest.trim_end().strip_suffix("<unfinished ...>") {
-            self.unfinished.insert(pid, (time_ns, begun.trim_end().to_owned()));
-            return Ok(None);
+            self.take_unfinished(pid);
+            let begun = begun.trim_end();
+            self.unfinished_bytes += begun.len();
+            self.unfinished.insert(pid, (time_ns, begun.to_owned()));
+            return self.check_memory().map(|()| None);
         }
         if let Some(resumed) = rest.strip_prefix("<... ") {
             let (_, end) = resumed.split_once("resumed>").ok_or("expected 'resumed>'")?;
             // The call may have begun before the log.
-            let Some((begun_ns, mut text)) = self.unfinished.remove(&pid) else { return Ok(None) };
+            let Some((begun_ns, mut text)) = self.take_unfinished(pid) else { return Ok(None) };
             if text.ends_with(',') {
                 text.push(' ');
             }
@@ -254,6 +277,41 @@ impl StraceImport {
             return self.call(pid, begun_ns, &text);
         }
         self.call(pid, time_ns, rest)
+    }
+
+    /// Removes the unfinished call of a process.
+    fn take_unfinished(&mut self, pid: u32) -> Option<(u64, String)> {
+        let (begun_ns, text) = self.unfinished.remove(&pid)?;
+        self.unfinished_bytes -= text.len();
+        Some((begun_ns, text))
+    }
+
+    /// Refuses a log that would take more memory than any real one.
+    fn check_memory(&mut self) -> Result<(), String> {
+        let too_large = |what: &str| {
+            Err(format!("{what} are too many to follow; record fewer processes, or split the log"))
+        };
+        // Each unfinished call takes more than its text.
+        if self.unfinished_bytes + self.unfinished.len() * 64 > UNFINISHED_MAX {
+            return too_large(&format!("{} unfinished calls", self.unfinished.len()));
+        }
+        if self.path_bytes + self.paths.len() * 64 > PATHS_MAX {
+            return too_large(&format!("{} paths", self.paths.len()));
+        }
+        if self.added <= OPEN_MAX / 16 {
+            return Ok(());
+        }
+        self.added = 0;
+        let tables: HashMap<_, usize> = self
+            .tasks
+            .values()
+            .map(|task| (Rc::as_ptr(&task.table), task.table.borrow().len()))
+            .collect();
+        let open = self.tasks.len() + tables.values().sum::<usize>();
+        if open > OPEN_MAX {
+            return too_large(&format!("{open} processes and open descriptors"));
+        }
+        Ok(())
     }
 
     /// Returns a time relative to the first line. A time of day that jumps back by half a day
@@ -277,7 +335,7 @@ impl StraceImport {
         }
         self.follow(pid, &call);
         self.unseen += u64::from(UNSEEN.contains(&call.name));
-        Ok(None)
+        self.check_memory().map(|()| None)
     }
 
     /// Tracks the descriptors of a process.
@@ -294,25 +352,24 @@ impl StraceImport {
                     position: (!has("O_APPEND")).then_some(0),
                     is_direct: has("O_DIRECT"),
                 };
-                self.files.push(file);
-                let number = self.files.len() - 1;
-                self.table(pid).insert(returned, number);
+                self.insert(pid, returned, Rc::new(Cell::new(file)));
             }
             "close" => {
-                let closed = first.map(|(number, _)| number);
-                closed.and_then(|number| self.table(pid).remove(&number));
+                if let Some((number, _)) = first {
+                    self.task(pid).table.borrow_mut().remove(&number);
+                }
             }
             "lseek" | "_llseek" => {
                 if let Some((number, path)) = first {
                     let file = self.file(pid, number, path);
-                    self.files[file].position = Some(returned);
+                    file.set(OpenFileDescription { position: Some(returned), ..file.get() });
                 }
             }
             "dup" | "dup2" | "dup3" | "fcntl" => {
                 let is_copy = call.name != "fcntl" || call.arguments.contains("F_DUPFD");
                 if let Some((number, path)) = first.filter(|_| is_copy) {
                     let file = self.file(pid, number, path);
-                    self.table(pid).insert(returned, file);
+                    self.insert(pid, returned, file);
                 }
             }
             "clone" | "clone3" | "fork" | "vfork" => self.start(pid, returned as u32, call),
@@ -327,35 +384,29 @@ impl StraceImport {
 
     /// Adds a process or thread with the descriptors of its parent.
     fn start(&mut self, parent: u32, child: u32, call: &FinishedCall<'_>) {
-        let mut task = *self.task(parent);
+        let mut task = self.task(parent).clone();
         if !call.arguments.contains("CLONE_FILES") {
-            let files = &self.tables[task.table];
-            // Beyond, the child's files have no known positions, which the result says.
-            let most = COPIES_MAX.saturating_sub(self.copied);
-            let is_few = files.len() <= most;
-            let copy: HashMap<u64, usize> =
-                files.iter().filter(|_| is_few).map(|(number, file)| (*number, *file)).collect();
-            self.copied += copy.len();
-            self.tables.push(copy);
-            task.table = self.tables.len() - 1;
+            let copy = task.table.borrow().clone();
+            self.added += copy.len();
+            task.table = Rc::new(RefCell::new(copy));
         }
         if !call.arguments.contains("CLONE_THREAD") {
             task.group = child;
         }
+        self.added += 1;
         self.tasks.insert(child, task);
     }
 
     fn task(&mut self, pid: u32) -> &mut TracedTask {
-        let tables = &mut self.tables;
         self.tasks.entry(pid).or_insert_with(|| {
-            tables.push(HashMap::new());
-            TracedTask { group: pid, table: tables.len() - 1, command: CommandName::default() }
+            self.added += 1;
+            TracedTask { group: pid, table: Rc::default(), command: CommandName::default() }
         })
     }
 
-    fn table(&mut self, pid: u32) -> &mut HashMap<u64, usize> {
-        let table = self.task(pid).table;
-        &mut self.tables[table]
+    fn insert(&mut self, pid: u32, number: u64, file: Rc<Cell<OpenFileDescription>>) {
+        self.added += 1;
+        self.task(pid).table.borrow_mut().insert(number, file);
     }
 
     /// Returns the number of a path, from 1; 0 if it is no storage or unknown.
@@ -367,28 +418,25 @@ impl StraceImport {
             return *number;
         }
         let number = self.paths.len() as u64 + 1;
+        self.path_bytes += path.len();
         self.paths.insert(path.to_owned(), number);
         number
     }
 
     /// Returns the open file of a descriptor. A descriptor that the log does not open, or opens as
     /// another file, has no known position.
-    fn file(&mut self, pid: u32, number: u64, path: Option<&str>) -> usize {
-        let known = self.table(pid).get(&number).copied();
+    fn file(&mut self, pid: u32, number: u64, path: Option<&str>) -> Rc<Cell<OpenFileDescription>> {
+        let known = self.task(pid).table.borrow().get(&number).cloned();
         let path_number = match path {
             Some(path) => self.path(Some(path)),
-            None => known.map_or(0, |file| self.files[file].path),
+            None => known.as_ref().map_or(0, |file| file.get().path),
         };
-        if let Some(file) = known.filter(|file| self.files[*file].path == path_number) {
+        if let Some(file) = known.filter(|file| file.get().path == path_number) {
             return file;
         }
-        self.files.push(OpenFileDescription {
-            path: path_number,
-            position: None,
-            is_direct: false,
-        });
-        let file = self.files.len() - 1;
-        self.table(pid).insert(number, file);
+        let file = OpenFileDescription { path: path_number, position: None, is_direct: false };
+        let file = Rc::new(Cell::new(file));
+        self.insert(pid, number, Rc::clone(&file));
         file
     }
 
@@ -407,7 +455,8 @@ impl StraceImport {
             return Ok(None);
         }
         let file = self.file(pid, number, path);
-        let open = self.files[file];
+        let open = file.get();
+        self.check_memory()?;
         if open.path == 0 {
             self.unnamed += u64::from(call.returned().is_some());
             return Ok(None);
@@ -420,7 +469,8 @@ impl StraceImport {
             }
             CallPlace::BeforeFlags | CallPlace::Position => {
                 let at = open.position;
-                self.files[file].position = at.and_then(|at| at.checked_add(moved.unwrap_or(0)));
+                let position = at.and_then(|at| at.checked_add(moved.unwrap_or(0)));
+                file.set(OpenFileDescription { position, ..open });
                 let Some(at) = at else {
                     self.unplaced += 1;
                     return Ok(None);
@@ -444,7 +494,7 @@ impl StraceImport {
             (_, Some(moved)) => moved,
             (_, None) => wanted.and_then(|text| text.parse().ok()).unwrap_or(0),
         };
-        let task = *self.task(pid);
+        let task = self.task(pid).clone();
         let end_ns = time_ns.saturating_add(call.response_ns % RESPONSE_UNKNOWN);
         self.lasted_ns = self.lasted_ns.max(end_ns);
         let failed = if moved.is_none() { flags::FAILED } else { 0 };
@@ -481,6 +531,7 @@ impl StraceImport {
         let mut remarks = vec![
             "Files are numbered in the order of their first use, in place of inodes.".to_owned(),
         ];
+        remarks.extend(self.checks.remarks("line"));
         remarks.extend(
             unseen.iter().map(|(what, count)| format!("Not in the trace: {count} {what}.")),
         );
@@ -495,7 +546,7 @@ impl StraceImport {
             lasted_ns: self.lasted_ns,
             paths: Some((files.len() as u64, 0)),
             files: Arc::new(files),
-            unfinished: self.unfinished.len() as u64,
+            unfinished: self.abandoned + self.unfinished.len() as u64,
             unseen,
             remarks,
             ..CaptureConditions::default()

@@ -7,9 +7,9 @@ use super::mapping::ColumnMapping;
 use super::plan::ColumnPlan;
 use super::rows::{LineRows, TableRows};
 use crate::error::TraceError;
-use crate::parquet::{SharedMedium, guarded};
+use crate::parquet::{ForeignTable, SharedMedium, guarded};
 use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::FileReader;
 use parquet::record::Field;
 use parquet::record::reader::RowIter;
 use parquet::schema::types::{Type, TypePtr};
@@ -65,7 +65,7 @@ pub fn import_parquet<R: Read + Seek + Send + 'static>(
     };
     let source = SharedMedium::new(medium)
         .map_err(|error| ImportError::unreadable(name, "its end".to_owned(), error))?;
-    let open = || Ok(Box::new(SerializedFileReader::new(source)?));
+    let open = || Ok(Box::new(ForeignTable::open(source)?));
     let reader = guarded("in its footer", open).map_err(|error| at_footer(error.to_string()))?;
     let schema = reader.metadata().file_metadata().schema_descr().root_schema_ptr();
     let is_read = |column: &&TypePtr| mapping.names().iter().any(|name| name == column.name());

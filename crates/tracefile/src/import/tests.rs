@@ -182,6 +182,15 @@ fn a_blktrace_file_that_ends_inside_a_record_is_read_up_to_there() {
         let place = format!("byte {}: {records} records", 57 + 48 * (records - 1));
         assert!(imported.cut[0].contains(&place), "{place}: {:?}", imported.cut);
     }
+    // Zeros after the last record, and from byte 512 on, within the eleventh.
+    for (kept, records) in [(whole.len(), 14), (512, 10)] {
+        let zeros = [&whole[..kept], &[0; 9_000]].concat();
+        let imported = run(&TraceFormat::Blktrace, vec![input(zeros)]).0.unwrap();
+        assert_eq!(
+            (imported.records, imported.cut.len(), imported.conditions.lost),
+            (records, 1, 1)
+        );
+    }
     let (result, _) = run(&TraceFormat::Blktrace, vec![input(whole)]);
     assert!(result.unwrap().cut.is_empty());
     let (result, _) =
@@ -544,7 +553,7 @@ fn bad_lines_say_where_what_and_how_much_was_read() {
             "1,W,0,512,5\n1,X,0,512,5\n",
             &["line 2", "operation", "'X'"],
         ),
-        (plain(""), "1.5e3,R,512,4096\n", &["line 1", "a time", "1.5e3", "0 rec"]),
+        (plain(""), "1.5e,R,512,4096\n", &["line 1", "a time", "1.5e", "0 rec"]),
         (plain(""), "18446744073709551615,R,512,4096\n", &["line 1", "a time"]),
     ];
     for (format, text, parts) in cases {

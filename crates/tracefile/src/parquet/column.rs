@@ -138,7 +138,7 @@ fn outside(number: i64, largest: i64) -> ParquetError {
 }
 
 /// Opens the pages of a chunk, in memory if the chunk is held already or short.
-fn pages<R: Read + Seek + Send + 'static>(
+pub(super) fn pages<R: Read + Seek + Send + 'static>(
     source: &SharedMedium<R>,
     held: Option<&HeldBytes>,
     metadata: &ColumnChunkMetaData,

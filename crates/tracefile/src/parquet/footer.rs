@@ -2,7 +2,7 @@
 
 use super::guard::guarded;
 use super::integrity::Damage;
-use super::recovery::{self, Recovery};
+use super::recovery::{self, Recovery, RecoveryScan};
 use super::source::SharedMedium;
 use super::sums::{self, FoundGroup};
 use crate::cube_file::is_fold;
@@ -49,6 +49,8 @@ impl Footer {
 
 /// Magic number at the beginning and the end of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
+/// Bytes searched at a time for the end of a file.
+const TAIL_STRIDE: usize = 1 << 20;
 /// Beginning of a fold file of an unreleased version.
 const UNRELEASED_FOLD: &[u8] = b"steadfast fold ";
 
@@ -85,6 +87,9 @@ pub fn footer<R: Read + Seek + Send + 'static>(
     let end = source.length().saturating_sub(PARQUET.len() as u64);
     let is_finished = source.read(end, PARQUET.len())? == PARQUET;
     if !is_finished {
+        if let Some(found) = before_trailing_bytes(source)? {
+            return Ok(found);
+        }
         of_blocks(source)?.ok_or_else(|| not_ours(&why))
     } else if recovery::begins(source)? {
         Err(TraceError::Footer(why))
@@ -100,6 +105,45 @@ pub fn footer_or_blocks<R: Read + Seek + Send + 'static>(
     match footer(source) {
         Err(damaged @ TraceError::Footer(_)) => of_blocks(source)?.ok_or(damaged),
         found => found,
+    }
+}
+
+/// Reads the footer of a complete file that other bytes follow; `None` if there is no footer after
+/// its last row group.
+fn before_trailing_bytes<R: Read + Seek + Send + 'static>(
+    source: &SharedMedium<R>,
+) -> Result<Option<Footer>, TraceError> {
+    let Some(found) = recovery::search(source)? else { return Ok(None) };
+    let mut from = source.length().saturating_sub(found.account.bytes_ignored);
+    loop {
+        let bytes = source.read(from, TAIL_STRIDE)?;
+        for at in 0..bytes.len().saturating_sub(PARQUET.len() - 1) {
+            if !bytes[at..].starts_with(PARQUET) {
+                continue;
+            }
+            let end = from + (at + PARQUET.len()) as u64;
+            let whole = source.ending_at(end);
+            let metadata =
+                guarded("in its footer", || ParquetMetaDataReader::new().parse_and_finish(&whole));
+            // The number may be part of the footer, or of the bytes that follow it.
+            let Ok(metadata) = metadata else { continue };
+            let mut footer = of_metadata(&whole, &metadata)?;
+            if footer.fold.is_some() {
+                // The end of a fold is the only proof that it is whole.
+                return Ok(None);
+            }
+            if let Some(conditions) = &mut footer.conditions {
+                conditions.remarks.push(format!(
+                    "{} bytes that follow the end of the file are ignored; no I/O is lost.",
+                    source.length() - end
+                ));
+            }
+            return Ok(Some(footer));
+        }
+        if bytes.len() < TAIL_STRIDE {
+            return Ok(None);
+        }
+        from += (TAIL_STRIDE - (PARQUET.len() - 1)) as u64;
     }
 }
 
@@ -162,6 +206,16 @@ fn of_blocks<R: Read + Seek + Send + 'static>(
     source: &SharedMedium<R>,
 ) -> Result<Option<Footer>, TraceError> {
     let found = recovery::search(source)?;
+    if let Some(RecoveryScan { groups, account, .. }) = &found
+        && groups.is_empty()
+        && account.bytes_ignored > 0
+    {
+        return Err(TraceError::Unsuitable(format!(
+            "it is damaged: its end is missing or was changed, and no row group before it is complete, \
+             so none of its I/Os can be read ({} bytes are lost); copy it again, or make it again",
+            account.bytes_ignored
+        )));
+    }
     Ok(found.map(|found| {
         let mut conditions = found.conditions.or_else(|| found.start.clone());
         if let Some(conditions) = &mut conditions {

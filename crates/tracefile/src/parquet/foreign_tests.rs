@@ -4,6 +4,7 @@
 use super::{Fields, Trace};
 use crate::batch::Batch;
 use crate::error::TraceError;
+use crate::import::{ColumnMapping, import_parquet};
 use crate::testing::{FileStyle, number, write_column};
 use bytes::Bytes;
 use parquet::basic::{Encoding, Type as Physical};
@@ -215,6 +216,12 @@ fn texts_that_share_a_long_beginning_are_cut_to_names() {
     group.close().unwrap();
     let bytes = file.into_inner().unwrap();
     assert!(bytes.len() < 1 << 20);
+    // A table of another program keeps whole texts, so it is refused.
+    let mapping = "time = { column = \"issued_ns\", unit = \"ns\" }\nop = \"op\"\n\
+                   offset = \"offset\"\nbytes = \"bytes\"\ncommand = \"command\"\n";
+    let mapping = ColumnMapping::parse(mapping).unwrap();
+    let table = import_parquet(&mapping, "t", Cursor::new(bytes.clone()), &mut |_| Ok(()));
+    assert!(table.unwrap_err().to_string().contains("its pages are longer than 64 MiB"));
     let events = read(bytes, 1 << 20).unwrap();
     let name = CommandName::new("nnnnnnnnnnnnnnn");
     assert_eq!(events.iter().filter(|event| event.command == name).count(), 300);

@@ -8,6 +8,7 @@ mod column;
 mod delta;
 mod dictionary;
 mod footer;
+mod foreign_table;
 mod guard;
 mod hybrid;
 mod integrity;
@@ -29,6 +30,7 @@ pub use crate::schema::{
     FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUMS,
 };
 pub use footer::{Footer, footer, footer_or_blocks};
+pub(crate) use foreign_table::ForeignTable;
 pub(crate) use guard::guarded;
 pub use guard::panics_are_caught;
 pub use integrity::{Damage, Integrity, OmittedFile};

@@ -66,7 +66,7 @@ impl Drop for MemoryShare {
     }
 }
 
-fn too_large() -> ParquetError {
+pub(super) fn too_large() -> ParquetError {
     ParquetError::General(format!(
         "its pages are longer than {} MiB, or those of its row group than {} MiB; write the file \
          with smaller row groups",
@@ -138,6 +138,11 @@ impl PackedPages {
         Self::new(pages, Codec::None, Physical::INT32, usize::MAX, PageMemory::new())
     }
 
+    /// Returns the number of rows in pages that were not read yet.
+    pub(super) fn rows_left(&self) -> usize {
+        self.rows
+    }
+
     /// Returns the next page, decompressed. The memory of the page before is given back.
     pub fn next_page(&mut self) -> Result<Option<Page>> {
         self.page = None;
@@ -169,6 +174,7 @@ const VALUE_BYTES: usize = 16;
 fn least_length(physical: Physical) -> usize {
     match physical {
         Physical::INT64 | Physical::DOUBLE => 8,
+        Physical::FIXED_LEN_BYTE_ARRAY => 1,
         _ => 4,
     }
 }

@@ -122,24 +122,7 @@ impl<T: ColumnValue> ColumnPages<T> {
 
 impl OpenPage {
     fn open<T: ColumnValue>(page: &Page, nullable: bool) -> Result<Self> {
-        let bytes = page.buffer();
-        let (levels, values) = match page {
-            Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
-                let begin = *rep_levels_byte_len as usize;
-                let end = begin.saturating_add(*def_levels_byte_len as usize);
-                (part(bytes, begin, end)?, part(bytes, end, bytes.len())?)
-            }
-            Page::DataPage { def_level_encoding: Encoding::RLE, .. } if nullable => {
-                let length = bytes.first_chunk().map(|length| u32::from_le_bytes(*length));
-                let begin = size_of::<u32>();
-                let end = begin.saturating_add(length.unwrap_or(u32::MAX) as usize);
-                (part(bytes, begin, end)?, part(bytes, end, bytes.len())?)
-            }
-            Page::DataPage { def_level_encoding, .. } if nullable => {
-                return Err(unexpected(*def_level_encoding));
-            }
-            _ => (Bytes::new(), bytes.clone()),
-        };
+        let (levels, values) = split_levels(page, nullable)?;
         let levels = if nullable { Some(Box::new(HybridDecoder::open(levels, 1)?)) } else { None };
         let values = PageValues::open::<T>(values, page.encoding(), page.num_values() as usize)?;
         Ok(OpenPage { left: page.num_values() as usize, levels, values })
@@ -180,6 +163,28 @@ impl OpenPage {
             }
         })?;
         Ok(known.iter().map(|level| usize::from(*level == 1)).sum())
+    }
+}
+
+/// Splits a data page into its definition levels and its values.
+pub(super) fn split_levels(page: &Page, nullable: bool) -> Result<(Bytes, Bytes)> {
+    let bytes = page.buffer();
+    match page {
+        Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
+            let begin = *rep_levels_byte_len as usize;
+            let end = begin.saturating_add(*def_levels_byte_len as usize);
+            Ok((part(bytes, begin, end)?, part(bytes, end, bytes.len())?))
+        }
+        Page::DataPage { def_level_encoding: Encoding::RLE, .. } if nullable => {
+            let length = bytes.first_chunk().map(|length| u32::from_le_bytes(*length));
+            let begin = size_of::<u32>();
+            let end = begin.saturating_add(length.unwrap_or(u32::MAX) as usize);
+            Ok((part(bytes, begin, end)?, part(bytes, end, bytes.len())?))
+        }
+        Page::DataPage { def_level_encoding, .. } if nullable => {
+            Err(unexpected(*def_level_encoding))
+        }
+        _ => Ok((Bytes::new(), bytes.clone())),
     }
 }
 

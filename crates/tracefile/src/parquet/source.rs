@@ -39,6 +39,11 @@ impl<R: Read + Seek> SharedMedium<R> {
         self.length
     }
 
+    /// Returns the same medium, as if it ended after `length` bytes.
+    pub fn ending_at(&self, length: u64) -> Self {
+        SharedMedium { length: self.length.min(length), ..self.clone() }
+    }
+
     /// Returns up to `length` bytes from `start`; fewer at the end of the medium.
     pub fn read(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
         let there = self.length.saturating_sub(start).min(length as u64);

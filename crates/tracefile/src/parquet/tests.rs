@@ -301,6 +301,19 @@ fn an_overflow_is_counted_not_hidden() {
 }
 
 #[test]
+fn bytes_after_a_complete_file_lose_no_io() {
+    let events = by_issue(events(1_009));
+    let whole = file(&events, 100);
+    for more in [&b"x"[..], b"PAR1 and more", &[0; 3 << 20]] {
+        let trace = Trace::open(Cursor::new([&whole[..], more].concat())).unwrap();
+        assert_eq!(trace.recovery(), None);
+        assert_eq!(by_issue(read_all(&trace)), events);
+        let remark = format!("{} bytes that follow the end", more.len());
+        assert!(trace.conditions().remarks.iter().any(|text| text.starts_with(&remark)));
+    }
+}
+
+#[test]
 fn a_killed_writer_loses_only_the_unfinished_row_group() {
     let events: Vec<IoEvent> = by_issue(events(1_009));
     let mut sink = Vec::new();
@@ -316,6 +329,9 @@ fn a_killed_writer_loses_only_the_unfinished_row_group() {
             ends.push(writer.bytes_written() as usize);
         }
     }
+    // Nothing can be read before the first row group is complete.
+    let unreadable = Trace::open(Cursor::new(sink[..ends[0] - 1].to_vec())).err();
+    assert!(matches!(unreadable, Some(TraceError::Unsuitable(_))), "{unreadable:?}");
     for (complete, pair) in ends.windows(2).enumerate() {
         for cut in [pair[0], pair[0] + 1, usize::midpoint(pair[0], pair[1]), pair[1] - 1] {
             let trace = Trace::open(Cursor::new(sink[..cut].to_vec())).unwrap();
@@ -347,7 +363,7 @@ fn a_cut_off_file_is_read_or_refused() {
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
-    assert_eq!(least, 0);
+    assert_eq!(least, 100, "a file without a whole row group is refused");
 }
 
 /// Reads everything that can be read and asks everything that can be asked.

@@ -66,6 +66,13 @@ impl TextDecoder {
     }
 }
 
+/// Returns the number of bytes of all texts of a page, at most `values`.
+pub(super) fn decoded_length(bytes: Bytes, values: usize, have_prefixes: bool) -> Result<u64> {
+    let texts = TextDecoder::open(bytes, values, have_prefixes)?;
+    let lengths = texts.prefixes.iter().chain(&texts.lengths);
+    lengths.map(|length| u64::try_from(*length).map_err(|_| damaged())).sum()
+}
+
 /// Decodes at most `most` numbers at the beginning of a page; returns them and the bytes that
 /// follow.
 fn numbers(bytes: Bytes, most: usize) -> Result<(Vec<i32>, Bytes)> {

@@ -2,7 +2,7 @@
 
 use super::column::{ExportColumn, count, number, text};
 use crate::table::{ColumnType, TableValue};
-use steadfast_domain::device_log::LogDelta;
+use steadfast_domain::device_log::{DEVICE_COUNTS, LogDelta};
 use steadfast_domain::load_words::{alignment_text, content_text, pace_text, zones_text};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::notation::AccessPattern;
@@ -256,6 +256,13 @@ fn device_bytes(step: &ExportedStep<'_>, bytes: fn(&LogDelta) -> Option<Bytes>) 
     count(step.measurement().sensed.log.as_ref().and_then(bytes).map(|bytes| bytes.0))
 }
 
+/// Returns one of [`DEVICE_COUNTS`].
+fn device_count(step: &ExportedStep<'_>, id: &str) -> TableValue {
+    let log = step.measurement().sensed.log.as_ref();
+    let wanted = DEVICE_COUNTS.iter().find(|count| count.id == id);
+    count(log.zip(wanted).and_then(|(log, count)| (count.value)(log)))
+}
+
 fn surroundings<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     use ColumnType::{Integer, Number};
     vec![
@@ -288,6 +295,21 @@ fn surroundings<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
         ("device_earlier_steps", Integer, |s| {
             count(s.measurement().sensed.log.map(|log| log.earlier_steps.into()))
         }),
+        ("device_throttle_events", Integer, |s| device_count(s, "throttle-events")),
+        ("device_throttled_s", Integer, |s| device_count(s, "throttled")),
+        ("device_media_errors", Integer, |s| device_count(s, "media-errors")),
+        ("device_slow_reads_a", Integer, |s| device_count(s, "slow-reads-a")),
+        ("device_slow_reads_b", Integer, |s| device_count(s, "slow-reads-b")),
+        ("device_slow_reads_c", Integer, |s| device_count(s, "slow-reads-c")),
+        ("device_slow_reads_d", Integer, |s| device_count(s, "slow-reads-d")),
+        ("device_slow_writes_a", Integer, |s| device_count(s, "slow-writes-a")),
+        ("device_slow_writes_b", Integer, |s| device_count(s, "slow-writes-b")),
+        ("device_slow_writes_c", Integer, |s| device_count(s, "slow-writes-c")),
+        ("device_slow_writes_d", Integer, |s| device_count(s, "slow-writes-d")),
+        ("device_slow_trims_a", Integer, |s| device_count(s, "slow-trims-a")),
+        ("device_slow_trims_b", Integer, |s| device_count(s, "slow-trims-b")),
+        ("device_slow_trims_c", Integer, |s| device_count(s, "slow-trims-c")),
+        ("device_slow_trims_d", Integer, |s| device_count(s, "slow-trims-d")),
         ("start_waited_s", Number, |s| {
             number(s.measurement().common_start.map(|start| seconds(start.waited)))
         }),

@@ -1,0 +1,220 @@
+//! Formats of published traces in columns of text, and the evidence by which they are recognized.
+
+use super::columns::event_of;
+use super::input::ImportInput;
+use super::lines::LineReader;
+use super::plan::{ColumnPlan, OperationSource, TimeEpoch};
+use super::rows::{LineRows, TableRows};
+use std::io::Cursor;
+use std::ops::RangeInclusive;
+use steadfast_domain::IoEvent;
+
+/// A text format with fixed columns.
+#[derive(Debug)]
+pub(super) struct TextFormat {
+    /// Name on the command line.
+    pub id: &'static str,
+    /// Name in the trace's conditions.
+    pub name: &'static str,
+    /// Columns, in the grammar of [`ColumnPlan::parse`].
+    columns: &'static str,
+    /// Number of columns of a line.
+    width: RangeInclusive<usize>,
+    /// Operations as the format writes them, in lower case.
+    ops: &'static [&'static str],
+    /// Evidence that the columns of a table have the units of the format.
+    proof: UnitProof,
+}
+
+/// Evidence for the units of a text format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UnitProof {
+    /// The times are clock times only in the unit of the format, and the sizes and offsets are
+    /// whole sectors if they are bytes.
+    ClockAndSectors,
+    /// The first line is this one.
+    Header(&'static str),
+    /// The last column is an MD5 digest of the written data.
+    Digest,
+    /// None: other tables have the same columns in other units.
+    Absent,
+}
+
+/// Degree to which a text fits a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum FormatFit {
+    /// The lines have another shape.
+    Unlike,
+    /// The lines have the shape of the format; nothing proves their units.
+    Possible,
+    /// The content proves the units.
+    Proven,
+}
+
+const LETTERS: &[&str] = &["r", "w"];
+
+/// Sources: README files of SNIA IOTTA 387, 411 and 4928, of the Alibaba and Tencent traces, the
+/// SPC trace file format 1.0.1, libCacheSim's sample of CloudPhysics, and fio's documentation.
+pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
+    TextFormat {
+        id: "msr-cambridge",
+        name: "MSR Cambridge CSV",
+        columns: "time=1:100ns:filetime,device=2,device=3,op=4,offset=5,bytes=6,response=7:100ns",
+        width: 7..=7,
+        ops: &["read", "write"],
+        proof: UnitProof::ClockAndSectors,
+    },
+    TextFormat {
+        id: "alibaba",
+        name: "Alibaba block trace CSV",
+        columns: "device=1,op=2,offset=3,bytes=4,time=5:us:unix",
+        width: 5..=5,
+        ops: LETTERS,
+        proof: UnitProof::ClockAndSectors,
+    },
+    TextFormat {
+        id: "tencent",
+        name: "Tencent block trace CSV",
+        columns: "time=1:s:unix,offset=2:sectors,bytes=3:sectors,op=4,device=5",
+        width: 5..=5,
+        ops: &["0", "1"],
+        proof: UnitProof::Absent,
+    },
+    TextFormat {
+        id: "systor17",
+        name: "Systor '17 CSV",
+        columns: "time=1:s:unix,response=2:s,op=3:R=read;W=write;=other,device=4,offset=5,bytes=6",
+        width: 6..=6,
+        ops: &["r", "w", ""],
+        proof: UnitProof::Header("Timestamp,Response,IOType,LUN,Offset,Size"),
+    },
+    TextFormat {
+        id: "spc",
+        name: "SPC trace file",
+        columns: "device=1,offset=2:sectors,bytes=3,op=4,time=5:s",
+        width: 5..=16,
+        ops: LETTERS,
+        proof: UnitProof::Absent,
+    },
+    TextFormat {
+        id: "fiu",
+        name: "FIU trace",
+        columns: "time=1:ns,pid=2,command=3,offset=4:sectors,bytes=5:sectors,op=6,device=7,\
+                  device=8,separator=space,columns=9",
+        width: 8..=9,
+        ops: LETTERS,
+        proof: UnitProof::Digest,
+    },
+    TextFormat {
+        id: "cloudphysics-csv",
+        name: "CloudPhysics CSV",
+        columns: "time=2:s,op=3,bytes=4,offset=5:sectors",
+        width: 5..=5,
+        ops: &["8", "a", "28", "2a", "88", "8a", "a8", "aa"],
+        proof: UnitProof::Absent,
+    },
+    TextFormat {
+        id: "fio-iolog-1",
+        name: "fio iolog version 1",
+        columns: "time=none,op=1:0=read;1=write;2=discard,offset=2,bytes=3",
+        width: 3..=3,
+        ops: &["0", "1", "2"],
+        proof: UnitProof::Absent,
+    },
+];
+
+/// Number of lines examined; at least half of them must follow a format.
+const DECIDING_LINES: u64 = 64;
+
+/// Clock times of a trace lie between 1990 and 2100, in nanoseconds since 1970.
+const CLOCK_TIMES: RangeInclusive<u64> = 631_152_000_000_000_000..=4_102_444_800_000_000_000;
+
+impl TextFormat {
+    /// Returns the plan of the columns; `None` if the table above has a mistake.
+    pub(super) fn plan(&self) -> Option<ColumnPlan> {
+        let plan = ColumnPlan::parse(self.columns).ok()?;
+        Some(ColumnPlan { name: self.name.to_owned(), ..plan })
+    }
+
+    /// Compares the first lines of a text with the format: at least half of them must follow it. A
+    /// header or a damaged line does not prevent recognition; the importer reports its position.
+    fn fit(&self, text: &str) -> FormatFit {
+        let Some(plan) = self.plan() else { return FormatFit::Unlike };
+        let content = Cursor::new(text.as_bytes());
+        let lines =
+            LineReader::new(ImportInput { name: String::new(), content: Box::new(content) });
+        let mut rows = LineRows::new(&plan, lines);
+        let mut is_headed = false;
+        let (mut lines, mut good, mut proven) = (0, 0, 0);
+        while lines < DECIDING_LINES && rows.advance().unwrap_or(false) {
+            lines += 1;
+            if lines == 1 && names_columns(&rows) {
+                is_headed =
+                    matches!(self.proof, UnitProof::Header(header) if header == rows.line());
+                if !is_headed && self.proof == UnitProof::Absent {
+                    // Such a table names its own columns.
+                    return FormatFit::Unlike;
+                }
+            }
+            let Some(io) = self.io(&plan, &rows) else { continue };
+            good += 1;
+            proven += u64::from(match self.proof {
+                UnitProof::ClockAndSectors => {
+                    io.bytes > 0 && io.bytes.is_multiple_of(512) && io.offset.is_multiple_of(512)
+                }
+                UnitProof::Header(_) => is_headed,
+                UnitProof::Digest => rows.get(rows.width()).is_some_and(is_digest),
+                UnitProof::Absent => false,
+            });
+        }
+        if proven > 0 && proven * 2 >= lines {
+            FormatFit::Proven
+        } else if good > 0 && good * 2 >= lines {
+            FormatFit::Possible
+        } else {
+            FormatFit::Unlike
+        }
+    }
+
+    /// Returns the I/O of a line; `None` if the line is not one of the format.
+    fn io(&self, plan: &ColumnPlan, row: &LineRows<'_>) -> Option<IoEvent> {
+        let is_op = match plan.op {
+            OperationSource::Column(number) => row
+                .get(number)
+                .is_some_and(|op| self.ops.iter().any(|ours| ours.eq_ignore_ascii_case(op.trim()))),
+            OperationSource::Always(_) => true,
+        };
+        // A time before 1970 is none of a trace's clock.
+        let is_clock = |epoch: TimeEpoch, time: u64| {
+            epoch.unix_ns(time).is_some_and(|time| CLOCK_TIMES.contains(&time))
+        };
+        let io = event_of(plan, row).filter(|_| is_op && self.width.contains(&row.width()))?;
+        plan.epoch.is_none_or(|epoch| is_clock(epoch, io.issued_ns)).then_some(io)
+    }
+}
+
+/// Returns true if every column of a line begins with a letter.
+fn names_columns(row: &LineRows<'_>) -> bool {
+    row.all().iter().all(|column| column.starts_with(char::is_alphabetic))
+}
+
+fn is_digest(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// Returns the formats that the beginning of a text fits: the proven one alone, or all possible
+/// ones with `false`.
+pub(super) fn fitting(beginning: &str) -> (Vec<&'static TextFormat>, bool) {
+    // The last line may be incomplete.
+    let text = match beginning.rsplit_once('\n') {
+        Some((whole, _)) => whole,
+        None => beginning,
+    };
+    let fits = TEXT_FORMATS.iter().map(|format| (format, format.fit(text)));
+    let (proven, others): (Vec<_>, Vec<_>) = fits.partition(|(_, fit)| *fit == FormatFit::Proven);
+    if let Some((format, _)) = proven.first() {
+        return (vec![*format], true);
+    }
+    let possible = others.into_iter().filter(|(_, fit)| *fit == FormatFit::Possible);
+    (possible.map(|(format, _)| format).collect(), false)
+}
