@@ -71,6 +71,10 @@ impl<T> Clone for ListingColumn<T> {
 impl<T> Copy for ListingColumn<T> {}
 
 impl<T> ListingColumn<T> {
+    /// Returns whether the values are texts.
+    pub const fn is_text(&self) -> bool {
+        matches!(self.value, ColumnValue::Text(_) | ColumnValue::MaybeText(_))
+    }
     /// Creates a column that only tables have.
     pub const fn shown(head: &'static str, print: ValueFormat, value: ColumnValue<T>) -> Self {
         Self::new("", head, "", print, value)

@@ -19,6 +19,7 @@ pub mod filter;
 pub mod findings;
 pub mod fleet;
 pub mod fold;
+mod named_values;
 mod parallel_pass;
 pub mod pass;
 pub mod questions;

@@ -253,21 +253,9 @@ fn a_study_shows_every_picture_and_adds_up() {
         .map(|plot| plot.id.as_str())
         .collect();
     for id in [
-        "streams-v-segments",
-        "iops-v-time",
-        "response-v-time",
-        "oio-v-time",
-        "stream-map-frequency",
-        "stream-map-amount",
-        "process-map",
-        "hits-0-read",
-        "hits-1-write",
-        "utilisation",
-        "sequentiality",
-        "operations",
-        "sizes",
-        "response-histogram",
-        "sides-iops",
+        "streams-v-segments", "iops-v-time", "response-v-time", "oio-v-time",
+        "stream-map-frequency", "stream-map-amount", "process-map", "hits-0-read", "hits-1-write",
+        "utilisation", "sequentiality", "operations", "sizes", "response-histogram", "sides-iops",
     ] {
         assert!(plots.contains(&id), "{id} of {plots:?}");
     }

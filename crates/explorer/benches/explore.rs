@@ -38,15 +38,9 @@ const STRIDE: usize = 1 << 18;
 const WINDOWS: u64 = 20;
 
 const QUESTIONS: [&str; 10] = [
-    "series?by=stream&cells=1024",
-    "series?by=process&cells=1024",
-    "heat?kind=rt&cells=512&rows=64",
-    "heat?kind=lba&cells=512&rows=128",
-    "heat?kind=subsecond&cells=512&rows=50",
-    "streams?",
-    "processes?",
-    "steps?",
-    "hot?",
+    "series?by=stream&cells=1024", "series?by=process&cells=1024",
+    "heat?kind=rt&cells=512&rows=64", "heat?kind=lba&cells=512&rows=128",
+    "heat?kind=subsecond&cells=512&rows=50", "streams?", "processes?", "steps?", "hot?",
     "ios?limit=200",
 ];
 

@@ -3,7 +3,6 @@
 //! I/Os.
 
 use crate::busy::BusyTime;
-use crate::key_sums::KeySum;
 use crate::pair_numbers::{Breakdowns, CountedIo, PairBatcher, PairKey, PairNumbers, pair_of};
 use crate::part_counter::{PartCounter, RankedParts};
 use serde::{Deserialize, Serialize};
@@ -12,9 +11,10 @@ use steadfast_analysis::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells}
 use steadfast_analysis::cube::{CellSums, Cube, CubeBuilder};
 use steadfast_analysis::sums::capture_step::{CaptureStep, OpCount, TimeTotals};
 use steadfast_analysis::sums::content::Contents;
+use steadfast_analysis::sums::io_count::IoCount;
 use steadfast_analysis::sums::sparse::DenseCounts;
 use steadfast_analysis::{AnnotatedRows, Fold};
-use steadfast_domain::{CoarseHistogram, FineHistogram, IoOp, QuarterHistogram};
+use steadfast_domain::{CoarseHistogram, FineHistogram, QuarterHistogram};
 use steadfast_tracefile::{Field, Fields, NotRecorded, TraceError};
 
 /// Buckets of the histogram of a cell: response times, then depths.
@@ -46,42 +46,6 @@ pub fn coarse_buckets(cell: &CubeCell) -> Result<Vec<(usize, u32)>, TraceError> 
         Ok((CoarseHistogram::index(least), ios))
     };
     cell.responses.buckets.iter().map(coarse).collect()
-}
-
-/// Sums over the I/Os of a cell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TimeCellTotals {
-    /// Sums by operation, in the order of `IoOp::ALL`.
-    pub ops: [OpCount; 5],
-    /// Times, queue depths and written blocks.
-    pub times: TimeTotals,
-}
-
-impl TimeCellTotals {
-    /// Returns the I/Os of all operations.
-    pub fn all_ios(&self) -> u64 {
-        self.ops.iter().map(|op| op.ios).sum()
-    }
-
-    /// Returns the bytes of reads and writes, as capture steps count them.
-    pub fn moved(&self) -> u64 {
-        [IoOp::Read, IoOp::Write].into_iter().map(|op| self.ops[op as usize].bytes).sum()
-    }
-
-    #[inline]
-    fn count(&mut self, io: &CountedIo) {
-        self.ops[io.op as usize].add(io.bytes, io.sequential);
-        count_times(&mut self.times, io);
-    }
-}
-
-impl CellSums for TimeCellTotals {
-    fn merge(&mut self, other: &TimeCellTotals) {
-        for (ours, theirs) in self.ops.iter_mut().zip(other.ops) {
-            ours.merge(theirs);
-        }
-        self.times.merge(&other.times);
-    }
 }
 
 /// Sums over the I/Os of a pair in a cell.
@@ -132,22 +96,21 @@ pub struct TimeCells {
     pub count: usize,
     /// I/Os by stream and process.
     pub shares: RankedParts,
-    totals: Cube<TimeCellTotals>,
+    /// Sums without histograms, which the cube keeps itself.
+    totals: Cube<CaptureStep>,
     busy_ns: Vec<u64>,
 }
 
 /// Sums of several adjacent cells.
 #[derive(Debug, Clone)]
 pub struct ColumnSums {
-    /// Sums over all I/Os.
-    pub totals: TimeCellTotals,
+    /// Sums over all I/Os, without their histogram.
+    totals: CaptureStep,
     counts: Vec<u64>,
     /// Sums by stream; those of all other streams come last.
-    pub streams: Vec<KeySum>,
+    pub streams: Vec<IoCount>,
     /// Sums by process; those of all other processes come last.
-    pub processes: Vec<KeySum>,
-    /// Time with an I/O outstanding, in nanoseconds, added up over devices.
-    pub busy_ns: u64,
+    pub processes: Vec<IoCount>,
 }
 
 impl ColumnSums {
@@ -158,9 +121,8 @@ impl ColumnSums {
 
     /// Returns the sums as a capture step.
     pub fn step(&self) -> CaptureStep {
-        let TimeCellTotals { ops, times } = self.totals;
         let histogram = CoarseHistogram::from_dense(self.responses());
-        CaptureStep { ops, times, histogram, busy_ns: self.busy_ns }
+        CaptureStep { histogram, ..self.totals.clone() }
     }
 
     /// Returns the queue depths, counted by bucket of `QuarterHistogram`.
@@ -178,7 +140,7 @@ impl TimeCells {
 
     /// Returns the I/Os in a range of cells, counted from the first.
     pub fn ios_in(&self, cells: Range<usize>) -> u64 {
-        self.totals.steps(cells).iter().map(|cell| cell.sums.all_ios()).sum()
+        self.totals.steps(cells).iter().map(|cell| cell.sums.ios()).sum()
     }
 
     /// Calls `each` with the number and the sums of every column that is not empty. A column has
@@ -216,11 +178,10 @@ impl TimeCells {
 
     fn empty(&self, busy_ns: u64) -> ColumnSums {
         ColumnSums {
-            totals: TimeCellTotals::default(),
+            totals: CaptureStep { busy_ns, ..CaptureStep::default() },
             counts: vec![0; BUCKETS],
-            streams: vec![KeySum::default(); self.shares.streams.keys.len() + 1],
-            processes: vec![KeySum::default(); self.shares.processes.keys.len() + 1],
-            busy_ns,
+            streams: vec![IoCount::default(); self.shares.streams.keys.len() + 1],
+            processes: vec![IoCount::default(); self.shares.processes.keys.len() + 1],
         }
     }
 }
@@ -240,7 +201,7 @@ pub struct CellSpec {
 #[derive(Debug)]
 pub struct TimeCellsBuilder {
     wanted: CellSpec,
-    totals: CubeBuilder<TimeCellTotals>,
+    totals: CubeBuilder<CaptureStep>,
     parts: PartCounter,
     /// Time with an I/O outstanding.
     pub busy: BusyTime,
@@ -265,7 +226,8 @@ impl TimeCellsBuilder {
         self.parts.make_room(pairs);
         for io in ios {
             let Some(cell) = self.totals.at(io.issued_ns, 0) else { continue };
-            cell.sums.count(io);
+            cell.sums.ops[io.op as usize].add(io.bytes, io.sequential);
+            count_times(&mut cell.sums.times, io);
             count_buckets(io, &mut cell.counts);
             self.parts.count(io.issued_ns, io.pair, u64::from(io.bytes));
         }
@@ -286,7 +248,7 @@ impl TimeCellsBuilder {
         open.sums.ops[stream.op as usize].merge(OpCount { ios, bytes, sequential });
         open.sums.times.merge(&sums.times);
         counts.for_each(|(at, count)| open.counts.add(at, count));
-        self.parts.add(cell, pairs.number(key), ios, bytes);
+        self.parts.add(cell, pairs.number(key), IoCount { ios, bytes });
     }
 
     /// Adds the sums of a cube cell. Those of a step outside of all cells are left out.

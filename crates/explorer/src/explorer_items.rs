@@ -1,12 +1,12 @@
 //! Everything that is shown: captures and runs, by number.
 
-use crate::answers::{self, CaptureMeta, json};
+use crate::answers::{self, json};
 use crate::cache::IndexStore;
 use crate::capture::ExploredCapture;
 use crate::query::QueryString;
 use crate::refusal::HttpError;
-use crate::run::{self, RunMeta, RunSource};
-use serde::Serialize;
+use crate::run::{self, RunSource};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A capture or a run.
@@ -21,27 +21,6 @@ pub enum ExplorerItem {
 pub struct ExplorerItems {
     /// Captures and runs, in the order in which they were named.
     pub items: Vec<ExplorerItem>,
-}
-
-#[derive(Serialize)]
-struct ExplorerMeta {
-    version: &'static str,
-    items: Vec<ItemMeta>,
-}
-
-#[derive(Serialize)]
-struct ItemMeta {
-    n: usize,
-    kind: &'static str,
-    name: String,
-    state: &'static str,
-    progress: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    #[serde(flatten)]
-    capture: Option<CaptureMeta>,
-    #[serde(flatten)]
-    run: Option<RunMeta>,
 }
 
 impl ExplorerItems {
@@ -100,47 +79,48 @@ impl ExplorerItems {
         }
     }
 
-    fn meta(&self) -> ExplorerMeta {
-        let items = self.items.iter().enumerate().map(|(n, item)| match item {
+    fn meta(&self) -> Value {
+        let items = self.items.iter().zip(0..).map(|(item, n)| match item {
             ExplorerItem::Capture(capture) => of_capture(n, capture),
             ExplorerItem::Run(run) => of_run(n, &**run),
         });
-        ExplorerMeta { version: env!("CARGO_PKG_VERSION"), items: items.collect() }
+        json!({ "version": env!("CARGO_PKG_VERSION"), "items": items.collect::<Vec<_>>() })
     }
 }
 
-fn of_capture(n: usize, capture: &ExploredCapture) -> ItemMeta {
+fn of_capture(n: usize, capture: &ExploredCapture) -> Value {
     let changed = capture.captured().err().map(|refusal| refusal.text);
-    let index = capture.index().ok();
     let error = capture.failure().map(str::to_owned).or(changed);
+    let index = capture.index().ok();
     let state = match (&error, &index) {
         (Some(_), _) => "failed",
         (None, Some(_)) => "ready",
         (None, None) => "indexing",
     };
-    ItemMeta {
-        n,
-        kind: "capture",
-        name: capture.name.clone(),
-        state,
-        progress: capture.progress.share(),
-        error,
-        capture: index.map(|index| answers::of_capture(capture, &index)),
-        run: None,
-    }
+    let of_index = index.map(|index| answers::of_capture(capture, &index));
+    let progress = capture.progress.share();
+    item_meta(("capture", n, &capture.name), (state, progress), error, of_index)
 }
 
-fn of_run(n: usize, source: &dyn RunSource) -> ItemMeta {
+fn of_run(n: usize, source: &dyn RunSource) -> Value {
     let found = run::meta(source);
     let error = found.as_ref().err().map(|refusal| refusal.text.clone());
-    ItemMeta {
-        n,
-        kind: "run",
-        name: source.name().to_owned(),
-        state: if error.is_some() { "failed" } else { "ready" },
-        progress: 1.0,
-        error,
-        capture: None,
-        run: found.ok(),
+    let state = if error.is_some() { "failed" } else { "ready" };
+    item_meta(("run", n, source.name()), (state, 1.0), error, found.ok())
+}
+
+/// Returns the metadata of an item: what every item has, and those of `own`.
+fn item_meta(
+    (kind, n, name): (&str, usize, &str),
+    (state, progress): (&str, f64),
+    error: Option<String>,
+    own: Option<Value>,
+) -> Value {
+    let mut meta =
+        json!({ "n": n, "kind": kind, "name": name, "state": state, "progress": progress });
+    if let Some(fields) = meta.as_object_mut() {
+        fields.extend(error.map(|error| ("error".to_owned(), error.into())));
+        fields.extend(own.as_ref().and_then(Value::as_object).cloned().unwrap_or_default());
     }
+    meta
 }

@@ -15,7 +15,6 @@ pub mod explorer_items;
 pub mod export;
 pub mod index;
 pub mod index_segments;
-pub mod key_sums;
 pub mod maps;
 pub mod page;
 pub mod pair_numbers;

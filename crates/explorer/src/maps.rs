@@ -139,7 +139,7 @@ impl IndexMapsBuilder {
         IndexMapsBuilder {
             hits: coarse.cube(RANGES),
             fine: fine.cube(FINE_RANGES),
-            seconds: SecondsFold::new((0, end_ns), SECONDS_COLUMNS).cube,
+            seconds: MapFold::of_seconds((0, end_ns), SECONDS_COLUMNS).cube,
         }
     }
 
@@ -179,97 +179,89 @@ impl IndexMapsBuilder {
     }
 }
 
-/// A fold that counts hits of each address range in each column of time, reads and writes apart. An
-/// I/O hits every range that it touches, as in `steadfast trace hits`.
-pub struct HitsFold {
+/// Counted quantity of a [`MapFold`].
+#[derive(Debug, Clone, Copy)]
+enum MapKind {
+    /// Hits of each address range, reads and writes apart. An I/O hits every range that it touches,
+    /// as in `steadfast trace hits`.
+    Addresses(AddressRanges),
+    /// I/Os by their part of the second.
+    Seconds,
+}
+
+/// A fold that fills a map of the I/Os in a window.
+pub struct MapFold {
     axis: ColumnAxis,
-    addresses: AddressRanges,
-    /// Hits so far.
-    pub cube: CubeBuilder<()>,
-}
-
-impl HitsFold {
-    /// Creates an empty fold.
-    pub fn new(axis: ColumnAxis, addresses: AddressRanges) -> Self {
-        HitsFold { axis, addresses, cube: axis.cube(addresses.ranges) }
-    }
-}
-
-impl Fold for HitsFold {
-    fn fields(&self) -> Fields {
-        AddressRanges::FIELDS
-    }
-
-    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        for row in rows.iter() {
-            let Some((first, last)) = self.addresses.touched(rows, row) else { continue };
-            let key = hit_key(rows.batch.op(row));
-            if let Some(cell) = self.cube.at(rows.batch.issued_ns(row), key) {
-                (first..=last).for_each(|range| cell.counts.count(range.into()));
-            }
-        }
-        Ok(())
-    }
-
-    fn new_part(&self) -> Option<Self> {
-        Some(HitsFold::new(self.axis, self.addresses))
-    }
-
-    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.cube.merge(other.cube, &[0, 1]);
-        Ok(())
-    }
-}
-
-/// A fold that counts I/Os by their part of the second. A column stands for one second or several.
-pub struct SecondsFold {
-    axis: ColumnAxis,
+    kind: MapKind,
     /// Counts so far.
     pub cube: CubeBuilder<()>,
 }
 
-impl SecondsFold {
-    /// Creates an empty fold over a time span, with one column per second, or with wider columns so
-    /// that there are at most `most`.
-    pub fn new(span_ns: (u64, u64), most: u64) -> Self {
+impl MapFold {
+    fn new(axis: ColumnAxis, kind: MapKind) -> Self {
+        let buckets = match kind {
+            MapKind::Addresses(addresses) => addresses.ranges,
+            MapKind::Seconds => PARTS,
+        };
+        MapFold { axis, kind, cube: axis.cube(buckets) }
+    }
+
+    /// Creates an empty map of address ranges.
+    pub fn of_addresses(axis: ColumnAxis, addresses: AddressRanges) -> Self {
+        Self::new(axis, MapKind::Addresses(addresses))
+    }
+
+    /// Creates an empty map of seconds over a time span, with one column per second, or with wider
+    /// columns so that there are at most `most`.
+    pub fn of_seconds(span_ns: (u64, u64), most: u64) -> Self {
         let last = span_ns.1.saturating_sub(1).max(span_ns.0) / SECOND;
         let first = span_ns.0 / SECOND;
         let mut seconds = 1;
         while last / seconds - first / seconds >= most.max(1) {
             seconds *= 2;
         }
-        Self::over(ColumnAxis {
+        let axis = ColumnAxis {
             width_ns: seconds.saturating_mul(SECOND),
             first: first / seconds,
             columns: (last / seconds - first / seconds + 1) as usize,
-        })
-    }
-
-    fn over(axis: ColumnAxis) -> Self {
-        SecondsFold { axis, cube: axis.cube(PARTS) }
+        };
+        Self::new(axis, MapKind::Seconds)
     }
 }
 
-impl Fold for SecondsFold {
+impl Fold for MapFold {
     fn fields(&self) -> Fields {
-        Fields::new(&[Field::Issued])
+        match self.kind {
+            MapKind::Addresses(_) => AddressRanges::FIELDS,
+            MapKind::Seconds => Fields::new(&[Field::Issued]),
+        }
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        for issued_ns in rows.iter().map(|row| rows.batch.issued_ns(row)) {
-            if let Some(cell) = self.cube.at(issued_ns, 0) {
-                cell.counts.count(second_part(issued_ns));
+        for row in rows.iter() {
+            let issued_ns = rows.batch.issued_ns(row);
+            let (key, (first, last)) = match self.kind {
+                MapKind::Addresses(addresses) => {
+                    let Some(touched) = addresses.touched(rows, row) else { continue };
+                    (hit_key(rows.batch.op(row)), touched)
+                }
+                MapKind::Seconds => {
+                    (0, (second_part(issued_ns) as u16, second_part(issued_ns) as u16))
+                }
+            };
+            if let Some(cell) = self.cube.at(issued_ns, key) {
+                (first..=last).for_each(|bucket| cell.counts.count(bucket.into()));
             }
         }
         Ok(())
     }
 
     fn new_part(&self) -> Option<Self> {
-        Some(SecondsFold::over(self.axis))
+        Some(Self::new(self.axis, self.kind))
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.cube.merge(other.cube, &[0]);
+        self.cube.merge(other.cube, &[0, 1]);
         Ok(())
     }
 }
@@ -281,9 +273,9 @@ mod tests {
     use steadfast_domain::IoEvent;
 
     /// Returns step, key and counts of each cell after a fold over some I/Os.
-    fn folded<F: Fold>(mut fold: F, events: &[IoEvent], cube: fn(F) -> CubeBuilder<()>) -> Listed {
+    fn folded(mut fold: MapFold, events: &[IoEvent]) -> Listed {
         fold.take(&AnnotatedBatch::from_events(events).rows()).unwrap();
-        let cube = cube(fold).finish();
+        let cube = fold.cube.finish();
         let counts = |cell| cube.counts(cell).collect();
         cube.cells().iter().map(|cell| (cell.step, cell.key, counts(cell))).collect()
     }
@@ -293,7 +285,7 @@ mod tests {
     #[test]
     fn an_io_hits_every_range_that_it_touches() {
         let axis = ColumnAxis { width_ns: 10, first: 1, columns: 2 };
-        let fold = HitsFold::new(axis, AddressRanges::new((0, 4096), 4));
+        let fold = MapFold::of_addresses(axis, AddressRanges::new((0, 4096), 4));
         let io = |issued_ns, offset, bytes, op| IoEvent {
             issued_ns,
             offset,
@@ -309,18 +301,18 @@ mod tests {
             io(10, 4096, 512, IoOp::Read),
             io(10, 0, 0, IoOp::Flush),
         ];
-        let found = folded(fold, &events, |fold| fold.cube);
+        let found = folded(fold, &events);
         assert_eq!(found, [(0, 0, vec![(0, 1), (1, 1)]), (1, 1, vec![(3, 1)])]);
     }
 
     #[test]
     fn a_second_is_cut_into_parts() {
-        let fold = SecondsFold::new((0, 5 * SECOND), 3);
+        let fold = MapFold::of_seconds((0, 5 * SECOND), 3);
         assert_eq!((fold.axis.width_ns, fold.axis.columns), (2 * SECOND, 3));
         let io = |issued_ns| IoEvent { issued_ns, ..IoEvent::default() };
         let events = [io(0), io(SECOND - 1), io(SECOND), io(4 * SECOND + SECOND / 2)];
-        let found = folded(fold, &events, |fold| fold.cube);
+        let found = folded(fold, &events);
         assert_eq!(found, [(0, 0, vec![(0, 2), (99, 1)]), (2, 0, vec![(50, 1)])]);
-        assert_eq!(SecondsFold::new((7 * SECOND, 8 * SECOND), 9).axis.columns, 1);
+        assert_eq!(MapFold::of_seconds((7 * SECOND, 8 * SECOND), 9).axis.columns, 1);
     }
 }

@@ -1,14 +1,14 @@
 //! [`PartCounter`]: the I/Os of each cell by stream and process, counted by pair number.
 
-use crate::key_sums::KeySum;
 use crate::pair_numbers::{PairNumbers, PartKey};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::ops::Range;
-use steadfast_analysis::cube::{CellSums, Cube, CubeBuilder, KeyCell};
+use steadfast_analysis::cube::{Cube, CubeBuilder, KeyCell};
 use steadfast_analysis::questions::processes::ProcessKey;
+use steadfast_analysis::sums::io_count::IoCount;
 use steadfast_tracefile::StreamKey;
 
 /// Maximum number of streams, and maximum number of processes, that have a series of their own.
@@ -17,28 +17,6 @@ pub const SERIES: usize = 64;
 /// merged.
 const PARTS_MAX: usize = 2 << 20;
 
-/// I/Os and bytes of a pair in a cell.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct PartSums {
-    ios: u64,
-    bytes: u64,
-}
-
-impl PartSums {
-    /// Adds I/Os and bytes.
-    #[inline]
-    pub fn add(&mut self, ios: u64, bytes: u64) {
-        self.ios = self.ios.saturating_add(ios);
-        self.bytes = self.bytes.saturating_add(bytes);
-    }
-}
-
-impl CellSums for PartSums {
-    fn merge(&mut self, other: &Self) {
-        self.add(other.ios, other.bytes);
-    }
-}
-
 /// The keys that have a series of their own, the most active first, with their sums. One more sum,
 /// after the last, is that of all other keys.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -46,7 +24,7 @@ pub struct RankedKeys<K> {
     /// Keys, the most active first.
     pub keys: Vec<K>,
     /// Sum of each key, followed by that of all others.
-    pub sums: Vec<KeySum>,
+    pub sums: Vec<IoCount>,
 }
 
 /// The finished counts of I/Os by stream and process.
@@ -58,20 +36,20 @@ pub struct RankedParts {
     pub processes: RankedKeys<ProcessKey>,
     /// For each pair, its positions among the streams and the processes.
     places: Vec<(u16, u16)>,
-    parts: Cube<PartSums>,
+    parts: Cube<IoCount>,
 }
 
 impl RankedParts {
     /// Returns the parts of a range of cells.
-    pub fn in_cells(&self, cells: Range<usize>) -> &[KeyCell<PartSums>] {
+    pub fn in_cells(&self, cells: Range<usize>) -> &[KeyCell<IoCount>] {
         self.parts.steps(cells)
     }
 
     /// Adds a part to the sums of streams and of processes.
-    pub fn add(&self, part: &KeyCell<PartSums>, streams: &mut [KeySum], processes: &mut [KeySum]) {
+    pub fn add(&self, part: &KeyCell<IoCount>, streams: &mut [IoCount], processes: &mut [IoCount]) {
         let Some((stream, process)) = self.places.get(part.key as usize) else { return };
-        streams[usize::from(*stream)].add(part.sums.ios, part.sums.bytes);
-        processes[usize::from(*process)].add(part.sums.ios, part.sums.bytes);
+        streams[usize::from(*stream)].add(part.sums);
+        processes[usize::from(*process)].add(part.sums);
     }
 }
 
@@ -94,7 +72,7 @@ impl DroppedKeys {
 /// Parts that are still being counted.
 #[derive(Debug)]
 pub struct PartCounter {
-    parts: CubeBuilder<PartSums>,
+    parts: CubeBuilder<IoCount>,
     dropped: DroppedKeys,
     /// For each pair, the pair as which it counts; empty as long as nothing was dropped.
     counts_as: Vec<u32>,
@@ -119,13 +97,13 @@ impl PartCounter {
     pub fn count(&mut self, time_ns: u64, pair: u32, bytes: u64) {
         let pair = self.counts_as.get(pair as usize).copied().unwrap_or(pair);
         if let Some(cell) = self.parts.at(time_ns, pair) {
-            cell.sums.add(1, bytes);
+            cell.sums.add(IoCount { ios: 1, bytes });
         }
     }
 
     /// Adds I/Os of a pair to a cell.
-    pub fn add(&mut self, cell: u32, pair: u32, ios: u64, bytes: u64) {
-        self.parts.in_step(cell, pair).sums.add(ios, bytes);
+    pub fn add(&mut self, cell: u32, pair: u32, more: IoCount) {
+        self.parts.in_step(cell, pair).sums.add(more);
     }
 
     /// Merges the least active streams and processes if there are too many parts, and determines as
@@ -182,7 +160,7 @@ impl PartCounter {
         let stream_places = places(&streams.keys);
         let process_places = places(&processes.keys);
         let others = (streams.keys.len() as u16, processes.keys.len() as u16);
-        let place = |(key, _): &(PartKey, KeySum)| {
+        let place = |(key, _): &(PartKey, IoCount)| {
             let stream = key.stream.and_then(|key| stream_places.get(&key).copied());
             let process = key.process.and_then(|key| process_places.get(&key).copied());
             (stream.unwrap_or(others.0), process.unwrap_or(others.1))
@@ -193,45 +171,45 @@ impl PartCounter {
 }
 
 /// Returns the key and the sums of every pair, by number.
-fn sums(parts: &[KeyCell<PartSums>], pairs: &PairNumbers) -> Vec<(PartKey, KeySum)> {
-    let mut sums: Vec<(PartKey, KeySum)> =
-        pairs.keys().iter().map(|key| (*key, KeySum::default())).collect();
+fn sums(parts: &[KeyCell<IoCount>], pairs: &PairNumbers) -> Vec<(PartKey, IoCount)> {
+    let mut sums: Vec<(PartKey, IoCount)> =
+        pairs.keys().iter().map(|key| (*key, IoCount::default())).collect();
     for part in parts {
-        sums[part.key as usize].1.add(part.sums.ios, part.sums.bytes);
+        sums[part.key as usize].1.add(part.sums);
     }
     sums
 }
 
 /// Returns the keys with I/Os and their sums, the most active first.
 fn ranked<K: Copy + Ord + Hash>(
-    sums: &[(PartKey, KeySum)],
+    sums: &[(PartKey, IoCount)],
     key: impl Fn(&PartKey) -> Option<K>,
-) -> Vec<(K, KeySum)> {
-    let mut by_key: HashMap<K, KeySum> = HashMap::new();
+) -> Vec<(K, IoCount)> {
+    let mut by_key: HashMap<K, IoCount> = HashMap::new();
     for (pair, sum) in sums.iter().filter(|(_, sum)| sum.ios > 0) {
         if let Some(key) = key(pair) {
-            by_key.entry(key).or_default().add(sum.ios, sum.bytes);
+            by_key.entry(key).or_default().add(*sum);
         }
     }
-    let mut ranked: Vec<(K, KeySum)> = by_key.into_iter().collect();
+    let mut ranked: Vec<(K, IoCount)> = by_key.into_iter().collect();
     ranked.sort_by_key(|(key, sum)| (Reverse(sum.ios), *key));
     ranked
 }
 
 /// Returns the keys that have a series of their own.
 fn listed<K: Copy + Ord + Hash>(
-    sums: &[(PartKey, KeySum)],
+    sums: &[(PartKey, IoCount)],
     key: impl Fn(&PartKey) -> Option<K>,
 ) -> RankedKeys<K> {
     let mut ranked = ranked(sums, key);
     ranked.truncate(SERIES);
-    let mut others = KeySum::default();
-    sums.iter().for_each(|(_, sum)| others.add(sum.ios, sum.bytes));
+    let mut others = IoCount::default();
+    sums.iter().for_each(|(_, sum)| others.add(*sum));
     for (_, sum) in &ranked {
         others.ios -= sum.ios;
         others.bytes = others.bytes.saturating_sub(sum.bytes);
     }
-    let (keys, mut sums): (Vec<K>, Vec<KeySum>) = ranked.into_iter().unzip();
+    let (keys, mut sums): (Vec<K>, Vec<IoCount>) = ranked.into_iter().unzip();
     sums.push(others);
     RankedKeys { keys, sums }
 }
@@ -258,20 +236,20 @@ mod tests {
                 let process = ProcessKey { pid: n, command: CommandName::default() };
                 let pair = pairs.number((stream, process));
                 let pair = parts.counts_as.get(pair as usize).copied().unwrap_or(pair);
-                parts.add(cell, pair, u64::from(n) + 1, u64::from(n));
+                parts.add(cell, pair, IoCount { ios: u64::from(n) + 1, bytes: u64::from(n) });
             }
             if cell % 10 == 9 {
                 parts.drop_half(&mut pairs);
             }
         }
         let shares = parts.finish(&pairs);
-        let mut streams = vec![KeySum::default(); shares.streams.keys.len() + 1];
-        let mut processes = vec![KeySum::default(); shares.processes.keys.len() + 1];
+        let mut streams = vec![IoCount::default(); shares.streams.keys.len() + 1];
+        let mut processes = vec![IoCount::default(); shares.processes.keys.len() + 1];
         shares
             .in_cells(0..100)
             .iter()
             .for_each(|part| shares.add(part, &mut streams, &mut processes));
-        let sum = |sums: &[KeySum]| {
+        let sum = |sums: &[IoCount]| {
             sums.iter().map(|sum| (sum.ios, sum.bytes)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
         };
         let wanted = (100 * 200 * 201 / 2, 100 * 199 * 200 / 2);

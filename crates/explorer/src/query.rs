@@ -1,11 +1,11 @@
 //! The query of a request (the part of an address after the question mark), parsed and checked. The
 //! names are those of the command line's filters.
 
-use crate::key_sums::op_named;
 use crate::refusal::HttpError;
 use steadfast_analysis::Filter;
 use steadfast_analysis::filter::ProcessSelector;
-use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_analysis::questions::processes::ProcessKey;
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
 use steadfast_tracefile::StreamKey;
 
 /// Longest query that is accepted, in bytes.
@@ -185,6 +185,24 @@ pub fn filter(query: &QueryString, conditions: &CaptureConditions) -> Result<Fil
     Ok(filter)
 }
 
+/// Returns the name of a process for queries: its number, or its command name if the number is
+/// unknown.
+pub fn process_id(key: &ProcessKey) -> String {
+    if key.pid > 0 { key.pid.to_string() } else { key.command.to_string() }
+}
+
+/// Returns the operation with a name of the command line.
+pub fn op_named(name: &str) -> Option<IoOp> {
+    match name {
+        "read" | "r" => Some(IoOp::Read),
+        "write" | "w" => Some(IoOp::Write),
+        "discard" | "trim" => Some(IoOp::Discard),
+        "flush" => Some(IoOp::Flush),
+        "other" => Some(IoOp::Other),
+        _ => None,
+    }
+}
+
 /// Returns the layer that is selected by default; `None` if the capture has only one.
 pub fn usual_layer(conditions: &CaptureConditions) -> Option<Layer> {
     (conditions.layers.len() > 1).then_some(Layer::Block)
@@ -228,16 +246,8 @@ mod tests {
         assert_eq!((found.thread, found.files.len()), (Some(9), 1));
         assert_eq!(of("process=7").unwrap().process, Some(ProcessSelector::Command("7".into())));
         for bad in [
-            "op=x",
-            "stream=x",
-            "layer=x",
-            "pid=x",
-            "pid=1&process=y",
-            "device=sda",
-            "event=e",
-            "file=/x",
-            "cgroup=x",
-            "tid=x",
+            "op=x", "stream=x", "layer=x", "pid=x", "pid=1&process=y", "device=sda", "event=e",
+            "file=/x", "cgroup=x", "tid=x",
         ] {
             assert!(of(bad).is_err(), "{bad}");
         }

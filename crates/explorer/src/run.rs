@@ -4,12 +4,14 @@
 
 use crate::query::QueryString;
 use crate::refusal::HttpError;
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use steadfast_domain::measurement::Interval;
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{
-    Caveat, Device, JournalEntry, Measurement, Note, Outcome, Record, Step, Tally, Verdict,
+    Caveat, CoarseHistogram, Device, JournalEntry, Measurement, Note, Op, Outcome, Record, Step,
+    Tally, Verdict,
 };
 
 /// Percentiles that the page shows, as shares.
@@ -49,153 +51,6 @@ pub struct RunState {
     pub counts_flushes: bool,
 }
 
-/// Summary of a run in the list of everything shown.
-#[derive(Debug, Serialize)]
-pub struct RunMeta {
-    procedure: String,
-    device: String,
-    started: u64,
-    finished: Option<u64>,
-    live: bool,
-    state_text: String,
-}
-
-/// A run.
-#[derive(Debug, Serialize)]
-pub struct RunView {
-    procedure: String,
-    device: DeviceView,
-    state: String,
-    state_text: String,
-    live: bool,
-    started_unix_ms: u64,
-    elapsed_s: f64,
-    time_left_s: Option<f64>,
-    steps: Vec<StepView>,
-    tracks: Vec<TrackView>,
-    caveats: Vec<CaveatView>,
-    counts_flushes: bool,
-    sensors: SensorSeries,
-}
-
-#[derive(Debug, Serialize)]
-struct DeviceView {
-    name: String,
-    model: Option<String>,
-    serial: Option<String>,
-    firmware: Option<String>,
-    capacity: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct StepView {
-    i: usize,
-    place: String,
-    phase: String,
-    round: u32,
-    name: String,
-    start_s: f64,
-    seconds: f64,
-    ios: u64,
-    bytes: u64,
-    iops: Option<f64>,
-    mb_s: Option<f64>,
-    rt_mean_ns: Option<u64>,
-    rt_p50_ns: Option<u64>,
-    rt_p99_ns: Option<u64>,
-    rt_p999_ns: Option<u64>,
-    rt_max_ns: Option<u64>,
-    /// Reason why the run had released the device before this step.
-    gap: Option<String>,
-    caveats: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct TrackView {
-    name: String,
-    unit: String,
-    rounds: Vec<RoundView>,
-    window: Option<WindowView>,
-    verdict: String,
-    steady: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct RoundView {
-    round: u32,
-    value: Option<f64>,
-}
-
-#[derive(Debug, Serialize)]
-struct WindowView {
-    from: u32,
-    to: u32,
-    average: f64,
-    low: f64,
-    high: f64,
-    slope_from: f64,
-    slope_to: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct CaveatView {
-    /// Seconds since the run began; `None` if the caveat belongs to no point in time.
-    t: Option<f64>,
-    step: Option<usize>,
-    id: String,
-    text: String,
-    remedy: String,
-}
-
-#[derive(Debug, Default, Serialize)]
-struct SensorSeries {
-    t: Vec<f64>,
-    temperature: Vec<Option<f64>>,
-    load: Vec<Option<f64>>,
-}
-
-/// One step.
-#[derive(Debug, Serialize)]
-pub struct StepDetail {
-    i: usize,
-    place: String,
-    intervals: IntervalSeries,
-    histogram: HistogramView,
-    percentiles: Vec<(f64, Option<u64>)>,
-    diskstats: Option<Diskstats>,
-}
-
-#[derive(Debug, Default, Serialize)]
-struct IntervalSeries {
-    t: Vec<f64>,
-    seconds: Vec<f64>,
-    reads: Vec<u64>,
-    writes: Vec<u64>,
-    bytes: Vec<u64>,
-    rt_mean: Vec<Option<u64>>,
-    rt_p99: Vec<Option<u64>>,
-    rt_max: Vec<Option<u64>>,
-}
-
-#[derive(Debug, Serialize)]
-struct HistogramView {
-    /// Shortest time of every bucket with a count, followed by the end of the last.
-    edges_ns: Vec<u64>,
-    /// Longest time of every bucket.
-    upper_ns: Vec<u64>,
-    counts: Vec<u64>,
-}
-
-#[derive(Debug, Serialize)]
-struct Diskstats {
-    reads: u64,
-    read_merges: u64,
-    read_bytes: u64,
-    writes: u64,
-    write_merges: u64,
-    write_bytes: u64,
-}
-
 fn read(source: &dyn RunSource) -> Result<Arc<RunState>, HttpError> {
     source.read().map_err(HttpError::failed)
 }
@@ -204,49 +59,48 @@ fn read(source: &dyn RunSource) -> Result<Arc<RunState>, HttpError> {
 ///
 /// # Errors
 /// Returns a [`HttpError`] with status 500 if the run cannot be read.
-pub fn meta(source: &dyn RunSource) -> Result<RunMeta, HttpError> {
+pub fn meta(source: &dyn RunSource) -> Result<Value, HttpError> {
     let state = read(source)?;
-    let is_over = state.record.has_ended();
-    Ok(RunMeta {
-        procedure: state.record.settings.procedure.clone(),
-        device: state.device.name.clone(),
-        started: state.record.began_unix_ms,
-        finished: is_over.then_some(state.record.ended_unix_ms),
-        live: state.is_live,
-        state_text: state.state_text.clone(),
-    })
+    let record = &state.record;
+    Ok(json!({
+        "procedure": record.settings.procedure,
+        "device": state.device.name,
+        "started": record.began_unix_ms,
+        "finished": record.has_ended().then_some(record.ended_unix_ms),
+        "live": state.is_live,
+        "state_text": state.state_text,
+    }))
 }
 
 /// Returns a run.
 ///
 /// # Errors
 /// Returns a [`HttpError`] with status 500 if the run cannot be read.
-pub fn view(source: &dyn RunSource) -> Result<RunView, HttpError> {
+pub fn view(source: &dyn RunSource) -> Result<Value, HttpError> {
     let state = read(source)?;
-    let record = &state.record;
+    let (record, device) = (&state.record, &state.device);
     let (steps, caveats) = steps(&state);
-    let elapsed = record.ended_unix_ms.saturating_sub(record.began_unix_ms) as f64 / 1e3;
-    Ok(RunView {
-        procedure: record.settings.procedure.clone(),
-        device: DeviceView {
-            name: state.device.name.clone(),
-            model: state.device.model.clone(),
-            serial: state.device.serial.clone(),
-            firmware: state.device.firmware.clone(),
-            capacity: state.device.capacity.0,
+    Ok(json!({
+        "procedure": record.settings.procedure,
+        "device": {
+            "name": device.name,
+            "model": device.model,
+            "serial": device.serial,
+            "firmware": device.firmware,
+            "capacity": device.capacity.0,
         },
-        state: state.state.clone(),
-        state_text: state.state_text.clone(),
-        live: state.is_live,
-        started_unix_ms: record.began_unix_ms,
-        elapsed_s: elapsed,
-        time_left_s: state.time_left_s,
-        tracks: tracks(record),
-        sensors: sensors(record),
-        counts_flushes: state.counts_flushes,
-        steps,
-        caveats,
-    })
+        "state": state.state,
+        "state_text": state.state_text,
+        "live": state.is_live,
+        "started_unix_ms": record.began_unix_ms,
+        "elapsed_s": since(record, record.ended_unix_ms),
+        "time_left_s": state.time_left_s,
+        "steps": steps,
+        "tracks": tracks(record),
+        "caveats": caveats,
+        "counts_flushes": state.counts_flushes,
+        "sensors": sensors(record),
+    }))
 }
 
 /// Returns the seconds since the run began.
@@ -254,44 +108,42 @@ fn since(record: &Record, unix_ms: u64) -> f64 {
     unix_ms.saturating_sub(record.began_unix_ms) as f64 / 1e3
 }
 
-/// Returns the steps, and every caveat with its time and step.
-fn steps(state: &RunState) -> (Vec<StepView>, Vec<CaveatView>) {
+/// Returns the steps, and every caveat with its time in seconds since the run began and its step.
+fn steps(state: &RunState) -> (Vec<Value>, Vec<Value>) {
     let record = &state.record;
-    let (mut steps, mut caveats): (Vec<StepView>, Vec<CaveatView>) = (Vec::new(), Vec::new());
+    let (mut steps, mut caveats, mut noted) = (Vec::new(), Vec::new(), Vec::new());
+    // Texts of the caveats of each step.
+    let mut of_steps: Vec<Vec<&str>> = Vec::new();
     for (at, entry) in record.entries.iter().enumerate() {
         match entry {
             JournalEntry::Applied { step, outcome } => {
                 steps.push(step_view(state, steps.len(), step, outcome));
+                of_steps.push(Vec::new());
             }
             JournalEntry::Noted(note) => {
                 if let Note::Caveat(caveat) = &**note {
-                    let last = steps.last_mut();
-                    let step = last.map(|step| {
-                        step.caveats.push(caveat.text.clone());
-                        step.i
-                    });
+                    if let Some(texts) = of_steps.last_mut() {
+                        texts.push(&caveat.text);
+                    }
                     let t = state.written_unix_ms.get(at).map(|at| since(record, *at));
-                    caveats.push(caveat_view(caveat, t, step));
+                    caveats.push(caveat_view(caveat, t, steps.len().checked_sub(1)));
+                    noted.push(&caveat.text);
                 }
             }
             _ => {}
         }
     }
-    let is_new = |caveat: &&Caveat| !caveats.iter().any(|known| known.text == caveat.text);
-    let more: Vec<CaveatView> =
-        state.caveats.iter().filter(is_new).map(|caveat| caveat_view(caveat, None, None)).collect();
-    caveats.extend(more);
+    for (step, texts) in steps.iter_mut().zip(of_steps) {
+        step["caveats"] = json!(texts);
+    }
+    let new = state.caveats.iter().filter(|caveat| !noted.contains(&&caveat.text));
+    caveats.extend(new.map(|caveat| caveat_view(caveat, None, None)));
     (steps, caveats)
 }
 
-fn caveat_view(caveat: &Caveat, t: Option<f64>, step: Option<usize>) -> CaveatView {
-    CaveatView {
-        t,
-        step,
-        id: caveat.id.clone(),
-        text: caveat.text.clone(),
-        remedy: caveat.remedy.clone(),
-    }
+fn caveat_view(caveat: &Caveat, t: Option<f64>, step: Option<usize>) -> Value {
+    let Caveat { id, text, remedy, .. } = caveat;
+    json!({ "t": t, "step": step, "id": id, "text": text, "remedy": remedy })
 }
 
 fn place(step: &Step) -> String {
@@ -306,36 +158,36 @@ fn counted(state: &RunState, measurement: &Measurement) -> Tally {
     if state.counts_flushes { measurement.with_flushes() } else { measurement.total() }
 }
 
-fn step_view(state: &RunState, i: usize, step: &Step, outcome: &Outcome) -> StepView {
+fn step_view(state: &RunState, i: usize, step: &Step, outcome: &Outcome) -> Value {
     let measurement = &outcome.measurement;
     let total = counted(state, measurement);
     let seconds = measurement.elapsed.as_secs_f64();
     let percentile = |share| total.percentile(share).map(|time| time.0);
-    StepView {
-        i,
-        place: place(step),
-        phase: step.place.phase.clone(),
-        round: step.place.round,
-        name: step.place.label.clone(),
-        start_s: since(&state.record, measurement.began_unix_ms),
-        seconds,
-        ios: total.ios,
-        bytes: measurement.bytes().0,
-        iops: (seconds > 0.0).then(|| total.ios as f64 / seconds),
-        mb_s: measurement.mb_per_second(),
-        rt_mean_ns: total.response_mean().map(|time| time.0),
-        rt_p50_ns: percentile(0.5),
-        rt_p99_ns: percentile(0.99),
-        rt_p999_ns: percentile(0.999),
-        rt_max_ns: total.response_longest().map(|time| time.0),
-        gap: outcome.gap_before.as_ref().map(|gap| gap.cause.clone()),
-        caveats: Vec::new(),
-    }
+    json!({
+        "i": i,
+        "place": place(step),
+        "phase": step.place.phase,
+        "round": step.place.round,
+        "name": step.place.label,
+        "start_s": since(&state.record, measurement.began_unix_ms),
+        "seconds": seconds,
+        "ios": total.ios,
+        "bytes": measurement.bytes().0,
+        "iops": (seconds > 0.0).then(|| total.ios as f64 / seconds),
+        "mb_s": measurement.mb_per_second(),
+        "rt_mean_ns": total.response_mean().map(|time| time.0),
+        "rt_p50_ns": percentile(0.5),
+        "rt_p99_ns": percentile(0.99),
+        "rt_p999_ns": percentile(0.999),
+        "rt_max_ns": total.response_longest().map(|time| time.0),
+        // Reason why the run had released the device before this step.
+        "gap": outcome.gap_before.as_ref().map(|gap| &gap.cause),
+    })
 }
 
 /// Returns every tracking variable of every part of a run, with its values by round as the verdicts
 /// have them.
-fn tracks(record: &Record) -> Vec<TrackView> {
+fn tracks(record: &Record) -> Vec<Value> {
     let (mut order, mut found): (Vec<String>, BTreeMap<String, TrackHistory<'_>>) =
         Default::default();
     let mut part = String::new();
@@ -372,40 +224,32 @@ impl<'r> TrackHistory<'r> {
         self.last = Some((verdict, track));
     }
 
-    fn view(&self, name: &str) -> TrackView {
-        let rounds = self.rounds.iter();
-        let rounds = rounds.map(|(round, value)| RoundView { round: *round, value: Some(*value) });
-        let (mut window, mut words, mut unit, mut steady) =
-            (None, String::new(), String::new(), false);
-        if let Some((verdict, track)) = self.last {
-            window = verdict.window.map(|window| window_view(window, track));
-            words = verdict_words(verdict, track);
-            unit.clone_from(&track.unit);
-            steady = track.steady;
-        }
-        TrackView {
-            name: name.to_owned(),
-            unit,
-            rounds: rounds.collect(),
-            window,
-            verdict: words,
-            steady,
-        }
+    fn view(&self, name: &str) -> Value {
+        let round = |(round, value)| json!({ "round": round, "value": value });
+        let last = self.last;
+        json!({
+            "name": name,
+            "unit": last.map_or("", |(_, track)| &track.unit),
+            "rounds": self.rounds.iter().map(round).collect::<Vec<_>>(),
+            "window": last.and_then(|(verdict, track)| Some(window_view(verdict.window?, track))),
+            "verdict": last.map_or(String::new(), |(verdict, track)| verdict_words(verdict, track)),
+            "steady": last.is_some_and(|(_, track)| track.steady),
+        })
     }
 }
 
-fn window_view((from, to): (u32, u32), track: &TrackVerdict) -> WindowView {
+fn window_view((from, to): (u32, u32), track: &TrackVerdict) -> Value {
     let half = track.average.abs() * share_of_average(track) / 2.0;
     let line = |round: u32| track.intercept + track.slope * f64::from(round);
-    WindowView {
-        from,
-        to,
-        average: track.average,
-        low: track.average - half,
-        high: track.average + half,
-        slope_from: line(from),
-        slope_to: line(to),
-    }
+    json!({
+        "from": from,
+        "to": to,
+        "average": track.average,
+        "low": track.average - half,
+        "high": track.average + half,
+        "slope_from": line(from),
+        "slope_to": line(to),
+    })
 }
 
 /// Returns the allowed range of the values, as a share of the average.
@@ -429,17 +273,15 @@ fn verdict_words(verdict: &Verdict, track: &TrackVerdict) -> String {
     words
 }
 
-fn sensors(record: &Record) -> SensorSeries {
-    let mut sensors = SensorSeries::default();
-    for (_, outcome) in record.steps() {
-        let measurement = &outcome.measurement;
-        let end = since(record, measurement.began_unix_ms) + measurement.elapsed.as_secs_f64();
-        let load = measurement.sensed.host_cpu.map(|cpu| cpu.user + cpu.system);
-        sensors.t.push(end);
-        sensors.temperature.push(measurement.sensed.temperature_celsius);
-        sensors.load.push(load);
-    }
-    sensors
+fn sensors(record: &Record) -> Value {
+    let measured = || record.steps().map(|(_, outcome)| &outcome.measurement);
+    let end = |step: &Measurement| since(record, step.began_unix_ms) + step.elapsed.as_secs_f64();
+    let load = |step: &Measurement| step.sensed.host_cpu.map(|cpu| cpu.user + cpu.system);
+    json!({
+        "t": measured().map(end).collect::<Vec<_>>(),
+        "temperature": measured().map(|step| step.sensed.temperature_celsius).collect::<Vec<_>>(),
+        "load": measured().map(load).collect::<Vec<_>>(),
+    })
 }
 
 /// Returns one step of a run.
@@ -447,7 +289,7 @@ fn sensors(record: &Record) -> SensorSeries {
 /// # Errors
 /// Returns a [`HttpError`] with status 500 if the run cannot be read, with 400 if `i` is missing or
 /// invalid, and with 404 if the run has no such step.
-pub fn step(source: &dyn RunSource, query: &QueryString) -> Result<StepDetail, HttpError> {
+pub fn step(source: &dyn RunSource, query: &QueryString) -> Result<Value, HttpError> {
     let state = read(source)?;
     let i = query.number("i")?.ok_or_else(|| HttpError::bad("'i' is missing: which step"))?;
     let i = usize::try_from(i).unwrap_or(usize::MAX);
@@ -457,49 +299,58 @@ pub fn step(source: &dyn RunSource, query: &QueryString) -> Result<StepDetail, H
     let measurement = &outcome.measurement;
     let total = counted(&state, measurement);
     let buckets: Vec<_> = total.histogram.buckets().collect();
-    let kernel = measurement.kernel.as_ref().map(|kernel| Diskstats {
-        reads: kernel.reads,
-        read_merges: kernel.read_merges,
-        read_bytes: kernel.read_bytes.0,
-        writes: kernel.writes,
-        write_merges: kernel.write_merges,
-        write_bytes: kernel.write_bytes.0,
-    });
     let end = buckets.last().map(|(_, high, _)| high.0.saturating_add(1));
-    Ok(StepDetail {
-        i,
-        place: place(step),
-        intervals: intervals(measurement),
-        histogram: HistogramView {
-            edges_ns: buckets.iter().map(|(low, _, _)| low.0).chain(end).collect(),
-            upper_ns: buckets.iter().map(|(_, high, _)| high.0).collect(),
-            counts: buckets.iter().map(|(_, _, count)| *count).collect(),
+    let percentile = |share| (share * 100.0, total.percentile(share).map(|time| time.0));
+    Ok(json!({
+        "i": i,
+        "place": place(step),
+        "intervals": intervals(measurement),
+        "histogram": {
+            // Shortest time of every bucket with a count, followed by the end of the last.
+            "edges_ns": buckets.iter().map(|(low, _, _)| low.0).chain(end).collect::<Vec<_>>(),
+            "upper_ns": buckets.iter().map(|(_, high, _)| high.0).collect::<Vec<_>>(),
+            "counts": buckets.iter().map(|(_, _, count)| *count).collect::<Vec<_>>(),
         },
-        percentiles: PERCENTILES
-            .map(|share| (share * 100.0, total.percentile(share).map(|time| time.0)))
-            .to_vec(),
-        diskstats: kernel,
-    })
+        "percentiles": PERCENTILES.map(percentile),
+        "diskstats": measurement.kernel.as_ref().map(|kernel| json!({
+            "reads": kernel.reads,
+            "read_merges": kernel.read_merges,
+            "read_bytes": kernel.read_bytes.0,
+            "writes": kernel.writes,
+            "write_merges": kernel.write_merges,
+            "write_bytes": kernel.write_bytes.0,
+        })),
+    }))
 }
 
-fn intervals(measurement: &Measurement) -> IntervalSeries {
-    let mut found = IntervalSeries::default();
-    for interval in &measurement.intervals {
-        let ios = |wanted: steadfast_domain::Op| {
-            interval.tallies.iter().filter(|t| t.op == wanted).map(|t| t.ios).sum()
-        };
-        let mut histogram = steadfast_domain::CoarseHistogram::default();
+/// Returns the intervals of a step, one array per figure.
+fn intervals(measurement: &Measurement) -> Value {
+    let each = |value: &dyn Fn(&Interval) -> Value| -> Value {
+        measurement.intervals.iter().map(value).collect()
+    };
+    let longest = |interval: &Interval| {
+        interval.moving().filter(|t| t.ios > 0).map(|t| t.response_max.0).max()
+    };
+    let p99 = |interval: &Interval| {
+        let mut histogram = CoarseHistogram::default();
         interval.moving().for_each(|tally| histogram.merge(&tally.histogram));
-        let longest = interval.moving().filter(|t| t.ios > 0).map(|t| t.response_max.0).max();
-        found.t.push(interval.begin.as_secs_f64());
-        found.seconds.push(interval.end.saturating_sub(interval.begin).as_secs_f64());
-        found.reads.push(ios(steadfast_domain::Op::Read));
-        found.writes.push(ios(steadfast_domain::Op::Write));
-        found.bytes.push(interval.tallies.iter().map(|tally| tally.bytes.0).sum());
-        found.rt_mean.push(interval.response_mean().map(|time| time.0));
-        let p99 = histogram.reportable_percentile(0.99).map(|time| time.0);
-        found.rt_p99.push(p99.map(|time| time.min(longest.unwrap_or(time))));
-        found.rt_max.push(longest);
-    }
-    found
+        let found = histogram.reportable_percentile(0.99)?.0;
+        Some(found.min(longest(interval).unwrap_or(found)))
+    };
+    let ios = |op: Op| {
+        each(&|interval| {
+            let of_op = interval.tallies.iter().filter(|tally| tally.op == op);
+            json!(of_op.map(|tally| tally.ios).sum::<u64>())
+        })
+    };
+    json!({
+        "t": each(&|interval| json!(interval.begin.as_secs_f64())),
+        "seconds": each(&|one| json!(one.end.saturating_sub(one.begin).as_secs_f64())),
+        "reads": ios(Op::Read),
+        "writes": ios(Op::Write),
+        "bytes": each(&|one| json!(one.tallies.iter().map(|tally| tally.bytes.0).sum::<u64>())),
+        "rt_mean": each(&|interval| json!(interval.response_mean().map(|time| time.0))),
+        "rt_p99": each(&|interval| json!(p99(interval))),
+        "rt_max": each(&|interval| json!(longest(interval))),
+    })
 }

@@ -129,7 +129,7 @@ fn files(study: &Study, singles: &SingleIoResults) -> Option<String> {
     known.sort_by_key(|file| (Reverse(file.amount), file.key));
     let listed = known.into_iter().filter(|file| file.share_of_bytes >= NAMED_LEAST).take(NAMED);
     let text = |file: &GroupFigures| {
-        let of = |op: IoOp| Bytes(file.tally.bytes[op as usize]);
+        let of = |op: IoOp| Bytes(file.tally.of_op(op).bytes);
         let (read, written) = (of(IoOp::Read), of(IoOp::Write));
         let path = file.path.as_deref().unwrap_or_default();
         match (read.0, written.0) {
@@ -162,7 +162,7 @@ fn operations(study: &Study) -> Vec<OperationShare> {
             }
             let of_kind: Vec<&StreamFigures> = streams
                 .iter()
-                .filter(|s| s.op == op && (!has_order || s.key.sequential == sequential))
+                .filter(|s| s.key.op == op && (!has_order || s.key.sequential == sequential))
                 .collect();
             let share: f64 = of_kind.iter().map(|s| s.share_of_count).sum();
             let of_bytes: f64 = of_kind.iter().map(|s| s.share_of_bytes).sum();
@@ -181,8 +181,9 @@ fn operations(study: &Study) -> Vec<OperationShare> {
             if has_order {
                 line += &format!(", {} of the bytes, {}", percent(of_bytes), sizes(&of_kind));
             }
-            let writes: u64 = streams.iter().filter(|s| s.op == IoOp::Write).map(|s| s.count).sum();
-            let flushes: u64 = of_kind.iter().map(|s| s.count).sum();
+            let writes: u64 =
+                streams.iter().filter(|s| s.key.op == IoOp::Write).map(|s| s.count()).sum();
+            let flushes: u64 = of_kind.iter().map(|s| s.count()).sum();
             if op == IoOp::Flush && writes >= flushes {
                 line += &format!(", one per {:.1} writes", writes as f64 / flushes.max(1) as f64);
             }
@@ -195,9 +196,9 @@ fn operations(study: &Study) -> Vec<OperationShare> {
 
 /// Returns `of 8 KiB`, or the most frequent sizes with their shares of these I/Os.
 fn sizes(streams: &[&StreamFigures]) -> String {
-    let whole: u64 = streams.iter().map(|stream| stream.count).sum();
-    let share = |stream: &StreamFigures| stream.count as f64 / whole.max(1) as f64;
-    let size = |stream: &StreamFigures| transfer_size(stream.bytes);
+    let whole: u64 = streams.iter().map(|stream| stream.count()).sum();
+    let share = |stream: &StreamFigures| stream.count() as f64 / whole.max(1) as f64;
+    let size = |stream: &StreamFigures| transfer_size(stream.key.bytes);
     match streams {
         [only] => format!("of {}", size(only)),
         [first, ..] if share(first) > 0.99 => format!("of {}", size(first)),
@@ -269,7 +270,7 @@ fn felt(study: &Study) -> Vec<String> {
         line += &responses.max_ns.map(|max| format!(", longest {}", ms(max))).unwrap_or_default();
         lines.push(line);
     }
-    if let (Some(queue), Some(share)) = (total.queue_time().mean_ns(), total.together.share()) {
+    if let (Some(queue), Some(share)) = (total.queued.mean_ns(), total.together.share()) {
         lines.push(format!(
             "in the queue before the device {} on average: {} of the whole time, {} in the device",
             ms(queue),
@@ -343,7 +344,7 @@ fn drive(study: &Study) -> Vec<String> {
         lines.push(format!(
             "{} written in {}: {} a day at this rate{}",
             Bytes(written),
-            Nanos(observed.total_ns()),
+            Nanos(observed.total_ns()).elapsed_text(),
             Bytes(daily as u64),
             times.unwrap_or_default()
         ));

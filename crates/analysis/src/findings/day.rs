@@ -28,7 +28,8 @@ fn plot(day: &[ProfileFigures]) -> Plot {
     };
     let edges: Vec<_> =
         places().map(|(at, interval)| (at, interval.iops_least, interval.iops_most)).collect();
-    let response = |interval: &ProfileFigures| Some(interval.response_mean_ns? as f64 / 1e6);
+    let response =
+        |interval: &ProfileFigures| Some(interval.sums.responses.mean_ns()? as f64 / 1e6);
     let plot = Plot::lines(
         "time-of-day",
         "IOPS by time of day",
@@ -44,9 +45,9 @@ fn plot(day: &[ProfileFigures]) -> Plot {
     .with(Series::new(
         "Average IOPS",
         Stroke::Measured,
-        points(|interval| Some(interval.iops)),
+        points(|interval| Some(interval.iops())),
     ));
-    let has_responses = day.iter().any(|interval| interval.response_mean_ns.is_some());
+    let has_responses = day.iter().any(|interval| interval.sums.responses.count > 0);
     if has_responses {
         plot.right(Axis::new("Response time (ms)", Scale::Linear)).with(
             Series::new("Average response time", Stroke::Measured, points(response)).on_right(),

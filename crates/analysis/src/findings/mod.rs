@@ -315,7 +315,7 @@ fn digest(study: &Study) -> String {
     let mut hash = Sha256::new();
     hash.update(serde_json::to_vec(&study.totals.conditions).unwrap_or_default());
     for stream in study.totals.streams.listing(study.totals.options.by) {
-        hash.update(format!("{} {} {}\n", stream.key, stream.count, stream.amount));
+        hash.update(format!("{} {} {}\n", stream.key, stream.count(), stream.sums.amount()));
     }
     to_hex(&hash.finalize())
 }
@@ -430,9 +430,9 @@ fn capture_facts(study: &Study) -> Facts {
         .with(Setting::outcome("Bytes", Bytes(total.amount()).to_string()))
         .with(Setting::outcome(
             "Observed time",
-            Nanos(study.totals.observed.total_ns()).to_string(),
+            Nanos(study.totals.observed.total_ns()).elapsed_text(),
         ))
-        .with(Setting::outcome(between, Nanos(lasted).to_string()))
+        .with(Setting::outcome(between, Nanos(lasted).elapsed_text()))
         .with(Setting::outcome("I/O streams", grouped(study.totals.streams.len() as u64)))
         .rows(processes.map(|count| Setting::outcome("Processes", count)))
         .with(Setting::outcome("Average response time", time(figures.mean_ns)))
@@ -483,7 +483,7 @@ fn processors(study: &Study) -> Vec<Setting> {
 
 fn queue_depths(total: &IoSums) -> [Setting; 2] {
     let mean = total.depth_mean().map(|depth| format!("{depth:.2}"));
-    let max = (total.depths > 0).then(|| total.depth_max.to_string());
+    let max = total.depth_max().map(|depth| depth.to_string());
     [Setting::outcome("Average queue depth", mean), Setting::outcome("Maximum queue depth", max)]
 }
 

@@ -4,13 +4,14 @@
 use crate::questions::compare::device_name;
 use crate::questions::hits::HitMap;
 use crate::questions::hits::HitMapQuantity;
-use crate::questions::series::{SeriesCell, SeriesOverTime};
+use crate::questions::series::SeriesOverTime;
 use crate::questions::shape::DEPTH_CLASSES;
 use crate::questions::shape_figures::{depth_name, response_classes};
 use crate::questions::steps::{CaptureStep, StepFigures};
 use crate::questions::streams::ShareMeasure;
 use crate::questions::study::{DetailWindow, ProcessResults, SingleIoResults, Study};
 use crate::sums::content::is_duplicate_share_exact;
+use crate::sums::io_count::IoCount;
 use crate::sums::server_cpu_use::ServerCpuUse;
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{
@@ -166,7 +167,7 @@ fn stack(
     clock: &Timeline,
     series: &SeriesOverTime,
     names: &[String],
-    value: impl Fn(u64, &SeriesCell) -> Option<f64>,
+    value: impl Fn(u64, &IoCount) -> Option<f64>,
 ) -> Plot {
     let others = series.steps().values().any(|cells| cells.last().is_some_and(|c| c.ios > 0));
     let names = names.iter().cloned().chain(others.then(|| "others".to_owned()));
@@ -190,7 +191,7 @@ pub(super) fn distribution(study: &Study) -> Plot {
     };
     let plot = over_time(study, &clock, PlotKind::Stacked, "streams-v-segments", title, y)
         .caption(format!("A segment is a capture step of {}.", Nanos(study.totals.step_ns)));
-    let measure = |_, cell: &SeriesCell| match study.totals.options.by {
+    let measure = |_, cell: &IoCount| match study.totals.options.by {
         ShareMeasure::Count => Some(cell.ios as f64),
         ShareMeasure::Bytes => Some(cell.bytes as f64),
     };
@@ -292,7 +293,7 @@ pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
     let clock = Timeline::from_study(study);
     let title = "IO Stream Map by frequency";
     let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-frequency", title, "IOPS");
-    let per_second = |step, cell: &SeriesCell| clock.per_second(step, cell.ios as f64);
+    let per_second = |step, cell: &IoCount| clock.per_second(step, cell.ios as f64);
     let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
     plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
     plot.with(
@@ -310,7 +311,7 @@ pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
     let clock = Timeline::from_study(study);
     let title = "IO Stream Map by amount transferred";
     let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-amount", title, "MB/s");
-    let per_second = |step, cell: &SeriesCell| clock.per_second(step, Bytes(cell.bytes).as_mb());
+    let per_second = |step, cell: &IoCount| clock.per_second(step, Bytes(cell.bytes).as_mb());
     let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
     plot.y_right = Some(Axis::new("Queue depth", Scale::Linear));
     plot.with(line(&clock, &study.steps, "QD average", |step| step.times.depth_mean()).on_right())
@@ -326,7 +327,7 @@ pub(super) fn process_map(study: &Study, processes: &ProcessResults) -> Plot {
     let title = "Process map by frequency";
     let plot = over_time(study, &clock, PlotKind::Stacked, "process-map", title, "IOPS");
     let names: Vec<String> = processes.shown.iter().map(ToString::to_string).collect();
-    let per_second = |step, cell: &SeriesCell| clock.per_second(step, cell.ios as f64);
+    let per_second = |step, cell: &IoCount| clock.per_second(step, cell.ios as f64);
     stack(plot, &clock, &processes.over_time, &names, per_second)
 }
 

@@ -247,7 +247,7 @@ pub(super) fn processes_all(processes: &ProcessResults) -> Table {
 
 fn process_table(id: &str, processes: &ProcessResults, most: usize) -> Table {
     let listing = processes.all.listing().into_iter().take(most);
-    let rows = listing.map(|process| (process.process.clone(), process));
+    let rows = listing.map(|process| (process.key.to_string(), process));
     table([id, "Processes", "Process"], &ProcessFigures::OF_REPORT, rows)
 }
 

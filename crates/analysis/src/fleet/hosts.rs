@@ -2,18 +2,14 @@
 //! outliers among them.
 
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
+use crate::named_values::named_values;
 use crate::questions::compare::host_name;
 use crate::questions::groups::{Facet, GROUPS_MAX, Groups};
 use crate::sums::io_sums::IoSums;
 use crate::sums::response::ResponseFigures;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
-use steadfast_domain::io_event::flags;
-use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp};
-use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::observed_time::ObservedTime;
 
 /// A host with a modified z-score above this is an outlier (Iglewicz and Hoaglin, How to Detect and
@@ -22,73 +18,31 @@ const APART: f64 = 3.5;
 /// Minimum number of hosts for detecting outliers.
 const HOSTS_LEAST: usize = 5;
 
-/// The figure by which hosts are ranked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum HostRank {
-    /// I/Os per second.
-    #[default]
-    Iops,
-    /// Bytes of reads and writes per second.
-    Bytes,
-    /// Mean response time.
-    Mean,
-    /// 99th percentile of the response time.
-    P99,
-    /// 99.9th percentile of the response time.
-    P999,
-    /// Longest response time.
-    Max,
-    /// Mean queue depth.
-    Depth,
-    /// Share of reads.
-    Reads,
-    /// Share of sequential reads and writes.
-    Sequential,
-    /// Number of failed I/Os.
-    Failed,
-}
-
-impl HostRank {
-    /// All figures.
-    pub const ALL: [HostRank; 10] = [
-        HostRank::Iops,
-        HostRank::Bytes,
-        HostRank::Mean,
-        HostRank::P99,
-        HostRank::P999,
-        HostRank::Max,
-        HostRank::Depth,
-        HostRank::Reads,
-        HostRank::Sequential,
-        HostRank::Failed,
-    ];
-}
-
-impl fmt::Display for HostRank {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            HostRank::Iops => "iops",
-            HostRank::Bytes => "bytes",
-            HostRank::Mean => "mean",
-            HostRank::P99 => "p99",
-            HostRank::P999 => "p99.9",
-            HostRank::Max => "max",
-            HostRank::Depth => "qd",
-            HostRank::Reads => "reads",
-            HostRank::Sequential => "seq",
-            HostRank::Failed => "failed",
-        })
-    }
-}
-
-impl FromStr for HostRank {
-    type Err = TraceError;
-    fn from_str(text: &str) -> Result<Self, TraceError> {
-        let found = HostRank::ALL.into_iter().find(|rank| rank.to_string() == text);
-        found.ok_or_else(|| {
-            let names = HostRank::ALL.map(|rank| rank.to_string()).join(", ");
-            TraceError::Unsuitable(format!("'{text}' is not one of: {names}", text = excerpt(text)))
-        })
+named_values! {
+    /// The figure by which hosts are ranked.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    HostRank {
+        /// I/Os per second.
+        #[default]
+        Iops = "iops",
+        /// Bytes of reads and writes per second.
+        Bytes = "bytes",
+        /// Mean response time.
+        Mean = "mean",
+        /// 99th percentile of the response time.
+        P99 = "p99",
+        /// 99.9th percentile of the response time.
+        P999 = "p99.9",
+        /// Longest response time.
+        Max = "max",
+        /// Mean queue depth.
+        Depth = "qd",
+        /// Share of reads.
+        Reads = "reads",
+        /// Share of sequential reads and writes.
+        Sequential = "seq",
+        /// Number of failed I/Os.
+        Failed = "failed",
     }
 }
 
@@ -224,39 +178,28 @@ impl HostFigures {
         self.score.is_some_and(|score| score.abs() > APART)
     }
 
-    fn moving(&self) -> u64 {
-        self.tally.ios[IoOp::Read as usize] + self.tally.ios[IoOp::Write as usize]
-    }
-    fn amount(&self) -> u64 {
-        let of = |op: IoOp| self.tally.bytes[op as usize];
-        of(IoOp::Read).saturating_add(of(IoOp::Write))
-    }
     fn rate(&self, amount: u64) -> Option<f64> {
         (self.observed_ns > 1).then(|| amount as f64 * 1e9 / self.observed_ns as f64)
     }
-    fn share(&self, part: u64) -> Option<f64> {
-        (self.moving() > 0).then(|| part as f64 / self.moving() as f64)
-    }
-    fn depth(&self) -> Option<f64> {
-        (self.tally.depths > 0).then(|| self.tally.depth_sum as f64 / self.tally.depths as f64)
-    }
-    fn reads(&self) -> Option<f64> {
-        self.share(self.tally.ios[IoOp::Read as usize])
+
+    fn sequential_share(&self) -> Option<f64> {
+        let all = self.tally.transfers().ios;
+        (all > 0).then(|| self.sequential as f64 / all as f64)
     }
 
     fn ranked(&self, rank: HostRank) -> Option<f64> {
         let time = |time: Option<u64>| time.map(|ns| ns as f64);
         match rank {
             HostRank::Iops => self.rate(self.tally.count()),
-            HostRank::Bytes => self.rate(self.amount()),
+            HostRank::Bytes => self.rate(self.tally.transfers().bytes),
             HostRank::Mean => time(self.response.mean_ns),
             HostRank::P99 => time(self.response.p99_ns),
             HostRank::P999 => time(self.response.p99_9_ns),
             HostRank::Max => time(self.response.max_ns),
-            HostRank::Depth => self.depth(),
-            HostRank::Reads => self.reads(),
-            HostRank::Sequential => self.share(self.sequential),
-            HostRank::Failed => Some(self.tally.flag(flags::FAILED) as f64),
+            HostRank::Depth => self.tally.depth_mean(),
+            HostRank::Reads => self.tally.read_share(),
+            HostRank::Sequential => self.sequential_share(),
+            HostRank::Failed => Some(self.tally.failed() as f64),
         }
     }
 }
@@ -274,14 +217,15 @@ json_columns! {
     /// I/Os per second; null if too little time was observed.
     IOPS = "iops", "IOPS", Plain(1), MaybeReal(|h| h.rate(h.tally.count()));
     /// Data moved; null if too little time was observed.
-    BYTES_PER_SECOND = "bytes_per_second", "MB/s", Megabytes(3), MaybeReal(|h| h.rate(h.amount()));
+    BYTES_PER_SECOND = "bytes_per_second", "MB/s", Megabytes(3),
+        MaybeReal(|h| h.rate(h.tally.transfers().bytes));
     /// Share of reads among reads and writes; null without them.
-    READ_SHARE = "read_share", "reads %", Percent(1), MaybeReal(|h| h.reads());
+    READ_SHARE = "read_share", "reads %", Percent(1), MaybeReal(|h| h.tally.read_share());
     /// Share of sequential I/Os among reads and writes; null without them.
     SEQUENTIAL_SHARE = "sequential_share", "SEQ %", Percent(1),
-        MaybeReal(|h| h.share(h.sequential));
+        MaybeReal(|h| h.sequential_share());
     /// Average queue depth at issue; null if unknown.
-    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|h| h.depth());
+    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|h| h.tally.depth_mean());
     /// Average response time.
     RESPONSE_MEAN_NS = "response_mean_ns", "ART ms", Milliseconds,
         MaybeWhole(|h| h.response.mean_ns);
@@ -293,7 +237,7 @@ json_columns! {
     /// Longest response time.
     RESPONSE_MAX_NS = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|h| h.response.max_ns);
     /// Failed I/Os.
-    FAILED = "failed", "failed", Plain(0), Whole(|h| h.tally.flag(flags::FAILED));
+    FAILED = "failed", "failed", Plain(0), Whole(|h| h.tally.failed());
     /// Distance from the median host by the ranked figure, in robust standard deviations.
     SCORE = "score", "score", Plain(1), MaybeReal(|h| h.score);
     /// True if the score is beyond 3.5.

@@ -206,10 +206,7 @@ impl CumulativeWorkload {
             }
         }
         if chosen.is_empty() {
-            return Err(TraceError::Unsuitable(format!(
-                "no I/O stream reaches the threshold of {}; choose a lower one",
-                self.threshold
-            )));
+            return Err(TraceError::Unsuitable(below_threshold(self.threshold)));
         }
         let (weights, exact) = weights(chosen.iter().map(|(_, count)| *count));
         if !exact {
@@ -217,6 +214,16 @@ impl CumulativeWorkload {
         }
         let weighed = chosen.into_iter().zip(weights);
         Ok((weighed.map(|((stream, _), weight)| stream.weighing(weight)).collect(), remarks))
+    }
+}
+
+/// Returns the message that no stream can be applied.
+pub fn below_threshold(threshold: Threshold) -> String {
+    match threshold {
+        Threshold(0) => "no I/O stream has I/Os that can be applied; a workload file needs a \
+                         stream of reads, writes, discards or flushes with ios = 1 or more"
+            .to_owned(),
+        _ => format!("no I/O stream reaches the threshold of {threshold}; choose a lower one"),
     }
 }
 

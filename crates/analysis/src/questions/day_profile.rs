@@ -9,7 +9,7 @@ use crate::sums::step_width::made_of;
 use std::collections::BTreeMap;
 use std::mem;
 use std::ops::Range;
-use steadfast_domain::{IoOp, Nanos};
+use steadfast_domain::Nanos;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::ObservedTime;
@@ -105,22 +105,13 @@ impl DayProfile {
             }
             all.merge(found.unwrap_or(&IoSums::default()));
         }
-        let seconds = observed_ns as f64 / 1e9;
-        let of_op = |sums: &[u64; 5], op: IoOp| sums[op as usize];
-        let (reads, writes) = (of_op(&all.ios, IoOp::Read), of_op(&all.ios, IoOp::Write));
-        let bytes = of_op(&all.bytes, IoOp::Read).saturating_add(of_op(&all.bytes, IoOp::Write));
         (days > 0).then(|| ProfileFigures {
             begin_ns: begin,
             days,
             observed_ns,
-            count: all.count(),
-            iops: all.count() as f64 / seconds,
             iops_least: rates.iter().copied().reduce(f64::min),
             iops_most: rates.iter().copied().reduce(f64::max),
-            bytes_per_second: bytes as f64 / seconds,
-            read_share: (reads + writes > 0).then(|| reads as f64 / (reads + writes) as f64),
-            response_mean_ns: all.responses.sum_ns.checked_div(all.responses.count),
-            response_max_ns: (all.responses.count > 0).then_some(all.responses.max_ns),
+            sums: all,
         })
     }
 }
@@ -182,23 +173,24 @@ pub struct ProfileFigures {
     pub days: u64,
     /// Observed time over all days, in nanoseconds.
     pub observed_ns: u64,
-    /// I/Os of all days.
-    pub count: u64,
-    /// I/Os per second of observed time.
-    pub iops: f64,
     /// I/Os per second on the quietest of the days on which at least half of the interval was
     /// observed; `None` if there is no such day.
     pub iops_least: Option<f64>,
     /// I/Os per second on the busiest of these days.
     pub iops_most: Option<f64>,
-    /// Bytes read and written per second.
-    pub bytes_per_second: f64,
-    /// Share of reads among reads and writes, 0 to 1.
-    pub read_share: Option<f64>,
-    /// Average response time, in nanoseconds; `None` if no I/O has one.
-    pub response_mean_ns: Option<u64>,
-    /// Longest response time, in nanoseconds; `None` if no I/O has one.
-    pub response_max_ns: Option<u64>,
+    /// Sums over the I/Os of all days.
+    pub sums: IoSums,
+}
+
+impl ProfileFigures {
+    /// Returns the I/Os per second of observed time.
+    pub fn iops(&self) -> f64 {
+        self.per_second(self.sums.count())
+    }
+
+    fn per_second(&self, amount: u64) -> f64 {
+        amount as f64 / (self.observed_ns as f64 / 1e9)
+    }
 }
 
 json_columns! {
@@ -212,21 +204,21 @@ json_columns! {
     /// Observed time over all days.
     OBSERVED = "observed_ns", "seconds", Seconds, Whole(|p| p.observed_ns);
     /// I/Os of all days.
-    COUNT = "count", "I/Os", Plain(0), Whole(|p| p.count);
+    COUNT = "count", "I/Os", Plain(0), Whole(|p| p.sums.count());
     /// I/Os per second of observed time.
-    IOPS = "iops", "IOPS", Plain(1), Real(|p| p.iops);
+    IOPS = "iops", "IOPS", Plain(1), Real(|p| p.iops());
     /// I/Os per second on the quietest day; null if no day was half observed.
     LEAST = "iops_least", "least", Plain(1), MaybeReal(|p| p.iops_least);
     /// I/Os per second on the busiest day; null if no day was half observed.
     MOST = "iops_most", "most", Plain(1), MaybeReal(|p| p.iops_most);
     /// Data read and written.
-    MBS = "bytes_per_second", "MB/s", Megabytes(3), Real(|p| p.bytes_per_second);
+    MBS = "bytes_per_second", "MB/s", Megabytes(3), Real(|p| p.per_second(p.sums.transfers().bytes));
     /// Share of reads among reads and writes; null without them.
-    READS = "read_share", "reads %", Percent(1), MaybeReal(|p| p.read_share);
+    READS = "read_share", "reads %", Percent(1), MaybeReal(|p| p.sums.read_share());
     /// Average response time.
-    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|p| p.response_mean_ns);
+    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|p| p.sums.responses.mean_ns());
     /// Longest response time.
-    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|p| p.response_max_ns);
+    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|p| p.sums.responses.longest_ns());
 }
 
 type ProfileColumn = ListingColumn<ProfileFigures>;
@@ -254,7 +246,7 @@ mod tests {
     use crate::fold::AnnotatedBatch;
     use steadfast_domain::io_event::TimeZoneChange;
     use steadfast_domain::step::mix64;
-    use steadfast_domain::{CaptureConditions, IoEvent, TimeZone};
+    use steadfast_domain::{CaptureConditions, IoEvent, IoOp, TimeZone};
 
     const HOUR_NS: u64 = DAY_NS / 24;
 

@@ -106,7 +106,7 @@ fn header(compared: &CaptureComparison<'_>) -> FormHeader {
                 Setting::identity("Devices", devices.join(", ")),
                 Setting::identity("Workload", &conditions.workload),
                 Setting::identity("Comment", &conditions.comment),
-                Setting::outcome("Time compared", Nanos(compared.observed_ns[at]).to_string()),
+                Setting::outcome("Time compared", Nanos(compared.observed_ns[at]).elapsed_text()),
             ],
         )
     };

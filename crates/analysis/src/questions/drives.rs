@@ -235,7 +235,7 @@ impl DriveFigures {
     }
     /// Returns the bytes read and the bytes written.
     pub fn bytes(&self) -> (u64, u64) {
-        (self.used.bytes[IoOp::Read as usize], self.used.bytes[IoOp::Write as usize])
+        (self.used.of_op(IoOp::Read).bytes, self.used.of_op(IoOp::Write).bytes)
     }
 }
 
@@ -258,7 +258,7 @@ json_columns! {
     /// Data written.
     WRITTEN = "written", "MB written", Megabytes(1), Whole(|d| d.bytes().1);
     /// Data read and written.
-    TOTAL = "total", "MB", Megabytes(1), Whole(|d| d.bytes().0.saturating_add(d.bytes().1));
+    TOTAL = "total", "MB", Megabytes(1), Whole(|d| d.used.transfers().bytes);
     /// Merged requests; null if they were not counted.
     MERGED = "merged", "merged", Plain(0), MaybeWhole(|d| d.merging.map(|m| m.merged));
     /// Split requests; null if they were not counted.

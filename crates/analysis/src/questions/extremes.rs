@@ -87,7 +87,7 @@ pub struct Extremes {
     pub busiest: Option<ExtremePeriod>,
     /// Period with the most bytes per second.
     pub most_moved: Option<ExtremePeriod>,
-    /// Period with the longest average response time.
+    /// Period with the longest average response time, of those between the first and the last I/O.
     pub slowest: Option<ExtremePeriod>,
 }
 
@@ -144,13 +144,16 @@ impl Extremes {
             let to_ns = from_ns.saturating_add(length_ns);
             let observed_ns = observed.within(&[(from_ns, to_ns)]).total_ns();
             if observed_ns == length_ns {
-                found.take(ExtremePeriod { from_ns, to_ns, observed_ns, sums });
+                // A period that reaches beyond the I/Os would be the mean of a few of them.
+                let is_inside = begin >= first && begin + (count - 1) <= last;
+                found.take(ExtremePeriod { from_ns, to_ns, observed_ns, sums }, is_inside);
             }
         }
         Some(found)
     }
 
-    fn take(&mut self, period: ExtremePeriod) {
+    /// Compares a period; only one that lies between the first and the last I/O can be the slowest.
+    fn take(&mut self, period: ExtremePeriod, is_inside: bool) {
         let sums = period.sums;
         if self.busiest.is_none_or(|busiest| sums.ios > busiest.sums.ios) {
             self.busiest = Some(period);
@@ -159,7 +162,8 @@ impl Extremes {
             self.most_moved = Some(period);
         }
         let mean = |period: &ExtremePeriod| period.response_mean_ns();
-        if sums.responses >= RESPONSES_LEAST
+        if is_inside
+            && sums.responses >= RESPONSES_LEAST
             && self.slowest.is_none_or(|slowest| mean(&period) > mean(&slowest))
         {
             self.slowest = Some(period);
@@ -197,6 +201,19 @@ mod tests {
         let slowest = found.slowest.unwrap();
         assert_eq!(slowest.from_ns / SECOND_NS, 361);
         assert_eq!(slowest.response_mean_ns(), Some((59 + 30 * 9) * 1_000_000 / 89));
+    }
+
+    /// Five seconds of 20 I/Os of 1 ms in each step of 50 ms, the last with 17 of 9 ms, and two
+    /// silent seconds after them.
+    #[test]
+    fn the_slowest_second_lies_between_the_first_and_the_last_io() {
+        let mut steps: BTreeMap<u64, CaptureStep> =
+            (0..100).map(|number| (number, step(20, 1_000_000))).collect();
+        steps.insert(99, step(17, 9_000_000));
+        let observed = ObservedTime::new(vec![(0, 7 * SECOND_NS)]);
+        let slowest = Extremes::find(&steps, 50_000_000, &observed).unwrap().slowest.unwrap();
+        assert_eq!((slowest.from_ns, slowest.to_ns), (4 * SECOND_NS, 5 * SECOND_NS));
+        assert_eq!(slowest.sums.ios, 19 * 20 + 17);
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Groups {
         let figures =
             |(key, tally): (&GroupKey, &IoSums)| GroupFigures::new(*key, tally, &total, &named);
         let mut rows: Vec<GroupFigures> = self.iter().map(figures).collect();
-        rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
+        rows.sort_by_key(|row| (Reverse(by.of(&row.tally)), row.key));
         rows
     }
 
@@ -118,8 +118,6 @@ impl GroupFigures {
         total: &IoSums,
         GroupNames { conditions, paths, merges }: &GroupNames<'_>,
     ) -> Self {
-        let share =
-            |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         GroupFigures {
             key,
             host: key.host.map(|device| host_name(conditions, device)),
@@ -134,19 +132,15 @@ impl GroupFigures {
             has_merges: *merges,
             content: ContentFigures::new(tally.contents, conditions),
             count: tally.count(),
-            share_of_count: share(tally.count(), total.count()),
+            share_of_count: ShareMeasure::Count.share(tally, total),
             amount: tally.amount(),
-            share_of_bytes: share(tally.amount(), total.amount()),
+            share_of_bytes: ShareMeasure::Bytes.share(tally, total),
             response: tally.responses.figures(),
             queued: tally.queued.figures(),
             // A source that sets no flag on any I/O does not record flags.
             has_flags: total.flagged > 0 && total.flags.iter().any(|count| *count > 0),
             tally: tally.clone(),
         }
-    }
-
-    fn measure(&self, by: ShareMeasure) -> u64 {
-        if by == ShareMeasure::Count { self.count } else { self.amount }
     }
 
     /// Returns the display name of the group: its facets, in the order of the tables.
@@ -162,18 +156,6 @@ impl GroupFigures {
         if parts.is_empty() { "all".to_owned() } else { parts.join(", ") }
     }
 
-    /// Returns the average queue depth at issue; `None` if no I/O has one.
-    pub fn qd_mean(&self) -> Option<f64> {
-        (self.tally.depths > 0).then(|| self.tally.depth_sum as f64 / self.tally.depths as f64)
-    }
-    /// Returns the largest queue depth at issue; `None` if no I/O has one.
-    pub fn qd_max(&self) -> Option<u32> {
-        (self.tally.depths > 0).then_some(self.tally.depth_max)
-    }
-    /// Returns the average size of an I/O, in bytes.
-    pub fn size_mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.amount as f64 / self.count as f64)
-    }
     /// Returns the share of the time between insertion into the queue and completion that was spent
     /// in the queue, over the I/Os for which both times are known.
     pub fn queue_share(&self) -> Option<f64> {
@@ -203,12 +185,6 @@ impl GroupFigures {
             (inode, UNKNOWN_FILE) => format!("inode {inode} on {device}, one of several files"),
             (inode, file) => format!("inode {inode} on {device}, file {} of it", file + 1),
         }))
-    }
-    fn ios_of(&self, op: IoOp) -> u64 {
-        self.tally.ios[op as usize]
-    }
-    fn bytes_of(&self, op: IoOp) -> u64 {
-        self.tally.bytes[op as usize]
     }
 }
 
@@ -262,21 +238,22 @@ json_columns! {
     /// Share of all data moved.
     SHARE_OF_BYTES = "share_of_bytes", "% of MB", Percent(2), Real(|g| g.share_of_bytes);
     /// Reads.
-    READS = "reads", "reads", Plain(0), Whole(|g| g.ios_of(IoOp::Read));
+    READS = "reads", "reads", Plain(0), Whole(|g| g.tally.of_op(IoOp::Read).ios);
     /// Writes.
-    WRITES = "writes", "writes", Plain(0), Whole(|g| g.ios_of(IoOp::Write));
+    WRITES = "writes", "writes", Plain(0), Whole(|g| g.tally.of_op(IoOp::Write).ios);
     /// Data read.
-    READ_BYTES = "read_bytes", "MB read", Megabytes(1), Whole(|g| g.bytes_of(IoOp::Read));
+    READ_BYTES = "read_bytes", "MB read", Megabytes(1), Whole(|g| g.tally.of_op(IoOp::Read).bytes);
     /// Data written.
-    WRITTEN_BYTES = "written_bytes", "MB written", Megabytes(1), Whole(|g| g.bytes_of(IoOp::Write));
+    WRITTEN_BYTES = "written_bytes", "MB written", Megabytes(1),
+        Whole(|g| g.tally.of_op(IoOp::Write).bytes);
     /// Sequential I/Os.
     SEQUENTIAL = "sequential", "SEQ", Plain(0), Whole(|g| g.tally.sequential);
     /// Average size of an I/O, in bytes.
-    SIZE = "size_mean", "bytes avg", Plain(0), MaybeReal(GroupFigures::size_mean);
+    SIZE = "size_mean", "bytes avg", Plain(0), MaybeReal(|g| g.tally.size_mean());
     /// Average queue depth at issue; null if unknown.
-    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(GroupFigures::qd_mean);
+    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|g| g.tally.depth_mean());
     /// Largest queue depth at issue; null if unknown.
-    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|g| g.qd_max().map(u64::from));
+    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|g| g.tally.depth_max().map(u64::from));
     /// I/Os with a response time.
     ANSWERED = "response.count", "responses", Plain(0), Whole(|g| g.response.count);
     /// Average response time.

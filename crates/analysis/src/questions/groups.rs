@@ -4,6 +4,7 @@
 
 use crate::cells::{CubeCell, Dimensions, FilteredCells};
 use crate::fold::{AnnotatedRows, Fold};
+use crate::named_values::named_values;
 use crate::questions::compare::SideKey;
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
@@ -16,11 +17,8 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-use std::fmt;
 use std::mem;
-use std::str::FromStr;
 use steadfast_domain::io_event::CommandName;
-use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Default maximum number of groups with counts of their own: those with the smallest keys. I/Os of
@@ -29,72 +27,30 @@ pub const GROUPS_MAX: usize = 1 << 13;
 
 pub use crate::cells::FLAGS;
 
-/// A property by which I/Os are grouped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Facet {
-    /// The captured host.
-    Host,
-    /// The device, at its layer.
-    Device,
-    /// The process, by number and command name.
-    Process,
-    /// All processes of a command name. Processes without a name stay separate.
-    Command,
-    /// The thread, together with its process.
-    Thread,
-    /// The cgroup of the process.
-    Cgroup,
-    /// The file, by device and inode (file-system layer).
-    File,
-    /// The I/O stream.
-    Stream,
-    /// The operation.
-    Op,
-    /// The processor that issued the I/O.
-    Cpu,
-}
-
-impl Facet {
-    /// All facets, in the column order of tables.
-    pub const ALL: [Facet; 10] = [
-        Facet::Host,
-        Facet::Device,
-        Facet::Process,
-        Facet::Command,
-        Facet::Thread,
-        Facet::Cgroup,
-        Facet::File,
-        Facet::Stream,
-        Facet::Op,
-        Facet::Cpu,
-    ];
-}
-
-impl fmt::Display for Facet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Facet::Host => "host",
-            Facet::Device => "device",
-            Facet::Process => "process",
-            Facet::Command => "command",
-            Facet::Thread => "thread",
-            Facet::Cgroup => "cgroup",
-            Facet::File => "file",
-            Facet::Stream => "stream",
-            Facet::Op => "op",
-            Facet::Cpu => "cpu",
-        })
-    }
-}
-
-impl FromStr for Facet {
-    type Err = TraceError;
-    fn from_str(text: &str) -> Result<Self, TraceError> {
-        let found = Facet::ALL.into_iter().find(|facet| facet.to_string() == text);
-        found.ok_or_else(|| {
-            let names = Facet::ALL.map(|facet| facet.to_string()).join(", ");
-            TraceError::Unsuitable(format!("'{text}' is not one of: {names}", text = excerpt(text)))
-        })
+named_values! {
+    /// A property by which I/Os are grouped, in the column order of tables.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    Facet {
+        /// The captured host.
+        Host = "host",
+        /// The device, at its layer.
+        Device = "device",
+        /// The process, by number and command name.
+        Process = "process",
+        /// All processes of a command name. Processes without a name stay separate.
+        Command = "command",
+        /// The thread, together with its process.
+        Thread = "thread",
+        /// The cgroup of the process.
+        Cgroup = "cgroup",
+        /// The file, by device and inode (file-system layer).
+        File = "file",
+        /// The I/O stream.
+        Stream = "stream",
+        /// The operation.
+        Op = "op",
+        /// The processor that issued the I/O.
+        Cpu = "cpu",
     }
 }
 
@@ -138,6 +94,23 @@ pub struct GroupKey {
 }
 
 impl GroupKey {
+    /// Returns the part of the key that some facets distinguish.
+    fn only(self, facets: &[Facet]) -> Self {
+        let has = |facet| facets.contains(&facet);
+        let of_process = has(Facet::Process) || has(Facet::Command) || has(Facet::Thread);
+        GroupKey {
+            host: self.host.filter(|_| has(Facet::Host)),
+            device: self.device.filter(|_| has(Facet::Device)),
+            process: self.process.filter(|_| of_process),
+            thread: self.thread.filter(|_| has(Facet::Thread)),
+            cgroup: self.cgroup.filter(|_| has(Facet::Cgroup)),
+            file: self.file.filter(|_| has(Facet::File)),
+            stream: self.stream.filter(|_| has(Facet::Stream)),
+            op: self.op.filter(|_| has(Facet::Op)),
+            cpu: self.cpu.filter(|_| has(Facet::Cpu)),
+        }
+    }
+
     /// Returns a hash input for [`RecentCache`], from the fields that vary most between I/Os when
     /// threads or files are grouped.
     fn number(&self) -> u64 {
@@ -335,21 +308,7 @@ impl Groups {
         let mut merged = Groups { merges_unknown, percentiles, ..Groups::by(facets) };
         merged.groups.rest_mut().clone_from(self.unlisted());
         for (key, tally) in self.iter() {
-            let has = |facet| facets.contains(&facet);
-            let key = GroupKey {
-                host: key.host.filter(|_| has(Facet::Host)),
-                device: key.device.filter(|_| has(Facet::Device)),
-                process: key
-                    .process
-                    .filter(|_| has(Facet::Process) || has(Facet::Command) || has(Facet::Thread)),
-                thread: key.thread.filter(|_| has(Facet::Thread)),
-                cgroup: key.cgroup.filter(|_| has(Facet::Cgroup)),
-                file: key.file.filter(|_| has(Facet::File)),
-                stream: key.stream.filter(|_| has(Facet::Stream)),
-                op: key.op.filter(|_| has(Facet::Op)),
-                cpu: key.cpu.filter(|_| has(Facet::Cpu)),
-            };
-            merged.groups.tally(key).merge(tally);
+            merged.groups.tally(key.only(facets)).merge(tally);
         }
         merged
     }
@@ -373,30 +332,50 @@ impl Groups {
 
     fn key(&self, rows: &AnnotatedRows<'_>, row: usize) -> GroupKey {
         let batch = rows.batch;
-        let (op, bytes) = (batch.op(row), batch.bytes(row));
+        let (op, sequential, bytes) = (batch.op(row), rows.sequential[row], batch.bytes(row));
+        let side = SideKey { device: batch.device(row), layer: batch.layer(row) };
+        self.key_of(GroupKey {
+            process: Some(ProcessKey { pid: batch.pid(row), command: batch.command(row) }),
+            thread: Some(ThreadKey { tid: batch.tid(row), name: batch.thread(row) }),
+            cgroup: Some(batch.cgroup(row)),
+            file: Some((side.device, batch.inode(row))),
+            device: Some(side),
+            stream: Some(StreamKey { op, sequential, bytes }),
+            cpu: Some(batch.cpu(row)),
+            ..GroupKey::default()
+        })
+    }
+
+    /// Returns the key of a cell. It has no processor.
+    fn key_of_cell(&self, cell: &CubeCell) -> GroupKey {
+        let (who, op, sequential, bytes) = (&cell.who, cell.op, cell.sequential, cell.bytes);
+        self.key_of(GroupKey {
+            process: Some(ProcessKey { pid: who.pid, command: who.command }),
+            thread: Some(ThreadKey { tid: who.tid, name: who.thread }),
+            cgroup: Some(who.cgroup),
+            file: Some((cell.device, who.inode)),
+            device: Some(SideKey { device: cell.device, layer: cell.layer }),
+            stream: Some(StreamKey { op, sequential, bytes }),
+            ..GroupKey::default()
+        })
+    }
+
+    /// Returns the part of a key that the facets distinguish, of the key of an I/O without its host
+    /// and operation.
+    fn key_of(&self, io: GroupKey) -> GroupKey {
+        let (side, stream) = (io.device, io.stream);
+        let file = match side.map(|side| side.layer) {
+            Some(Layer::FileSystem) => io.file,
+            _ => Some((0, 0)),
+        };
         GroupKey {
-            host: self.has(Facet::Host).then(|| self.host_of(batch.device(row))),
-            device: self
-                .has(Facet::Device)
-                .then(|| SideKey { device: batch.device(row), layer: batch.layer(row) }),
-            process: self
-                .process_key(ProcessKey { pid: batch.pid(row), command: batch.command(row) }),
-            thread: self
-                .has(Facet::Thread)
-                .then(|| ThreadKey { tid: batch.tid(row), name: batch.thread(row) }),
-            cgroup: self.has(Facet::Cgroup).then(|| batch.cgroup(row)),
-            file: self.has(Facet::File).then(|| match batch.layer(row) {
-                Layer::FileSystem => (batch.device(row), batch.inode(row)),
-                Layer::Block => (0, 0),
-            }),
-            stream: self.has(Facet::Stream).then(|| StreamKey {
-                op,
-                sequential: rows.sequential[row],
-                bytes,
-            }),
-            op: self.has(Facet::Op).then_some(op),
-            cpu: self.has(Facet::Cpu).then(|| batch.cpu(row)),
+            host: side.map(|side| self.host_of(side.device)),
+            process: io.process.and_then(|process| self.process_key(process)),
+            op: stream.map(|stream| stream.op),
+            file,
+            ..io
         }
+        .only(&self.by)
     }
 
     /// Returns the part of a key that identifies the process: with its number if processes or
@@ -409,27 +388,6 @@ impl Groups {
             Some(ProcessKey { pid, ..process })
         } else {
             None
-        }
-    }
-
-    /// Returns the key of a cell. It has no processor.
-    fn key_of_cell(&self, cell: &CubeCell) -> GroupKey {
-        let side = SideKey { device: cell.device, layer: cell.layer };
-        let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
-        let who = &cell.who;
-        GroupKey {
-            process: self.process_key(ProcessKey { pid: who.pid, command: who.command }),
-            thread: self.has(Facet::Thread).then_some(ThreadKey { tid: who.tid, name: who.thread }),
-            cgroup: self.has(Facet::Cgroup).then_some(who.cgroup),
-            file: self.has(Facet::File).then_some(match cell.layer {
-                Layer::FileSystem => (cell.device, who.inode),
-                Layer::Block => (0, 0),
-            }),
-            host: self.has(Facet::Host).then(|| self.host_of(cell.device)),
-            device: self.has(Facet::Device).then_some(side),
-            stream: self.has(Facet::Stream).then_some(StreamKey { op, sequential, bytes }),
-            op: self.has(Facet::Op).then_some(op),
-            cpu: None,
         }
     }
 

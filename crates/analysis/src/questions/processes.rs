@@ -4,7 +4,6 @@ use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::io_sums::{IoSums, SumColumns};
-use crate::sums::queue_time::QueueTimeSums;
 use crate::tables::bounded_table::BoundedTable;
 use crate::tables::recent_cache::RecentCache;
 use serde::{Deserialize, Serialize};
@@ -110,9 +109,13 @@ impl ProcessTable {
     pub fn listing(&self) -> Vec<ProcessFigures> {
         let total: u64 = self.iter().map(|(_, tally)| tally.count()).sum();
         let total = total + self.unlisted().count();
-        let mut keys: Vec<_> = self.iter().collect();
-        keys.sort_by_key(|(key, tally)| (Reverse(tally.count()), **key));
-        keys.into_iter().map(|(key, tally)| ProcessFigures::new(key, tally, total)).collect()
+        let figures = |(key, sums): (&ProcessKey, &IoSums)| {
+            let share = if total == 0 { 0.0 } else { sums.count() as f64 / total as f64 };
+            ProcessFigures { key: *key, share, sums: sums.clone() }
+        };
+        let mut rows: Vec<ProcessFigures> = self.iter().map(figures).collect();
+        rows.sort_by_key(|row| (Reverse(row.sums.count()), row.key));
+        rows
     }
 }
 
@@ -154,86 +157,48 @@ impl Fold for ProcessTable {
 /// One process of a listing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessFigures {
-    /// Number and command, for display.
-    pub process: String,
-    /// Process number; `None` if unknown, or if the row holds all processes of a command.
-    pub pid: Option<u32>,
-    /// Command name; `None` if it was not recorded.
-    pub command: Option<String>,
-    /// Number of I/Os.
-    pub count: u64,
-    /// Bytes moved.
-    pub amount: u64,
+    /// Number and command. The number is 0 if unknown, or if the row holds all processes of a
+    /// command.
+    pub key: ProcessKey,
     /// Share of all I/Os, 0 to 1.
     pub share: f64,
-    /// Number of reads.
-    pub reads: u64,
-    /// Number of writes.
-    pub writes: u64,
-    /// Number of sequential I/Os.
-    pub sequential: u64,
-    /// Average response time, in nanoseconds; `None` if no I/O has one.
-    pub response_mean_ns: Option<u64>,
-    /// Longest response time, in nanoseconds; `None` if no I/O has one.
-    pub response_max_ns: Option<u64>,
-    /// Times spent in the queue before issue.
-    pub queued: QueueTimeSums,
-    /// Issue times of the first and the last I/O, in nanoseconds.
-    pub span_ns: Option<(u64, u64)>,
-}
-
-impl ProcessFigures {
-    fn new(key: &ProcessKey, tally: &IoSums, total: u64) -> Self {
-        ProcessFigures {
-            process: key.to_string(),
-            pid: (key.pid > 0).then_some(key.pid),
-            command: (!key.command.is_empty()).then(|| key.command.to_string()),
-            count: tally.count(),
-            amount: tally.amount(),
-            share: if total == 0 { 0.0 } else { tally.count() as f64 / total as f64 },
-            reads: tally.ios[IoOp::Read as usize],
-            writes: tally.ios[IoOp::Write as usize],
-            sequential: tally.sequential,
-            response_mean_ns: tally.responses.sum_ns.checked_div(tally.responses.count),
-            response_max_ns: (tally.responses.count > 0).then_some(tally.responses.max_ns),
-            queued: tally.queue_time(),
-            span_ns: tally.span_ns,
-        }
-    }
+    /// Sums over the process's I/Os.
+    pub sums: IoSums,
 }
 
 json_columns! {
     ProcessFigures;
     /// Process ID and command, for display.
-    PROCESS = "process", "Process", Plain(0), Text(|p| p.process.clone());
+    PROCESS = "process", "Process", Plain(0), Text(|p| p.key.to_string());
     /// Process ID; null for all processes of a command.
-    PID = "pid", "PID", Plain(0), MaybeWhole(|p| p.pid.map(u64::from));
+    PID = "pid", "PID", Plain(0), MaybeWhole(|p| Some(p.key.pid.into()).filter(|pid| *pid > 0));
     /// Command name; null if it was not recorded.
-    COMMAND = "command", "Command", Plain(0), MaybeText(|p| p.command.clone());
+    COMMAND = "command", "Command", Plain(0),
+        MaybeText(|p| (!p.key.command.is_empty()).then(|| p.key.command.to_string()));
     /// I/Os.
-    COUNT = "count", "I/Os", Plain(0), Whole(|p| p.count);
+    COUNT = "count", "I/Os", Plain(0), Whole(|p| p.sums.count());
     /// Data moved.
-    AMOUNT = "amount", "MB", Megabytes(1), Whole(|p| p.amount);
+    AMOUNT = "amount", "MB", Megabytes(1), Whole(|p| p.sums.amount());
     /// Share of all I/Os.
     SHARE = "share", "%", Percent(2), Real(|p| p.share);
     /// Reads.
-    READS = "reads", "reads", Plain(0), Whole(|p| p.reads);
+    READS = "reads", "reads", Plain(0), Whole(|p| p.sums.of_op(IoOp::Read).ios);
     /// Writes.
-    WRITES = "writes", "writes", Plain(0), Whole(|p| p.writes);
+    WRITES = "writes", "writes", Plain(0), Whole(|p| p.sums.of_op(IoOp::Write).ios);
     /// Sequential I/Os.
-    SEQUENTIAL = "sequential", "SEQ", Plain(0), Whole(|p| p.sequential);
+    SEQUENTIAL = "sequential", "SEQ", Plain(0), Whole(|p| p.sums.sequential);
     /// Average response time.
-    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|p| p.response_mean_ns);
+    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|p| p.sums.responses.mean_ns());
     /// Longest response time.
-    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|p| p.response_max_ns);
+    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|p| p.sums.responses.longest_ns());
     /// Average time in the queue.
-    QUEUE_MEAN = "queue_mean_ns", "queue ms", Milliseconds, MaybeWhole(|p| p.queued.mean_ns());
+    QUEUE_MEAN = "queue_mean_ns", "queue ms", Milliseconds, MaybeWhole(|p| p.sums.queued.mean_ns());
     /// Longest time in the queue.
-    QUEUE_MAX = "queue_max_ns", "queue max", Milliseconds, MaybeWhole(|p| p.queued.longest_ns());
+    QUEUE_MAX = "queue_max_ns", "queue max", Milliseconds, MaybeWhole(|p| p.sums.queued.longest_ns());
     /// Share of the time from queue insertion to completion that was spent in the queue.
-    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|p| p.queued.together.share());
+    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|p| p.sums.together.share());
     /// Issue times of the first and the last I/O, in nanoseconds since the capture began.
-    SPAN = "span_ns", "From, to", Plain(0), MaybeSpan(|p| p.span_ns);
+    SPAN = "span_ns", "From, to", Plain(0), MaybeSpan(|p| p.sums.span_ns);
 }
 
 type ProcessColumn = ListingColumn<ProcessFigures>;

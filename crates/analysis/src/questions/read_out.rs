@@ -29,7 +29,7 @@ pub struct ReadOutChoice {
 }
 
 /// The streams of a device in a time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReadOut {
     /// Number of the device in the capture.
     pub device: u16,
@@ -42,18 +42,22 @@ pub struct ReadOut {
 }
 
 /// Bytes that a stream moved in a time, and the range in which it moved most of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "PlaceFigures", description = "The form in which JSON holds a place.")]
 pub struct StreamPlace {
     /// Name of the stream, or `others`.
     pub stream: String,
     /// Bytes on the whole device.
     pub bytes: u64,
-    /// Number of the range with the most bytes, from 0; the first of several that are equal.
+    /// Number of the range with the most bytes, from 0.
     pub range: usize,
     /// Bytes in that range.
     pub bytes_there: u64,
-    /// Number of ranges of the device.
-    pub ranges: usize,
+    /// Where the range begins, in percent of the device.
+    pub percent: f64,
+    /// Width of a range in percent of the device.
+    #[serde(skip)]
+    tolerance_percent: f64,
 }
 
 impl ReadOut {
@@ -107,8 +111,17 @@ impl ReadOut {
             let most = there.enumerate().max_by_key(|(range, bytes)| (*bytes, Reverse(*range)));
             if let Some((range, bytes_there @ 1..)) = most {
                 let stream = keys.get(plane).map_or("others".to_owned(), ToString::to_string);
-                let ranges = map.ranges;
-                streams.push(StreamPlace { stream, bytes, range, bytes_there, ranges });
+                let tolerance_percent = 100.0 / map.ranges as f64;
+                let percent = range as f64 * 100.0 / map.ranges as f64;
+                // The first of several ranges that are equal.
+                streams.push(StreamPlace {
+                    stream,
+                    bytes,
+                    range,
+                    bytes_there,
+                    percent,
+                    tolerance_percent,
+                });
             }
         }
         streams.sort_by_key(|place| Reverse(place.bytes));
@@ -123,16 +136,11 @@ impl ReadOut {
 }
 
 impl StreamPlace {
-    /// Returns where the range begins, in percent of the device.
-    pub fn percent(&self) -> f64 {
-        self.range as f64 * 100.0 / self.ranges as f64
-    }
-
     /// Returns the place as text with its tolerance: `92.1 +/- 0.1`.
     fn place(&self) -> String {
-        let tolerance = 100.0 / self.ranges as f64;
+        let tolerance = self.tolerance_percent;
         let digits = if tolerance < 0.1 { 2 } else { 1 };
-        format!("{:.digits$} +/- {tolerance:.digits$}", self.percent())
+        format!("{:.digits$} +/- {tolerance:.digits$}", self.percent)
     }
 }
 
@@ -163,31 +171,4 @@ impl StreamPlace {
 
     /// Columns of a report's table, next to the names of the streams.
     pub const OF_REPORT: [Of; 4] = [Self::GIB_THERE, Self::PLACE, Self::SHARE, Self::GIB];
-}
-
-/// The form in which JSON holds a place.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-pub struct PlaceFigures {
-    /// Name of the stream, or `others`.
-    pub stream: String,
-    /// Bytes on the whole device.
-    pub bytes: u64,
-    /// Number of the range with the most bytes, from 0.
-    pub range: usize,
-    /// Bytes in that range.
-    pub bytes_there: u64,
-    /// Where the range begins, in percent of the device.
-    pub percent: f64,
-}
-
-impl From<&StreamPlace> for PlaceFigures {
-    fn from(place: &StreamPlace) -> Self {
-        PlaceFigures {
-            stream: place.stream.clone(),
-            bytes: place.bytes,
-            range: place.range,
-            bytes_there: place.bytes_there,
-            percent: place.percent(),
-        }
-    }
 }

@@ -5,6 +5,7 @@ use crate::cells::{Dimensions, FilteredCells};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
+use crate::sums::io_count::IoCount;
 use crate::sums::step_width::made_of;
 use crate::tables::recent_cache::{RecentCache, stream_number};
 use rustc_hash::FxHashMap;
@@ -16,23 +17,6 @@ use steadfast_tracefile::parquet::{Field, Fields};
 
 /// Maximum number of cells that are kept.
 pub const CELLS_MAX: usize = 8 << 20;
-
-/// I/Os and bytes of one series in one step.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SeriesCell {
-    /// Number of I/Os.
-    pub ios: u64,
-    /// Bytes moved.
-    pub bytes: u64,
-}
-
-impl SeriesCell {
-    #[inline]
-    pub(crate) fn add(&mut self, more: SeriesCell) {
-        self.ios = self.ios.saturating_add(more.ios);
-        self.bytes = self.bytes.saturating_add(more.bytes);
-    }
-}
 
 /// Choice of the series.
 #[derive(Debug, Clone)]
@@ -51,7 +35,7 @@ pub struct SeriesOverTime {
     processes: FxHashMap<ProcessKey, usize>,
     by_process: bool,
     series: usize,
-    steps: BTreeMap<u64, Vec<SeriesCell>>,
+    steps: BTreeMap<u64, Vec<IoCount>>,
 }
 
 impl SeriesOverTime {
@@ -77,13 +61,13 @@ impl SeriesOverTime {
 
     /// Returns the steps by number, counted from the beginning of the capture. The last cell of
     /// each step holds the I/Os that belong to no chosen series.
-    pub fn steps(&self) -> &BTreeMap<u64, Vec<SeriesCell>> {
+    pub fn steps(&self) -> &BTreeMap<u64, Vec<IoCount>> {
         &self.steps
     }
 
     /// Returns the cell of a series at a time.
     #[inline]
-    fn cell(&mut self, at_ns: u64, series: usize) -> Result<&mut SeriesCell, TraceError> {
+    fn cell(&mut self, at_ns: u64, series: usize) -> Result<&mut IoCount, TraceError> {
         Ok(&mut self.cells(at_ns / self.width_ns)?[series])
     }
 
@@ -92,14 +76,14 @@ impl SeriesOverTime {
         &mut self,
         step: u64,
         series: usize,
-        more: SeriesCell,
+        more: IoCount,
     ) -> Result<(), TraceError> {
         self.cells(step)?[series].add(more);
         Ok(())
     }
 
     /// Returns the cells of a step.
-    fn cells(&mut self, step: u64) -> Result<&mut Vec<SeriesCell>, TraceError> {
+    fn cells(&mut self, step: u64) -> Result<&mut Vec<IoCount>, TraceError> {
         cells_of(&mut self.steps, self.series, step)
     }
 
@@ -111,7 +95,7 @@ impl SeriesOverTime {
     ) -> Result<(), TraceError> {
         let (issued, bytes) = (rows.batch.wide(Field::Issued), rows.batch.narrow(Field::Bytes));
         let width = self.width_ns;
-        let (mut begin, mut cells): (u64, &mut [SeriesCell]) = (0, &mut []);
+        let (mut begin, mut cells): (u64, &mut [IoCount]) = (0, &mut []);
         for row in rows.iter() {
             let at = issued.at(row);
             // Consecutive I/Os mostly fall into the same step.
@@ -119,7 +103,7 @@ impl SeriesOverTime {
                 begin = at - at % width;
                 cells = cells_of(&mut self.steps, self.series, at / width)?;
             }
-            cells[series_of(row)].add(SeriesCell { ios: 1, bytes: u64::from(bytes.at(row)) });
+            cells[series_of(row)].add(IoCount { ios: 1, bytes: u64::from(bytes.at(row)) });
         }
         Ok(())
     }
@@ -155,15 +139,15 @@ impl SeriesOverTime {
 
 /// Returns the cells of a step, and creates them if the step is new.
 fn cells_of(
-    steps: &mut BTreeMap<u64, Vec<SeriesCell>>,
+    steps: &mut BTreeMap<u64, Vec<IoCount>>,
     series: usize,
     step: u64,
-) -> Result<&mut Vec<SeriesCell>, TraceError> {
+) -> Result<&mut Vec<IoCount>, TraceError> {
     if steps.len() * series >= CELLS_MAX && !steps.contains_key(&step) {
         let what = "the map over time has too many cells; choose wider steps or a higher threshold";
         return Err(TraceError::TooFine(what.into()));
     }
-    Ok(steps.entry(step).or_insert_with(|| vec![SeriesCell::default(); series]))
+    Ok(steps.entry(step).or_insert_with(|| vec![IoCount::default(); series]))
 }
 
 impl Fold for SeriesOverTime {
@@ -199,8 +183,7 @@ impl Fold for SeriesOverTime {
                 self.streams.get(&StreamKey { op: cell.op, sequential, bytes })
             };
             let series = found.copied().unwrap_or(self.series - 1);
-            self.cell(cell.begin_ns, series)?
-                .add(SeriesCell { ios: cell.ios, bytes: cell.amount() });
+            self.cell(cell.begin_ns, series)?.add(IoCount { ios: cell.ios, bytes: cell.amount() });
         }
         Ok(())
     }

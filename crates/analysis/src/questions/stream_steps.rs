@@ -2,8 +2,9 @@
 //! chosen only after all I/Os were seen; keeping all of them saves a second pass.
 
 use crate::fold::{AnnotatedRows, Fold};
-use crate::questions::series::{SeriesCell, SeriesOverTime, SeriesSelection};
+use crate::questions::series::{SeriesOverTime, SeriesSelection};
 use crate::questions::streams::StreamKey;
+use crate::sums::io_count::IoCount;
 use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
 use crate::tables::recent_cache::{PLACES, place};
 use rustc_hash::FxHashMap;
@@ -58,7 +59,7 @@ impl StreamSteps {
         for (step, cells) in &self.steps {
             let known = cells.iter().zip(&place_of).filter(|(ios, _)| **ios > 0);
             for (ios, (place, bytes)) in known {
-                let cell = SeriesCell { ios: *ios, bytes: ios.saturating_mul(*bytes) };
+                let cell = IoCount { ios: *ios, bytes: ios.saturating_mul(*bytes) };
                 series.add_cell(*step, *place, cell).ok()?;
             }
         }

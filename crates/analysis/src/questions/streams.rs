@@ -4,8 +4,8 @@
 use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, JsonRow, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::{AnnotatedRows, Fold};
+use crate::named_values::named_values;
 use crate::sums::io_sums::IoSums;
-use crate::sums::queue_time::QueueTimeSums;
 use crate::sums::response::ResponseFigures;
 use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
 use crate::sums::stream_sums::{SUMMED_MAX, StreamSums};
@@ -13,11 +13,8 @@ use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use crate::threshold::Threshold;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::fmt;
 use std::slice;
-use std::str::FromStr;
 use steadfast_domain::IoOp;
-use steadfast_domain::text::excerpt;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
@@ -308,15 +305,15 @@ impl StreamTable {
         let total = self.total();
         let mut rows: Vec<StreamFigures> =
             self.iter().map(|(key, tally)| StreamFigures::new(key, tally, &total, by)).collect();
-        rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
+        rows.sort_by_key(|row| (Reverse(by.of(&row.sums)), row.key));
         rows
     }
 
     /// Returns the rows of [`Self::listing`] whose share of the whole is at least the threshold.
     pub fn listing_from(&self, by: ShareMeasure, threshold: Threshold) -> Vec<StreamFigures> {
-        let whole = self.total_figures(by).row.measure(by);
+        let whole = by.of(&self.total());
         let mut rows = self.listing(by);
-        rows.retain(|row| threshold.admits(row.measure(by), whole));
+        rows.retain(|row| threshold.admits(by.of(&row.sums), whole));
         rows
     }
 }
@@ -372,11 +369,8 @@ impl Fold for StreamTable {
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
-            self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes)).add_cell(
-                cell,
-                cells.dimensions.single_ios,
-                true,
-            );
+            self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes))
+                .add_cell(cell, cells.dimensions.single_ios, true);
         }
         Ok(())
     }
@@ -389,39 +383,36 @@ impl Fold for StreamTable {
     }
 }
 
-/// By what a stream's share is taken.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum ShareMeasure {
-    /// By frequency: I/Os.
-    #[default]
-    Count,
-    /// By amount transferred: bytes.
-    Bytes,
-}
-
-impl FromStr for ShareMeasure {
-    type Err = TraceError;
-    fn from_str(text: &str) -> Result<Self, TraceError> {
-        match text {
-            "count" => Ok(ShareMeasure::Count),
-            "bytes" => Ok(ShareMeasure::Bytes),
-            _ => Err(TraceError::Unsuitable(format!(
-                "'{text}' is neither count nor bytes",
-                text = excerpt(text)
-            ))),
-        }
+named_values! {
+    /// By what a stream's share is taken.
+    #[derive(
+        Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "kebab-case")]
+    ShareMeasure {
+        /// By frequency: I/Os.
+        #[default]
+        Count = "count",
+        /// By amount transferred: bytes.
+        Bytes = "bytes",
     }
 }
 
-impl fmt::Display for ShareMeasure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ShareMeasure::Count => "count",
-            ShareMeasure::Bytes => "bytes",
-        })
+impl ShareMeasure {
+    /// Returns the I/Os or the bytes of some sums.
+    pub fn of(self, sums: &IoSums) -> u64 {
+        match self {
+            ShareMeasure::Count => sums.count(),
+            ShareMeasure::Bytes => sums.amount(),
+        }
+    }
+
+    /// Returns the share of a part in a whole, 0 to 1; 0 of nothing.
+    pub fn share(self, part: &IoSums, whole: &IoSums) -> f64 {
+        match self.of(whole) {
+            0 => 0.0,
+            whole => self.of(part) as f64 / whole as f64,
+        }
     }
 }
 
@@ -430,60 +421,35 @@ impl fmt::Display for ShareMeasure {
 pub struct StreamFigures {
     /// Operation, order and size; prints in the standard's notation: `RND 4K W`.
     pub key: StreamKey,
-    /// Operation.
-    pub op: IoOp,
-    /// `RND` or `SEQ`.
-    pub order: &'static str,
-    /// Transfer size, in bytes.
-    pub bytes: u32,
-    /// Number of I/Os.
-    pub count: u64,
-    /// Bytes moved.
-    pub amount: u64,
     /// Share of all I/Os or of all bytes, as chosen; 0 to 1.
     pub share: f64,
     /// Share of all I/Os, 0 to 1.
     pub share_of_count: f64,
     /// Share of all bytes, 0 to 1.
     pub share_of_bytes: f64,
-    /// Average queue depth at issue; `None` if no I/O has one.
-    pub qd_mean: Option<f64>,
-    /// Largest queue depth at issue; `None` if no I/O has one.
-    pub qd_max: Option<u32>,
+    /// Sums over the stream's I/Os, without histograms.
+    pub sums: IoSums,
     /// Response times.
     pub response: ResponseFigures,
-    /// Times spent in the queue before issue.
-    pub queued: QueueTimeSums,
-    /// Number of failed I/Os.
-    pub failed: u64,
 }
 
 impl StreamFigures {
     fn new(key: StreamKey, tally: &IoSums, total: &IoSums, by: ShareMeasure) -> Self {
-        let share =
-            |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-        let share_of_count = share(tally.count(), total.count());
-        let share_of_bytes = share(tally.amount(), total.amount());
+        let [share_of_count, share_of_bytes] =
+            [ShareMeasure::Count, ShareMeasure::Bytes].map(|by| by.share(tally, total));
         StreamFigures {
             key,
-            op: key.op,
-            order: key.order(),
-            bytes: key.bytes,
-            count: tally.count(),
-            amount: tally.amount(),
             share: if by == ShareMeasure::Count { share_of_count } else { share_of_bytes },
             share_of_count,
             share_of_bytes,
-            qd_mean: tally.depth_mean(),
-            qd_max: (tally.depths > 0).then_some(tally.depth_max),
+            sums: tally.without_histograms(),
             response: tally.responses.figures(),
-            queued: tally.queue_time(),
-            failed: tally.failed(),
         }
     }
 
-    fn measure(&self, by: ShareMeasure) -> u64 {
-        if by == ShareMeasure::Count { self.count } else { self.amount }
+    /// Returns the number of I/Os.
+    pub fn count(&self) -> u64 {
+        self.sums.count()
     }
 }
 
@@ -492,15 +458,15 @@ json_columns! {
     /// Name of the stream: operation, order and transfer size.
     STREAM = "stream", "I/O stream", Plain(0), Text(|s| s.key.to_string());
     /// Operation.
-    OP = "op", "op", Plain(0), Text(|s| s.op.to_string());
+    OP = "op", "op", Plain(0), Text(|s| s.key.op.to_string());
     /// RND or SEQ.
-    ORDER = "order", "order", Plain(0), Text(|s| s.order.to_owned());
+    ORDER = "order", "order", Plain(0), Text(|s| s.key.order().to_owned());
     /// Transfer size, in bytes.
-    BYTES = "bytes", "bytes", Plain(0), Whole(|s| s.bytes.into());
+    BYTES = "bytes", "bytes", Plain(0), Whole(|s| s.key.bytes.into());
     /// I/Os.
-    COUNT = "count", "count", Plain(0), Whole(|s| s.count);
+    COUNT = "count", "count", Plain(0), Whole(|s| s.count());
     /// Data moved, in bytes.
-    AMOUNT = "amount", "amount", Plain(0), Whole(|s| s.amount);
+    AMOUNT = "amount", "amount", Plain(0), Whole(|s| s.sums.amount());
     /// Share of all I/Os or of all data, as selected.
     SHARE = "share", "%", Percent(2), Real(|s| s.share);
     /// Share of all I/Os.
@@ -508,9 +474,9 @@ json_columns! {
     /// Share of all data moved.
     SHARE_OF_BYTES = "share_of_bytes", "% of amount", Percent(4), Real(|s| s.share_of_bytes);
     /// Average queue depth at issue; null if unknown.
-    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|s| s.qd_mean);
+    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|s| s.sums.depth_mean());
     /// Largest queue depth at issue; null if unknown.
-    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|s| s.qd_max.map(u64::from));
+    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|s| s.sums.depth_max().map(u64::from));
     /// I/Os with a response time.
     SEEN = "response.count", "responses", Plain(0), Whole(|s| s.response.count);
     /// Average response time.
@@ -529,15 +495,15 @@ json_columns! {
     /// Longest response time.
     MRT = "response.max_ns", "MRT ms", Milliseconds, MaybeWhole(|s| s.response.max_ns);
     /// I/Os with a time in the queue.
-    QUEUE_COUNT = "queued.count", "queued", Plain(0), Whole(|s| s.queued.count);
+    QUEUE_COUNT = "queued.count", "queued", Plain(0), Whole(|s| s.sums.queued.count);
     /// Average time in the queue.
-    QUEUE_MEAN = "queued.mean_ns", "queue ms", Milliseconds, MaybeWhole(|s| s.queued.mean_ns());
+    QUEUE_MEAN = "queued.mean_ns", "queue ms", Milliseconds, MaybeWhole(|s| s.sums.queued.mean_ns());
     /// Longest time in the queue.
-    QUEUE_MAX = "queued.max_ns", "queue max", Milliseconds, MaybeWhole(|s| s.queued.longest_ns());
+    QUEUE_MAX = "queued.max_ns", "queue max", Milliseconds, MaybeWhole(|s| s.sums.queued.longest_ns());
     /// Share of the time from queue insertion to completion that was spent in the queue.
-    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|s| s.queued.together.share());
+    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|s| s.sums.together.share());
     /// Failed I/Os.
-    FAILED = "failed", "failed", Plain(0), Whole(|s| s.failed);
+    FAILED = "failed", "failed", Plain(0), Whole(|s| s.sums.failed());
 }
 
 impl schemars::JsonSchema for JsonRow<StreamFigures> {
@@ -701,7 +667,8 @@ mod tests {
                     ..IoSums::default()
                 };
                 assert_eq!(*tally, expected);
-                assert_eq!(tally.queue_time(), one_by_one.queue_time());
+                let queued = |sums: &IoSums| sums.queued.without_histogram();
+                assert_eq!(queued(tally), queued(&one_by_one));
                 assert_eq!(tally.failed(), one_by_one.failed());
             }
         }

@@ -1,6 +1,7 @@
 //! [`CaptureStep`]: sums over the I/Os that were issued in one interval.
 
 use crate::cells::CubeCell;
+use crate::cube::CellSums;
 use crate::sums::content::Contents;
 use crate::sums::queue_time::QueueTimeSums;
 use crate::sums::response::HISTOGRAM_SHARE_MIN;
@@ -115,7 +116,7 @@ impl TimeTotals {
 }
 
 /// Sums over one capture step.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureStep {
     /// Sums by operation, in the order of `IoOp::ALL`.
     pub ops: [OpCount; 5],
@@ -174,5 +175,11 @@ impl CaptureStep {
         self.times.merge(&other.times);
         self.histogram.merge(&other.histogram);
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
+    }
+}
+
+impl CellSums for CaptureStep {
+    fn merge(&mut self, other: &Self) {
+        CaptureStep::merge(self, other);
     }
 }

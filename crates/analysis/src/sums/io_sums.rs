@@ -1,14 +1,15 @@
 //! [`IoSums`] of I/Os that share a stream, a process, a device or several of these.
 
 use crate::cells::{CubeCell, FLAGS, Times};
+use crate::cube::CellSums;
 use crate::fold::AnnotatedRows;
 use crate::sums::content::Contents;
-use crate::sums::queue_time::{QueueResponseSums, QueueTimeSums};
+use crate::sums::io_count::IoCount;
+use crate::sums::queue_time::QueueResponseSums;
 use crate::sums::response::ResponseHistogram;
-use crate::tables::bounded_table::Mergeable;
 use serde::{Deserialize, Serialize};
-use steadfast_domain::Layer;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
+use steadfast_domain::{IoOp, Layer};
 use steadfast_tracefile::batch::{NarrowColumn, WideColumn};
 use steadfast_tracefile::parquet::{Field, Fields};
 
@@ -83,14 +84,39 @@ impl IoSums {
         (self.offsets != 0).then(|| 1 << self.offsets.trailing_zeros())
     }
 
-    /// Returns the queue times without their distribution.
-    pub fn queue_time(&self) -> QueueTimeSums {
-        QueueTimeSums {
-            count: self.queued.count,
-            sum_ns: self.queued.sum_ns,
-            max_ns: self.queued.max_ns,
-            together: self.together,
-        }
+    /// Returns the largest queue depth at issue, or `None` if no depth is known.
+    pub fn depth_max(&self) -> Option<u32> {
+        (self.depths > 0).then_some(self.depth_max)
+    }
+
+    /// Returns the mean size of an I/O in bytes, or `None` if there are none.
+    pub fn size_mean(&self) -> Option<f64> {
+        (self.count() > 0).then(|| self.amount() as f64 / self.count() as f64)
+    }
+
+    /// Returns the I/Os of an operation.
+    pub fn of_op(&self, op: IoOp) -> IoCount {
+        IoCount { ios: self.ios[op as usize], bytes: self.bytes[op as usize] }
+    }
+
+    /// Returns the reads and writes.
+    pub fn transfers(&self) -> IoCount {
+        let mut both = self.of_op(IoOp::Read);
+        both.add(self.of_op(IoOp::Write));
+        both
+    }
+
+    /// Returns the share of reads among reads and writes, or `None` if there are neither.
+    pub fn read_share(&self) -> Option<f64> {
+        let all = self.transfers().ios;
+        (all > 0).then(|| self.of_op(IoOp::Read).ios as f64 / all as f64)
+    }
+
+    /// Returns the sums without the histograms of the times, which take most of the memory.
+    pub(crate) fn without_histograms(&self) -> Self {
+        let [responses, queued] =
+            [&self.responses, &self.queued].map(ResponseHistogram::without_histogram);
+        IoSums { responses, queued, ..*self }
     }
 
     /// Adds the sums of another part.
@@ -216,7 +242,7 @@ impl IoSums {
     }
 }
 
-impl Mergeable for IoSums {
+impl CellSums for IoSums {
     fn merge(&mut self, other: &Self) {
         IoSums::merge(self, other);
     }

@@ -5,6 +5,7 @@ pub mod busy_spans;
 pub mod capture_step;
 pub mod content;
 pub mod content_of_part;
+pub mod io_count;
 pub mod io_sums;
 pub mod packed_steps;
 pub mod queue_time;

@@ -66,9 +66,7 @@ impl ResponseHistogram {
 
     /// Adds the response times of another part.
     pub fn merge(&mut self, other: &ResponseHistogram) {
-        self.count = self.count.saturating_add(other.count);
-        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
+        self.take_sum(other.count, other.sum_ns, other.max_ns);
         self.buckets.merge(&other.buckets);
     }
 
@@ -78,6 +76,21 @@ impl ResponseHistogram {
         if self.buckets.is_empty() {
             std::mem::swap(&mut self.buckets, &mut other.buckets);
         }
+    }
+
+    /// Returns count, sum and maximum, without the histogram.
+    pub(crate) fn without_histogram(&self) -> Self {
+        ResponseHistogram { buckets: BucketCounts::default(), ..*self }
+    }
+
+    /// Returns the mean time in nanoseconds, or `None` if no I/O has one.
+    pub fn mean_ns(&self) -> Option<u64> {
+        self.sum_ns.checked_div(self.count)
+    }
+
+    /// Returns the longest time in nanoseconds, or `None` if no I/O has one.
+    pub fn longest_ns(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max_ns)
     }
 
     /// Returns the histogram.
@@ -99,13 +112,13 @@ impl ResponseHistogram {
         };
         ResponseFigures {
             count: self.count,
-            mean_ns: self.sum_ns.checked_div(self.count),
+            mean_ns: self.mean_ns(),
             p50_ns: percentile(0.5),
             p99_ns: percentile(0.99),
             p99_9_ns: percentile(0.999),
             p99_99_ns: percentile(0.9999),
             p99_999_ns: percentile(0.99999),
-            max_ns: (self.count > 0).then_some(self.max_ns),
+            max_ns: self.longest_ns(),
         }
     }
 }

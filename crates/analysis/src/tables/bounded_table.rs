@@ -1,17 +1,12 @@
 //! Tallies by key. A bounded number of keys, the smallest in their order
 //! ([`crate::tables::smallest_keys`]), has a tally each; everything else shares one tally.
 
+use crate::cube::CellSums;
 use crate::tables::recent_cache::RecentCache;
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::mem;
-
-/// Sums that can be merged.
-pub(crate) trait Mergeable: Default {
-    /// Adds another part.
-    fn merge(&mut self, other: &Self);
-}
 
 /// Tallies by key.
 #[derive(Debug, Clone)]
@@ -27,7 +22,7 @@ pub(crate) struct BoundedTable<K, T> {
 /// Index of the shared tally of all other keys.
 const REST: u32 = 0;
 
-impl<K: Copy + Ord + Hash, T: Mergeable> BoundedTable<K, T> {
+impl<K: Copy + Ord + Hash, T: CellSums> BoundedTable<K, T> {
     /// Creates a table for at most `most` keys.
     pub(crate) fn keeping(most: usize) -> Self {
         BoundedTable {

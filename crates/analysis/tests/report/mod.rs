@@ -83,12 +83,12 @@ fn a_capture_of_more_than_a_day_has_a_profile_of_it() {
     let wanted = profile.listing(&ObservedTime::new(vec![(0, 61 * HOUR)]));
     let table = table(&found, "day-profile").unwrap();
     assert_eq!(table.rows.len(), 24);
-    assert_eq!(column(table, "IOPS"), wanted.iter().map(|one| one.iops).collect::<Vec<f64>>());
+    assert_eq!(column(table, "IOPS"), wanted.iter().map(|one| one.iops()).collect::<Vec<f64>>());
     let of_days: Vec<f64> = wanted.iter().map(|one| one.days as f64).collect();
     assert_eq!(column(table, "days"), of_days);
     assert!(of_days.contains(&2.0) && of_days.contains(&3.0));
     let drawn = &plot(&found, "time-of-day").unwrap().series;
-    assert_eq!(drawn[1].points[7], (7.5, Some(wanted[7].iops)));
+    assert_eq!(drawn[1].points[7], (7.5, Some(wanted[7].iops())));
     let band = &drawn[0];
     assert_eq!(band.upper[7], wanted[7].iops_most);
     // Neither a clock that is not known nor a capture of a day and a bit has one.

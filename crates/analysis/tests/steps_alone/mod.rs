@@ -271,28 +271,10 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
     assert_eq!(
         missing,
         [
-            "Working set of nvme0n1",
-            "Working set of sda",
-            "depths-v-time",
-            "gaps",
-            "hits-0-read",
-            "hits-0-write",
-            "hits-1-write",
-            "hot-0",
-            "hot-1",
-            "idle-0",
-            "idle-1",
-            "kinds",
-            "kinds-processes",
-            "locality",
-            "miss-ratios",
-            "queue-times",
-            "queue-times-processes",
-            "read-out-0",
-            "response-heat",
-            "reuse-times",
-            "runs",
-            "utilisation",
+            "Working set of nvme0n1", "Working set of sda", "depths-v-time", "gaps", "hits-0-read",
+            "hits-0-write", "hits-1-write", "hot-0", "hot-1", "idle-0", "idle-1", "kinds",
+            "kinds-processes", "locality", "miss-ratios", "queue-times", "queue-times-processes",
+            "read-out-0", "response-heat", "reuse-times", "runs", "utilisation",
         ]
     );
     assert_eq!(left.difference(&all).count(), 0);

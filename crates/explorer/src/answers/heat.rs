@@ -2,7 +2,7 @@
 
 use crate::index::CELLS_ENOUGH;
 use crate::maps::{
-    AddressRanges, ColumnAxis, FINE_RANGES, HitsFold, PARTS, RANGES, SECOND, SecondsFold, hit_key,
+    AddressRanges, ColumnAxis, FINE_RANGES, MapFold, PARTS, RANGES, SECOND, hit_key,
 };
 use crate::pair_numbers::Breakdowns;
 use crate::query::QueryString;
@@ -190,7 +190,7 @@ fn of_ios(
     }
     let axis = selection.axis(cells);
     let addresses = AddressRanges::new((low, high), rows);
-    let mut fold = HitsFold::new(axis, addresses);
+    let mut fold = MapFold::of_addresses(axis, addresses);
     selection.fold(selection.window_ns, &mut fold)?;
     Ok((fold.cube.finish(), addresses))
 }
@@ -240,7 +240,7 @@ fn of_seconds(
         found = match of_pairs {
             Some(cube) => cube,
             None => {
-                let mut fold = SecondsFold::new(whole, cells);
+                let mut fold = MapFold::of_seconds(whole, cells);
                 selection.fold(whole, &mut fold)?;
                 fold.cube.finish()
             }

@@ -16,18 +16,8 @@ const LIMIT_MOST: u64 = 10_000;
 const OFFSET_MOST: u64 = 10_000_000;
 
 const COLUMNS: [&str; 12] = [
-    "time_ns",
-    "response_ns",
-    "op",
-    "order",
-    "device",
-    "layer",
-    "offset",
-    "bytes",
-    "depth",
-    "pid",
-    "process",
-    "flags",
+    "time_ns", "response_ns", "op", "order", "device", "layer", "offset", "bytes", "depth", "pid",
+    "process", "flags",
 ];
 
 /// Rows in issue order.

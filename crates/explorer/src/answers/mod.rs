@@ -20,23 +20,13 @@ use std::sync::Arc;
 use steadfast_domain::Layer;
 
 pub use groups::recorded as groups_recorded;
-pub use meta::{CaptureMeta, of_capture};
+pub use meta::of_capture;
 pub use views::refused as refused_views;
 
 /// Names of all questions about a capture.
 pub const QUESTIONS: [&str; 12] = [
-    "series",
-    "heat",
-    "streams",
-    "processes",
-    "cumulative",
-    "ios",
-    "steps",
-    "workload",
-    "command",
-    "hot",
-    "read-out",
-    "groups",
+    "series", "heat", "streams", "processes", "cumulative", "ios", "steps", "workload", "command",
+    "hot", "read-out", "groups",
 ];
 
 /// Answers a question about a capture in JSON. Answers are cached.

@@ -5,7 +5,7 @@ use crate::refusal::HttpError;
 use crate::selection::IoSelection;
 use serde::Serialize;
 use steadfast_analysis::questions::cumulative::Threshold;
-use steadfast_analysis::questions::read_out::{PlaceFigures, ReadOut, ReadOutChoice};
+use steadfast_analysis::questions::read_out::{ReadOut, ReadOutChoice, StreamPlace};
 
 /// Number of ranges: 0.1 % of a device each.
 const RANGES: usize = 1000;
@@ -19,7 +19,7 @@ const IOS_MOST: u64 = 4_000_000;
 pub struct ReadOutAnswer {
     /// Width of a range in percent of the device, within which a place is known.
     tolerance_percent: f64,
-    streams: Vec<PlaceFigures>,
+    streams: Vec<StreamPlace>,
 }
 
 /// Answers `read-out`, with the numbers of `steadfast trace hits --at --ranges 1000`.
@@ -37,7 +37,7 @@ pub fn answer(
     let pass = selection.pass(selection.window_ns);
     let mut found = ReadOut::read(selection.captured()?, &pass, &choice)?.found;
     // One device is chosen or the only one; without I/Os there is none.
-    let streams = found.pop().map_or(Vec::new(), |read_out| read_out.streams);
-    let streams = streams.iter().take(limit).map(PlaceFigures::from).collect();
+    let mut streams = found.pop().map_or(Vec::new(), |read_out| read_out.streams);
+    streams.truncate(limit);
     Ok(ReadOutAnswer { tolerance_percent: 100.0 / RANGES as f64, streams })
 }

@@ -1,9 +1,8 @@
 //! Series over time, and capture steps.
 
 use crate::cells::ColumnSums;
-use crate::key_sums::{KeySum, process_id, stream_id};
 use crate::pair_numbers::Breakdowns;
-use crate::query::QueryString;
+use crate::query::{QueryString, op_named, process_id};
 use crate::refusal::HttpError;
 use crate::selection::{CellWindow, IoSelection};
 use serde::Serialize;
@@ -12,6 +11,7 @@ use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::questions::steps::{
     CaptureStep, StepContext, StepFigures, busy_share, is_busy_time_missed,
 };
+use steadfast_analysis::sums::io_count::IoCount;
 use steadfast_domain::IoOp;
 use steadfast_tracefile::StreamKey;
 use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
@@ -100,9 +100,8 @@ fn narrow(
         SeriesBreakdown::Stream => filter.streams = vec![key.parse::<StreamKey>()?],
         SeriesBreakdown::Process => filter.process = Some(ProcessSelector::named(key)),
         SeriesBreakdown::Op => {
-            let named = crate::key_sums::op_named(key);
             let what = || HttpError::bad(format!("'{key}' is no operation"));
-            filter.ops = vec![named.ok_or_else(what)?];
+            filter.ops = vec![op_named(key).ok_or_else(what)?];
         }
         SeriesBreakdown::None => return Err(HttpError::bad("'key' needs 'by'")),
     }
@@ -147,12 +146,13 @@ fn filled(
         *busy = devices.and(observed_ns.map(|_| 0.0));
     }
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
-        any_response |= column.totals.times.responses > 0;
+        let step = column.step();
+        any_response |= step.times.responses > 0;
         let known = devices.zip(observed_ns[at]);
-        let share = known.map(|(n, observed)| busy_share(column.busy_ns, observed, n));
-        let ios = column.totals.all_ios();
+        let share = known.map(|(n, observed)| busy_share(step.busy_ns, observed, n));
+        let ios = step.ios();
         series.busy[at] = share.filter(|share| !is_busy_time_missed(conditions, ios, *share));
-        series.put(at, column, by);
+        series.put(at, (column, &step), by);
     });
     if !any_response {
         series.busy.fill(None);
@@ -167,7 +167,7 @@ fn keys(scoped: &CellWindow, by: SeriesBreakdown) -> Vec<SeriesKey> {
         SeriesBreakdown::None => vec![named("all")],
         SeriesBreakdown::Op => IoOp::ALL.iter().map(|op| named(&op.to_string())).collect(),
         SeriesBreakdown::Stream => {
-            let streams = cells.shares.streams.keys.iter().map(|key| named(&stream_id(key)));
+            let streams = cells.shares.streams.keys.iter().map(|key| named(&key.to_string()));
             streams.chain([named("others")]).collect()
         }
         SeriesBreakdown::Process => {
@@ -178,15 +178,13 @@ fn keys(scoped: &CellWindow, by: SeriesBreakdown) -> Vec<SeriesKey> {
 }
 
 impl SeriesAnswer {
-    fn put(&mut self, at: usize, column: &ColumnSums, by: SeriesBreakdown) {
-        let totals = &column.totals;
+    fn put(&mut self, at: usize, (column, step): (&ColumnSums, &CaptureStep), by: SeriesBreakdown) {
         match by {
             SeriesBreakdown::None => {
-                self.ios[0][at] = totals.all_ios();
-                self.bytes[0][at] = totals.moved();
+                (self.ios[0][at], self.bytes[0][at]) = (step.ios(), step.bytes())
             }
             SeriesBreakdown::Op => {
-                for (op, sums) in totals.ops.iter().enumerate() {
+                for (op, sums) in step.ops.iter().enumerate() {
                     self.ios[op][at] = sums.ios;
                     self.bytes[op][at] = sums.bytes;
                 }
@@ -194,19 +192,7 @@ impl SeriesAnswer {
             SeriesBreakdown::Stream => self.put_all(at, &column.streams),
             SeriesBreakdown::Process => self.put_all(at, &column.processes),
         }
-        self.put_times(at, column);
-    }
-
-    fn put_all(&mut self, at: usize, sums: &[KeySum]) {
-        for (key, sum) in sums.iter().enumerate() {
-            self.ios[key][at] = sum.ios;
-            self.bytes[key][at] = sum.bytes;
-        }
-    }
-
-    fn put_times(&mut self, at: usize, column: &ColumnSums) {
-        let times = &column.totals.times;
-        let step = column.step();
+        let times = &step.times;
         let percentile = |share| step.percentile(share).map(|time| time.0);
         self.rt_mean_ns[at] = times.response_mean().map(|time| time.0);
         self.rt_p50[at] = percentile(0.5);
@@ -215,6 +201,13 @@ impl SeriesAnswer {
         self.rt_max[at] = times.response_max().map(|time| time.0);
         self.qd_mean[at] = times.depth_mean();
         self.qd_max[at] = times.depth_max();
+    }
+
+    fn put_all(&mut self, at: usize, sums: &[IoCount]) {
+        for (key, sum) in sums.iter().enumerate() {
+            self.ios[key][at] = sum.ios;
+            self.bytes[key][at] = sum.bytes;
+        }
     }
 }
 

@@ -462,7 +462,7 @@ mod tests {
         let ios = ios(797);
         let found = folded(&ios, BYTES_MAX);
         assert_eq!(found.followed_share, 1.0);
-        assert!(found.curve.len() > 10);
+        assert!(found.curve.len() > 10 && found.curve.is_sorted_by(|a, b| a.bytes < b.bytes));
         for point in &found.curve {
             let (misses, read_misses) = simulated(&ios, (point.bytes / BLOCK) as usize);
             assert!((point.misses - misses).abs() < 1e-12, "{point:?} {misses}");
