@@ -268,8 +268,7 @@ pub fn check(options: &CaptureOptions) -> Result<(), CaptureError> {
     }
     if options.layers.is_empty() {
         return Err(CaptureError::new(
-            "no layer was given",
-            "give --layer block, filesystem or both",
+            "no layer was given", "give --layer block, filesystem or both",
         ));
     }
     if options.files.is_some() && !options.layers.contains(&Layer::FileSystem) {

@@ -8,7 +8,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use steadfast_capture::{CaptureDevice, WHOLE_DISK};
 
-const SIZE: u64 = 512 << 20;
+/// Size of the device of the load, in bytes.
+pub const SIZE: u64 = 512 << 20;
 /// Size of every I/O of the load, in bytes.
 pub const BLOCK: u64 = 4096;
 

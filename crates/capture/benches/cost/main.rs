@@ -67,7 +67,18 @@ fn main() -> Fallible<()> {
 struct CostPoint {
     name: &'static str,
     load: CostLoad,
-    steps: bool,
+    kept: CostKept,
+}
+
+/// What a capture keeps of the I/Os.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum CostKept {
+    /// Every I/O.
+    Ios,
+    /// Sums of steps of 1 s.
+    Steps,
+    /// Sums of steps of 1 s, and 1,000 LBA ranges.
+    Ranges,
 }
 
 fn with_and_without(zram: &CostDevice, looped: &CostDevice, pairs: usize) -> Fallible<()> {
@@ -93,27 +104,32 @@ fn full(threads: u64) -> CostLoad {
 }
 
 fn points() -> Vec<CostPoint> {
-    let point = |name, load, steps| CostPoint { name, load, steps };
+    let point = |name, load, kept| CostPoint { name, load, kept };
     vec![
-        point("50 k a second", paced(50_000), false),
-        point("50 k a second", paced(50_000), true),
-        point("full, 1 thread", full(1), false),
-        point("full, 2 threads", full(2), false),
-        point("full, 2 threads", full(2), true),
+        point("50 k a second", paced(50_000), CostKept::Ios),
+        point("50 k a second", paced(50_000), CostKept::Steps),
+        point("50 k a second", paced(50_000), CostKept::Ranges),
+        point("full, 1 thread", full(1), CostKept::Ios),
+        point("full, 2 threads", full(2), CostKept::Ios),
+        point("full, 2 threads", full(2), CostKept::Steps),
+        point("full, 2 threads", full(2), CostKept::Ranges),
     ]
 }
 
 fn line(device: &CostDevice, point: &CostPoint, pairs: usize) -> Fallible<String> {
-    let step_ns = point.steps.then_some(1_000_000_000);
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..pairs {
         without.push(alone(device, &point.load)?);
-        with.push(ours::run(device, &point.load, step_ns)?);
+        with.push(ours::run(device, &point.load, point.kept)?);
     }
     let (without, with) = (CostMedian::new(&without), CostMedian::new(&with));
     Ok(format!(
         " {} | {:.0} | {:.0} | {:.1} | {:.1} | {:.1} | {:.0} | {:.0} | {:.1} | {:.0} |",
-        if point.steps { "steps of 1 s" } else { "every I/O" },
+        match point.kept {
+            CostKept::Ios => "every I/O",
+            CostKept::Steps => "steps of 1 s",
+            CostKept::Ranges => "steps of 1 s, LBA ranges",
+        },
         without.iops,
         with.iops,
         with.loss(&without),
@@ -195,7 +211,7 @@ fn compare(name: &str, device: &CostDevice, load: &CostLoad, rounds: usize) -> F
     let mut runs: [Vec<CostRun>; 4] = Default::default();
     for _ in 0..rounds {
         runs[0].push(alone(device, load)?);
-        runs[1].push(ours::run(device, load, None)?);
+        runs[1].push(ours::run(device, load, CostKept::Ios)?);
         runs[2].push(bpftrace::run(device, load, BpftraceOutput::Line)?);
         runs[3].push(bpftrace::run(device, load, BpftraceOutput::Count)?);
     }

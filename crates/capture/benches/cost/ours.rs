@@ -1,7 +1,7 @@
 //! A load with our own capture running, written as `steadfast` writes it.
 
-use crate::load::{CostDevice, CostLoad, thread_time_ns};
-use crate::{CostRun, Fallible, RING_BYTES};
+use crate::load::{CostDevice, CostLoad, SIZE, thread_time_ns};
+use crate::{CostKept, CostRun, Fallible, RING_BYTES};
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +10,16 @@ use steadfast_capture::{Capture, CaptureOptions};
 use steadfast_domain::{CaptureConditions, IoEvent, Layer};
 use steadfast_tracefile::{StepWriter, TraceWriter};
 
-/// Runs the load with a capture of every I/O, or of steps.
-pub fn run(device: &CostDevice, load: &CostLoad, step_ns: Option<u64>) -> Fallible<CostRun> {
+/// Runs the load with a capture.
+pub fn run(device: &CostDevice, load: &CostLoad, kept: CostKept) -> Fallible<CostRun> {
+    let step_ns = (kept != CostKept::Ios).then_some(1_000_000_000);
+    let range_bytes = if kept == CostKept::Ranges { vec![SIZE.div_ceil(1000)] } else { Vec::new() };
     let options = CaptureOptions {
         devices: vec![device.listened()],
         layers: vec![Layer::Block],
         commands: true,
         step_ns,
+        range_bytes,
         ring_bytes: RING_BYTES,
         ..CaptureOptions::default()
     };
@@ -65,12 +68,13 @@ fn write_ios(capture: &mut Capture, stop: &AtomicBool) -> RecordedSize {
 fn write_steps(capture: &mut Capture, stop: &AtomicBool, step_ns: Option<u64>) -> RecordedSize {
     let conditions = CaptureConditions { step_ns, ..CaptureConditions::default() };
     let mut writer = StepWriter::new(BufWriter::new(tempfile::tempfile()?), &conditions)?;
-    let (mut parts, mut taken) = (Vec::new(), Instant::now());
+    let (mut parts, mut ranges, mut taken) = (Vec::new(), Vec::new(), Instant::now());
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(20));
         if taken.elapsed() >= Duration::from_secs(1) {
             taken = Instant::now();
             capture.take_steps(&mut parts)?;
+            capture.take_ranges(&mut ranges)?;
         }
     }
     capture.end(&mut Vec::new())?;

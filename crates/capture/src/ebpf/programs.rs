@@ -1,5 +1,6 @@
 //! BPF programs of one object file: loading, attaching and their cost.
 
+use super::plain;
 use crate::error::CaptureError;
 use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
 use libbpf_rs::btf::{Btf, ReferencesType};
@@ -129,6 +130,24 @@ impl AttachedPrograms {
         Ok(value)
     }
 
+    /// Calls `take` for every element of an array that is not zero, and sets those for which it
+    /// returns true to zeros.
+    pub(super) fn take_elements(
+        &self,
+        map: &str,
+        mut take: impl FnMut(u32, &[u8]) -> bool,
+    ) -> Result<(), CaptureError> {
+        let found = self.find(map)?;
+        let all = found.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map_err(load_error)?;
+        for (key, mut value) in all.filter(|(_, value)| value.iter().any(|byte| *byte != 0)) {
+            if plain::read(&key).is_some_and(|at| take(at, &value)) {
+                value.fill(0);
+                found.update(&key, &value, MapFlags::ANY).map_err(load_error)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes `map` the only entry of `into`, a map of maps. On return, no program uses the previous
     /// entry any more.
     pub(super) fn place(&self, map: &str, into: &str) -> Result<(), CaptureError> {
@@ -148,11 +167,16 @@ impl AttachedPrograms {
     }
 
     fn set(&self, gate: GateState, began_ns: u64) -> Result<(), CaptureError> {
-        let map = self.map_ending(".data.gate")?;
         let mut value = [0; 16];
         value[..8].copy_from_slice(&began_ns.to_ne_bytes());
         value[8..12].copy_from_slice(&(gate as u32).to_ne_bytes());
-        map.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY).map_err(load_error)
+        self.set_variable(".data.gate", &value)
+    }
+
+    /// Sets the content of a section of variables.
+    pub(super) fn set_variable(&self, section: &str, value: &[u8]) -> Result<(), CaptureError> {
+        let map = self.map_ending(section)?;
+        map.update(&0u32.to_ne_bytes(), value, MapFlags::ANY).map_err(load_error)
     }
 
     /// Returns the content of the programs' global variables, their counters.

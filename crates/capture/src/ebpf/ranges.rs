@@ -12,6 +12,12 @@ pub(super) const TABLES: [&str; 2] = ["ranges_a", "ranges_b"];
 /// Name of the map that holds the table in use.
 pub(super) const IN_USE: &str = "ranges_now";
 
+/// Name of the array of the ranges of two steps, and of the section that says which.
+pub(super) const RECENT: &str = "recent_ranges";
+pub(super) const TURN: &str = ".data.turn";
+/// Elements of [`RECENT`] per device: halves, steps, ranges and operations.
+pub(super) const RECENT_PER_DEVICE: u32 = 2 * 2 * 1024 * 2;
+
 /// `struct range_key` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -24,6 +30,19 @@ pub(super) struct RangeKey {
 
 // SAFETY: integers, no padding.
 unsafe impl PlainData for RangeKey {}
+
+impl RangeKey {
+    /// Returns the key of an element of [`RECENT`], of which `first` is the first step, and its half.
+    pub(super) fn from_index(at: u32, first: u64) -> (Self, usize) {
+        let key = RangeKey {
+            step: first + u64::from(at >> 11 & 1),
+            range: at >> 1 & 1023,
+            device: (at >> 13) as u16,
+            op: (at & 1) as u16,
+        };
+        (key, (at >> 12 & 1) as usize)
+    }
+}
 
 /// `struct range_tally` of the programs.
 #[repr(C)]
@@ -111,6 +130,15 @@ mod tests {
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
         assert_eq!((size_of::<RangeKey>(), size_of::<RangeTally>()), (16, 32));
+    }
+
+    #[test]
+    fn an_index_has_device_half_step_range_and_operation() {
+        let at = ((3 * 4 + 2 + 1) * 1024 + 999) * 2 + 1;
+        let (key, half) = RangeKey::from_index(at, 70);
+        let write = IoOp::Write as u16;
+        assert_eq!((key.step, key.range, key.device, key.op, half), (71, 999, 3, write, 1));
+        assert_eq!(RangeKey::from_index(RECENT_PER_DEVICE, 0).0.device, 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::plain::{self, PlainData};
 use super::programs::AttachedPrograms;
-use super::ranges::{self, RangeSums};
+use super::ranges::{self, RangeKey, RangeSums};
 use crate::error::CaptureError;
 use crate::options::CaptureOptions;
 use crate::process_names::ProcessNames;
@@ -32,6 +32,8 @@ pub(super) struct StepTables {
     /// Bytes of an LBA range of each device; empty if ranges are not counted.
     range_bytes: Vec<u64>,
     ranges_in_use: usize,
+    /// First step of the ranges in the array.
+    ranges_first: u64,
     /// Ranges of the I/Os outstanding when the capture ended.
     rest_ranges: RangeSums,
 }
@@ -67,6 +69,7 @@ impl StepTables {
                 Vec::new()
             },
             ranges_in_use: 0,
+            ranges_first: 0,
             rest_ranges: RangeSums::default(),
         }
     }
@@ -132,19 +135,32 @@ impl StepTables {
     pub(super) fn take_ranges(
         &mut self,
         programs: &AttachedPrograms,
+        lasted_ns: u64,
         into: &mut Vec<RangeInStep>,
     ) -> Result<(), CaptureError> {
         if self.range_bytes.is_empty() {
             return Ok(());
         }
-        let full = self.ranges_in_use;
+        let (full, first) = (self.ranges_in_use, self.ranges_first);
         self.ranges_in_use = 1 - full;
+        self.ranges_first = lasted_ns / self.step_ns;
+        let turn = self.ranges_first << 1 | self.ranges_in_use as u64;
+        programs.set_variable(ranges::TURN, &turn.to_ne_bytes())?;
+        // On return, no program uses the other half of the array either.
         programs.place(ranges::TABLES[self.ranges_in_use], ranges::IN_USE)?;
         let mut sums = std::mem::take(&mut self.rest_ranges);
         programs.drain(ranges::TABLES[full], |key, tally| {
             if let (Some(key), Some(tally)) = (plain::read(key), plain::read(tally)) {
                 sums.add(key, tally);
             }
+        })?;
+        programs.take_elements(ranges::RECENT, |at, tally| {
+            let (key, half) = RangeKey::from_index(at, first);
+            match plain::read(tally) {
+                Some(tally) if half == full => sums.add(key, tally),
+                _ => return false,
+            }
+            true
         })?;
         sums.finish(&self.range_bytes, into);
         Ok(())

@@ -40,6 +40,9 @@ impl ProbeSession {
             let ranges = ranges::TABLES.contains(&name) && options.range_bytes.is_empty();
             if tables || numbers || ranges {
                 map.set_max_entries(1).map_err(load_error)?;
+            } else if name == ranges::RECENT {
+                let elements = options.range_bytes.len() as u32 * ranges::RECENT_PER_DEVICE;
+                map.set_max_entries(elements.max(1)).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
                 let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
                 plain::write(settings, value);
@@ -136,8 +139,9 @@ impl<T: CapturedLayer> EventSource for T {
     }
 
     fn take_ranges(&mut self, into: &mut Vec<RangeInStep>) -> Result<(), CaptureError> {
-        let ProbeSession { programs, turns, .. } = self.tap_mut();
-        turns.as_mut().map_or(Ok(()), |turns| turns.take_ranges(programs, into))
+        let ProbeSession { programs, turns, began_ns, .. } = self.tap_mut();
+        let lasted_ns = monotonic_ns().saturating_sub(*began_ns);
+        turns.as_mut().map_or(Ok(()), |turns| turns.take_ranges(programs, lasted_ns, into))
     }
 
     fn cgroups(&self, show: &mut dyn FnMut(u16, u64)) -> Result<(), CaptureError> {

@@ -2,9 +2,9 @@
 //! requested it.
 
 use super::files::{MountedScratch, open};
-use super::{ScratchDevice, direct, options, rest, skip};
+use super::{begun, direct, looped, options, rest};
 use std::os::unix::fs::FileExt;
-use steadfast_capture::{Capture, CaptureOptions, SourceName};
+use steadfast_capture::{CaptureOptions, SourceName};
 use steadfast_domain::io_event::flags;
 use steadfast_domain::{IoEvent, IoOp};
 
@@ -13,13 +13,10 @@ use steadfast_domain::{IoEvent, IoOp};
 #[test]
 fn every_thread_of_a_process_is_captured_through_tracefs() {
     let test = "threads through tracefs";
-    let Some(device) = ScratchDevice::looped() else { return skip(test, "no loop device") };
+    let Some(device) = looped(test) else { return };
     let (own, source) = (Some(std::process::id()), Some(SourceName::Tracefs));
     let asked = CaptureOptions { process: own, source, ..options(&device) };
-    let mut capture = match Capture::begin(&asked) {
-        Ok(capture) => capture,
-        Err(error) => return skip(test, &error.to_string()),
-    };
+    let Some(mut capture) = begun(test, &asked) else { return };
     let file = direct(&device.path);
     let read = |from: u64| {
         for number in 0..101 {
@@ -63,10 +60,7 @@ fn flushes(test: &str, source: SourceName) {
     file.write_all_at(&vec![1; 1 << 20], 0).unwrap();
     file.sync_all().unwrap();
     let asked = CaptureOptions { source: Some(source), ..options(&mounted.device) };
-    let mut capture = match Capture::begin(&asked) {
-        Ok(capture) => capture,
-        Err(error) => return skip(test, &error.to_string()),
-    };
+    let Some(mut capture) = begun(test, &asked) else { return };
     let mut overwriting = Vec::new();
     for number in 0..SYNCS {
         file.write_all_at(&[2; 4096], number * 4096).unwrap();
@@ -96,10 +90,7 @@ fn writeback_is_reported_by_every_source() {
         let test = "writeback";
         let Some(mounted) = MountedScratch::new(test) else { return };
         let asked = CaptureOptions { source: Some(source), ..options(&mounted.device) };
-        let mut capture = match Capture::begin(&asked) {
-            Ok(capture) => capture,
-            Err(error) => return skip(test, &error.to_string()),
-        };
+        let Some(mut capture) = begun(test, &asked) else { return };
         let file = open(&mounted.path("file"));
         file.write_all_at(&vec![1; 1 << 20], 0).unwrap();
         // The kernel's workers write back the dirty data of the file system.

@@ -1,7 +1,7 @@
 //! The file-system layer: a program with known calls on ext4 on a loop device, captured at ext4's
 //! entry points and at system calls.
 
-use super::{ScratchDevice, options, rest, skip};
+use super::{ScratchDevice, captured, looped, options, skip};
 use io_uring::{IoUring, opcode, types};
 use std::fs::{File, OpenOptions};
 use std::io::{IoSlice, Read, Seek, SeekFrom, Write};
@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use steadfast_capture::{Capture, CaptureCounters, CaptureOptions, FileCaptureMode};
+use steadfast_capture::{CaptureCounters, CaptureOptions, FileCaptureMode};
 use steadfast_domain::io_event::flags;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
@@ -21,10 +21,7 @@ pub(super) struct MountedScratch {
 
 impl MountedScratch {
     pub(super) fn new(test: &str) -> Option<MountedScratch> {
-        let Some(device) = ScratchDevice::looped() else {
-            skip(test, "no loop device");
-            return None;
-        };
+        let device = looped(test)?;
         let made = Command::new("mkfs.ext4")
             .args(["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"])
             .arg(&device.path)
@@ -54,7 +51,7 @@ pub(super) fn open(path: &Path) -> File {
 }
 
 /// Captures the calls of this process on the file system while `act` runs.
-fn captured(
+fn calls_captured(
     test: &str,
     layers: &[Layer],
     way: FileCaptureMode,
@@ -64,17 +61,7 @@ fn captured(
     let own = Some(std::process::id());
     let (layers, files) = (layers.to_vec(), Some(way));
     let wanted = CaptureOptions { layers, files, process: own, ..options(&mounted.device) };
-    let mut capture = match Capture::begin(&wanted) {
-        Ok(capture) => capture,
-        Err(error) => {
-            skip(test, &error.to_string());
-            return None;
-        }
-    };
-    let mut events = Vec::new();
-    act(&mounted);
-    rest(&mut capture, &mut events);
-    capture.end(&mut events).unwrap();
+    let (mut capture, events) = captured(test, &wanted, |_| act(&mounted))?;
     let counters = capture.counters().unwrap();
     Some((events, counters))
 }
@@ -98,7 +85,7 @@ fn every_call_reaches_the_entry_points_once_with_offset_and_bytes() {
 
 fn every_call(test: &str, way: FileCaptureMode) {
     let (mut expected, mut inode) = (Vec::new(), 0);
-    let found = captured(test, &[Layer::FileSystem], way, |mounted| {
+    let found = calls_captured(test, &[Layer::FileSystem], way, |mounted| {
         let mut file = open(&mounted.path("file"));
         inode = file.metadata().unwrap().ino();
         let block = [7u8; 5003];
@@ -160,7 +147,7 @@ fn appended_failed_and_direct_calls_are_distinguished_at_the_entry_points() {
 
 fn kinds_of_call(test: &str, way: FileCaptureMode) {
     let (mut appended, mut too_long) = (0, 0);
-    let found = captured(test, &[Layer::FileSystem], way, |mounted| {
+    let found = calls_captured(test, &[Layer::FileSystem], way, |mounted| {
         let append =
             |name| OpenOptions::new().append(true).create(true).open(mounted.path(name)).unwrap();
         let (mut one, mut other) = (append("log"), append("log"));
@@ -203,7 +190,7 @@ fn io_uring_is_seen_at_the_entry_points_and_what_is_not_seen_is_counted() {
 
 fn uring(test: &str, way: FileCaptureMode) {
     let mut inode = 0;
-    let found = captured(test, &[Layer::FileSystem], way, |mounted| {
+    let found = calls_captured(test, &[Layer::FileSystem], way, |mounted| {
         let file = open(&mounted.path("file"));
         inode = file.metadata().unwrap().ino();
         file.set_len(1 << 20).unwrap();
@@ -247,7 +234,7 @@ fn uring(test: &str, way: FileCaptureMode) {
 
 #[test]
 fn both_layers_of_one_program_stand_in_one_capture() {
-    let found = captured(
+    let found = calls_captured(
         "both layers",
         &[Layer::Block, Layer::FileSystem],
         FileCaptureMode::Calls,

@@ -120,6 +120,34 @@ fn apply(file: &File) {
     }
 }
 
+/// Makes a loop device; prints the reason and returns `None` if that is not possible.
+fn looped(test: &str) -> Option<ScratchDevice> {
+    let device = ScratchDevice::looped();
+    if device.is_none() {
+        skip(test, "no loop device");
+    }
+    device
+}
+
+/// Begins a capture; prints the reason and returns `None` if that is not possible.
+fn begun(test: &str, options: &CaptureOptions) -> Option<Capture> {
+    Capture::begin(options).map_err(|error| skip(test, &error.to_string())).ok()
+}
+
+/// Captures while `act` runs.
+fn captured(
+    test: &str,
+    options: &CaptureOptions,
+    act: impl FnOnce(&Capture),
+) -> Option<(Capture, Vec<IoEvent>)> {
+    let mut capture = begun(test, options)?;
+    let mut events = Vec::new();
+    act(&capture);
+    rest(&mut capture, &mut events);
+    capture.end(&mut events).unwrap();
+    Some((capture, events))
+}
+
 /// Takes events until no more arrive.
 fn rest(capture: &mut Capture, into: &mut Vec<IoEvent>) -> CaptureCounters {
     let until = Instant::now() + Duration::from_millis(300);
@@ -139,11 +167,8 @@ fn skip(test: &str, why: &str) {
 /// Checks that every I/O of `apply` is in the capture exactly once, with its values.
 fn captures_exactly(test: &str, device: Option<ScratchDevice>, source: SourceName) {
     let Some(device) = device else { return skip(test, "the device cannot be made") };
-    let mut capture =
-        match Capture::begin(&CaptureOptions { source: Some(source), ..options(&device) }) {
-            Ok(capture) => capture,
-            Err(error) => return skip(test, &error.to_string()),
-        };
+    let asked = CaptureOptions { source: Some(source), ..options(&device) };
+    let Some(mut capture) = begun(test, &asked) else { return };
     let file = direct(&device.path);
     let mut events = Vec::new();
     apply(&file);
@@ -191,9 +216,7 @@ fn captures_every_bio_of_a_zram_device_with_tracefs() {
 /// A capture that begins and ends under load waits for the I/Os whose start it saw, and reports
 /// those outstanding before it.
 fn begins_and_ends_under_load(test: &str, source: SourceName) {
-    let Some(device) = ScratchDevice::looped() else {
-        return skip(test, "the device cannot be made");
-    };
+    let Some(device) = looped(test) else { return };
     let file = direct(&device.path);
     let stop = AtomicBool::new(false);
     let seen = std::thread::scope(|scope| {
@@ -247,15 +270,10 @@ fn begins_and_ends_under_load_with_tracefs() {
 
 #[test]
 fn captures_only_the_process_that_was_asked_for() {
-    let Some(device) = ScratchDevice::looped() else {
-        return skip("process filter", "no loop device");
-    };
+    let Some(device) = looped("process filter") else { return };
     let other = std::process::id() + 1;
     let asked = CaptureOptions { process: Some(other), ..options(&device) };
-    let mut capture = match Capture::begin(&asked) {
-        Ok(capture) => capture,
-        Err(error) => return skip("process filter", &error.to_string()),
-    };
+    let Some(mut capture) = begun("process filter", &asked) else { return };
     let mut events = Vec::new();
     apply(&direct(&device.path));
     rest(&mut capture, &mut events);
@@ -264,9 +282,7 @@ fn captures_only_the_process_that_was_asked_for() {
 
 #[test]
 fn nothing_is_left_in_tracefs() {
-    let Some(device) = ScratchDevice::looped() else {
-        return skip("left in tracefs", "no loop device");
-    };
+    let Some(device) = looped("left in tracefs") else { return };
     let tracefs = CaptureOptions { source: Some(SourceName::Tracefs), ..options(&device) };
     let place = Path::new("/sys/kernel/tracing/instances");
     let own = format!("steadfast-{}-", std::process::id());
@@ -276,10 +292,7 @@ fn nothing_is_left_in_tracefs() {
         entries.filter_map(|entry| serial(&entry.file_name().to_string_lossy())).collect()
     };
     let before = there();
-    let capture = match Capture::begin(&tracefs) {
-        Ok(capture) => capture,
-        Err(error) => return skip("left in tracefs", &error.to_string()),
-    };
+    let Some(capture) = begun("left in tracefs", &tracefs) else { return };
     let begun: Vec<u32> = there().into_iter().filter(|one| !before.contains(one)).collect();
     drop(capture);
     // Other tests begin and end their captures at the same time.
@@ -293,16 +306,11 @@ fn nothing_is_left_in_tracefs() {
 #[test]
 fn only_what_lies_on_a_partition_is_captured() {
     for source in [SourceName::Ebpf, SourceName::Tracefs] {
-        let Some(device) = ScratchDevice::looped() else {
-            return skip("partition", "no loop device");
-        };
+        let Some(device) = looped("partition") else { return };
         let part = CaptureDevice { sectors: 16..1600, ..device.listened() };
         let asked =
             CaptureOptions { devices: vec![part], source: Some(source), ..options(&device) };
-        let mut capture = match Capture::begin(&asked) {
-            Ok(capture) => capture,
-            Err(error) => return skip("partition", &error.to_string()),
-        };
+        let Some(mut capture) = begun("partition", &asked) else { return };
         let file = direct(&device.path);
         for block in 0..211 {
             file.write_all_at(&Box::new(DirectBlock([1; 4096])).0, block * 8192).unwrap();
@@ -319,14 +327,9 @@ fn only_what_lies_on_a_partition_is_captured() {
 
 #[test]
 fn what_there_is_no_room_for_is_counted() {
-    let Some(device) = ScratchDevice::looped() else {
-        return skip("lost events", "no loop device");
-    };
+    let Some(device) = looped("lost events") else { return };
     let small = CaptureOptions { ring_bytes: 4096, ..options(&device) };
-    let mut capture = match Capture::begin(&small) {
-        Ok(capture) => capture,
-        Err(error) => return skip("lost events", &error.to_string()),
-    };
+    let Some(mut capture) = begun("lost events", &small) else { return };
     let file = direct(&device.path);
     apply(&file);
     let mut events = Vec::new();
@@ -340,14 +343,11 @@ fn what_there_is_no_room_for_is_counted() {
 #[test]
 fn a_buffer_that_is_emptied_in_time_loses_nothing() {
     let test = "a buffer that goes round";
-    let Some(device) = ScratchDevice::looped() else { return skip(test, "no loop device") };
+    let Some(device) = looped(test) else { return };
     let small =
         CaptureOptions { process: Some(std::process::id()), ring_bytes: 4096, ..options(&device) };
-    let mut capture =
-        match Capture::begin(&CaptureOptions { source: Some(SourceName::Ebpf), ..small }) {
-            Ok(capture) => capture,
-            Err(error) => return skip(test, &error.to_string()),
-        };
+    let asked = CaptureOptions { source: Some(SourceName::Ebpf), ..small };
+    let Some(mut capture) = begun(test, &asked) else { return };
     let (file, mut block, mut events) =
         (direct(&device.path), Box::new(DirectBlock([0; 4096])), Vec::new());
     const READS: u64 = 30_011;

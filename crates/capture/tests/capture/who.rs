@@ -2,7 +2,7 @@
 //! requests.
 
 use super::files::{MountedScratch, open};
-use super::{ScratchDevice, direct, options, rest, skip};
+use super::{ScratchDevice, captured, direct, looped, options, skip};
 use io_uring::{IoUring, opcode, types};
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -11,35 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use steadfast_capture::{Capture, CaptureOptions, SourceName};
 use steadfast_domain::{IoEvent, IoOp, Layer};
-
-/// Captures while `act` runs; prints the reason and returns `None` if that is not possible.
-fn captured(
-    test: &str,
-    options: &CaptureOptions,
-    act: impl FnOnce(),
-) -> Option<(Capture, Vec<IoEvent>)> {
-    captured_with(test, options, |_| act())
-}
-
-/// Like `captured`; `act` is given the running capture.
-fn captured_with(
-    test: &str,
-    options: &CaptureOptions,
-    act: impl FnOnce(&Capture),
-) -> Option<(Capture, Vec<IoEvent>)> {
-    let mut capture = match Capture::begin(options) {
-        Ok(capture) => capture,
-        Err(error) => {
-            skip(test, &error.to_string());
-            return None;
-        }
-    };
-    let mut events = Vec::new();
-    act(&capture);
-    rest(&mut capture, &mut events);
-    capture.end(&mut events).unwrap();
-    Some((capture, events))
-}
 
 fn own_name() -> String {
     fs::read_to_string("/proc/self/comm").unwrap().trim_end().to_owned()
@@ -68,10 +39,10 @@ fn writes_of_threads(path: &Path) -> Vec<(u32, String, usize)> {
 }
 
 fn threads_are_recorded_with_their_process(test: &str, source: SourceName) {
-    let Some(device) = ScratchDevice::looped() else { return skip(test, "no loop device") };
+    let Some(device) = looped(test) else { return };
     let asked = CaptureOptions { source: Some(source), ..options(&device) };
     let mut threads = Vec::new();
-    let act = || threads = writes_of_threads(&device.path);
+    let act = |_: &Capture| threads = writes_of_threads(&device.path);
     let Some((_, events)) = captured(test, &asked, act) else { return };
     for (tid, name, writes) in threads {
         let of_thread: Vec<&IoEvent> = events.iter().filter(|event| event.tid == tid).collect();
@@ -130,7 +101,7 @@ impl Drop for ScratchCgroup {
 #[test]
 fn a_process_in_a_cgroup_is_captured_with_its_path() {
     let test = "cgroups";
-    let Some(device) = ScratchDevice::looped() else { return skip(test, "no loop device") };
+    let Some(device) = looped(test) else { return };
     let asked = CaptureOptions { cgroups: true, ..options(&device) };
     let (mut pid, mut cgroup) = (0, None);
     let act = |capture: &Capture| {
@@ -149,7 +120,7 @@ fn a_process_in_a_cgroup_is_captured_with_its_path() {
         assert!(child.wait().unwrap().success());
         super::apply(&direct(&device.path));
     };
-    let Some((capture, events)) = captured_with(test, &asked, act) else { return };
+    let Some((capture, events)) = captured(test, &asked, act) else { return };
     let Some(cgroup) = cgroup else {
         return skip(test, "no process can be put into a cgroup of its own");
     };
@@ -177,7 +148,7 @@ fn files_have_their_paths_where_these_were_asked_for() {
     for (asked_for, expected) in [(true, 2), (false, 0)] {
         let layers = vec![Layer::FileSystem];
         let asked = CaptureOptions { layers, paths: asked_for, ..options(&mounted.device) };
-        let act = || {
+        let act = |_: &Capture| {
             for file in &files {
                 file.write_all_at(&[1; 8192], 0).unwrap();
                 file.sync_all().unwrap();
@@ -213,7 +184,7 @@ fn merged_by_kernel(device: &ScratchDevice) -> u64 {
 #[test]
 fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
     let test = "merges and splits";
-    let Some(device) = ScratchDevice::looped() else { return skip(test, "no loop device") };
+    let Some(device) = looped(test) else { return };
     let name = device.path.file_name().unwrap().to_str().unwrap();
     // A megabyte spans it.
     let set = |setting, value| fs::write(format!("/sys/block/{name}/queue/{setting}"), value);
@@ -224,7 +195,7 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
     let asked = CaptureOptions { merges: true, ..options(&device) };
     let before = merged_by_kernel(&device);
     let file = direct(&device.path);
-    let act = || {
+    let act = |_: &Capture| {
         let mut ring = IoUring::new(64).unwrap();
         let block = Box::new(super::DirectBlock([9; 4096]));
         for group in 0..101u64 {
@@ -255,7 +226,8 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
     assert!(counted.merged >= 101, "{counted:?}");
     assert_eq!(counted.split, 3, "a megabyte in pieces of 256 KiB");
     // Merges are not counted unless requested.
-    let act = || file.write_all_at(&Box::new(super::DirectBlock([9; 4096])).0, 0).unwrap();
+    let act =
+        |_: &Capture| file.write_all_at(&Box::new(super::DirectBlock([9; 4096])).0, 0).unwrap();
     let Some((mut capture, events)) = captured(test, &options(&device), act) else { return };
     let counters = capture.counters().unwrap();
     assert_eq!(capture.merging(&counters), None);
@@ -264,7 +236,7 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
 
 #[test]
 fn options_that_a_source_or_layer_lacks_are_refused() {
-    let Some(device) = ScratchDevice::looped() else { return skip("refusals", "no loop device") };
+    let Some(device) = looped("refusals") else { return };
     let refused = |asked: CaptureOptions| Capture::begin(&asked).err().unwrap().to_string();
     let paths = CaptureOptions { paths: true, ..options(&device) };
     assert!(refused(paths.clone()).contains("--layer block,filesystem"));
