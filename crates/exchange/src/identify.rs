@@ -168,22 +168,8 @@ fn by_settings(text: &str) -> Option<FileKind> {
         return Some(FileKind::VdbenchParameters);
     }
     const KEYS: [&str; 16] = [
-        "rw",
-        "readwrite",
-        "bs",
-        "blocksize",
-        "bssplit",
-        "ioengine",
-        "iodepth",
-        "filename",
-        "direct",
-        "size",
-        "runtime",
-        "numjobs",
-        "stonewall",
-        "time_based",
-        "directory",
-        "include",
+        "rw", "readwrite", "bs", "blocksize", "bssplit", "ioengine", "iodepth", "filename",
+        "direct", "size", "runtime", "numjobs", "stonewall", "time_based", "directory", "include",
     ];
     let is_option = |line: &str| {
         let name = line.split(['=', ' ']).next().unwrap_or_default();

@@ -6,7 +6,9 @@ use std::io::Cursor;
 use steadfast_analysis::{Captured, Filter, PassOptions};
 use steadfast_domain::io_event::{CapturedDevice, CommandName, RESPONSE_UNKNOWN, flags};
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Bytes, CaptureConditions, Demand, IoEvent, IoOp, Layer, Nanos};
+use steadfast_domain::{
+    AppliedWorkload, Bytes, CaptureConditions, Demand, IoEvent, IoOp, Layer, Nanos, Stimulus,
+};
 use steadfast_tracefile::TraceWriter;
 use steadfast_tracefile::import::{ColumnPlan, ImportInput, TraceFormat, import};
 use steadfast_workload::WorkloadFile;
@@ -65,7 +67,7 @@ fn ios() -> impl Strategy<Value = Vec<IoEvent>> {
                 bytes: if is_flush { 0 } else { sectors * 512 },
                 pid: u32::from(odd) + 1,
                 cpu: bits % 64,
-                flags: failed | if is_flush { set & !flags::PREFLUSH } else { set },
+                flags: failed | set,
                 device,
                 op,
                 command: CommandName::new(COMMANDS[command]),
@@ -244,9 +246,18 @@ fn a_capture_with_pauses_keeps_its_rate() {
     assert_eq!(ios, [600, 400]);
     assert_eq!(own[0].pace, Pace::Fixed { ios: 600, per });
     assert_ne!(own[0].seed, own[1].seed);
+    let deep = own_loads(&Stimulus { demand: Demand::new(1, 10), ..load.stimulus.clone() });
+    assert_eq!(deep.iter().map(|load| load.demand.depth).collect::<Vec<_>>(), [6, 4]);
     let (steps, lost) = loads(&workload, &LoadChoice { by_step: true, ..load_choice });
     assert_eq!((steps.len(), lost.len()), (10, 0));
     assert_eq!(steps[4].stimulus.pace, Pace::Fixed { ios: 100, per: Nanos::from_secs(1) });
+    let arrivals = Some(Pace::poisson(100.0));
+    let random = AppliedWorkload { arrivals, ..workload.clone() };
+    let (steps, lost) = loads(&random, &LoadChoice { by_step: true, ..load_choice });
+    assert_eq!(steps[4].stimulus.pace, Pace::Poisson { ios: 100, per: Nanos::from_secs(1) });
+    assert_eq!(lost.len(), 1);
+    let own = own_loads(&loads(&random, &load_choice).0[0].stimulus);
+    assert_eq!(own[1].pace, Pace::Poisson { ios: 400, per });
     let closed = LoadChoice { demand: Some(Demand::new(1, 10)), ..load_choice };
     let own = own_loads(&loads(&workload, &closed).0[0].stimulus);
     assert!(own.iter().all(|load| load.pace == Pace::Closed));

@@ -24,17 +24,8 @@ use FioEngine::{MovesNothing, Queues, QueuesData, Unknown, Waits};
 
 /// Engines whose I/Os the kernel's block layer sees as it sees those of this program.
 const OF_THE_KERNEL: [&str; 11] = [
-    "sync",
-    "psync",
-    "vsync",
-    "pvsync",
-    "pvsync2",
-    "posixaio-sync",
-    "libaio",
-    "io_uring",
-    "posixaio",
-    "solarisaio",
-    "windowsaio",
+    "sync", "psync", "vsync", "pvsync", "pvsync2", "posixaio-sync", "libaio", "io_uring",
+    "posixaio", "solarisaio", "windowsaio",
 ];
 
 impl FioEngine {

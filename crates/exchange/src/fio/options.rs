@@ -229,16 +229,8 @@ const PROCESSORS: [&str; 3] = ["cpumask", "cpus_allowed", "numa_cpu_nodes"];
 /// Options whose value is an amount of bytes.
 fn is_size(name: &str) -> bool {
     const SIZES: [&str; 10] = [
-        "ba",
-        "bs",
-        "bsrange",
-        "bssplit",
-        "filesize",
-        "io_size",
-        "offset",
-        "offset_increment",
-        "rate",
-        "size",
+        "ba", "bs", "bsrange", "bssplit", "filesize", "io_size", "offset", "offset_increment",
+        "rate", "size",
     ];
     SIZES.contains(&name)
 }

@@ -252,12 +252,8 @@ fn sizes_of_a_range_are_drawn_equally_often() {
     assert_eq!(
         shown,
         [
-            "RND 4K R 150 4096",
-            "RND 8K R 150 4096",
-            "RND 12K R 150 4096",
-            "RND 16K R 150 4096",
-            "RND 8K W 100 8192",
-            "RND 16K W 100 8192",
+            "RND 4K R 150 4096", "RND 8K R 150 4096", "RND 12K R 150 4096", "RND 16K R 150 4096",
+            "RND 8K W 100 8192", "RND 16K W 100 8192",
         ]
     );
     let preset = one("rw=randrw\nbs=,8k\npercentage_random=100%\nnumber_ios=1k").unwrap();
@@ -480,16 +476,8 @@ fn what_is_not_done_is_said() {
         assert!(remarks.iter().any(|r| r.text.contains(word)), "{options}: {remarks:?}");
     }
     let accepted = [
-        "rwmixcycle=10",
-        "fadvise_hint=0",
-        "start_delay=5",
-        "offset_align=4k",
-        "ratemin=1k",
-        "threads=1",
-        "nr_files=1",
-        "fileoffset=4k",
-        "lockfile=none",
-        "log_prio=1",
+        "rwmixcycle=10", "fadvise_hint=0", "start_delay=5", "offset_align=4k", "ratemin=1k",
+        "threads=1", "nr_files=1", "fileoffset=4k", "lockfile=none", "log_prio=1",
     ];
     for option in accepted {
         assert!(one(option).is_ok(), "{option}");

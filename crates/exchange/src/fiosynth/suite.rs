@@ -111,14 +111,8 @@ impl<'de> Visitor<'de> for SuiteMembersVisitor {
 }
 
 const KNOWN: [&str; 8] = [
-    "description",
-    "pre",
-    "def",
-    "run_cycles",
-    "precondition_cycles",
-    "precondition_first_cycle_only",
-    "devices_in_global",
-    "scale_by_capacity",
+    "description", "pre", "def", "run_cycles", "precondition_cycles",
+    "precondition_first_cycle_only", "devices_in_global", "scale_by_capacity",
 ];
 
 fn unknown(all: &Map<String, Value>) -> Vec<String> {

@@ -92,16 +92,8 @@ fn metric(kind: &str, name: &str) -> Option<TargetMetric> {
 
 /// The columns of percentiles that the tables have.
 const COLUMNS: [&str; 10] = [
-    "max-ms",
-    "mean-ms",
-    "p50-ms",
-    "p90-ms",
-    "p95-ms",
-    "p99-ms",
-    "p99.9-ms",
-    "p99.99-ms",
-    "p99.999-ms",
-    "p99.9999-ms",
+    "max-ms", "mean-ms", "p50-ms", "p90-ms", "p95-ms", "p99-ms", "p99.9-ms", "p99.99-ms",
+    "p99.999-ms", "p99.9999-ms",
 ];
 
 impl SuiteTarget {

@@ -52,19 +52,13 @@ static SETUP: KeyBlock<TestSetup> = KeyBlock {
         ),
         field!("Default Disk Workers to Spawn", TestSetup.disk_workers, "the number of workers"),
         field!(
-            "Default Network Workers to Spawn",
-            TestSetup.network_workers,
-            "the number of workers"
+            "Default Network Workers to Spawn", TestSetup.network_workers, "the number of workers"
         ),
         field!("Record Results", TestSetup.record, "the rows"),
         field!("Worker Cycling", TestSetup.worker_cycling, "the cycling").columns(CYCLING),
         field!("Disk Cycling", TestSetup.disk_cycling, "the cycling").columns(CYCLING),
-        field!("Queue Depth Cycling", TestSetup.depth_cycling, "the cycling").columns(&[
-            "start",
-            "end",
-            "step",
-            "step type",
-        ]),
+        field!("Queue Depth Cycling", TestSetup.depth_cycling, "the cycling")
+            .columns(&["start", "end", "step", "step type"]),
         field!("Test Type", TestSetup.test_type, "the test type"),
     ],
 };

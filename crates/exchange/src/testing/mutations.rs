@@ -33,26 +33,8 @@ impl MutationDraw {
 
 /// Texts that a parser may mistake for numbers, names or structure.
 const ODD: [&[u8]; 20] = [
-    b"0",
-    b"-1",
-    b"18446744073709551616",
-    b"1e308",
-    b"NaN",
-    b"\0",
-    b"\xff\xfe",
-    b"${X}",
-    b"%",
-    b":",
-    b"=",
-    b"\n[",
-    b"/",
-    b",",
-    b"{",
-    b"\r\n",
-    b"<",
-    b"</",
-    b"]",
-    b"null",
+    b"0", b"-1", b"18446744073709551616", b"1e308", b"NaN", b"\0", b"\xff\xfe", b"${X}", b"%",
+    b":", b"=", b"\n[", b"/", b",", b"{", b"\r\n", b"<", b"</", b"]", b"null",
 ];
 
 fn change(bytes: &mut Vec<u8>, draw: &mut MutationDraw) {

@@ -171,19 +171,8 @@ fn read_test(
 
 /// Elements that a test may have.
 const FIELDS: [&str; 13] = [
-    "fioversion",
-    "numjobs",
-    "iodepth",
-    "runtime",
-    "tpramptime",
-    "xargs",
-    "roundmat",
-    "stdyrounds",
-    "stdyvalues",
-    "stdyslope",
-    "stdyavg",
-    "reachstdystate",
-    "rndnr",
+    "fioversion", "numjobs", "iodepth", "runtime", "tpramptime", "xargs", "roundmat", "stdyrounds",
+    "stdyvalues", "stdyslope", "stdyavg", "reachstdystate", "rndnr",
 ];
 
 /// The elements of a test.

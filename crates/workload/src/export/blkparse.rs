@@ -123,7 +123,12 @@ fn letters(event: &IoEvent) -> String {
     if is_flush || has(flags::PREFLUSH) {
         letters.push('F');
     }
-    letters.push(if is_flush { 'N' } else { event.op.letter() });
+    // The kernel writes a flush with the flag as FF, and one of another operation as FN.
+    letters.push(match (is_flush, has(flags::PREFLUSH)) {
+        (true, true) => 'F',
+        (true, false) => 'N',
+        (false, _) => event.op.letter(),
+    });
     for (flag, letter) in
         [(flags::FUA, 'F'), (flags::READ_AHEAD, 'A'), (flags::SYNC, 'S'), (flags::META, 'M')]
     {

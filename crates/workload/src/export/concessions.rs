@@ -1,6 +1,6 @@
 //! Finds the properties that a load must lose so that another tool's file can express it.
 
-use steadfast_domain::stimulus::{DataPattern, Durability, Pace};
+use steadfast_domain::stimulus::{DataPattern, Durability, Pace, Zone};
 use steadfast_domain::{Distribution, IoStream, Nanos, Op, Stimulus};
 
 /// A property that a load can lose.
@@ -10,13 +10,21 @@ struct Concession {
     give_up: fn(&mut Stimulus),
 }
 
-static CONCESSIONS: [Concession; 9] = [
+static CONCESSIONS: [Concession; 10] = [
     Concession { lost: "duplicate data", give_up: without_duplicates },
     Concession {
         lost: "compressible data (random data are written)",
         give_up: |load| load.data_pattern = DataPattern::RandomUnique,
     },
     Concession { lost: "alignment", give_up: |load| each(load, |one| one.alignment = None) },
+    Concession {
+        lost: "the shares of LBA zones below whole percents (zones with less than 1 % of the I/Os \
+               are merged with a neighbor)",
+        give_up: |load| {
+            load.zones = in_percents(&load.zones);
+            each(load, |one| one.zones = in_percents(&one.zones));
+        },
+    },
     Concession {
         lost: "LBA zones (the whole range is used)",
         give_up: |load| {
@@ -96,6 +104,48 @@ fn without_commands(load: &mut Stimulus) {
     load.until.ios = load.until.ios.map(share);
 }
 
+/// Returns zones whose shares are whole percents, each at least 1. A zone with less joins the
+/// neighbor in which I/Os are most nearly as dense. Zones that overlap stay as they are.
+fn in_percents(zones: &[Zone]) -> Vec<Zone> {
+    let whole: u64 = zones.iter().map(|zone| u64::from(zone.weight)).sum();
+    if whole == 0 || zones.windows(2).any(|two| two[0].to_ppm > two[1].from_ppm) {
+        return zones.to_vec();
+    }
+    let density = |zone: &Zone| {
+        f64::from(zone.weight) / f64::from(zone.to_ppm.saturating_sub(zone.from_ppm).max(1))
+    };
+    let mut merged = zones.to_vec();
+    while let Some(place) = (0..merged.len())
+        .min_by_key(|place| merged[*place].weight)
+        .filter(|place| u64::from(merged[*place].weight) * 100 < whole && merged.len() > 1)
+    {
+        let zone = merged.remove(place);
+        // The neighbors are the zones now at these two places.
+        let neighbor = [place.checked_sub(1), Some(place).filter(|next| *next < merged.len())]
+            .into_iter()
+            .flatten()
+            .min_by(|a, b| {
+                let apart = |at: usize| (density(&merged[at]) - density(&zone)).abs();
+                apart(*a).total_cmp(&apart(*b))
+            });
+        let Some(neighbor) = neighbor.map(|at| &mut merged[at]) else { break };
+        neighbor.weight = neighbor.weight.saturating_add(zone.weight);
+        neighbor.from_ppm = neighbor.from_ppm.min(zone.from_ppm);
+        neighbor.to_ppm = neighbor.to_ppm.max(zone.to_ppm);
+    }
+    // The largest remainders are rounded up.
+    let parts = |zone: &Zone| u64::from(zone.weight) * 100;
+    let mut left = 100 - merged.iter().map(|zone| parts(zone) / whole).sum::<u64>();
+    let mut order: Vec<usize> = (0..merged.len()).collect();
+    order.sort_by_key(|place| std::cmp::Reverse(parts(&merged[*place]) % whole));
+    for place in order {
+        let more = left.min(1);
+        merged[place].weight = (parts(&merged[place]) / whole + more) as u32;
+        left -= more;
+    }
+    merged
+}
+
 /// Longest pause with more than one I/O per pause.
 const PAUSE_NS: u64 = 10_000_000;
 
@@ -117,7 +167,7 @@ fn in_bursts(load: &mut Stimulus) {
 mod tests {
     use super::*;
     use steadfast_domain::notation::AccessPattern;
-    use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Zone};
+    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
     use steadfast_domain::{Bytes, Demand};
 
     fn load(pace: Pace) -> Stimulus {
@@ -145,6 +195,23 @@ mod tests {
         assert_eq!((&kept.streams, &kept.data_pattern), (&whole.streams, &whole.data_pattern));
         let never = conceded(&whole, |_| Err::<(), _>("never".to_owned()));
         assert_eq!(never, Err("never".to_owned()));
+    }
+
+    /// 0.4 % next to a zone as sparse and one that is dense; 3 %, 66.3 % and 30.3 % are left.
+    #[test]
+    fn shares_of_zones_become_whole_percents() {
+        let zone = |weight, from_ppm, to_ppm| Zone { weight, from_ppm, to_ppm };
+        let zones = [
+            zone(303, 0, 1_000),
+            zone(4, 1_000, 90_001),
+            zone(30, 100_000, 700_000),
+            zone(663, 700_000, 1_000_000),
+        ];
+        let expected = [zone(30, 0, 1_000), zone(4, 1_000, 700_000), zone(66, 700_000, 1_000_000)];
+        assert_eq!(in_percents(&zones), expected);
+        assert_eq!(in_percents(&expected), expected);
+        let overlapping = [zone(1, 0, 500_000), zone(999, 400_000, 1_000_000)];
+        assert_eq!(in_percents(&overlapping), overlapping);
     }
 
     /// 2 threads: at 10 I/Os a second each one's gap is 200 ms; at 8,000 it issues 40 in 10 ms.

@@ -49,11 +49,16 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
     if !choice.by_step && workload.steps.len() > 1 {
         lost.push("How the workload changes over time is left out (--native keeps it).".to_owned());
     }
-    if let Some(arrivals) = workload.arrivals {
-        lost.push(format!(
-            "The captured arrivals ({}) are left out: a load is a closed loop or has a mean rate.",
+    match workload.arrivals {
+        Some(Pace::Fixed { .. } | Pace::Poisson { .. }) if choice.demand.is_none() => lost.push(
+            "The arrivals are those of all I/Os: each stream has its share of their rate."
+                .to_owned(),
+        ),
+        Some(arrivals) => lost.push(format!(
+            "The captured arrivals ({}) are left out.",
             pace_text(arrivals, &[]).unwrap_or_default()
-        ));
+        )),
+        None => {}
     }
     if own.is_empty() && workload.demand.or(choice.demand).is_none() {
         lost.push("The source has no queue depth; one I/O is outstanding.".to_owned());
@@ -69,17 +74,15 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
     ((1..).zip(&own).map(|(number, step)| one(number, step)).collect(), lost)
 }
 
-/// Returns each stream of a load as a separate load, with its share of the I/Os and of the rate,
-/// and at least one outstanding I/O.
+/// Returns each stream of a load as a separate load, with its share of the I/Os, of the rate and of
+/// the outstanding I/Os, of which it has at least one.
 pub fn own_loads(load: &Stimulus) -> Vec<Stimulus> {
     let all: u64 = load.streams.iter().map(|stream| u64::from(stream.weight)).sum();
     let own = |(place, stream): (u64, &IoStream)| {
         let weight = u128::from(stream.weight);
         let share = |of: u64| (u128::from(of) * weight / u128::from(all.max(1))) as u64;
-        let is_paced = load.pace != Pace::Closed || stream.pace.is_some();
         let outstanding = load.demand.outstanding().min(DEPTH_MAX);
-        let rounded = (outstanding * u64::from(stream.weight) + all / 2) / all.max(1);
-        let depth = if is_paced { outstanding } else { rounded };
+        let depth = (outstanding * u64::from(stream.weight) + all / 2) / all.max(1);
         let pace = match stream.pace.unwrap_or(load.pace) {
             Pace::Fixed { ios, per } if stream.pace.is_none() => {
                 Pace::Fixed { ios: share(ios), per }
@@ -113,9 +116,18 @@ fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, choice: &LoadCho
         Some(step) => (step.demand, step.pace),
         None => (workload.demand.unwrap_or(Demand::new(1, 1)), Pace::Closed),
     };
-    let (demand, pace) = choice.demand.map_or(own, |demand| (demand, Pace::Closed));
-    let pace = match (pace, step) {
-        (Pace::Fixed { .. }, Some(step)) => Pace::Fixed { ios, per: step.lasted },
+    let (demand, pace) = match (choice.demand, workload.arrivals) {
+        (Some(demand), _) => (demand, Pace::Closed),
+        (None, Some(arrivals @ (Pace::Fixed { .. } | Pace::Poisson { .. }))) => (own.0, arrivals),
+        (None, _) => own,
+    };
+    let all = u128::from(workload.captured_ios.max(1));
+    let applied = |of_all: u64| (u128::from(of_all) * u128::from(ios) / all) as u64;
+    let pace = match (pace, step.map(|step| step.lasted)) {
+        (Pace::Fixed { .. }, Some(per)) => Pace::Fixed { ios, per },
+        (Pace::Poisson { .. }, Some(per)) => Pace::Poisson { ios, per },
+        (Pace::Fixed { ios, per }, None) => Pace::Fixed { ios: applied(ios), per },
+        (Pace::Poisson { ios, per }, None) => Pace::Poisson { ios: applied(ios), per },
         (pace, _) => pace,
     };
     let until = match choice.time {

@@ -146,7 +146,7 @@ fn digest(found: &Fidelity) -> String {
     for side in &found.sides {
         hash.update(serde_json::to_vec(&side.conditions).unwrap_or_default());
         for stream in side.streams.listing(steadfast_analysis::ShareMeasure::Count) {
-            hash.update(format!("{} {} {}\n", stream.key, stream.count, stream.amount));
+            hash.update(format!("{} {} {}\n", stream.key, stream.count(), stream.sums.amount()));
         }
     }
     to_hex(&hash.finalize())

@@ -39,7 +39,7 @@ pub fn origin(conditions: &CaptureConditions) -> Vec<(String, String)> {
     let layers: Vec<&str> = conditions.layers.iter().map(|layer| layer_name(*layer)).collect();
     let devices: Vec<&str> =
         conditions.devices.iter().map(|device| device.name.as_str()).take(8).collect();
-    let lasted = (conditions.lasted_ns > 0).then(|| Nanos(conditions.lasted_ns).to_string());
+    let lasted = (conditions.lasted_ns > 0).then(|| Nanos(conditions.lasted_ns).elapsed_text());
     let kept = conditions.step_ns.map(|ns| format!("sums of steps of {}", Nanos(ns)));
     let facts = [
         ("Capture Tool", Some(conditions.software.clone())),

@@ -1,5 +1,6 @@
 //! Errors of preparing a replay.
 
+use steadfast_analysis::questions::cumulative::{Threshold, below_threshold};
 use steadfast_domain::{Bytes, Nanos};
 use steadfast_tracefile::error::TraceError;
 
@@ -94,8 +95,8 @@ pub enum ReplayError {
     #[error("the capture step at {0} lasts 0 s, so it has no rate; correct its length")]
     StepWithoutLength(Nanos),
     /// All streams of all steps are below the threshold.
-    #[error("no I/O stream reaches the threshold of {0}; choose a lower one")]
-    BelowThreshold(String),
+    #[error("{}", below_threshold(*.0))]
+    BelowThreshold(Threshold),
 }
 
 fn empty(events: u64, filter: Option<&str>) -> String {

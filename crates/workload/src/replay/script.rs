@@ -42,7 +42,7 @@ pub fn at_threshold<R: Read + Seek + Send + 'static>(
     }
     let workload = CumulativeWorkload::new(&table, by, threshold);
     if workload.streams.is_empty() {
-        return Err(ReplayError::BelowThreshold(threshold.to_string()));
+        return Err(ReplayError::BelowThreshold(threshold));
     }
     Ok(Filter { streams: workload.keys(), ..pass.filter.clone() })
 }

@@ -187,7 +187,7 @@ impl UntrimmedSteps {
         self.steps.retain(|step| !step.ios.is_empty());
         self.steps.sort_by_key(|step| step.at);
         if self.steps.is_empty() {
-            return Err(ReplayError::BelowThreshold(choice.threshold.to_string()));
+            return Err(ReplayError::BelowThreshold(choice.threshold));
         }
         if self.workload.streams.iter().all(|stream| stream.op == IoOp::Flush) {
             return Err(ReplayError::OnlyFlushes { flushes: self.workload.selected().0 });
@@ -345,7 +345,7 @@ pub(super) fn of_cumulative(
         return Err(ReplayError::NoSteps(file.name.clone()));
     }
     if workload.streams.is_empty() {
-        return Err(ReplayError::BelowThreshold(choice.threshold.to_string()));
+        return Err(ReplayError::BelowThreshold(choice.threshold));
     }
     Ok((workload, said(file)))
 }

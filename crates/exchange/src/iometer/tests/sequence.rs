@@ -51,11 +51,7 @@ fn mixed_rows_have_the_product_of_their_shares() {
     assert_eq!(
         shown,
         [
-            "RND 4K R 201",
-            "RND 4K W 99",
-            "RND 64K R 25",
-            "SEQ 64K R 75",
-            "RND 64K W 25",
+            "RND 4K R 201", "RND 4K W 99", "RND 64K R 25", "SEQ 64K R 75", "RND 64K W 25",
             "SEQ 64K W 75"
         ]
     );
