@@ -294,8 +294,8 @@ mod tests {
         for plan in plans("wsat", &settings).unwrap() {
             let alone = plan.settings(&settings);
             assert_eq!(alone.parameters.contains_key("mix"), plan.name == "composite");
-            let mut bench = scripted(|_| rate(&step_of(&plan.name)));
-            made(&alone, GEOMETRY, &[]).unwrap().conduct(&mut bench).unwrap();
+            let bench = scripted(|_| rate(&step_of(&plan.name)))
+                .conducted(&*made(&alone, GEOMETRY, &[]).unwrap());
             let prefix = format!("{}/", plan.name);
             let mut own: Vec<Step> = steps(&entries).into_iter().cloned().collect();
             own.retain(|step| step.place.phase.starts_with(&prefix));
@@ -322,8 +322,7 @@ mod tests {
 
     fn step_of(role: &str) -> Step {
         let procedure = crate::procedure(&settings("wsat", &[]), GEOMETRY, &[]).unwrap();
-        let mut bench = scripted(|_| 1.0);
-        procedure.conduct(&mut bench).unwrap();
+        let bench = scripted(|_| 1.0).conducted(&*procedure);
         let mut step = steps(&bench.entries)[0].clone();
         step.place.phase = format!("{role}/saturation");
         step

@@ -122,11 +122,12 @@ pub fn procedure(
 mod tests {
     use super::*;
     use crate::catalogue::{OF_CLIENT_1, OF_NO_SPECIFICATION, OF_TKPERF};
-    use crate::testing::scripted::{GEOMETRY, record};
+    use crate::testing::scripted::{GEOMETRY, record, study_of_nothing};
     use steadfast_domain::findings::{Exhibit, Origin, Role, Setting};
     use steadfast_domain::{Class, Profile};
 
-    fn refused(name: &str, change: impl FnOnce(&mut Settings)) -> Option<String> {
+    /// Returns settings with all that the procedure needs.
+    fn complete_settings(name: &str) -> Settings {
         let mut settings = Settings::new(name, 1);
         if rwsw::NAMES.contains(&name) {
             settings.workload = Some(Box::new(testing::workload::workload()));
@@ -134,6 +135,11 @@ mod tests {
         if name == sequence::NAME {
             settings.sequence = Some(Box::new(testing::sequence::sequence()));
         }
+        settings
+    }
+
+    fn refused(name: &str, change: impl FnOnce(&mut Settings)) -> Option<String> {
+        let mut settings = complete_settings(name);
         change(&mut settings);
         procedure(&settings, GEOMETRY, &[]).err().map(|why| why.0)
     }
@@ -182,11 +188,7 @@ mod tests {
         let chosen: std::collections::BTreeSet<&str> =
             rows.iter().filter(|r| r.origin == Origin::Chosen).map(|r| r.id.as_str()).collect();
         let expected = [
-            "data-pattern",
-            "demand",
-            "demand-and-time-2",
-            "parameter-middle-demand",
-            "procedure",
+            "data-pattern", "demand", "demand-and-time-2", "parameter-middle-demand", "procedure",
             "step-time",
         ];
         assert_eq!(chosen.into_iter().collect::<Vec<_>>(), expected);
@@ -205,6 +207,22 @@ mod tests {
                 offer.parameters.iter().map(|p| p.name).collect();
             assert_eq!(names.len(), offer.parameters.len(), "{}", offer.name);
             assert!(!offer.summary.is_empty());
+        }
+    }
+
+    #[test]
+    fn an_empty_record_is_studied_without_invention() {
+        for offer in PROCEDURES {
+            let settings = complete_settings(offer.name);
+            let test = procedure(&settings, GEOMETRY, &[]).unwrap();
+            let findings = study_of_nothing(&*test, &settings);
+            assert_eq!(findings.end, steadfast_domain::EndState::Unfinished, "{}", offer.name);
+            assert!(findings.caveats.iter().any(|c| c.id == "unfinished"), "{}", offer.name);
+            // These two count what they did, which is nothing.
+            if !["verify-write", "replay-native"].contains(&offer.name) {
+                let text = serde_json::to_string(&findings.summary).unwrap();
+                assert!(!text.contains("\"value\":0.0"), "{}: {text}", offer.name);
+            }
         }
     }
 

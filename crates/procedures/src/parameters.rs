@@ -67,6 +67,10 @@ impl Parameter {
         let id = format!("parameter-{}", self.name);
         Setting::new(&id, label, value, self.origin(settings))
     }
+    /// Returns a row of the report with the value as it was given.
+    pub(crate) fn given(&self, settings: &Settings, label: &str) -> Setting {
+        self.row(settings, label, self.value(settings))
+    }
     /// Parses the value with `read`.
     ///
     /// # Errors

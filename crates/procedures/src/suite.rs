@@ -349,22 +349,15 @@ impl Suite {
             let (id, label) = (format!("procedure-{number}"), format!("Procedure {number}"));
             Setting::new(&id, &label, title, origin)
         };
-        let mut set_up = disclosure::common_set_up_rows(&choices);
         let own = if self.shares_preconditioning() {
             "its own, or shared with the parts before it"
         } else {
             "each procedure its own"
         };
-        set_up.push(Setting::method("set-up", "Purge and preconditioning", own, Origin::Profile));
-        set_up.push(disclosure::note_row(&choices));
-        let mut test_parameters = disclosure::common_test_rows(&choices);
-        test_parameters.extend((0..studied.len()).map(each));
-        let form = ReportForm {
-            test: self.kind.title.into(),
-            subtitle: self.kind.subtitle.into(),
-            set_up,
-            test_parameters,
-        };
+        let form = ReportForm::new(self.kind.title, self.kind.subtitle, &choices)
+            .set_up([Setting::method("set-up", "Purge and preconditioning", own, Origin::Profile)])
+            .set_up([disclosure::note_row(&choices)])
+            .test_parameters((0..studied.len()).map(each));
         disclosure::form_header(form, &choices, record)
     }
 
@@ -470,8 +463,7 @@ mod tests {
 
     #[test]
     fn the_parts_run_in_their_order_under_their_names_with_seeds_of_their_own() {
-        let mut bench = scripted(|_| 1000.0);
-        suite(|_| ()).conduct(&mut bench).unwrap();
+        let bench = scripted(|_| 1000.0).conducted(&suite(|_| ()));
         let mut phases: Vec<&str> = Vec::new();
         let steps = steps(&bench.entries);
         for step in &steps {
@@ -482,14 +474,8 @@ mod tests {
         assert_eq!(
             phases,
             [
-                "iops/wipc",
-                "iops/rounds",
-                "throughput/wipc-1024K",
-                "throughput/rounds-1024K",
-                "throughput/wipc-128K",
-                "throughput/rounds-128K",
-                "latency/wipc",
-                "latency/rounds",
+                "iops/wipc", "iops/rounds", "throughput/wipc-1024K", "throughput/rounds-1024K",
+                "throughput/wipc-128K", "throughput/rounds-128K", "latency/wipc", "latency/rounds",
                 "latency/histogram"
             ]
         );
@@ -503,8 +489,7 @@ mod tests {
     fn each_part_is_studied_as_if_it_had_been_run_alone() {
         let suite = suite(|_| ());
         let mut bench = scripted(|_| 1000.0);
-        suite.conduct(&mut bench).unwrap();
-        let whole = suite.study(&record(&suite.ground.settings, bench.entries));
+        let whole = bench.studied(&suite, &suite.ground.settings);
         assert!(whole.verdict.is_none());
         assert_eq!(whole.ending, "All procedures ended; steady: IOPS, Throughput, Latency.");
         assert_eq!(whole.parts.len(), 3);
@@ -529,8 +514,7 @@ mod tests {
             "iops/rounds" => 2f64.powi(step.place.round as i32),
             _ => 1000.0,
         });
-        suite.conduct(&mut bench).unwrap();
-        let findings = suite.study(&record(&suite.ground.settings, bench.entries));
+        let findings = bench.studied(&suite, &suite.ground.settings);
         assert_eq!(findings.ending, "All procedures ended; steady: Latency; NOT steady: IOPS.");
         assert_eq!(findings.whole_end(), EndState::NotSteady, "the exit code goes by it");
         let caveat = findings.caveats.iter().find(|c| c.id == "part-not-steady").unwrap();
@@ -549,8 +533,7 @@ mod tests {
     #[test]
     fn a_record_that_broke_off_has_the_parts_that_began() {
         let suite = suite(|_| ());
-        let mut bench = scripted(|_| 1000.0);
-        suite.conduct(&mut bench).unwrap();
+        let mut bench = scripted(|_| 1000.0).conducted(&suite);
         let cut = bench.entries.iter().position(|entry| match entry {
             JournalEntry::Applied { step, .. } => step.place.phase == "throughput/rounds-1024K",
             _ => false,
@@ -599,8 +582,7 @@ mod tests {
         assert_eq!(times, ["6min", "5min", "6min"]);
         let seeds: HashSet<u64> = suite.parts.iter().map(|part| part.settings.seed).collect();
         assert_eq!(seeds.len(), 3);
-        let mut bench = scripted(|_| 100_000.0);
-        suite.conduct(&mut bench).unwrap();
+        let bench = scripted(|_| 100_000.0).conducted(&suite);
         let purges = bench.entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_)));
         assert_eq!(purges.count(), 3);
         let findings = suite.study(&record(&suite.ground.settings, bench.entries));
@@ -629,12 +611,8 @@ mod tests {
         assert_eq!(
             begun,
             [
-                "throughput",
-                "throughput/ar100-64MiB",
-                "throughput/ar75-64MiB",
-                "latency",
-                "latency/ar100-64MiB",
-                "latency/ar75-64MiB"
+                "throughput", "throughput/ar100-64MiB", "throughput/ar75-64MiB", "latency",
+                "latency/ar100-64MiB", "latency/ar75-64MiB"
             ]
         );
         let count = |step: &Step| step.load.stimulus().unwrap().active_range.segments;
@@ -654,9 +632,7 @@ mod tests {
         assert_eq!(
             titles,
             [
-                "Throughput AR100 64 MiB",
-                "Throughput AR75 64 MiB",
-                "Latency AR100 64 MiB",
+                "Throughput AR100 64 MiB", "Throughput AR75 64 MiB", "Latency AR100 64 MiB",
                 "Latency AR75 64 MiB"
             ]
         );

@@ -107,30 +107,23 @@ impl ProcedureReport for Commit {
             Setting::new(&format!("parameter-{name}"), label, value, origin)
         };
         let preconditioning = &run.test.preconditioning;
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.extend(disclosure::preconditioning_rows(&run.choices));
-        set_up.extend([
-            fixed("wdpc", "Pre Condition 2", format!("{} (WDPC)", preconditioning.label)),
-            fixed("wdpc-demand", "TOIO - TC/QD", form_demand(preconditioning.stimulus.demand)),
-            Setting::outcome("SS Rounds", disclosure::window_text(&run.results.verdict)),
-            disclosure::note_row(&run.choices),
-        ]);
         let kinds = CommitKind::ALL.map(CommitKind::name).join(", ");
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters.extend([
-            fixed("orders", "Order", "SEQ (one log), RND".into()),
-            fixed("kinds", "Durability", kinds),
-            parameter("block-sizes", "Block Sizes", sizes_text(&run.test.sizes)),
-            parameter("committers", "Committers", committers_text(&run.test.committers)),
-            parameter("run-in", "Run-in of each step", run.test.run_in.to_string()),
-            run.choices.step_row("Step"),
-        ]);
-        ReportForm {
-            test: "Commit".into(),
-            subtitle: "Durable writes of 1 to 64 committers".into(),
-            set_up,
-            test_parameters,
-        }
+        ReportForm::new("Commit", "Durable writes of 1 to 64 committers", &run.choices)
+            .set_up(disclosure::preconditioning_rows(&run.choices))
+            .set_up([
+                fixed("wdpc", "Pre Condition 2", format!("{} (WDPC)", preconditioning.label)),
+                fixed("wdpc-demand", "TOIO - TC/QD", form_demand(preconditioning.stimulus.demand)),
+                Setting::outcome("SS Rounds", disclosure::window_text(&run.results.verdict)),
+                disclosure::note_row(&run.choices),
+            ])
+            .test_parameters([
+                fixed("orders", "Order", "SEQ (one log), RND".into()),
+                fixed("kinds", "Durability", kinds),
+                parameter("block-sizes", "Block Sizes", sizes_text(&run.test.sizes)),
+                parameter("committers", "Committers", committers_text(&run.test.committers)),
+                parameter("run-in", "Run-in of each step", run.test.run_in.to_string()),
+                run.choices.step_row("Step"),
+            ])
     }
 
     fn ending(run: &CommitRun<'_>) -> String {

@@ -1,4 +1,4 @@
-//! What the ratio of flushed to plain writes says about the drive.
+//! Verdict on a drive by its ratio of flushed to plain writes.
 //!
 //! The verdict compares a commit with its own write alone, not with the plain writes next to it:
 //! those can fill the drive's cache, so that each waits for flash itself.

@@ -92,15 +92,7 @@ const FILLS: Parameter = Parameter {
 
 /// Parameters of `commit`.
 pub const PARAMETERS: &[Parameter] = &[
-    COMMITTERS,
-    BLOCK_SIZES,
-    RUN_IN,
-    REFRESH_TIME,
-    INSTEAD_OF_WIPC,
-    SPARE,
-    BETWEEN,
-    MEASURED,
-    FILLS,
+    COMMITTERS, BLOCK_SIZES, RUN_IN, REFRESH_TIME, INSTEAD_OF_WIPC, SPARE, BETWEEN, MEASURED, FILLS,
 ];
 
 /// Durability of a load's writes.

@@ -1,7 +1,7 @@
 use super::flush_cost::{FlushVerdict, flush_costs, flush_verdict};
 use super::results::CommitResults;
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use crate::testing::scripted::{ScriptedBench, record, requested, scripted, settings_of, steps};
 use steadfast_domain::measurement::{KernelCounters, StreamTally, UnmeasuredIos};
 use steadfast_domain::stimulus::{Demand, Durability};
 use steadfast_domain::{
@@ -10,10 +10,7 @@ use steadfast_domain::{
 };
 
 fn made(change: impl FnOnce(&mut Settings)) -> Result<Commit, crate::ProcedureError> {
-    let mut settings = Settings::new("commit", 7);
-    change(&mut settings);
-    let offer = crate::offer("commit").unwrap();
-    Commit::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
+    requested(&settings_of("commit", change), Commit::new)
 }
 
 fn set(settings: &mut Settings, name: &str, value: &str) {
@@ -134,17 +131,9 @@ fn a_gap_voids_its_step_only_and_the_drive_is_written_before_it_is_repeated() {
         .skip_while(|place| !place.starts_with("commits"))
         .collect();
     let expected = [
-        "commits 0.1",
-        "commits 0.2",
-        "commits 0.3",
-        "refresh (attempt 2) 3.1",
-        "commits (attempt 2) 0.3",
-        "refresh (attempt 3) 3.1",
-        "commits (attempt 3) 0.3",
-        "commits 0.4",
-        "commits 0.5",
-        "refresh (attempt 2) 5.1",
-        "commits (attempt 2) 0.5",
+        "commits 0.1", "commits 0.2", "commits 0.3", "refresh (attempt 2) 3.1",
+        "commits (attempt 2) 0.3", "refresh (attempt 3) 3.1", "commits (attempt 3) 0.3",
+        "commits 0.4", "commits 0.5", "refresh (attempt 2) 5.1", "commits (attempt 2) 0.5",
         "commits 0.6",
     ];
     assert_eq!(places[..12], expected);

@@ -49,7 +49,7 @@ impl MeasuredPoint<'_> {
             let art = PointValue { mean: tally.response_mean_ms(), range: None };
             all.extend(self.responses(Some(op), &tally, art));
         }
-        all.extend(self.sensed().into_iter().flatten());
+        all.extend(self.sensed());
         match &self.pattern {
             Some(pattern) => all.into_iter().map(|metric| metric.with_pattern(pattern)).collect(),
             None => all,
@@ -129,23 +129,27 @@ impl MeasuredPoint<'_> {
         all.into_iter().flatten().map(|metric| metric.only(direction)).collect()
     }
 
-    fn sensed(&self) -> [Option<Metric>; 7] {
+    fn sensed(&self) -> Vec<Metric> {
         let sensed = SecondaryMeans::new(self.steps);
         let metric = |name: &str, value, unit: &str| Metric::new(name, self.point, value, unit);
         let percent = |share: Option<f64>| share.map(|share| share * 100.0);
-        [
+        let amplified = sensed.write_amplification;
+        // The counters of a device are known to a unit: the range is what they allow.
+        let amplification = metric("write-amplification", amplified.map(|own| own.ratio), "")
+            .map(|metric| metric.ranging(amplified.map(|own| (own.low, own.high))));
+        let means = [
             metric("power", sensed.power_milliwatts, "mW"),
             metric("iops-per-watt", sensed.iops_per_watt(self.iops().mean), "IOPS/W"),
             metric("joules-per-gb", sensed.joules_per_gb, "J/GB"),
-            metric(
-                "write-amplification",
-                sensed.write_amplification.and_then(|own| own.value()),
-                "",
-            ),
+            amplification,
             metric("temperature", sensed.temperature_celsius, "C"),
             metric("cpu-system", percent(sensed.cpu_system), "%"),
             metric("cpu-io-wait", percent(sensed.io_wait), "%"),
-        ]
+        ];
+        let counts = sensed
+            .known_counts()
+            .map(|(count, sum)| metric(count.id, Some(sum as f64), count.unit));
+        means.into_iter().chain(counts).flatten().collect()
     }
 }
 

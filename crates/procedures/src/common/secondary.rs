@@ -1,6 +1,6 @@
 //! Power, temperature and processor use during a set of steps.
 
-use steadfast_domain::device_log::WriteAmplification;
+use steadfast_domain::device_log::{DEVICE_COUNTS, DeviceCount, WriteAmplification};
 use steadfast_domain::measurement::HostCpu;
 use steadfast_domain::{Bytes, Measurement};
 
@@ -35,7 +35,18 @@ fn write_amplification(measurements: &[&Measurement]) -> Option<WriteAmplificati
     WriteAmplification::from_log(&sum).filter(|_| is_its_own)
 }
 
-/// Power, temperature and processor use: means over a set of steps.
+/// Returns the sum of a count over all steps; `None` if a step lacks it, or if a reading covers
+/// other steps too.
+fn device_count(measurements: &[&Measurement], count: &DeviceCount) -> Option<u64> {
+    let of_step = |step: &&Measurement| {
+        let log = step.sensed.log.as_ref().filter(|log| log.earlier_steps == 0)?;
+        (count.value)(log)
+    };
+    let sum: Option<u64> = measurements.iter().map(of_step).sum();
+    sum.filter(|_| !measurements.is_empty())
+}
+
+/// Power, temperature, processor use and the device's own counts over a set of steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SecondaryMeans {
     /// Power in milliwatts.
@@ -50,6 +61,8 @@ pub struct SecondaryMeans {
     pub cpu_system: Option<f64>,
     /// Share of all processors' time idle with I/O outstanding, 0 to 1.
     pub io_wait: Option<f64>,
+    /// Sums of [`DEVICE_COUNTS`], in that order.
+    pub counts: [Option<u64>; DEVICE_COUNTS.len()],
 }
 
 impl SecondaryMeans {
@@ -68,8 +81,15 @@ impl SecondaryMeans {
             temperature_celsius: mean(&|m| m.sensed.temperature_celsius),
             cpu_system: host(|cpu| cpu.system),
             io_wait: host(|cpu| cpu.io_wait),
+            counts: DEVICE_COUNTS.map(|count| device_count(measurements, &count)),
         }
     }
+
+    /// Returns the counts that the device reports in all steps.
+    pub fn known_counts(&self) -> impl Iterator<Item = (&'static DeviceCount, u64)> + '_ {
+        DEVICE_COUNTS.iter().zip(self.counts).filter_map(|(count, sum)| Some((count, sum?)))
+    }
+
     /// Returns IOPS per watt; `None` if the power is unknown or zero.
     pub fn iops_per_watt(&self, iops: Option<f64>) -> Option<f64> {
         let watts = self.power_milliwatts.filter(|milliwatts| *milliwatts > 0.0)? / 1000.0;

@@ -211,7 +211,10 @@ pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
         row(&allowed("slope", criteria.slope_excursion), n(track.slope_excursion_allowed)),
         row("Measured slope excursion", n(track.slope_excursion)),
         row("Least-squares fit", fit),
-        Setting::outcome("Correlation coefficient", track.correlation.map(|r| format!("{r:.4}"))),
+        Setting::outcome(
+            "Correlation coefficient",
+            track.correlation.map(|r| format!("{r:.4}").replace('-', "−")),
+        ),
         Setting::outcome("Steady", if track.steady { "yes" } else { "NO" }),
     ])
 }

@@ -3,6 +3,7 @@
 //! A procedure lists what its report shows ([`ProcedureReport::ENTRIES`]) and has a function for each
 //! table and plot; [`findings`] adds what every report has.
 
+use super::device_curves::round_plots;
 use super::disclosure::{self, ReportForm};
 use super::frame::{common_chapters, frame, unfinished};
 use super::loops::general_chapter;
@@ -33,6 +34,8 @@ pub(crate) trait ProcedureReport: Sized + 'static {
     const ENTRIES: &'static [ReportEntry<Self>];
     /// IDs of the plots on page one, unless they depend on the run.
     const FRONT_PLOTS: &'static [&'static str] = &[];
+    /// True if the chapter of secondary metrics draws what the device reports, round by round.
+    const DRAWS_ROUNDS: bool = true;
 
     /// Computes the results of a record, which may end anywhere.
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self>;
@@ -201,6 +204,10 @@ impl<P: ProcedureReport> ReportBuilder<'_, '_, P> {
             ReportPage::Form(title) => self.findings.form_pages.push(page(title, exhibits)),
             ReportPage::Chapter(title) => self.findings.chapters.push(page(title, exhibits)),
             ReportPage::Secondary => {
+                let mut exhibits = exhibits;
+                if P::DRAWS_ROUNDS {
+                    exhibits.extend(round_plots(self.run.record));
+                }
                 self.findings.chapters.push(secondary::chapter(exhibits, self.run.record));
             }
         }

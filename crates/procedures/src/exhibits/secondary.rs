@@ -12,7 +12,7 @@ use crate::common::results::PointResult;
 use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::disclosure::SettingRows;
 use crate::report_notation::number;
-use steadfast_domain::device_log::{LogDelta, WriteAmplification};
+use steadfast_domain::device_log::{DEVICE_COUNTS, LogDelta, WriteAmplification};
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Setting, Table};
 use steadfast_domain::measurement::StallEffect;
 use steadfast_domain::notation::AccessPattern;
@@ -92,7 +92,17 @@ pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint<'_>])
         .iter()
         .chain(&OF_THE_HOST)
         .map(|(name, cell)| Row::new(*name, points.iter().map(cell)));
-    Table::new(id, title, "Metric").columns(points.iter().map(|p| p.name.clone())).rows(rows)
+    let counts = DEVICE_COUNTS.iter().enumerate().filter_map(|(at, count)| {
+        let sums = points.iter().map(|point| point.sensed.counts[at]);
+        let is_known = sums.clone().any(|sum| sum.is_some());
+        let name = format!("{} {}", count.name, count.unit);
+        let cells = sums.map(|sum| sum.map_or(TableCell::Missing, TableCell::count));
+        is_known.then(|| Row::new(name.trim_end(), cells).with_id(count.id))
+    });
+    Table::new(id, title, "Metric")
+        .columns(points.iter().map(|p| p.name.clone()))
+        .rows(rows)
+        .rows(counts)
 }
 
 /// Percentages of reads in the tutorial's table.

@@ -13,7 +13,6 @@ use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::parameters::Parameter;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
@@ -47,32 +46,29 @@ impl ProcedureReport for Factors {
 
     fn form(run: &FactorsRun<'_>) -> ReportForm {
         let settings = &run.test.ground.settings;
-        let row = |parameter: &Parameter, label: &str| {
-            parameter.row(settings, label, parameter.value(settings))
-        };
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.extend(disclosure::preconditioning_rows(&run.choices));
-        set_up.push(disclosure::note_row(&run.choices));
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters.extend([
-            row(&FACTORS, "Factors"),
+        ReportForm::new(
+            "Factors",
+            "What changes the rate: data, alignment, order, used capacity",
+            &run.choices,
+        )
+        .set_up(disclosure::preconditioning_rows(&run.choices))
+        .set_up([disclosure::note_row(&run.choices)])
+        .test_parameters([
+            FACTORS.given(settings, "Factors"),
             run.choices.demand_row("TOIO - TC/QD", disclosure::form_demand(run.test.demand)),
             run.choices.step_row("Step"),
-            row(&ROUNDS, "Rounds"),
-            row(&CHANGE, "Least Change, %"),
-        ]);
-        ReportForm {
-            test: "Factors".into(),
-            subtitle: "What changes the rate: data, alignment, order, used capacity".into(),
-            set_up,
-            test_parameters,
-        }
+            ROUNDS.given(settings, "Rounds"),
+            CHANGE.given(settings, "Least Change, %"),
+        ])
     }
 
     fn ending(run: &FactorsRun<'_>) -> String {
         let unfinished = if run.record.has_ended() { "" } else { "The run is not finished. " };
         let alignment = match run.results.alignment() {
-            Some(AlignmentFinding::NoEffect) => Some("Alignment has no effect.".to_owned()),
+            Some(AlignmentFinding::NoEffect) => {
+                let sentence = run.results.sentence(Factor::Alignment);
+                sentence.map(|text| text.replacen("No effect", "Alignment has no effect", 1))
+            }
             _ => run.results.sentence(Factor::Alignment),
         };
         let throttles = run.results.throttles().map(|text| format!("{text}."));
@@ -96,12 +92,15 @@ impl ProcedureReport for Factors {
         let results = &run.results;
         let unit = results.indirection_unit().map(|bytes| bytes / 1024.0);
         let ratio = |id: &str, label: &str, factor: Factor| {
-            KeyFigure::new(id, label, results.lowest_to_highest(factor), "x")
+            let found = results.lowest_to_highest(factor);
+            KeyFigure::new(id, label, found.map(|found| found.ratio), "x")
+                .ranging(found.map(|found| found.range))
         };
         let throttle = results.life_throttle_rate();
         let mut figures = Vec::new();
         if run.test.has(Factor::Alignment) {
-            figures.push(KeyFigure::new("indirection-unit", "Indirection unit", unit, "KiB"));
+            let figure = KeyFigure::new("indirection-unit", "Indirection unit", unit, "KiB");
+            figures.push(figure.whole());
         }
         for (factor, label) in [
             (Factor::FreshEntropy, "Least against most random data, purged"),

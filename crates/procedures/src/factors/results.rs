@@ -1,7 +1,8 @@
 //! Results of factors: the rate of every level, and what each sweep found.
 
 use super::rules::{
-    self, AlignmentFinding, LevelRate, SustainedStep, ThermalFinding, is_life_throttled, tolerance,
+    self, AlignmentFinding, LevelRate, RateRatio, SustainedStep, ThermalFinding, is_life_throttled,
+    tolerance,
 };
 use super::setup::{Factor, FactorLevel, Factors, SUSTAINED};
 use crate::report_notation::number;
@@ -82,14 +83,13 @@ impl<'a> FactorsResults<'a> {
         }
     }
 
-    /// Returns the rate at the lowest level of a factor relative to that at its highest; 1 if they
-    /// differ by less than the tolerance.
-    pub fn lowest_to_highest(&self, factor: Factor) -> Option<f64> {
+    /// Returns the rate at the lowest level of a factor relative to that at its highest.
+    pub fn lowest_to_highest(&self, factor: Factor) -> Option<RateRatio> {
         let rates = self.rates(factor)?;
         let levels = self.of(factor);
         let lowest = levels.iter().min_by(|a, b| a.level.x.total_cmp(&b.level.x))?.rate?;
         let highest = levels.iter().max_by(|a, b| a.level.x.total_cmp(&b.level.x))?.rate?;
-        Some(rules::effect(lowest, highest, tolerance(&rates, self.change)).unwrap_or(1.0))
+        Some(RateRatio::new(lowest, highest, tolerance(&rates, self.change)))
     }
 
     /// Returns the rates of the writes, purged and preconditioned, or of the reads of the sweeps
@@ -136,14 +136,17 @@ impl<'a> FactorsResults<'a> {
     pub fn sentence(&self, factor: Factor) -> Option<String> {
         let rates = self.rates(factor)?;
         let percent = number(tolerance(&rates, self.change) * 100.0, 1);
-        let ratio = self.lowest_to_highest(factor)?;
-        let times = number(ratio, 2);
-        let is_alike = (ratio - 1.0).abs() < f64::EPSILON;
+        let found = self.lowest_to_highest(factor)?;
+        let (ratio, times) = (found.ratio, number(found.ratio, 2));
         Some(match factor {
             Factor::Alignment => self.alignment_sentence(&percent)?,
             Factor::FreshPattern => return None,
             Factor::Pattern => return self.throttle_sentence(),
-            _ if is_alike => self.no_effect(&rates),
+            _ if !found.is_effect => {
+                let differ =
+                    format!("the first and the last level differ by {} %", found.percent());
+                self.no_effect(&differ, &rates)
+            }
             Factor::FreshEntropy | Factor::Entropy if ratio > 1.0 => format!(
                 "The drive compresses: the least random data are written {times} times as fast as \
                  the most random."
@@ -161,14 +164,15 @@ impl<'a> FactorsResults<'a> {
         })
     }
 
-    /// Returns the sentence about a factor without an effect, and how large it may be.
-    fn no_effect(&self, rates: &[LevelRate]) -> String {
+    /// Returns the sentence about a factor without an effect: how far its levels differ, and from
+    /// where on that counts.
+    fn no_effect(&self, differ: &str, rates: &[LevelRate]) -> String {
         let tolerance = tolerance(rates, self.change);
         let percent = number(tolerance * 100.0, 1);
         if tolerance > self.change {
-            format!("No effect beyond the noise: rounds of a level differ by up to {percent} %.")
+            format!("No effect beyond the noise: {differ}, rounds of a level by up to {percent} %.")
         } else {
-            format!("No effect: the first and the last level differ by at most {percent} %.")
+            format!("No effect: {differ}; less than {percent} % does not count.")
         }
     }
 
@@ -180,9 +184,17 @@ impl<'a> FactorsResults<'a> {
                  {percent} %.",
                 levels[at].level.name
             ),
-            AlignmentFinding::NoEffect => format!(
-                "No effect: no larger alignment is faster than the smallest by more than \
-                 {percent} %."
+            AlignmentFinding::NoEffect => {
+                let smallest = levels.first()?.rate?;
+                let rates = self.rates(Factor::Alignment)?;
+                let fastest = rates.iter().copied().max_by(|a, b| a.mean.total_cmp(&b.mean))?;
+                let faster = number((fastest.mean / smallest.mean - 1.0) * 100.0, 1);
+                let differ = format!("the fastest alignment exceeds the smallest by {faster} %");
+                self.no_effect(&differ, &rates)
+            }
+            AlignmentFinding::Unclear => format!(
+                "The indirection unit was not found: rates do not rise with the alignment up to a \
+                 level that all larger ones keep, beyond the noise of {percent} %."
             ),
             AlignmentFinding::Beyond => format!(
                 "The largest alignment, {}, is faster than all others: the indirection unit is \

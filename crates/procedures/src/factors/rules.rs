@@ -1,5 +1,7 @@
 //! The rules that say what a sweep found. All are our choice.
 
+use crate::report_notation::number;
+
 /// Ratio of the variation of reads to the limit for writes from which reads count as unthrottled.
 const READS_VARY: f64 = 3.0;
 
@@ -44,29 +46,54 @@ pub enum AlignmentFinding {
     NoEffect,
     /// The largest alignment is faster than all others: the unit may be larger still.
     Beyond,
+    /// A larger alignment is no faster than a smaller one that is slower than the fastest: no unit
+    /// explains these rates.
+    Unclear,
 }
 
 /// Finds the smallest alignment from which the rate no longer rises beyond the tolerance. The
-/// levels are in ascending order.
+/// levels are in ascending order. All levels from the unit on must be faster than all smaller ones,
+/// beyond the tolerance: a single fast level is noise.
 pub(super) fn find_unit(rates: &[LevelRate], tolerance: f64) -> Option<AlignmentFinding> {
     let is_enough = |at: usize| {
         let best = rates[at..].iter().map(|rate| rate.mean).fold(0.0, f64::max);
         rates[at].mean >= best * (1.0 - tolerance)
     };
     let first = (0..rates.len()).find(|at| is_enough(*at))?;
+    let slowest = rates[first..].iter().map(|rate| rate.mean).fold(f64::INFINITY, f64::min);
+    let fastest_smaller = rates[..first].iter().map(|rate| rate.mean).fold(0.0, f64::max);
     Some(match first {
         0 => AlignmentFinding::NoEffect,
+        _ if fastest_smaller >= slowest * (1.0 - tolerance) => AlignmentFinding::Unclear,
         first if first + 1 == rates.len() => AlignmentFinding::Beyond,
         first => AlignmentFinding::Unit(first),
     })
 }
 
-/// Returns the mean of a level over that of another; `None` if they differ by less than the
-/// tolerance.
-pub(super) fn effect(one: LevelRate, other: LevelRate, tolerance: f64) -> Option<f64> {
-    let ratio = one.mean / other.mean;
-    let (low, high) = (ratio.min(1.0 / ratio), ratio.max(1.0 / ratio));
-    (low < 1.0 - tolerance && high.is_finite()).then_some(ratio)
+/// Mean rate of a level relative to that of another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateRatio {
+    pub ratio: f64,
+    /// Lowest and highest ratio of their rounds.
+    pub range: (f64, f64),
+    /// True if they differ by more than the tolerance.
+    pub is_effect: bool,
+}
+
+impl RateRatio {
+    pub(super) fn new(one: LevelRate, other: LevelRate, tolerance: f64) -> Self {
+        let ratio = one.mean / other.mean;
+        RateRatio {
+            ratio,
+            range: (one.lowest / other.highest, one.highest / other.lowest),
+            is_effect: ratio.min(1.0 / ratio) < 1.0 - tolerance,
+        }
+    }
+
+    /// Returns the difference in percent of the larger rate.
+    pub(super) fn percent(self) -> String {
+        number((1.0 - self.ratio.min(1.0 / self.ratio)) * 100.0, 1)
+    }
 }
 
 /// Returns the coefficient of variation of the means; `None` for fewer than two levels.
@@ -166,6 +193,9 @@ mod tests {
         assert_eq!(found(&[50.0, 60.0, 70.0, 100.0, 101.0, 99.0]), AlignmentFinding::Unit(3));
         assert_eq!(found(&[100.0, 99.0, 101.0]), AlignmentFinding::NoEffect);
         assert_eq!(found(&[50.0, 60.0, 100.0]), AlignmentFinding::Beyond);
+        assert_eq!(found(&[50.0, 60.0, 100.0, 80.0]), AlignmentFinding::Unit(2));
+        assert_eq!(found(&[60.0, 100.0, 60.0, 70.0]), AlignmentFinding::Unclear);
+        assert_eq!(found(&[90.0, 60.0, 100.0]), AlignmentFinding::Beyond);
         assert_eq!(find_unit(&[], 0.05), None);
     }
 
@@ -176,8 +206,10 @@ mod tests {
         let exact = LevelRate::new(&[120.0, 120.0]).unwrap();
         assert!((tolerance(&[noisy, exact], 0.05) - 0.2).abs() < 1e-12);
         assert_eq!(tolerance(&[exact], 0.05), 0.05);
-        assert_eq!(effect(exact, noisy, 0.2), None);
-        assert!((effect(exact, noisy, 0.05).unwrap() - 1.2).abs() < 1e-12);
+        let found = |tolerance| RateRatio::new(exact, noisy, tolerance);
+        assert_eq!([0.2, 0.05].map(|tolerance| found(tolerance).is_effect), [false, true]);
+        assert_eq!([0.2, 0.05].map(|tolerance| found(tolerance).ratio), [1.2, 1.2]);
+        assert_eq!(found(0.2).range, (120.0 / 110.0, 120.0 / 90.0));
     }
 
     #[test]

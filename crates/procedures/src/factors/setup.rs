@@ -234,18 +234,8 @@ pub(super) const SUSTAINED_STEPS: Parameter = Parameter {
 
 /// Parameters of `factors`.
 pub const PARAMETERS: &[Parameter] = &[
-    FACTORS,
-    ROUNDS,
-    USED,
-    ENTROPIES,
-    ALIGNMENTS,
-    ALIGNED_TRANSFER,
-    RANDOM_PERCENTS,
-    CHANGE,
-    THROTTLE_VARIATION,
-    SUSTAINED_STEPS,
-    INSTEAD_OF_WIPC,
-    SPARE,
+    FACTORS, ROUNDS, USED, ENTROPIES, ALIGNMENTS, ALIGNED_TRANSFER, RANDOM_PERCENTS, CHANGE,
+    THROTTLE_VARIATION, SUSTAINED_STEPS, INSTEAD_OF_WIPC, SPARE,
 ];
 
 /// Factors, ready to run.

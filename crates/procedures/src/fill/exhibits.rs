@@ -10,7 +10,6 @@ use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::parameters::Parameter;
 use crate::report_notation::number;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Page, Plot, Row, Scale, Series, Stroke, Table,
@@ -51,26 +50,20 @@ impl ProcedureReport for DriveFill {
     }
 
     fn form(run: &DriveFillRun<'_>) -> ReportForm {
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.push(disclosure::note_row(&run.choices));
         let demand = disclosure::form_demands(&run.choices.demands);
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
         let settings = &run.test.ground.settings;
-        let row = |parameter: &Parameter, label: &str| {
-            parameter.row(settings, label, parameter.value(settings))
-        };
-        test_parameters.extend([
-            row(&PATTERN, "Test Stimulus"),
+        ReportForm::new(
+            "Fill",
+            "Rate over the written amount, and what idle time brings back",
+            &run.choices,
+        )
+        .set_up([disclosure::note_row(&run.choices)])
+        .test_parameters([
+            PATTERN.given(settings, "Test Stimulus"),
             run.choices.demand_row("TOIO - TC/QD", demand),
-            row(&LEVELS, "Fill Levels, %"),
-            row(&IDLE_TIMES, "Idle Times"),
-        ]);
-        ReportForm {
-            test: "Fill".into(),
-            subtitle: "Rate over the written amount, and what idle time brings back".into(),
-            set_up,
-            test_parameters,
-        }
+            LEVELS.given(settings, "Fill Levels, %"),
+            IDLE_TIMES.given(settings, "Idle Times"),
+        ])
     }
 
     /// Returns the sentence for buyers about the first level: how fast, for how much, then how
@@ -90,15 +83,21 @@ impl ProcedureReport for DriveFill {
         let Some(first) = run.results.levels.first() else { return Vec::new() };
         let mut figures = vec![
             KeyFigure::new("full-speed", "Full speed", first.full_speed(), "MB/s"),
-            KeyFigure::new("full-speed-amount", "At full speed", first.full_speed_gb(), "GB"),
-            KeyFigure::new("next-speed", "Then", first.next_speed(), "MB/s"),
+            KeyFigure::new("full-speed-amount", "At full speed", first.full_speed_gb(), "GB")
+                .noted(first.undropped().map(no_drop)),
+            KeyFigure::new("next-speed", "Then", first.next_speed(), "MB/s")
+                .noted(first.undropped().map(|_| "no drop".to_owned())),
             KeyFigure::new("lowest-speed", "Slowest plateau", first.lowest_speed(), "MB/s"),
             KeyFigure::new("mean-speed", "Mean", first.curve.mean(), "MB/s"),
         ];
         figures.extend(first.again.iter().map(|again| {
             let id = format!("back-after-{}s", again.idle.as_secs_f64());
             let label = format!("Back after {} idle", again.idle);
-            KeyFigure::new(&id, label, again.returned_gb(), "GB")
+            let note = match again.returned {
+                Some(returned) => (!returned.has_dropped).then(|| "no drop".to_owned()),
+                None => first.undropped().and(again.written).map(no_drop),
+            };
+            KeyFigure::new(&id, label, again.returned_gb(), "GB").noted(note)
         }));
         figures
     }
@@ -156,6 +155,11 @@ fn digits(value: f64) -> String {
     number(value, decimals)
 }
 
+/// Returns the note on an amount that was written to its end at full speed.
+fn no_drop(bytes: f64) -> String {
+    format!("{} GB, no drop", digits(bytes / 1e9))
+}
+
 /// Describes a level in one sentence; `None` if it was not measured.
 fn sentence(level: &LevelResult<'_>) -> Option<String> {
     let full = level.full_speed()?;
@@ -165,7 +169,7 @@ fn sentence(level: &LevelResult<'_>) -> Option<String> {
         percent => format!("{percent} % full"),
     };
     let Some((first, _)) = level.curve.first_cliff() else {
-        let whole = level.curve.plateaus.last().map_or(0.0, |plateau| plateau.to / 1e9);
+        let whole = level.undropped().unwrap_or_default() / 1e9;
         return Some(format!(
             "{name}: {} MB/s for all of the {} GB, without a cliff.",
             digits(full),

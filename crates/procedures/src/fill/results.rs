@@ -32,7 +32,7 @@ pub struct AgainResult {
     pub idle: Nanos,
     /// Bytes written.
     pub written: Option<f64>,
-    /// What was written at full speed; `None` without a cliff.
+    /// Amount written at full speed; `None` without a cliff.
     pub returned: Option<ReturnedAmount>,
     /// Rate of all of them in MB/s.
     pub mean: Option<f64>,
@@ -110,6 +110,12 @@ impl LevelResult<'_> {
     /// Returns the GB written at full speed before the first cliff; `None` without a cliff.
     pub(super) fn full_speed_gb(&self) -> Option<f64> {
         self.curve.first_cliff().map(|(full, _)| (full.to - full.from) / 1e9)
+    }
+
+    /// Returns the bytes written if the rate did not drop; `None` with a cliff.
+    pub(super) fn undropped(&self) -> Option<f64> {
+        let last = self.curve.plateaus.last()?;
+        self.curve.first_cliff().is_none().then_some(last.to)
     }
 
     /// Returns the rate after the first cliff in MB/s; `None` without a cliff.

@@ -1,8 +1,10 @@
 use super::results::FillResults;
 use super::*;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, assert_unfinished_wherever_it_ends, record, scripted, steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, scripted, set,
+    settings_of, steps,
 };
+use steadfast_domain::device_log::{LatencyBuckets, LogDelta};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::{
     Bytes, CoarseHistogram, EndState, JournalEntry, Measurement, Op, PurgeChoice, PurgeMethod,
@@ -10,16 +12,7 @@ use steadfast_domain::{
 };
 
 fn made(change: impl FnOnce(&mut Settings)) -> Result<DriveFill, crate::ProcedureError> {
-    let mut settings = Settings::new("fill", 7);
-    change(&mut settings);
-    let offer = crate::offer("fill").unwrap();
-    DriveFill::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
-}
-
-fn set(name: &'static str, value: &'static str) -> impl FnOnce(&mut Settings) {
-    move |settings| {
-        settings.parameters.insert(name.into(), value.into());
-    }
+    requested(&settings_of("fill", change), DriveFill::new)
 }
 
 /// Gives a measurement the intervals of plateaus, each an amount in bytes and a rate in MB/s.
@@ -92,12 +85,7 @@ fn phases(record: &Record) -> Vec<String> {
 }
 
 const LEVEL_0: [&str; 7] = [
-    "fill-0",
-    "again-0-30s",
-    "again-0-120s",
-    "again-0-600s",
-    "again-0-1800s",
-    "read-new-0",
+    "fill-0", "again-0-30s", "again-0-120s", "again-0-600s", "again-0-1800s", "read-new-0",
     "read-old-0",
 ];
 
@@ -181,7 +169,52 @@ fn a_drive_without_a_cliff_has_none_and_nothing_returns() {
         (None, None, None)
     );
     assert!(first.again[0].mean.is_some());
-    assert!(test.study(&record).ending.contains("without a cliff"));
+    let findings = test.study(&record);
+    assert!(findings.ending.contains("without a cliff"));
+    let notes: Vec<&str> =
+        findings.front.figures.iter().filter_map(|figure| figure.note.as_deref()).collect();
+    assert_eq!(notes[..2], ["1.07 GB, no drop", "no drop"]);
+    assert!(notes.len() == 6 && notes[2..].iter().all(|note| note.ends_with(" GB, no drop")));
+}
+
+/// A step of 1 GiB with counters in units of 256 MiB: flash bytes between 1.2 and 3.7 of the host's.
+#[test]
+fn what_the_device_counted_is_among_the_metrics() {
+    let counted = |step: &Step, measurement: &mut Measurement| {
+        cached(step, measurement);
+        let buckets = LatencyBuckets { writes: [9, 3, 1, 0], ..LatencyBuckets::default() };
+        measurement.sensed.log = Some(LogDelta {
+            host_written: Some(Bytes::gib(1)),
+            nand_written: Some(Bytes::gib(2)),
+            host_unit: Some(Bytes::mib(256)),
+            nand_unit: Some(Bytes::mib(256)),
+            media_errors: Some(2),
+            throttle_events: Some(1),
+            throttle_seconds: Some(7),
+            latency_buckets: Some(buckets),
+            ..LogDelta::default()
+        });
+    };
+    let (test, record) = conducted(&mut bench(counted));
+    let metrics = test.study(&record).metrics;
+    let find = |name: &str| {
+        let mut all = metrics.iter().filter(|m| m.point == "empty" && m.metric == name);
+        all.next().unwrap_or_else(|| panic!("{name}"))
+    };
+    let steps = FillResults::new(&test, &record).levels[0].steps.len() as f64;
+    for (name, count) in [
+        ("throttle-events", 1.0),
+        ("throttled", 7.0),
+        ("media-errors", 2.0),
+        ("slow-writes-a", 9.0),
+        ("slow-writes-c", 1.0),
+        ("slow-reads-a", 0.0),
+    ] {
+        assert_eq!(find(name).value, count * steps, "{name}");
+    }
+    let amplified = find("write-amplification");
+    let (low, high) = amplified.range.unwrap();
+    assert!(amplified.value == 2.0 && low < 1.5 && high > 2.5, "{low} {high}");
 }
 
 #[test]
@@ -224,13 +257,8 @@ fn what_returned_in_a_gap_inside_the_writes_is_used_up_before_the_idle_time_is_r
     bench.gap_before = vec![("again-50-120s", 0, 2), ("use-up-50-120s", 0, 2)];
     let (test, record) = conducted(&mut bench);
     let expected = [
-        "again-50-120s",
-        "again-50-120s",
-        "use-up-50-120s",
-        "use-up-50-120s",
-        "use-up-50-120s (attempt 2)",
-        "again-50-120s (attempt 2)",
-        "again-50-600s",
+        "again-50-120s", "again-50-120s", "use-up-50-120s", "use-up-50-120s",
+        "use-up-50-120s (attempt 2)", "again-50-120s (attempt 2)", "again-50-600s",
     ];
     assert_eq!(phases(&record)[10..17], expected);
     let amounts: Vec<Bytes> = steps(&bench.entries)[10..17]
@@ -255,9 +283,7 @@ fn what_is_too_little_to_time_is_not_read() {
 fn a_drive_that_is_not_purged_is_not_called_empty() {
     let purge = PurgeChoice::Method(PurgeMethod::Nothing);
     let test = made(|settings| settings.purge = purge).unwrap();
-    let mut bench = bench(cached);
-    test.conduct(&mut bench).unwrap();
-    let findings = test.study(&record(&test.ground.settings, bench.entries.clone()));
+    let findings = bench(cached).studied(&test, &test.ground.settings);
     assert!(findings.ending.starts_with("Not purged: full speed"), "{}", findings.ending);
 }
 

@@ -9,7 +9,6 @@ use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::tail_plot;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::parameters::Parameter;
 use crate::report_notation::number;
 use steadfast_domain::findings::{
     Axis, Cell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
@@ -60,26 +59,20 @@ impl ProcedureReport for IdleExit {
     }
 
     fn form(run: &IdleExitRun<'_>) -> ReportForm {
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.push(disclosure::note_row(&run.choices));
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
         let settings = &run.test.ground.settings;
-        let row = |parameter: &Parameter, label: &str| {
-            parameter.row(settings, label, parameter.value(settings))
-        };
         let range = run.test.range.length.binary();
-        test_parameters.extend([
-            row(&PATTERN, "Test Stimulus"),
+        ReportForm::new(
+            "Idle exit",
+            "Response time of the first I/O after idle times",
+            &run.choices,
+        )
+        .set_up([disclosure::note_row(&run.choices)])
+        .test_parameters([
+            PATTERN.given(settings, "Test Stimulus"),
             run.choices.demand_row("TOIO - TC/QD", form_demand(ONE)),
-            row(&IDLE_TIMES, "Idle Times"),
+            IDLE_TIMES.given(settings, "Idle Times"),
             Setting::outcome("Range of the I/Os", range),
-        ]);
-        ReportForm {
-            test: "Idle exit".into(),
-            subtitle: "Response time of the first I/O after idle times".into(),
-            set_up,
-            test_parameters,
-        }
+        ])
     }
 
     fn ending(run: &IdleExitRun<'_>) -> String {
@@ -90,8 +83,8 @@ impl ProcedureReport for IdleExit {
         let states = &run.results.states;
         if states.is_empty() {
             return format!(
-                "{unfinished}No idle time up to {} makes every first I/O slower than 99 of 100 back \
-                 to back.",
+                "{unfinished}No effect of idle times up to {}: after none of them was every first I/O \
+                 slower than 99 % of the I/Os back to back.",
                 longest.idle
             );
         }
@@ -115,10 +108,18 @@ impl ProcedureReport for IdleExit {
         figures.extend(results.idle_times.iter().map(|result| {
             let id = after_phase(result.idle);
             let label = format!("After {} idle, mean", result.idle);
-            KeyFigure::new(&id, label, result.tally.response_mean_ms(), "ms")
+            let longest = ms(result.tally.response_longest());
+            let note = longest.map(|longest| {
+                format!("of {}, longest {}", result.tally.ios, milliseconds(longest))
+            });
+            KeyFigure::new(&id, label, result.tally.response_mean_ms(), "ms").noted(note)
         }));
-        let longest = results.longest().and_then(|result| result.added_ms);
-        figures.push(KeyFigure::new("added", "Added after the longest", longest, "ms"));
+        let longest = results.longest();
+        let added = longest.and_then(|result| result.added_ms);
+        figures.push(
+            KeyFigure::new("added", "Added after the longest", added, "ms")
+                .bounded(longest.and_then(|result| result.added_bounds)),
+        );
         figures
     }
 

@@ -6,6 +6,10 @@ use steadfast_domain::{Measurement, Nanos, Record, Tally};
 /// Factor by which the added time must grow to begin a deeper state (our choice).
 const DEEPER: f64 = 1.5;
 
+/// Standard errors by which the mean of a few I/Os may be off (our choice: 95 % of means of three
+/// I/Os are off by less).
+const STANDARD_ERRORS: f64 = 4.3;
+
 /// Results of idle exit, from which its tables and plots are made.
 pub struct IdleExitResults<'a> {
     /// I/Os back to back, before and after those with idle times.
@@ -26,6 +30,8 @@ pub struct IdleResult<'a> {
     pub tally: Tally,
     /// Mean response time above that of I/Os back to back, in ms.
     pub added_ms: Option<f64>,
+    /// Bounds of `added_ms`, from the spread of the response times; `None` for fewer than two.
+    pub added_bounds: Option<(f64, f64)>,
     /// True if even the fastest of them was slower than 99 of 100 I/Os back to back.
     pub is_slower: bool,
 }
@@ -62,7 +68,12 @@ impl<'a> IdleExitResults<'a> {
                 let shortest = tally.response_shortest().zip(usual);
                 let is_slower = shortest.is_some_and(|(shortest, usual)| shortest > usual);
                 let added_ms = mean.map(|(after, before)| after - before);
-                IdleResult { idle, step, tally, added_ms, is_slower }
+                let errors = standard_error_ms(&tally).zip(standard_error_ms(&back_to_back));
+                let added_bounds = added_ms.zip(errors).map(|(added, (after, before))| {
+                    let error = STANDARD_ERRORS * after.hypot(before);
+                    (added - error, added + error)
+                });
+                IdleResult { idle, step, tally, added_ms, added_bounds, is_slower }
             })
             .collect();
         let states = states(&idle_times);
@@ -73,6 +84,20 @@ impl<'a> IdleExitResults<'a> {
     pub(super) fn longest(&self) -> Option<&IdleResult<'a>> {
         self.idle_times.iter().rev().find(|result| result.step.is_some())
     }
+}
+
+/// Returns the standard error of the mean response time, in ms; `None` for fewer than two.
+pub(super) fn standard_error_ms(tally: &Tally) -> Option<f64> {
+    let (mean, count) = (tally.response_mean_ms()?, tally.responses() as f64);
+    let squares: f64 = tally
+        .histogram
+        .buckets()
+        .map(|(low, high, ios)| {
+            let middle = (low.as_millis_f64() + high.as_millis_f64()) / 2.0;
+            (middle - mean).powi(2) * ios as f64
+        })
+        .sum();
+    (count > 1.0).then(|| (squares / (count - 1.0) / count).sqrt())
 }
 
 /// Returns the states that the response times show: the first slower one, and each that adds half

@@ -92,11 +92,7 @@ const UNCHANGED: &str = "unchanged";
 
 /// Policies that the kernel documents for SATA ports.
 const LINK_POLICIES: [&str; 5] = [
-    "max_performance",
-    "medium_power",
-    "med_power_with_dipm",
-    "min_power_with_partial",
-    "min_power",
+    "max_performance", "medium_power", "med_power_with_dipm", "min_power_with_partial", "min_power",
 ];
 
 pub(super) const LINK_POWER: Parameter = Parameter {
@@ -278,10 +274,12 @@ impl IdleExit {
             measured_phases: measured,
             gap_effect: |_| "The gap made the idle time before the step longer; its first I/O is not measured.",
             quick: format!(
-                "profile quick has {} idle times up to {} with up to {} I/Os each.",
+                "profile quick has {} idle times up to {}, each for the time in which a drive that \
+                 answers within {RESPONSE} makes {} I/Os ({} at most, but for {LEAST_IOS} I/Os).",
                 self.idle_times.len(),
                 self.idle_times.iter().max().copied().unwrap_or_default(),
-                self.samples
+                self.samples,
+                self.most
             ),
             step_text: Some("each idle time's own".into()),
             ..self.ground.choices()

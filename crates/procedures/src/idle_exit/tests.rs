@@ -1,16 +1,14 @@
-use super::results::IdleExitResults;
+use super::results::{IdleExitResults, standard_error_ms};
 use super::*;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, assert_unfinished_wherever_it_ends, record, scripted, steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, scripted, settings_of,
+    steps,
 };
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Bytes, Conditions, EndState, Nanos, Settings, Step};
+use steadfast_domain::{Bytes, Conditions, EndState, FineHistogram, Nanos, Settings, Step, Tally};
 
 fn made(change: impl FnOnce(&mut Settings)) -> Result<IdleExit, crate::ProcedureError> {
-    let mut settings = Settings::new("idle-exit", 7);
-    change(&mut settings);
-    let offer = crate::offer("idle-exit").unwrap();
-    IdleExit::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
+    requested(&settings_of("idle-exit", change), IdleExit::new)
 }
 
 fn idle_of(step: &Step) -> Option<Nanos> {
@@ -18,6 +16,25 @@ fn idle_of(step: &Step) -> Option<Nanos> {
         Pace::Burst { ios: 1, delay } => Some(delay),
         _ => None,
     }
+}
+
+#[test]
+fn the_spread_of_a_few_responses_bounds_what_their_mean_can_show() {
+    let tally = |responses: &[u64]| {
+        let mut dense = vec![0u64; FineHistogram::LEN];
+        responses.iter().for_each(|response| dense[FineHistogram::index(*response)] += 1);
+        Tally {
+            ios: responses.len() as u64,
+            response_sum: Nanos(responses.iter().sum()),
+            histogram: FineHistogram::from_dense(&dense),
+            ..Tally::default()
+        }
+    };
+    // Variance 1 ms² over three I/Os.
+    let error = standard_error_ms(&tally(&[1_000_000, 2_000_000, 3_000_000])).unwrap();
+    assert!((error - (1.0f64 / 3.0).sqrt()).abs() < 0.01, "{error}");
+    assert_eq!(standard_error_ms(&tally(&[1_000_000])), None);
+    assert_eq!(standard_error_ms(&tally(&[])), None);
 }
 
 /// A drive that answers in 100 us, 1 ms later after 100 ms, and 30 ms later after 10 s.
@@ -80,12 +97,12 @@ fn the_states_their_thresholds_and_latencies_are_found() {
 #[test]
 fn a_drive_that_never_sleeps_has_no_state() {
     let test = made(|_| ()).unwrap();
-    let mut bench = bench(|_| Some(Nanos(100_000)));
-    test.conduct(&mut bench).unwrap();
-    let findings = test.study(&record(&test.ground.settings, bench.entries));
-    let expected =
-        "No idle time up to 10 min makes every first I/O slower than 99 of 100 back to back.";
-    assert_eq!(findings.ending, expected);
+    let findings = bench(|_| Some(Nanos(100_000))).studied(&test, &test.ground.settings);
+    assert_eq!(
+        findings.ending,
+        "No effect of idle times up to 10 min: after none of them was every first I/O slower than \
+         99 % of the I/Os back to back."
+    );
 }
 
 #[test]

@@ -89,40 +89,37 @@ impl ProcedureReport for LoadCurve {
     fn form(run: &LoadCurveRun<'_>) -> ReportForm {
         let settings = run.choices.settings;
         let demand = form_demand(run.test.demand);
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.extend(disclosure::preconditioning_rows(&run.choices));
         let steady = run.test.preparation.steady.as_ref();
         let rounds = run.results.steady_verdict.as_ref().map(disclosure::window_text);
-        set_up.extend([
-            Setting::new(
-                "wdpc",
-                "Pre Condition 2",
-                steady.map(|load| format!("{} (WDPC)", load.label)),
-                Origin::Profile,
-            ),
-            Setting::outcome("SS Rounds", rounds),
-            disclosure::note_row(&run.choices),
-        ]);
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters.extend(workload_rows(run));
-        test_parameters.extend([
-            run.choices.demand_row("TOIO - TC/QD", demand),
-            Setting::outcome(
-                "Closed Loop Rounds",
-                disclosure::window_text(&run.results.maximum_verdict),
-            ),
-            run.choices.step_row("Closed Loop Step"),
-            Setting::method("arrivals", "Arrivals", "Poisson (open loop)", Origin::Profile),
-            POINT_TIME.row(settings, "Each Rate, at least", run.test.point_time.to_string()),
-            POINT_TIME_MAX.row(settings, "Each Rate, at most", run.test.point_time_max.to_string()),
-            slo_row(run.test.slo),
-        ]);
-        ReportForm {
-            test: "Load Curve".into(),
-            subtitle: "Load Curve - Response Times at Offered Rates".into(),
-            set_up,
-            test_parameters,
-        }
+        ReportForm::new("Load Curve", "Load Curve - Response Times at Offered Rates", &run.choices)
+            .set_up(disclosure::preconditioning_rows(&run.choices))
+            .set_up([
+                Setting::new(
+                    "wdpc",
+                    "Pre Condition 2",
+                    steady.map(|load| format!("{} (WDPC)", load.label)),
+                    Origin::Profile,
+                ),
+                Setting::outcome("SS Rounds", rounds),
+                disclosure::note_row(&run.choices),
+            ])
+            .test_parameters(workload_rows(run))
+            .test_parameters([
+                run.choices.demand_row("TOIO - TC/QD", demand),
+                Setting::outcome(
+                    "Closed Loop Rounds",
+                    disclosure::window_text(&run.results.maximum_verdict),
+                ),
+                run.choices.step_row("Closed Loop Step"),
+                Setting::method("arrivals", "Arrivals", "Poisson (open loop)", Origin::Profile),
+                POINT_TIME.row(settings, "Each Rate, at least", run.test.point_time.to_string()),
+                POINT_TIME_MAX.row(
+                    settings,
+                    "Each Rate, at most",
+                    run.test.point_time_max.to_string(),
+                ),
+                slo_row(run.test.slo),
+            ])
     }
 
     fn ending(run: &LoadCurveRun<'_>) -> String {
@@ -191,8 +188,11 @@ impl ProcedureReport for LoadCurve {
             for (name, fraction) in &PERCENTILES[1..3] {
                 let id = format!("p{}-at-{percent}", name.trim_end_matches(" %").replace('.', "-"));
                 let label = format!("{name} of the I/Os at {percent} % of the maximum, within");
-                let value = results.at(percent).and_then(|point| point.percentile_ms(*fraction));
-                figures.push(KeyFigure::new(&id, label, value, "ms").of_buckets());
+                let point = results.at(percent);
+                let value = point.and_then(|point| point.percentile_ms(*fraction));
+                let rate = point.map(|point| format!("at {} IOPS", number(point.offered, 0)));
+                let figure = KeyFigure::new(&id, label, value, "ms").of_buckets();
+                figures.push(figure.noted(rate.filter(|_| value.is_some())));
             }
         }
         figures.extend(slo_figure(run));
@@ -362,12 +362,15 @@ fn curve_table(run: &LoadCurveRun<'_>, id: &str) -> Table {
     let columns = columns();
     let rows = run.results.curve.iter().map(|point| {
         let head = point.percent.to_string();
-        typed_row(head, &columns, point).strong(Some(point.percent) == knee)
+        let is_knee = Some(point.percent) == knee;
+        let mut row = typed_row(head, &columns, point).strong(is_knee);
+        if let (true, Some(remark)) = (is_knee, row.cells.last_mut()) {
+            *remark = Cell::text("the knee");
+        }
+        row
     });
-    let title = format!(
-        "Response times from the due time at offered rates, {} (bold: the knee)",
-        run.test.maximum.label
-    );
+    let title =
+        format!("Response times from the due time at offered rates, {}", run.test.maximum.label);
     typed_table(id, title, "% of maximum", &columns).rows(rows)
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, figure, phases, record, scripted, settings_of, steps};
 use crate::testing::workload;
 use steadfast_domain::findings::{Cell, Row};
 use steadfast_domain::stimulus::Pace;
@@ -11,9 +11,7 @@ use steadfast_domain::{
 const MAXIMUM: f64 = 10_000.0;
 
 fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
-    let mut settings = Settings::new(NAME, 7);
-    change(&mut settings);
-    settings
+    settings_of(NAME, change)
 }
 
 fn made(settings: &Settings) -> Result<Box<dyn Procedure>, crate::ProcedureError> {
@@ -51,16 +49,6 @@ fn conducted(settings: &Settings) -> (Findings, Vec<JournalEntry>) {
     bench.retouch = with_a_queue;
     test.conduct(&mut bench).unwrap();
     (test.study(&record(settings, bench.entries.clone())), bench.entries)
-}
-
-fn figure(findings: &Findings, id: &str) -> Option<f64> {
-    findings.front.figures.iter().find(|figure| figure.id == id).unwrap().value
-}
-
-fn phases(entries: &[JournalEntry]) -> Vec<String> {
-    let mut phases: Vec<String> = steps(entries).iter().map(|s| s.place.phase.clone()).collect();
-    phases.dedup();
-    phases
 }
 
 fn rates(entries: &[JournalEntry], phase: &str) -> Vec<f64> {
@@ -173,11 +161,7 @@ fn a_gap_repeats_the_rate_before_which_it_lies() {
     assert_eq!(
         phases(&bench.entries)[3..],
         [
-            "curve",
-            "curve (attempt 2)",
-            "curve",
-            "slo-search",
-            "slo-search (attempt 2)",
+            "curve", "curve (attempt 2)", "curve", "slo-search", "slo-search (attempt 2)",
             "slo-search"
         ]
     );
@@ -276,8 +260,7 @@ fn a_rate_paces_what_is_measured_and_is_disclosed() {
         arrivals: steadfast_domain::rate::Arrivals::Fixed,
     });
     let test = made(&settings).unwrap();
-    let mut bench = scripted(|_| 1_000.0);
-    test.conduct(&mut bench).unwrap();
+    let bench = scripted(|_| 1_000.0).conducted(&*test);
     for step in steps(&bench.entries) {
         let offered = step.load.stimulus().unwrap().pace.offered_iops();
         let expected = (step.place.phase != "wipc").then_some(2_000.0);

@@ -68,22 +68,15 @@ impl ProcedureReport for Neighbors {
     }
 
     fn form(run: &NeighborsRun<'_>) -> ReportForm {
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.push(disclosure::note_row(&run.choices));
         let demand = disclosure::form_demands(&run.choices.demands);
         let names: Vec<&str> = run.test.offenders.iter().map(|one| one.name.as_str()).collect();
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters.extend([
-            Setting::new("victim", "Victim", run.test.victim_text(), Origin::Profile),
-            Setting::new("offenders", "Offenders", names.join(", "), Origin::Profile),
-            run.choices.demand_row("Victim TC/QD", demand),
-        ]);
-        ReportForm {
-            test: "Neighbors".into(),
-            subtitle: "Response times of a load disturbed by another".into(),
-            set_up,
-            test_parameters,
-        }
+        ReportForm::new("Neighbors", "Response times of a load disturbed by another", &run.choices)
+            .set_up([disclosure::note_row(&run.choices)])
+            .test_parameters([
+                Setting::new("victim", "Victim", run.test.victim_text(), Origin::Profile),
+                Setting::new("offenders", "Offenders", names.join(", "), Origin::Profile),
+                run.choices.demand_row("Victim TC/QD", demand),
+            ])
     }
 
     fn ending(run: &NeighborsRun<'_>) -> String {

@@ -129,18 +129,8 @@ const CYCLES: Parameter = Parameter {
 
 /// Parameters of the procedure.
 pub(crate) const PARAMETERS: &[Parameter] = &[
-    VICTIM,
-    RATE,
-    ARRIVALS,
-    OFFENDERS,
-    OFFENDER_DEMAND,
-    CONTROLS_ASKED,
-    LIMIT,
-    WEIGHTS,
-    LATENCY_TARGET,
-    CYCLES,
-    INSTEAD_OF_WIPC,
-    SPARE,
+    VICTIM, RATE, ARRIVALS, OFFENDERS, OFFENDER_DEMAND, CONTROLS_ASKED, LIMIT, WEIGHTS,
+    LATENCY_TARGET, CYCLES, INSTEAD_OF_WIPC, SPARE,
 ];
 
 /// A rate, or a share of a measured one.

@@ -210,14 +210,8 @@ fn the_range_of_discards_is_written_before_each_use() {
         .filter(|phase| !phase.starts_with("wipc"))
         .collect();
     let expected = [
-        "fill-offender-1",
-        "offender-1",
-        "fill-none-1",
-        "none-1",
-        "none-1",
-        "fill-io-max-1",
-        "io-max-1",
-        "io-max-1",
+        "fill-offender-1", "offender-1", "fill-none-1", "none-1", "none-1", "fill-io-max-1",
+        "io-max-1", "io-max-1",
     ];
     assert_eq!(phases, expected);
     let all = steps(&bench.entries);

@@ -79,7 +79,6 @@ struct BuyerQuestion {
     figures: &'static [BuyerFigure],
 }
 
-const NO_DROP: &str = "the rate did not drop";
 const NO_SENSOR: &str = "no power sensor; --power-command reads one";
 const NO_TEMPERATURE: &str = "the drive reports no temperature";
 const TOO_FEW: &str = "too few I/Os for this percentile";
@@ -88,18 +87,16 @@ use BuyerSource::{Figure, FirstFigure, FirstPoint, LastFigure, LastPoint};
 
 const COPY: [BuyerFigure; 4] = [
     BuyerFigure::new(FILL, "full-speed", "Full speed", "MB/s"),
-    BuyerFigure::new(FILL, "full-speed-amount", "At full speed for", "GB").absent(NO_DROP),
-    BuyerFigure::new(FILL, "next-speed", "After that", "MB/s").absent(NO_DROP),
+    BuyerFigure::new(FILL, "full-speed-amount", "At full speed for", "GB"),
+    BuyerFigure::new(FILL, "next-speed", "After that", "MB/s"),
     BuyerFigure::new(FILL, "lowest-speed", "At its slowest", "MB/s"),
 ];
 
 const AGAIN: [BuyerFigure; 2] = [
     BuyerFigure::new(FILL, "back-first", "Back after the shortest idle time", "GB")
-        .from(FirstFigure("back-after-"))
-        .absent(NO_DROP),
+        .from(FirstFigure("back-after-")),
     BuyerFigure::new(FILL, "back-last", "Back after the longest idle time", "GB")
-        .from(LastFigure("back-after-"))
-        .absent(NO_DROP),
+        .from(LastFigure("back-after-")),
 ];
 
 const RANDOM: [BuyerFigure; 3] = [
@@ -139,7 +136,7 @@ const LOAD: [BuyerFigure; 3] = [
     BuyerFigure::new(load_curve::NAME, "slo-iops", "Highest load within the limit", "IOPS")
         .absent("no load was shown to meet the limit"),
     BuyerFigure::new(load_curve::NAME, "maximum-iops", "Mixed load at most", "IOPS"),
-    BuyerFigure::new(load_curve::NAME, "p99-at-50", "At half of that, 99 % within", "ms")
+    BuyerFigure::new(load_curve::NAME, "p99-at-50", "At half of the most, 99 % within", "ms")
         .absent(TOO_FEW),
 ];
 
@@ -239,14 +236,8 @@ const QUESTIONS: [BuyerQuestion; 9] = [
 
 /// Figures on the card, by the IDs of the tables above.
 const CARD: [&str; 8] = [
-    "full-speed",
-    "full-speed-amount",
-    "next-speed",
-    "random-read",
-    "random-write",
-    "commits-1",
-    "wake",
-    "power-write",
+    "full-speed", "full-speed-amount", "next-speed", "random-read", "random-write", "commits-1",
+    "wake", "power-write",
 ];
 
 /// Adds the questions, their figures and the figures of the card to page one.
@@ -281,14 +272,18 @@ fn resolved(wanted: &BuyerFigure, part: Option<&PartFindings<'_>>) -> (KeyFigure
     };
     let figure = found(wanted, findings).unwrap_or(none);
     let reason = match findings.whole_end() {
-        EndState::Complete | EndState::Steady if figure.value.is_some() => return (figure, None),
+        EndState::Complete | EndState::Steady
+            if figure.value.is_some() || figure.note.is_some() =>
+        {
+            return (figure, None);
+        }
         EndState::Complete | EndState::Steady => wanted.absent.to_owned(),
         EndState::NotSteady => format!("{} did not reach steady state", wanted.part),
         EndState::Void => format!("{} has too few rounds without a gap", wanted.part),
         EndState::Failed => format!("{} failed", wanted.part),
         EndState::Unfinished => format!("{} is not finished", wanted.part),
     };
-    (KeyFigure { value: None, range: None, ..figure }, Some(reason))
+    (KeyFigure { value: None, range: None, note: None, ..figure }, Some(reason))
 }
 
 /// Returns the figure from the findings of its part; `None` if they do not have it.
@@ -351,9 +346,13 @@ fn idle_note(suite: &StudiedSuite<'_>) -> String {
     let part = suite.found.iter().find(|part| part.name == IDLE_EXIT);
     let findings = part.and_then(|part| part.findings.as_ref());
     let ending = findings.filter(|f| f.end == EndState::Complete).map(|f| f.ending.as_str());
-    format!("Response time of the first read after a pause. {}", ending.unwrap_or_default())
-        .trim_end()
-        .to_owned()
+    format!(
+        "Mean response time of the first read after each pause. The pauses are few: one slow read \
+         decides a mean. {}",
+        ending.unwrap_or_default()
+    )
+    .trim_end()
+    .to_owned()
 }
 
 /// Returns what the drive's log reports of throttling, over all steps of the run.
@@ -368,12 +367,12 @@ fn throttling_text(record: &Record) -> String {
     let throttled = logs.iter().filter(|log| is_throttled(log)).count();
     let count = |count: usize| number(count as f64, 0);
     if logs.is_empty() {
-        "The drive does not report whether it throttles.".to_owned()
+        "Unknown: the drive does not report whether it throttles.".to_owned()
     } else if throttled == 0 {
-        format!("The drive reports no throttling in any of {} steps.", count(logs.len()))
+        format!("No: the drive reports no throttling in any of {} steps.", count(logs.len()))
     } else {
         format!(
-            "THROTTLED: the drive reports throttling, or a temperature above its limit, in {} of \
+            "YES: it throttled. The drive reports throttling, or a temperature above its limit, in {} of \
              {} steps.",
             count(throttled),
             count(logs.len())

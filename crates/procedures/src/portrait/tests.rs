@@ -126,7 +126,11 @@ fn figures_are_those_of_the_parts() {
         findings.front.figures.iter().map(|figure| figure.id.as_str()).collect();
     assert_eq!(ids.len(), findings.front.figures.len(), "each once");
     let heat = &findings.front.questions[7];
-    assert!(heat.note.starts_with("The drive reports no throttling in any of "), "{}", heat.note);
+    assert!(
+        heat.note.starts_with("No: the drive reports no throttling in any of "),
+        "{}",
+        heat.note
+    );
     // The scripted drive has no samples of its rate, so the fill has no curve.
     assert_eq!(answer(&findings, "full-speed").missing.as_deref(), Some("not measured"));
     let parts: Vec<&str> = findings.parts.iter().map(|part| part.id.as_str()).collect();

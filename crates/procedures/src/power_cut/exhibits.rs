@@ -7,7 +7,9 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::report_notation::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, KeyFigure, Origin, Row, Setting, Table};
-use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, PowerCutTrial, ViolationKind};
+use steadfast_domain::power_cut::{
+    CountedPowerLoss, CutEvidence, PowerCutOutcome, PowerCutTrial, ViolationKind,
+};
 use steadfast_domain::{Caveat, CaveatKind, EndState, Record, Step};
 
 type PowerCutRun<'a> = StudiedRun<'a, PowerCut>;
@@ -42,9 +44,6 @@ impl ProcedureReport for PowerCut {
 
     fn form(run: &PowerCutRun<'_>) -> ReportForm {
         let trial = run.test.common_trial();
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.push(disclosure::note_row(&run.choices));
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
         let settings = run.choices.settings;
         let (by, origin) = match &settings.cut_command {
             Some(command) => (format!("by the command {command}"), Origin::Chosen),
@@ -55,17 +54,13 @@ impl ProcedureReport for PowerCut {
             trial.block.transfer_size(),
             trial.flush_every
         );
-        test_parameters.extend([
-            Setting::new("stimulus-1", "Test Stimulus 1", writes, Origin::Profile),
-            Setting::new("cut", "Power cut", by, origin),
-            run.choices.demand_row("TOIO - TC/QD", run.test.demand().to_string()),
-        ]);
-        ReportForm {
-            test: "Power-cut".into(),
-            subtitle: "Flushed writes after a loss of power".into(),
-            set_up,
-            test_parameters,
-        }
+        ReportForm::new("Power-cut", "Flushed writes after a loss of power", &run.choices)
+            .set_up([disclosure::note_row(&run.choices)])
+            .test_parameters([
+                Setting::new("stimulus-1", "Test Stimulus 1", writes, Origin::Profile),
+                Setting::new("cut", "Power cut", by, origin),
+                run.choices.demand_row("TOIO - TC/QD", run.test.demand().to_string()),
+            ])
     }
 
     fn ending(run: &PowerCutRun<'_>) -> String {
@@ -75,20 +70,28 @@ impl ProcedureReport for PowerCut {
             0 => String::new(),
             blocks => format!(" Without a cut, {blocks} blocks do not hold what was flushed."),
         };
+        let last = results.cycles.last().map(|(_, outcome)| *outcome);
+        let refuted = last.map_or("", why_no_cut);
         match results.end {
             EndState::Unfinished => "The run is not finished.".to_owned(),
+            EndState::Void if results.violated > 0 => format!(
+                "VIOLATIONS WITHOUT FLUSHES: {} of {} power cuts lost, tore or misplaced completed \
+                 writes, but the kernel sent the drive no flush that it could have kept.",
+                results.violated, results.tests
+            ),
             EndState::Failed => format!(
                 "VIOLATIONS: {} of {} power cuts lost, tore or misplaced what was flushed.",
                 results.violated, results.tests
             ),
             EndState::Complete => {
-                format!("0 violations in {} power cuts. {}", results.tests, bound_text(run))
+                let sent = if results.without_flushes { " without flushes" } else { "" };
+                format!("0 violations in {} power cuts{sent}. {}", results.tests, bound_text(run))
             }
             _ if results.tests == 0 => {
-                format!("NO POWER CUT WAS MADE: nothing is known about the drive.{unseen}")
+                format!("NO POWER CUT WAS MADE: nothing is known about the drive.{refuted}{unseen}")
             }
             _ => format!(
-                "ONLY {} OF {wanted} POWER CUTS WERE MADE, without a violation.{unseen}",
+                "ONLY {} OF {wanted} POWER CUTS WERE MADE, without a violation.{refuted}{unseen}",
                 results.tests
             ),
         }
@@ -101,7 +104,7 @@ impl ProcedureReport for PowerCut {
     fn caveats(run: &PowerCutRun<'_>) -> Vec<Caveat> {
         let results = &run.results;
         let mut caveats = Vec::new();
-        if results.end == EndState::Void {
+        if results.end == EndState::Void && results.violated == 0 {
             caveats.push(Caveat::new(
                 CaveatKind::Invalidates,
                 ids::NO_POWER_CUT,
@@ -111,6 +114,33 @@ impl ProcedureReport for PowerCut {
                 ),
                 "Check that the command or the switch cuts the power of the device, not of its \
                  port alone, and run it again.",
+            ));
+        }
+        if results.unproven > 0 {
+            caveats.push(Caveat::new(
+                CaveatKind::Unverified,
+                ids::POWER_CUT_UNPROVEN,
+                format!(
+                    "In {} of {} cycles the device failed or the host restarted, but the drive \
+                     reports no count of power cycles that would prove the cut.",
+                    results.unproven,
+                    results.cycles.len()
+                ),
+                "Check that the command or the switch cuts the drive's power.",
+            ));
+        }
+        if results.without_flushes {
+            let kind = match results.violated {
+                0 => CaveatKind::Deviation,
+                _ => CaveatKind::Invalidates,
+            };
+            caveats.push(Caveat::new(
+                kind,
+                ids::NO_FLUSH_SENT,
+                "The kernel sent the drive no flush (queue/write_cache is 'write through'), so \
+                 only completed writes were tested.",
+                "Where the drive has a volatile cache, write 'write back' to queue/write_cache \
+                 and test again.",
             ));
         }
         if results.violated > 0 {
@@ -180,9 +210,34 @@ fn kinds(run: &PowerCutRun<'_>) -> Table {
 fn evidence(outcome: &PowerCutOutcome) -> &'static str {
     match outcome.evidence {
         CutEvidence::Nothing => "NO CUT SEEN",
+        CutEvidence::MediumError => "medium error",
         CutEvidence::DeviceFailed => "device failed",
         CutEvidence::HostRestarted => "host restarted",
         CutEvidence::Simulated => "simulated",
+    }
+}
+
+/// Returns why a cycle was no cut, as a sentence after a blank; empty if nothing is known but that no
+/// I/O failed.
+fn why_no_cut(outcome: &PowerCutOutcome) -> &'static str {
+    match (outcome.is_cut(), outcome.evidence, outcome.counted) {
+        (true, ..) => "",
+        (_, CutEvidence::MediumError, _) => {
+            " A write failed, but the device kept answering: a medium error."
+        }
+        (_, CutEvidence::Nothing, CountedPowerLoss::Yes) => {
+            " The drive counted a power loss, but the kernel repeated its I/Os: the cut was too short."
+        }
+        (_, CutEvidence::Nothing, _) => "",
+        _ => " The drive failed I/Os, but it counted no power cycle.",
+    }
+}
+
+fn counted(outcome: &PowerCutOutcome) -> Cell {
+    match outcome.counted {
+        CountedPowerLoss::Yes => Cell::text("yes"),
+        CountedPowerLoss::No => Cell::text("NO"),
+        CountedPowerLoss::Unknown => Cell::Missing,
     }
 }
 
@@ -192,6 +247,7 @@ fn cycles(run: &PowerCutRun<'_>) -> Table {
             trial.cycle.to_string(),
             [
                 Cell::text(evidence(outcome)),
+                counted(outcome),
                 Cell::number(Some(trial.cut_after.as_secs_f64()), 3),
                 Cell::count(outcome.acknowledged),
                 Cell::count(outcome.flushes),
@@ -204,14 +260,8 @@ fn cycles(run: &PowerCutRun<'_>) -> Table {
     };
     Table::new("cycles", "Cycles, and what was found after each", "Cycle")
         .columns([
-            "Power cut",
-            "After (s)",
-            "Writes flushed",
-            "Flushes",
-            "Unflushed kept",
-            "of these torn",
-            "Damaged log lines",
-            "Violations",
+            "Power cut", "Counted by the drive", "After (s)", "Writes flushed", "Flushes",
+            "Unflushed kept", "of these torn", "Damaged log lines", "Violations",
         ])
         .rows(run.results.cycles.iter().map(row))
 }

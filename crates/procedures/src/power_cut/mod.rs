@@ -16,14 +16,13 @@ mod tests;
 pub use setup::{NAME, PARAMETERS, PowerCut};
 
 use crate::exhibits::report;
-use steadfast_domain::power_cut::CutEvidence;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for PowerCut {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.ground.conditions())?;
         for cycle in 1..=self.cycles {
-            if bench.cut_power(&self.trial(cycle))?.evidence == CutEvidence::Nothing {
+            if !bench.cut_power(&self.trial(cycle))?.is_cut() {
                 break;
             }
         }

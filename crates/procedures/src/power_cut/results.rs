@@ -20,6 +20,10 @@ pub struct PowerCutResults<'a> {
     pub violated: usize,
     /// Violations by kind; kinds without any are absent.
     pub counts: BTreeMap<ViolationKind, u64>,
+    /// Number of cycles that had a cut which the drive's counters do not prove.
+    pub unproven: usize,
+    /// True if the kernel sent no flush in a cycle that tested the drive.
+    pub without_flushes: bool,
     /// End state of the test.
     pub end: EndState,
 }
@@ -40,14 +44,18 @@ impl<'a> PowerCutResults<'a> {
             }
         }
         let violated = tests().filter(|(_, outcome)| outcome.violation_count() > 0).count();
+        let without_flushes = tests().any(|(_, outcome)| outcome.without_flushes);
+        let unproven = cycles.iter().filter(|(_, outcome)| outcome.is_unproven()).count();
         let tests = tests().count();
         let end = match (record.has_ended(), violated, tests) {
             (false, ..) => EndState::Unfinished,
+            // Without a flush, the drive may have been allowed to lose what it lost.
+            (true, 1.., _) if without_flushes => EndState::Void,
             (true, 1.., _) => EndState::Failed,
             (true, 0, tests) if tests == test.cycles as usize => EndState::Complete,
             (true, 0, _) => EndState::Void,
         };
-        PowerCutResults { cycles, tests, violated, counts, end }
+        PowerCutResults { cycles, tests, violated, counts, unproven, without_flushes, end }
     }
 
     /// Returns the number of violations of all cycles that tested the drive.

@@ -5,7 +5,9 @@ use super::setup::{NAME, PARAMETERS};
 use crate::common::asked::ProcedureRequest;
 use crate::testing::scripted::GEOMETRY;
 use std::collections::BTreeSet;
-use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, PowerCutTrial, ViolationKind};
+use steadfast_domain::power_cut::{
+    CountedPowerLoss, CutEvidence, PowerCounters, PowerCutOutcome, PowerCutTrial, ViolationKind,
+};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{
     Bench, Bytes, Conditions, EndState, Findings, Halt, JournalEntry, Nanos, Note, Outcome,
@@ -55,7 +57,13 @@ impl Bench for CutBench<'_> {
         let outcome = self.outcomes[self.trials.len().min(last)].clone();
         self.trials.push(trial.clone());
         self.entries.extend([
-            JournalEntry::PowerCutBegan { trial: trial.clone().into(), nonce: 7, command: None },
+            JournalEntry::PowerCutBegan {
+                trial: trial.clone().into(),
+                nonce: 7,
+                command: None,
+                counters: PowerCounters::default(),
+                without_flushes: false,
+            },
             JournalEntry::PowerCutJudged(outcome.clone().into()),
         ]);
         Ok(outcome)
@@ -129,6 +137,42 @@ fn every_ending_says_how_many_cuts_there_were() {
     let (trials, found) = conducted(&[early, outcome(CUT, 0)]);
     assert_eq!((trials.len(), found.end), (5, EndState::Void));
     assert!(found.ending.starts_with("ONLY 4 OF 5"), "{}", found.ending);
+}
+
+#[test]
+fn the_drives_own_count_decides_and_flushes_that_were_not_sent_limit_the_verdict() {
+    use CountedPowerLoss::{No, Unknown, Yes};
+    use CutEvidence::{DeviceFailed, HostRestarted, MediumError, Nothing, Simulated};
+    for (evidence, counted, is_cut) in [
+        (DeviceFailed, Yes, true),
+        (DeviceFailed, Unknown, true),
+        (DeviceFailed, No, false),
+        (HostRestarted, Unknown, true),
+        (HostRestarted, No, false),
+        (MediumError, Yes, true),
+        (MediumError, Unknown, false),
+        (MediumError, No, false),
+        (Nothing, Yes, false),
+        (Nothing, Unknown, false),
+        (Simulated, Unknown, true),
+    ] {
+        let all = PowerCutOutcome { counted, ..outcome(evidence, 2) };
+        let (trials, found) = conducted(&[all]);
+        let state = (trials.len(), found.end);
+        let wanted = if is_cut { (5, EndState::Failed) } else { (1, EndState::Void) };
+        assert_eq!(state, wanted, "{evidence:?}, {counted:?}");
+        assert_eq!(has_caveat(&found, ids::NO_POWER_CUT), !is_cut, "{evidence:?}, {counted:?}");
+        let is_unproven = is_cut && counted == Unknown && evidence != Simulated;
+        assert_eq!(has_caveat(&found, ids::POWER_CUT_UNPROVEN), is_unproven, "{evidence:?}");
+    }
+    let unflushed =
+        |violations| PowerCutOutcome { without_flushes: true, ..outcome(DeviceFailed, violations) };
+    for (violations, end) in [(0, EndState::Complete), (1, EndState::Void)] {
+        let (_, found) = conducted(&[unflushed(violations)]);
+        assert_eq!(found.end, end);
+        assert!(has_caveat(&found, ids::NO_FLUSH_SENT) && !has_caveat(&found, ids::NO_POWER_CUT));
+        assert!(found.ending.to_lowercase().contains("without flushes"), "{}", found.ending);
+    }
 }
 
 #[test]

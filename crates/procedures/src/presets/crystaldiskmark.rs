@@ -140,14 +140,8 @@ mod tests {
     #[test]
     fn the_tests_have_the_names_of_the_program() {
         let default = [
-            "Test data",
-            "SEQ1M Q8T1 Read",
-            "SEQ1M Q1T1 Read",
-            "RND4K Q32T1 Read",
-            "RND4K Q1T1 Read",
-            "SEQ1M Q8T1 Write",
-            "SEQ1M Q1T1 Write",
-            "RND4K Q32T1 Write",
+            "Test data", "SEQ1M Q8T1 Read", "SEQ1M Q1T1 Read", "RND4K Q32T1 Read",
+            "RND4K Q1T1 Read", "SEQ1M Q8T1 Write", "SEQ1M Q1T1 Write", "RND4K Q32T1 Write",
             "RND4K Q1T1 Write",
         ];
         assert_eq!(labels(false, None), default);

@@ -81,9 +81,7 @@ fn zones_table(composite: &CapturedComposite) -> Option<Table> {
     };
     let rows: Vec<Row> = zoned.map(row).collect();
     let columns = [
-        "Zones",
-        "% of the range touched",
-        "% of the I/Os in the hottest 1 %",
+        "Zones", "% of the range touched", "% of the I/Os in the hottest 1 %",
         "% of the I/Os in the hottest 10 %",
     ];
     let title = "Address zones of the applied streams, in parts of the active range";

@@ -12,6 +12,7 @@ use crate::pts::between;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
+use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::stimulus::Op;
 use steadfast_domain::{IoStream, Measurement, Nanos, Outcome, Step, Tally};
 
@@ -94,22 +95,31 @@ pub fn key_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
     figures
 }
 
-/// Returns energy, write amplification and processor use of one segment, for page one.
-pub fn secondary_figures(segment: &RwswSegment) -> [KeyFigure; 6] {
+/// Returns energy, write amplification, temperature, processor use and what the device counted in
+/// one segment, for page one. Latency buckets are left out while they are empty.
+pub fn secondary_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
     let sensed = &segment.sensed;
     let amplified = sensed.write_amplification;
     let figure = |id: &str, what: &str, value: Option<f64>, unit: &str| {
         KeyFigure::new(id, format!("{}, {what}", segment.name), value, unit)
     };
-    [
+    let mut figures = vec![
         figure("power", "power", sensed.power_milliwatts, "mW"),
         figure("iops-per-watt", "rate per watt", segment.iops_per_watt(), "IOPS/W"),
         figure("joules-per-gb", "energy per GB", sensed.joules_per_gb, "J/GB"),
         figure("amplification", "write amplification", amplified.map(|own| own.ratio), "")
             .bounded(amplified.map(|own| (own.low, own.high))),
+        figure("temperature", "temperature", sensed.temperature_celsius, "°C").of_buckets(),
         figure("cpu-system", "CPU system", segment.cpu_system_percent(), "%"),
         figure("cpu-io-wait", "CPU I/O wait", segment.io_wait_percent(), "%"),
-    ]
+    ];
+    for (count, sum) in sensed.known_counts() {
+        if sum > 0 || !count.id.starts_with("slow-") {
+            let label = format!("{}, {}", segment.name, count.name.to_lowercase());
+            figures.push(KeyFigure::count(count.id, label, Some(sum), count.unit));
+        }
+    }
+    figures
 }
 
 impl<'a> From<&'a RwswSegment> for SecondaryPoint<'a> {
@@ -151,26 +161,31 @@ pub fn streams_table(composite: &CapturedComposite) -> Table {
     let mut rows: Vec<Row> = streams.iter().map(|s| row(s.to_string(), ios(s), bytes(s))).collect();
     rows.push(row("All applied streams".to_owned(), all_ios, all_bytes).strong(true));
     let columns = [
-        "I/Os",
-        "% of the capture's I/Os",
-        "% of the applied I/Os",
-        "Bytes",
-        "% of the capture's bytes",
-        "% of the applied bytes",
+        "I/Os", "% of the capture's I/Os", "% of the applied I/Os", "Bytes",
+        "% of the capture's bytes", "% of the applied bytes",
     ];
     let title = "Applied test workload: counts of the capture, normalized from the counts";
     Table::new("applied-streams", title, "I/O stream").columns(columns).rows(rows)
 }
 
+/// Returns the tallies of the streams of a step, in the order of its load; `None` if the engine did
+/// not count the streams separately.
+pub fn stream_tallies<'m>(step: &Step, measurement: &'m Measurement) -> Option<&'m [StreamTally]> {
+    let stimulus = step.load.stimulus()?;
+    let flushes = usize::from(stimulus.flush_every().is_some());
+    let tallies = measurement.streams.get(..stimulus.streams.len())?;
+    (measurement.streams.len() == tallies.len() + flushes).then_some(tallies)
+}
+
 /// Returns the number of I/Os of each stream in a step, or the weights of the streams if the engine
 /// did not count streams separately.
 pub fn stream_counts(step: &Step, measurement: &Measurement) -> Vec<f64> {
-    let streams = step.load.stimulus().map(|s| s.streams.as_slice()).unwrap_or_default();
-    let flushes = step.load.stimulus().is_some_and(|load| load.flush_every().is_some());
-    if measurement.streams.len() == streams.len() + usize::from(flushes) {
-        measurement.streams[..streams.len()].iter().map(|s| s.tally.ios as f64).collect()
-    } else {
-        streams.iter().map(|s| f64::from(s.weight)).collect()
+    match stream_tallies(step, measurement) {
+        Some(tallies) => tallies.iter().map(|stream| stream.tally.ios as f64).collect(),
+        None => {
+            let streams = step.load.stimulus().map(|s| s.streams.as_slice()).unwrap_or_default();
+            streams.iter().map(|stream| f64::from(stream.weight)).collect()
+        }
     }
 }
 

@@ -21,25 +21,30 @@ fn millis(time: Option<Nanos>) -> Cell {
     Cell::number(time.map(Nanos::as_millis_f64), 4)
 }
 
+/// ID, heading and value of a column.
+type StepColumn = (&'static str, &'static str, fn(&Attempt) -> Cell);
+
+/// Columns of the table of all steps.
+const STEP_COLUMNS: [StepColumn; 8] = [
+    ("iops", "IOPS", |attempt| Cell::number(attempt.iops(), 1)),
+    ("mb", "MB/s", |attempt| Cell::number(attempt.mb_per_second(), 2)),
+    ("mean-ms", "Mean ms", |attempt| Cell::number(attempt.mean_ms(), 4)),
+    ("min-ms", "Min ms", |attempt| millis(attempt.total.response_shortest())),
+    ("p99-ms", "99 % ms", |attempt| millis(attempt.total.percentile(0.99))),
+    ("p99.9-ms", "99.9 % ms", |attempt| millis(attempt.total.percentile(0.999))),
+    ("max-ms", "Max ms", |attempt| millis(attempt.total.response_longest())),
+    ("errors", "Errors", |attempt| Cell::count(attempt.faults)),
+];
+
 /// Returns the table of rates and response times of all I/Os of each measured step.
 pub(super) fn all_steps(sequenced: &SequenceProcedure, results: &SequenceResults<'_>) -> Table {
     let names = dimension_columns(sequenced, results);
     let mut columns: Vec<Column> = names.iter().map(|name| Column::from(*name)).collect();
-    let values = [
-        ("iops", "IOPS"),
-        ("mb", "MB/s"),
-        ("mean-ms", "Mean ms"),
-        ("p99-ms", "99 % ms"),
-        ("p99.9-ms", "99.9 % ms"),
-        ("max-ms", "Max ms"),
-        ("errors", "Errors"),
-    ];
-    columns.extend(values.map(Column::from));
+    columns.extend(STEP_COLUMNS.map(|(id, name, _)| Column::from((id, name))));
     let rows = results.measured.iter().map(|measured| {
-        let of = |name: &&str| Cell::known(measured.dimension(name));
-        let mut cells: Vec<Cell> = names.iter().map(of).collect();
-        cells.extend(cells_of(measured.best()));
-        Row::new(measured.step.label.clone(), cells)
+        let dimensions = names.iter().map(|name| Cell::known(measured.dimension(name)));
+        let values = STEP_COLUMNS.map(|(.., value)| measured.best().map_or(Cell::Missing, value));
+        Row::new(measured.step.label.clone(), dimensions.chain(values))
     });
     Table::new("sequence", "Every step", "Step").columns(columns).rows(rows)
 }
@@ -61,20 +66,6 @@ fn dimension_columns<'s>(
     };
     names.retain(|name| !results.measured.iter().all(|measured| is_named(measured, name)));
     names
-}
-
-fn cells_of(attempt: Option<&Attempt>) -> [Cell; 8] {
-    let Some(attempt) = attempt else { return [(); 8].map(|()| Cell::Missing) };
-    [
-        Cell::number(attempt.iops(), 1),
-        Cell::number(attempt.mb_per_second(), 2),
-        Cell::number(attempt.mean_ms(), 4),
-        millis(attempt.total.response_shortest()),
-        millis(attempt.total.percentile(0.99)),
-        millis(attempt.total.percentile(0.999)),
-        millis(attempt.total.response_longest()),
-        Cell::count(attempt.faults),
-    ]
 }
 
 /// Returns the table of reads or of writes, for the steps that have any; `None` if no step has.
@@ -205,14 +196,7 @@ pub(super) fn loads(sequenced: &SequenceProcedure) -> Table {
     });
     Table::new("sequence-loads", "Applied loads", "Step")
         .columns([
-            "I/O streams",
-            "Demand",
-            "Pace",
-            "Range",
-            "Alignment",
-            "Zones",
-            "Content",
-            "Until",
+            "I/O streams", "Demand", "Pace", "Range", "Alignment", "Zones", "Content", "Until",
         ])
         .rows(rows)
 }

@@ -2,9 +2,9 @@
 
 use super::{NAME, SequenceProcedure};
 use crate::catalogue::asked;
-use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, number, record, scripted, steps, table};
 use crate::testing::sequence::sequence;
-use steadfast_domain::findings::{Cell, Exhibit, Table};
+use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Pace, Zone};
 use steadfast_domain::{
@@ -35,23 +35,8 @@ fn conducted(gap: Vec<(&'static str, u32, u32)>) -> (Vec<JournalEntry>, Findings
     (entries, findings)
 }
 
-fn table<'f>(findings: &'f Findings, id: &str) -> &'f Table {
-    let mut all = findings.pages().flat_map(|page| &page.exhibits);
-    let found = all.find_map(|exhibit| match exhibit {
-        Exhibit::Table(table) if table.id == id => Some(table),
-        _ => None,
-    });
-    found.unwrap()
-}
-
 fn value(findings: &Findings, id: &str, row: &str, column: &str) -> f64 {
-    let table = table(findings, id);
-    let at = table.columns.iter().position(|c| c.id == column).unwrap();
-    let row = table.rows.iter().find(|r| r.id == row).unwrap();
-    match row.cells[at] {
-        Cell::Number { value, .. } => value,
-        ref other => panic!("{other:?}"),
-    }
+    number(table(findings, id), row, column)
 }
 
 #[test]
@@ -62,14 +47,8 @@ fn steps_run_in_their_order_and_long_ones_in_parts() {
         .map(|step| format!("{} {} {}", step.place.phase, step.place.point, step.continues))
         .collect();
     let expected = [
-        "step-1 1 false",
-        "step-2-1 1 false",
-        "step-2-2 1 false",
-        "step-2-3 1 false",
-        "step-3 1 false",
-        "step-3 2 true",
-        "step-3 3 true",
-        "step-4 1 false",
+        "step-1 1 false", "step-2-1 1 false", "step-2-2 1 false", "step-2-3 1 false",
+        "step-3 1 false", "step-3 2 true", "step-3 3 true", "step-4 1 false",
     ];
     assert_eq!(places, expected);
     let idles = entries.iter().filter(|entry| matches!(entry, JournalEntry::Idled(_))).count();
@@ -90,6 +69,16 @@ fn the_best_attempt_counts_and_the_parts_of_a_step_are_one() {
     assert_eq!((findings.id.as_str(), findings.end), ("fio", EndState::Complete));
     assert_eq!(value(&findings, "sequence", "reads", "iops"), 2000.0);
     assert_eq!(value(&findings, "sequence", "reads", "mb"), 8.192);
+    // All I/Os of this step are reads: columns of the same ID agree.
+    let cells = |id| {
+        let table = table(&findings, id);
+        let row = table.rows.iter().find(|row| row.id == "reads").unwrap();
+        assert_eq!(row.cells.len(), table.columns.len());
+        ["iops", "mb", "mean-ms", "min-ms", "p99-ms", "p99.9-ms", "max-ms"]
+            .map(|id| row.cells[table.columns.iter().position(|at| at.id == id).unwrap()].clone())
+    };
+    assert_eq!(cells("sequence"), cells("sequence-reads"));
+    assert_eq!(value(&findings, "sequence", "reads", "errors"), 0.0);
     assert_eq!(value(&findings, "sequence-writes", "writes", "ios"), 150_000.0);
     assert_eq!(value(&findings, "sequence-attempts", "reads", "3"), 4.096);
     assert_eq!(value(&findings, "sequence-preparation", "fill", "bytes"), 268_435_456.0);
@@ -158,8 +147,7 @@ fn paced(pace: Pace, iops: f64) -> Findings {
         Zone { weight: 50, from_ppm: 50_000, to_ppm: 1_000_000 },
     ];
     let sequenced = made(&settings, GEOMETRY).unwrap();
-    let mut bench = scripted(|_| iops);
-    sequenced.conduct(&mut bench).unwrap();
+    let bench = scripted(|_| iops).conducted(&sequenced);
     sequenced.study(&record(&settings, bench.entries))
 }
 

@@ -2,8 +2,10 @@
 
 use crate::catalogue::asked;
 use crate::common::ProcedureSetup;
+use crate::common::asked::ProcedureRequest;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
+use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::measurement::{LoadPart, StreamTally};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Amendment, Geometry};
@@ -113,6 +115,20 @@ impl<F: FnMut(&Step) -> f64> ScriptedBench<F> {
     }
 }
 
+impl<F: FnMut(&Step) -> f64> ScriptedBench<F> {
+    /// Conducts a test, and returns the bench with its entries.
+    pub fn conducted(mut self, test: &dyn Procedure) -> Self {
+        test.conduct(&mut self).unwrap();
+        self
+    }
+
+    /// Conducts a test, and returns the findings of its record.
+    pub fn studied(&mut self, test: &dyn Procedure, settings: &Settings) -> Findings {
+        test.conduct(self).unwrap();
+        test.study(&record(settings, self.entries.clone()))
+    }
+}
+
 impl<F: FnMut(&Step) -> f64> Bench for ScriptedBench<F> {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         let got = (self.settle)(wanted);
@@ -157,6 +173,29 @@ impl<F: FnMut(&Step) -> f64> Bench for ScriptedBench<F> {
     }
 }
 
+/// Returns settings of a procedure with a change.
+pub(crate) fn settings_of(procedure: &str, change: impl FnOnce(&mut Settings)) -> Settings {
+    let mut settings = Settings::new(procedure, 7);
+    change(&mut settings);
+    settings
+}
+
+/// Returns a change of settings that sets a parameter.
+pub(crate) fn set(name: &str, value: &str) -> impl FnOnce(&mut Settings) {
+    move |settings| {
+        settings.parameters.insert(name.into(), value.into());
+    }
+}
+
+/// Builds a test for the small drive from a request.
+pub(crate) fn requested<T>(
+    settings: &Settings,
+    new: fn(&ProcedureRequest<'_>) -> Result<T, ProcedureError>,
+) -> Result<T, ProcedureError> {
+    let offer = crate::offer(&settings.procedure).unwrap();
+    new(&asked(offer, settings, GEOMETRY, &[]))
+}
+
 /// Returns the ground of a test with the method of its profile and class.
 pub(crate) fn ground(
     settings: &Settings,
@@ -191,8 +230,36 @@ pub(crate) fn steps(entries: &[JournalEntry]) -> Vec<&Step> {
         .collect()
 }
 
+/// Returns the phases of the steps in order, each stretch once.
+pub(crate) fn phases(entries: &[JournalEntry]) -> Vec<String> {
+    let mut phases: Vec<String> = steps(entries).iter().map(|s| s.place.phase.clone()).collect();
+    phases.dedup();
+    phases
+}
+
+/// Returns the value of a key figure; `None` if it has none.
+pub(crate) fn figure(findings: &Findings, id: &str) -> Option<f64> {
+    findings.front.figures.iter().find(|figure| figure.id == id)?.value
+}
+
+/// Returns a table of a report by its ID.
+pub(crate) fn table<'f>(findings: &'f Findings, id: &str) -> &'f Table {
+    let pages = findings.pages().flat_map(|page| &page.exhibits);
+    let mut tables = findings.summary.iter().chain(pages).filter_map(Exhibit::as_table);
+    tables.find(|table| table.id == id).unwrap_or_else(|| panic!("no table {id}"))
+}
+
+/// Returns the number in a cell of a table.
+pub(crate) fn number(table: &Table, row: &str, column: &str) -> f64 {
+    let at = table.columns.iter().position(|c| c.id == column).unwrap();
+    match &table.rows.iter().find(|r| r.id == row).unwrap().cells[at] {
+        Cell::Number { value, .. } => *value,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Returns the findings of a record without any entry.
-pub(crate) fn study_of_nothing(test: &impl Procedure, settings: &Settings) -> Findings {
+pub(crate) fn study_of_nothing(test: &dyn Procedure, settings: &Settings) -> Findings {
     let mut empty = record(settings, Vec::new());
     empty.entries.clear();
     test.study(&empty)

@@ -106,8 +106,7 @@ fn tkperf_defect_02_throughput_is_preconditioned_and_each_size_judged_by_itself(
     };
     let mut bench = scripted(restless);
     let procedure = made(&asked).unwrap();
-    procedure.conduct(&mut bench).unwrap();
-    let findings = procedure.study(&record(&asked, bench.entries));
+    let findings = bench.studied(&*procedure, &asked);
     let verdict = findings.parts[0].verdict.as_ref().unwrap();
     let steady: Vec<bool> = verdict.tracks.iter().map(|track| track.steady).collect();
     assert_eq!(steady, [true, true, false, true, true]);
@@ -257,8 +256,7 @@ fn tkperf_defect_10_a_report_of_one_test_has_every_section_and_says_its_step_tim
 fn tkperf_defect_10_a_day_of_write_saturation_is_a_day_whatever_the_step() {
     for seconds in [60, 30, 7] {
         let asked = settings("writesat", |s| s.step_time = Some(Nanos::from_secs(seconds)));
-        let mut bench = scripted(|_| 1.0);
-        made(&asked).unwrap().conduct(&mut bench).unwrap();
+        let bench = scripted(|_| 1.0).conducted(&*made(&asked).unwrap());
         let measured = bench.entries.iter().filter_map(|entry| match entry {
             JournalEntry::Applied { outcome, .. } => Some(outcome.measurement.elapsed.0),
             _ => None,
@@ -292,8 +290,7 @@ fn tkperf_defect_11_the_maximum_of_a_mix_is_that_of_an_io_not_a_weighted_mean() 
     bench.response = |_| Some(Nanos::from_millis(1));
     bench.retouch = uneven;
     let procedure = made(&asked).unwrap();
-    procedure.conduct(&mut bench).unwrap();
-    let findings = procedure.study(&record(&asked, bench.entries));
+    let findings = bench.studied(&*procedure, &asked);
     let cell = |id: &str| {
         let table = tables(&findings).into_iter().find(|table| table.id == id).unwrap();
         let column = table.columns.iter().position(|column| column.id == "65/35").unwrap();
@@ -310,8 +307,8 @@ fn tkperf_defect_13_a_drive_of_4_kib_sectors_has_its_own_capacity_and_no_512_byt
     let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 4096 };
     for tests in [SSD, "hdd-iops,hdd-tp"] {
         let asked = settings(tests, |_| ());
-        let mut bench = scripted(|_| 1000.0);
-        crate::procedure(&asked, geometry, &[]).unwrap().conduct(&mut bench).unwrap();
+        let bench =
+            scripted(|_| 1000.0).conducted(&*crate::procedure(&asked, geometry, &[]).unwrap());
         for step in steps(&bench.entries) {
             let stimulus = step.load.stimulus().unwrap();
             assert!(stimulus.active_range.end() <= geometry.capacity, "{tests}");
@@ -320,8 +317,8 @@ fn tkperf_defect_13_a_drive_of_4_kib_sectors_has_its_own_capacity_and_no_512_byt
     }
     let last = |tests: &str| {
         let asked = settings(tests, |_| ());
-        let mut bench = scripted(|_| 1000.0);
-        crate::procedure(&asked, geometry, &[]).unwrap().conduct(&mut bench).unwrap();
+        let bench =
+            scripted(|_| 1000.0).conducted(&*crate::procedure(&asked, geometry, &[]).unwrap());
         steps(&bench.entries).last().unwrap().load.stimulus().unwrap().active_range.end()
     };
     assert_eq!(last("hdd-iops"), geometry.capacity, "all of it is measured");

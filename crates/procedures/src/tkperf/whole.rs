@@ -233,16 +233,10 @@ impl TkperfRun {
             let (id, label) = (format!("test-{}", number + 1), format!("Test {}", number + 1));
             Setting::new(&id, &label, part.title(), origin)
         };
-        let mut set_up = disclosure::common_set_up_rows(&choices);
-        set_up.push(disclosure::note_row(&choices));
-        let mut test_parameters = disclosure::common_test_rows(&choices);
-        test_parameters.extend(studied.iter().enumerate().map(each));
-        let form = ReportForm {
-            test: "TKperf Test Report".into(),
-            subtitle: "TKperf's tests with correct I/O".into(),
-            set_up,
-            test_parameters,
-        };
+        let form =
+            ReportForm::new("TKperf Test Report", "TKperf's tests with correct I/O", &choices)
+                .set_up([disclosure::note_row(&choices)])
+                .test_parameters(studied.iter().enumerate().map(each));
         disclosure::form_header(form, &choices, record)
     }
 

@@ -36,21 +36,18 @@ impl ProcedureReport for VerifyWrite {
     }
 
     fn form(run: &VerifyWriteRun<'_>) -> ReportForm {
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.push(disclosure::note_row(&run.choices));
         let demand = disclosure::form_demands(&run.choices.demands);
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters.extend([
+        ReportForm::new(
+            "Verify-write",
+            "Every sector written, read back and compared",
+            &run.choices,
+        )
+        .set_up([disclosure::note_row(&run.choices)])
+        .test_parameters([
             Setting::new("stimulus-1", "Test Stimulus 1", WRITES.to_string(), Origin::Profile),
             Setting::new("stimulus-2", "Test Stimulus 2", READS.to_string(), Origin::Profile),
             run.choices.demand_row("TOIO - TC/QD", demand),
-        ]);
-        ReportForm {
-            test: "Verify-write".into(),
-            subtitle: "Every sector written, read back and compared".into(),
-            set_up,
-            test_parameters,
-        }
+        ])
     }
 
     fn ending(run: &VerifyWriteRun<'_>) -> String {

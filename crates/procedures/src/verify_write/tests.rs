@@ -1,16 +1,13 @@
 use super::results::VerifyWriteResults;
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use crate::testing::scripted::{ScriptedBench, record, requested, scripted, settings_of, steps};
 use steadfast_domain::measurement::Verification;
 use steadfast_domain::{Bytes, EndState, JournalEntry, Measurement, Op, Settings, Step};
 
 const SECTORS: u64 = 1 << 21;
 
 fn made(change: impl FnOnce(&mut Settings)) -> Result<VerifyWrite, crate::ProcedureError> {
-    let mut settings = Settings::new("verify-write", 7);
-    change(&mut settings);
-    let offer = crate::offer("verify-write").unwrap();
-    VerifyWrite::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
+    requested(&settings_of("verify-write", change), VerifyWrite::new)
 }
 
 /// A drive that returns this verification for every read.

@@ -15,7 +15,6 @@ use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::parameters::Parameter;
 use crate::report_notation::{each_once, number};
 use crate::rwsw::disclosure as captured;
 use steadfast_domain::caveats as ids;
@@ -73,27 +72,21 @@ impl ProcedureReport for WriteAmplificationTest {
 
     fn form(run: &AmplificationRun<'_>) -> ReportForm {
         let settings = &run.test.ground.settings;
-        let row = |parameter: &Parameter, label: &str| {
-            parameter.row(settings, label, parameter.value(settings))
-        };
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.push(disclosure::note_row(&run.choices));
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters.extend([
-            row(&WORKLOADS, "Workloads"),
+        ReportForm::new(
+            "Write Amplification",
+            "Write Amplification - Flash Bytes per Host Byte",
+            &run.choices,
+        )
+        .set_up([disclosure::note_row(&run.choices)])
+        .test_parameters([
+            WORKLOADS.given(settings, "Workloads"),
             run.choices.demand_row("TOIO - TC/QD", disclosure::form_demand(run.test.demand)),
-            row(&USED, "Used, uniform, %"),
-            row(&USED_OTHERS, "Used, others, %"),
-            row(&WINDOW, "Window, % of used"),
-            row(&STEADY_LIMITS, "Steady within, %"),
-            row(&LIMIT, "Limit, x used"),
-        ]);
-        ReportForm {
-            test: "Write Amplification".into(),
-            subtitle: "Write Amplification - Flash Bytes per Host Byte".into(),
-            set_up,
-            test_parameters,
-        }
+            USED.given(settings, "Used, uniform, %"),
+            USED_OTHERS.given(settings, "Used, others, %"),
+            WINDOW.given(settings, "Window, % of used"),
+            STEADY_LIMITS.given(settings, "Steady within, %"),
+            LIMIT.given(settings, "Limit, x used"),
+        ])
     }
 
     fn ending(run: &AmplificationRun<'_>) -> String {
@@ -283,7 +276,7 @@ fn matrix_table(run: &AmplificationRun<'_>, id: &str) -> Table {
                 secondary::amplification(result.amplification(), 2)
             }
             Some(result) => Cell::number(result.value(), 2),
-            None => Cell::text(""),
+            None => Cell::Missing,
         }
     };
     let row = |name: String| {

@@ -1,6 +1,6 @@
 use super::results::AmplificationResults;
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, set, steps};
 use crate::testing::workload::workload;
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::{
@@ -17,12 +17,6 @@ fn made(
     change(&mut settings);
     let offer = crate::offer(NAME).unwrap();
     WriteAmplificationTest::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
-}
-
-fn set(name: &'static str, value: &'static str) -> impl FnOnce(&mut Settings) {
-    move |settings| {
-        settings.parameters.insert(name.into(), value.into());
-    }
 }
 
 /// Gives a measurement the counts of a drive with this write amplification, in units of 512,000
@@ -76,13 +70,8 @@ fn every_cell_has_its_purge_its_fill_and_windows_until_five_are_steady() {
     let mut bench = bench(settling);
     let (test, record) = conducted(&mut bench);
     let expected = [
-        "counters",
-        "fill-uniform-100",
-        "uniform-100",
-        "fill-uniform-80",
-        "uniform-80",
-        "fill-zones-90-10-100",
-        "zones-90-10-100",
+        "counters", "fill-uniform-100", "uniform-100", "fill-uniform-80", "uniform-80",
+        "fill-zones-90-10-100", "zones-90-10-100",
     ];
     assert_eq!(phases(&record), expected);
     let is_purge = |entry: &&JournalEntry| matches!(entry, JournalEntry::Purged(_));

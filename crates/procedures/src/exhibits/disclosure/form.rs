@@ -79,6 +79,28 @@ pub struct ReportForm {
     pub test_parameters: SettingRows,
 }
 
+impl ReportForm {
+    /// Creates a form with the rows that every procedure has.
+    pub fn new(test: &str, subtitle: &str, choices: &RunChoices<'_>) -> Self {
+        ReportForm {
+            test: test.to_owned(),
+            subtitle: subtitle.to_owned(),
+            set_up: common_set_up_rows(choices),
+            test_parameters: common_test_rows(choices),
+        }
+    }
+    /// Appends rows to the setup parameters.
+    pub fn set_up(mut self, rows: impl IntoIterator<Item = Setting>) -> Self {
+        self.set_up.extend(rows);
+        self
+    }
+    /// Appends rows to the test parameters.
+    pub fn test_parameters(mut self, rows: impl IntoIterator<Item = Setting>) -> Self {
+        self.test_parameters.extend(rows);
+        self
+    }
+}
+
 /// Returns the head of the report form with its four blocks.
 pub fn form_header(form: ReportForm, choices: &RunChoices<'_>, record: &Record) -> FormHeader {
     let settings = choices.settings;

@@ -102,13 +102,19 @@ impl ProcedureReport for Dirth {
             let point = run.results.selection.as_ref()?.points.iter().find(|p| p.role == role)?;
             Some(form_demand(point.demand))
         };
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
         let amount = disclosure::preconditioning_amount(&run.choices).unwrap_or_default();
         let settings = run.choices.settings;
         let fixed =
             |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
         let between = format!("{} (0/100), {highest}", run.test.writes);
-        set_up.extend([
+        let read = run.test.workload.read_percent();
+        let workload = workload::origin(settings);
+        ReportForm::new(
+            "DIRTH Test",
+            "DIRTH - Demand Intensity & Response Time Histogram",
+            &run.choices,
+        )
+        .set_up([
             fixed(
                 "wipc",
                 "Pre Condition 1",
@@ -123,11 +129,8 @@ impl ProcedureReport for Dirth {
             fixed("between-rounds", "Inter-Round Pre W", between),
             PRE_WRITE_TIME.row(settings, "Duration", run.test.pre_write_time.to_string()),
             disclosure::note_row(&run.choices),
-        ]);
-        let read = run.test.workload.read_percent();
-        let workload = workload::origin(settings);
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters.extend([
+        ])
+        .test_parameters([
             Setting::new("stimulus-1", "Test Stimulus 1", run.test.workload.to_string(), workload),
             Setting::new("mixes", "R/W %", mix_name(read), workload),
             fixed("loop-order", "TC & QD Loops", "TC outer, QD inner, high to low".into()),
@@ -136,13 +139,7 @@ impl ProcedureReport for Dirth {
             Setting::outcome("MinIOPS Point", chosen(PointRole::Min)),
             Setting::outcome("MidIOPS Point", chosen(PointRole::Mid)),
             Setting::outcome("MaxIOPS Point", chosen(PointRole::Max)),
-        ]);
-        ReportForm {
-            test: "DIRTH Test".into(),
-            subtitle: "DIRTH - Demand Intensity & Response Time Histogram".into(),
-            set_up,
-            test_parameters,
-        }
+        ])
     }
 
     fn ending(run: &DirthRun<'_>) -> String {

@@ -70,14 +70,6 @@ impl ProcedureReport for Hir {
         let rounds = disclosure::window_text(&run.results.verdict);
         let fixed =
             |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.extend(disclosure::preconditioning_rows(&run.choices));
-        set_up.extend([
-            fixed("wdpc", "Pre Condition 2", format!("{} (WDPC)", run.test.workload)),
-            run.choices.demand_row("TOIO - TC/QD", demand.clone()),
-            Setting::outcome("SS Rounds", rounds),
-            disclosure::note_row(&run.choices),
-        ]);
         let multiples: Vec<String> = run
             .test
             .idle_times
@@ -86,23 +78,24 @@ impl ProcedureReport for Hir {
             .collect();
         let baseline = format!("{} without a pause", baseline_time(run));
         let settings = run.choices.settings;
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters.extend([
-            fixed("stimulus-1", "Write Stimulus", run.test.workload.to_string()),
-            run.choices.demand_row("TOIO - TC/QD", demand),
-            ACCESS_TIME.row(settings, "Duration", run.test.access_time.to_string()),
-            fixed("idle-state", "Idle State", "Host Idle".into()),
-            IDLE_TIMES.row(settings, "Durations (s)", seconds(run)),
-            Setting::outcome("Wait States", multiples.join(", ")),
-            ACCESSES.row(settings, "Accesses of each", run.test.accesses.to_string()),
-            Setting::outcome("Baseline after each", baseline),
-        ]);
-        ReportForm {
-            test: "HIR Test".into(),
-            subtitle: "HIR - Host Idle Recovery".into(),
-            set_up,
-            test_parameters,
-        }
+        ReportForm::new("HIR Test", "HIR - Host Idle Recovery", &run.choices)
+            .set_up(disclosure::preconditioning_rows(&run.choices))
+            .set_up([
+                fixed("wdpc", "Pre Condition 2", format!("{} (WDPC)", run.test.workload)),
+                run.choices.demand_row("TOIO - TC/QD", demand.clone()),
+                Setting::outcome("SS Rounds", rounds),
+                disclosure::note_row(&run.choices),
+            ])
+            .test_parameters([
+                fixed("stimulus-1", "Write Stimulus", run.test.workload.to_string()),
+                run.choices.demand_row("TOIO - TC/QD", demand),
+                ACCESS_TIME.row(settings, "Duration", run.test.access_time.to_string()),
+                fixed("idle-state", "Idle State", "Host Idle".into()),
+                IDLE_TIMES.row(settings, "Durations (s)", seconds(run)),
+                Setting::outcome("Wait States", multiples.join(", ")),
+                ACCESSES.row(settings, "Accesses of each", run.test.accesses.to_string()),
+                Setting::outcome("Baseline after each", baseline),
+            ])
     }
 
     fn ending(run: &HirRun<'_>) -> String {
@@ -195,13 +188,8 @@ fn baseline_time(run: &HirRun<'_>) -> steadfast_domain::Nanos {
 fn waits_table(run: &HirRun<'_>, id: &str) -> Table {
     let rows = run.results.waits.iter().map(|wait| wait_row(wait, run.results.saturated()));
     let columns = [
-        "IOPS, mean",
-        "of saturated %",
-        "First access",
-        "Last access",
-        "ART ms",
-        "Baseline after it, mean",
-        "Baseline, last",
+        "IOPS, mean", "of saturated %", "First access", "Last access", "ART ms",
+        "Baseline after it, mean", "Baseline, last",
     ];
     let title = format!(
         "IOPS of the accesses ({} of {} each) with host idle time between them",

@@ -52,15 +52,8 @@ pub(super) const ACCESSES: Parameter = Parameter {
 
 /// Parameters of `hir`.
 pub const PARAMETERS: &[Parameter] = &[
-    IDLE_TIMES,
-    ACCESS_TIME,
-    ACCESSES,
-    BEFORE_RANDOM_WRITES,
-    SPARE,
-    BETWEEN_TIME,
-    MEASURED_LAST,
-    LEAST_FILLS,
-    ALIGNMENT,
+    IDLE_TIMES, ACCESS_TIME, ACCESSES, BEFORE_RANDOM_WRITES, SPARE, BETWEEN_TIME, MEASURED_LAST,
+    LEAST_FILLS, ALIGNMENT,
 ];
 
 /// The HIR test, ready to run.

@@ -1,28 +1,19 @@
 use super::*;
 use crate::common::results::LoopResults;
 use crate::pts::scattered::RangedTest;
-use crate::testing::scripted::{
-    GEOMETRY, ground, record as record_of, scripted, steps, study_of_nothing,
-};
+use crate::testing::scripted::{GEOMETRY, ground, record, scripted, set, settings_of, steps};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::stimulus::LoadLimits;
-use steadfast_domain::{Bytes, Demand, JournalEntry, Load, Nanos, Profile, Settings, Step};
+use steadfast_domain::{Bytes, Demand, Load, Nanos, Profile, Settings, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Iops {
-    let mut settings = Settings::new("iops", 7);
-    change(&mut settings);
-    ground(&settings, GEOMETRY, &[]).and_then(Iops::on).unwrap()
-}
-
-fn record(iops: &Iops, entries: Vec<JournalEntry>) -> Record {
-    record_of(&iops.ground.settings, entries)
+    ground(&settings_of("iops", change), GEOMETRY, &[]).and_then(Iops::on).unwrap()
 }
 
 #[test]
 fn rounds_run_in_the_mandatory_order_after_twice_the_capacity() {
-    let mut bench = scripted(|_| 1000.0);
-    test(|_| ()).conduct(&mut bench).unwrap();
+    let bench = scripted(|_| 1000.0).conducted(&test(|_| ()));
     let steps = steps(&bench.entries);
     let Load::Stimulus(wipc) = &steps[0].load else { panic!("not a stimulus") };
     assert_eq!(wipc.until.bytes, Some(Bytes::gib(2)));
@@ -36,15 +27,8 @@ fn rounds_run_in_the_mandatory_order_after_twice_the_capacity() {
     assert_eq!(
         labels,
         [
-            "RND 1024K R",
-            "RND 128K R",
-            "RND 64K R",
-            "RND 32K R",
-            "RND 16K R",
-            "RND 8K R",
-            "RND 4K R",
-            "RND 0.5K R",
-            "RND 1024K RW95"
+            "RND 1024K R", "RND 128K R", "RND 64K R", "RND 32K R", "RND 16K R", "RND 8K R",
+            "RND 4K R", "RND 0.5K R", "RND 1024K RW95"
         ]
     );
     assert_eq!(rounds[55].place.label, "RND 0.5K W");
@@ -75,8 +59,7 @@ fn three_variables_must_be_steady_together_in_2_0_but_one_in_1_1() {
         _ => 1000.0,
     };
     let rounds_run = |iops: &Iops| {
-        let mut bench = scripted(drifting_reads);
-        iops.conduct(&mut bench).unwrap();
+        let bench = scripted(drifting_reads).conducted(iops);
         steps(&bench.entries).last().unwrap().place.round
     };
     assert_eq!(rounds_run(&test(|_| ())), 8, "rounds 4-8 are the first common window");
@@ -90,7 +73,7 @@ fn never_steady_stops_at_25_says_so_and_goes_on_when_amended() {
     let iops = test(|_| ());
     iops.conduct(&mut bench).unwrap();
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
-    let findings = iops.study(&record(&iops, bench.entries));
+    let findings = iops.study(&record(&iops.ground.settings, bench.entries));
     assert!(!findings.verdict.as_ref().unwrap().steady);
     assert_eq!(findings.verdict.unwrap().window, Some((21, 25)));
     assert!(findings.caveats.iter().any(|c| c.id == "steady-state-not-achieved"));
@@ -106,7 +89,7 @@ fn post_25_runs_on_and_reports_the_first_steady_window() {
     let iops = test(|s| s.steady_state = steadfast_domain::settings::SteadyStateMethod::Post25);
     iops.conduct(&mut bench).unwrap();
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
-    let findings = iops.study(&record(&iops, bench.entries));
+    let findings = iops.study(&record(&iops.ground.settings, bench.entries));
     assert_eq!(findings.verdict.unwrap().window, Some((3, 7)));
 }
 
@@ -115,15 +98,14 @@ fn a_gap_inside_a_round_voids_it_and_begins_the_window_anew() {
     let mut bench = scripted(|_| 1000.0);
     bench.gap_before = vec![("", 3, 20)];
     let iops = test(|_| ());
-    iops.conduct(&mut bench).unwrap();
-    let findings = iops.study(&record(&iops, bench.entries));
+    let findings = bench.studied(&iops, &iops.ground.settings);
     assert_eq!(findings.verdict.unwrap().window, Some((4, 8)));
     assert!(findings.caveats.iter().any(|c| c.id == "gap" && c.text.contains("void")));
 
     let mut between = scripted(|_| 1000.0);
     between.gap_before = vec![("", 3, 1)];
     iops.conduct(&mut between).unwrap();
-    let findings = iops.study(&record(&iops, between.entries));
+    let findings = iops.study(&record(&iops.ground.settings, between.entries));
     assert_eq!(findings.verdict.unwrap().window, Some((3, 7)), "a gap between rounds voids none");
 }
 
@@ -133,7 +115,7 @@ fn a_mixed_step_counts_reads_plus_writes() {
         scripted(|step| if step.place.label == "RND 4K RW65" { 3000.0 } else { 1000.0 });
     let iops = test(|_| ());
     iops.conduct(&mut bench).unwrap();
-    let record = record(&iops, bench.entries);
+    let record = record(&iops.ground.settings, bench.entries);
     let results = LoopResults::new(&iops.mixed_loop, &record);
     let cell = results.cell(&AccessPattern::random(Bytes::kib(4), 65)).unwrap();
     assert_eq!(cell.iops.mean, Some(3000.0));
@@ -144,9 +126,7 @@ fn a_mixed_step_counts_reads_plus_writes() {
 fn the_form_has_eight_pages_in_2_0_and_six_in_1_1() {
     for (profile, pages) in [(Profile::Pts20, 8), (Profile::Pts11, 6)] {
         let iops = test(|s| s.profile = profile);
-        let mut bench = scripted(|_| 1000.0);
-        iops.conduct(&mut bench).unwrap();
-        let findings = iops.study(&record(&iops, bench.entries));
+        let findings = scripted(|_| 1000.0).studied(&iops, &iops.ground.settings);
         assert_eq!(findings.form_pages.len(), pages);
         assert_eq!(
             findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(),
@@ -159,19 +139,16 @@ fn the_form_has_eight_pages_in_2_0_and_six_in_1_1() {
 fn a_4kn_device_leaves_the_half_kib_out_and_says_so() {
     let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 4096 };
     let iops = ground(&Settings::new("iops", 1), geometry, &[]).and_then(Iops::on).unwrap();
-    let mut bench = scripted(|_| 1000.0);
-    iops.conduct(&mut bench).unwrap();
+    let bench = scripted(|_| 1000.0).conducted(&iops);
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 49);
-    let findings = iops.study(&record(&iops, bench.entries));
+    let findings = iops.study(&record(&iops.ground.settings, bench.entries));
     assert!(findings.caveats.iter().any(|c| c.id == "block-size-left-out"));
 }
 
 #[test]
 fn what_cannot_be_done_is_refused_with_the_reason() {
     let refuse = |geometry: Geometry, change: fn(&mut Settings)| {
-        let mut settings = Settings::new("iops", 1);
-        change(&mut settings);
-        ground(&settings, geometry, &[]).and_then(Iops::on).unwrap_err().0
+        ground(&settings_of("iops", change), geometry, &[]).and_then(Iops::on).unwrap_err().0
     };
     let tiny = Geometry { capacity: Bytes::mib(32), logical_sector: 512 };
     assert!(refuse(tiny, |_| ()).contains("too small"));
@@ -183,22 +160,11 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
 #[test]
 fn quick_says_that_it_is_not_the_full_method() {
     let iops = test(|s| s.profile = Profile::Quick);
-    let mut bench = scripted(|_| 1000.0);
-    iops.conduct(&mut bench).unwrap();
+    let bench = scripted(|_| 1000.0).conducted(&iops);
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 9);
-    let findings = iops.study(&record(&iops, bench.entries));
+    let findings = iops.study(&record(&iops.ground.settings, bench.entries));
     let quick = findings.caveats.iter().find(|c| c.id == "quick").unwrap();
     assert_eq!(quick.kind, steadfast_domain::CaveatKind::Invalidates);
-}
-
-#[test]
-fn an_empty_and_an_unfinished_record_are_studied_without_invention() {
-    let iops = test(|_| ());
-    let findings = study_of_nothing(&iops, &iops.ground.settings);
-    assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
-    assert!(findings.verdict.unwrap().window.is_none());
-    let text = serde_json::to_string(&findings.summary).unwrap();
-    assert!(text.contains("missing") && !text.contains("\"value\":0.0"));
 }
 
 /// The cap is six rounds and the fourth is void: no window of five is clean.
@@ -207,8 +173,7 @@ fn a_void_round_is_in_no_table() {
     let iops = test(|s| s.rounds_max = Some(6));
     let mut bench = scripted(|step| if step.place.round == 4 { 9e9 } else { 1000.0 });
     bench.gap_before = vec![("rounds", 4, 7)];
-    iops.conduct(&mut bench).unwrap();
-    let findings = iops.study(&record(&iops, bench.entries));
+    let findings = bench.studied(&iops, &iops.ground.settings);
     assert_eq!(findings.verdict.as_ref().unwrap().window, None);
     let steadfast_domain::findings::Exhibit::Table(table) = &findings.summary[0] else {
         panic!("a table");
@@ -226,8 +191,7 @@ fn rounds_that_are_all_void_leave_dashes() {
     let iops = test(|s| s.rounds_max = Some(2));
     let mut bench = scripted(|_| 1000.0);
     bench.gap_before = vec![("rounds", 1, 7), ("rounds", 2, 7)];
-    iops.conduct(&mut bench).unwrap();
-    let findings = iops.study(&record(&iops, bench.entries));
+    let findings = bench.studied(&iops, &iops.ground.settings);
     let text = serde_json::to_string(&findings.summary[0]).unwrap();
     assert!(!text.contains("number"), "{text}");
 }
@@ -237,7 +201,7 @@ fn rounds_that_are_all_void_leave_dashes() {
 fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
     for profile in [Profile::Quick, Profile::Tkperf] {
         let iops = test(|s| s.profile = profile);
-        let findings = iops.study(&record(&iops, Vec::new()));
+        let findings = iops.study(&record(&iops.ground.settings, Vec::new()));
         let header = &findings.header;
         let lesser = header.lesser.as_ref().unwrap();
         assert!(lesser.contains(&profile.to_string().to_uppercase()), "{lesser}");
@@ -248,7 +212,7 @@ fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
         assert!(!header.specification.contains("Solid State Storage"));
     }
     let full = test(|_| ());
-    let header = full.study(&record(&full, Vec::new())).header;
+    let header = full.study(&record(&full.ground.settings, Vec::new())).header;
     // The layout is SNIA's, the report is not.
     assert_eq!((header.issuer.as_str(), header.lesser), ("Issued by steadfast", None));
     assert!(header.specification.starts_with("in the layout of "), "{}", header.specification);
@@ -260,11 +224,8 @@ fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
 
 #[test]
 fn offsets_can_be_aligned_to_4_kib() {
-    let iops = test(|s| {
-        s.parameters.insert("alignment".into(), "4K".into());
-    });
-    let mut bench = scripted(|_| 1000.0);
-    iops.conduct(&mut bench).unwrap();
+    let iops = test(set("alignment", "4K"));
+    let bench = scripted(|_| 1000.0).conducted(&iops);
     let steps = steps(&bench.entries);
     let aligned = |step: &&Step| {
         let streams = &step.load.stimulus().unwrap().streams;
@@ -272,6 +233,6 @@ fn offsets_can_be_aligned_to_4_kib() {
     };
     assert!(steps[1..].iter().all(aligned));
     assert!(!aligned(&steps[0]), "sequential I/O lies at multiples of its size");
-    let findings = iops.study(&record(&iops, bench.entries));
+    let findings = iops.study(&record(&iops.ground.settings, bench.entries));
     assert!(findings.headline.ends_with("Aln=4K"), "{}", findings.headline);
 }

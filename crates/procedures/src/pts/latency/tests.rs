@@ -2,16 +2,14 @@ use super::setup::{HISTOGRAM, average_response};
 use super::*;
 use crate::pts::scattered::RangedTest;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, ground, record, scripted, steps, study_of_nothing,
+    GEOMETRY, ScriptedBench, ground, record, scripted, settings_of, steps,
 };
 use steadfast_domain::findings::{Cell, Exhibit, PlotKind};
 use steadfast_domain::settings::{Amendment, SteadyStateMethod};
 use steadfast_domain::{CaveatKind, Demand, Measurement, Nanos, Profile, Settings, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Latency {
-    let mut settings = Settings::new("latency", 7);
-    change(&mut settings);
-    ground(&settings, GEOMETRY, &[]).and_then(Latency::on).unwrap()
+    ground(&settings_of("latency", change), GEOMETRY, &[]).and_then(Latency::on).unwrap()
 }
 
 /// A drive of 1 ms for 8 KiB, 0.5 ms for all else.
@@ -34,15 +32,8 @@ fn nine_steps_a_round_in_the_mandatory_order_and_then_the_histogram() {
     assert_eq!(
         labels,
         [
-            "RND 8K R",
-            "RND 4K R",
-            "RND 0.5K R",
-            "RND 8K RW65",
-            "RND 4K RW65",
-            "RND 0.5K RW65",
-            "RND 8K W",
-            "RND 4K W",
-            "RND 0.5K W"
+            "RND 8K R", "RND 4K R", "RND 0.5K R", "RND 8K RW65", "RND 4K RW65", "RND 0.5K RW65",
+            "RND 8K W", "RND 4K W", "RND 0.5K W"
         ]
     );
     assert!(steps[1..].iter().all(|s| s.load.stimulus().unwrap().demand == Demand::new(1, 1)));
@@ -64,8 +55,7 @@ fn the_average_response_time_of_4k_writes_decides() {
         }))
     };
     let test = test(|_| ());
-    test.conduct(&mut bench).unwrap();
-    let findings = test.study(&record(&test.ground.settings, bench.entries));
+    let findings = bench.studied(&test, &test.ground.settings);
     let verdict = findings.verdict.unwrap();
     assert_eq!(verdict.window, Some((3, 7)));
     assert_eq!((verdict.tracks[0].average, verdict.tracks[0].unit.as_str()), (3.0, "ms"));
@@ -77,9 +67,7 @@ fn the_form_has_seven_pages_in_2_0_and_six_in_1_1() {
         [(Profile::Pts20, 7, PlotKind::Histogram), (Profile::Pts11, 6, PlotKind::Columns3d)]
     {
         let test = test(|s| s.profile = profile);
-        let mut bench = drive();
-        test.conduct(&mut bench).unwrap();
-        let findings = test.study(&record(&test.ground.settings, bench.entries));
+        let findings = drive().studied(&test, &test.ground.settings);
         assert_eq!(findings.form_pages.len(), pages);
         let rows = findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>();
         assert_eq!(rows, [10; 4]);
@@ -91,9 +79,7 @@ fn the_form_has_seven_pages_in_2_0_and_six_in_1_1() {
 #[test]
 fn the_tables_hold_average_five_nines_maximum_and_iops() {
     let test = test(|_| ());
-    let mut bench = drive();
-    test.conduct(&mut bench).unwrap();
-    let findings = test.study(&record(&test.ground.settings, bench.entries));
+    let findings = drive().studied(&test, &test.ground.settings);
     let tables: Vec<_> = findings.form_pages[3]
         .exhibits
         .iter()
@@ -156,8 +142,7 @@ fn gaps_in_rounds_and_before_the_histogram_are_told_apart() {
     let test = test(|_| ());
     let mut bench = drive();
     bench.gap_before = vec![("rounds", 2, 5), ("histogram", 0, 1)];
-    test.conduct(&mut bench).unwrap();
-    let findings = test.study(&record(&test.ground.settings, bench.entries));
+    let findings = bench.studied(&test, &test.ground.settings);
     assert_eq!(findings.verdict.unwrap().window, Some((3, 7)));
     let gaps: Vec<_> = findings.caveats.iter().filter(|c| c.id == "gap").collect();
     assert_eq!(gaps.len(), 2);
@@ -181,20 +166,10 @@ fn another_demand_and_an_impossible_histogram_time_are_told() {
 /// A rehearsal counts I/Os and keeps no response times.
 #[test]
 fn a_bench_without_response_times_is_steady_by_its_ios() {
-    let mut bench = scripted(|_| 1000.0);
-    test(|_| ()).conduct(&mut bench).unwrap();
+    let bench = scripted(|_| 1000.0).conducted(&test(|_| ()));
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 9 + 1);
     let dead = Measurement { elapsed: Nanos::SECOND, ..Measurement::default() };
     assert_eq!(average_response(&dead), None);
-}
-
-#[test]
-fn an_empty_record_is_studied_without_invention() {
-    let test = test(|_| ());
-    let findings = study_of_nothing(&test, &test.ground.settings);
-    assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
-    let text = serde_json::to_string(&findings.summary).unwrap();
-    assert!(text.contains("missing") && !text.contains("\"value\":0.0"));
 }
 
 /// Rounds of different numbers of I/Os: the standard averages rounds.
@@ -213,8 +188,7 @@ fn every_average_is_the_mean_of_the_rounds() {
         }
     };
     let test = test(|_| ());
-    test.conduct(&mut bench).unwrap();
-    let findings = test.study(&record(&test.ground.settings, bench.entries));
+    let findings = bench.studied(&test, &test.ground.settings);
     let track = findings.verdict.as_ref().unwrap().tracks[0].average;
     assert!((track - 1.04).abs() < 1e-9, "{track}");
     let mut found = Vec::new();

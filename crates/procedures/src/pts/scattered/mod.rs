@@ -290,12 +290,7 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
             },
         );
         let columns = [
-            "Active bytes",
-            "Amount",
-            "Segments",
-            "Segment size",
-            "Layout seed",
-            "Seed of the part",
+            "Active bytes", "Amount", "Segments", "Segment size", "Layout seed", "Seed of the part",
         ];
         Table::new("ar-layout", "Active ranges and their segments", "Combination")
             .columns(columns)

@@ -2,7 +2,7 @@ use super::*;
 use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Class, Profile, Segments};
 
-use crate::testing::scripted::{record, scripted, steps};
+use crate::testing::scripted::{record, scripted, set, steps};
 use std::collections::{BTreeMap, HashSet};
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::{CaveatKind, Demand, JournalEntry, Nanos, Step, WriteCache};
@@ -26,12 +26,6 @@ fn conducted(settings: &Settings, iops: impl FnMut(&Step) -> f64) -> Vec<Journal
     bench.response = |_| Some(Nanos(1_000_000));
     made(settings).conduct(&mut bench).unwrap();
     bench.entries
-}
-
-fn set(name: &'static str, value: &'static str) -> impl FnOnce(&mut Settings) {
-    move |settings| {
-        settings.parameters.insert(name.into(), value.into());
-    }
 }
 
 fn refused(geometry: Geometry, change: impl FnOnce(&mut Settings)) -> String {
@@ -118,9 +112,7 @@ fn the_report_has_a_part_for_each_and_all_side_by_side() {
     assert_eq!(
         titles,
         [
-            "Latency AR100 8 GiB",
-            "Latency AR100 16 GiB",
-            "Latency AR75 8 GiB",
+            "Latency AR100 8 GiB", "Latency AR100 16 GiB", "Latency AR75 8 GiB",
             "Latency AR75 16 GiB"
         ]
     );

@@ -1,20 +1,17 @@
 use super::*;
 use crate::common::results::LoopResults;
 use crate::pts::scattered::RangedTest;
-use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps, study_of_nothing};
+use crate::testing::scripted::{GEOMETRY, ground, record, scripted, settings_of, steps};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, SteadyStateMethod};
 use steadfast_domain::{Bytes, CaveatKind, Class, Demand, JournalEntry, Profile, Settings, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Throughput {
-    let mut settings = Settings::new("throughput", 7);
-    change(&mut settings);
-    ground(&settings, GEOMETRY, &[]).and_then(Throughput::on).unwrap()
+    ground(&settings_of("throughput", change), GEOMETRY, &[]).and_then(Throughput::on).unwrap()
 }
 
 fn conducted(test: &Throughput, iops: impl FnMut(&Step) -> f64) -> Vec<JournalEntry> {
-    let mut bench = scripted(iops);
-    test.conduct(&mut bench).unwrap();
+    let bench = scripted(iops).conducted(test);
     bench.entries
 }
 
@@ -187,13 +184,4 @@ fn endings_of_other_tests_are_refused_with_the_reason() {
         let why = ground(&settings, GEOMETRY, &[]).and_then(Throughput::on).unwrap_err().0;
         assert!(why.contains("WSAT") && why.contains("rounds or post-25"), "{why}");
     }
-}
-
-#[test]
-fn an_empty_record_is_studied_without_invention() {
-    let test = test(|_| ());
-    let findings = study_of_nothing(&test, &test.ground.settings);
-    assert!(findings.ending.starts_with("The run is not finished"));
-    let text = serde_json::to_string(&findings.summary).unwrap();
-    assert!(text.contains("missing") && !text.contains("\"value\":0.0"));
 }

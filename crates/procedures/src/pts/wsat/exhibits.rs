@@ -5,6 +5,7 @@ use super::results::{MergedSteps, SaturationEnd, WsatMinute, WsatResults};
 use super::setup::{HISTOGRAM_TIME, Wsat, WsatPreconditioning};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning::WIPC_PATTERN;
+use crate::exhibits::device_curves::{self, DevicePoint};
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
@@ -62,7 +63,7 @@ impl ProcedureReport for Wsat {
         ReportEntry::Chapter("Saturation Second by Second"),
         ReportEntry::Plot(seconds_plot),
         ReportEntry::Plot(seconds_response),
-        ReportEntry::OptionalPlot(device_plot),
+        ReportEntry::Several(device_plots),
         ReportEntry::Chapter("Write Saturation"),
         ReportEntry::Listing(listing),
         ReportEntry::Table(summary_table),
@@ -91,6 +92,8 @@ impl ProcedureReport for Wsat {
         ReportEntry::Csv(minutes_table),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["seconds", "seconds-response"];
+    // Below the seconds of the saturation.
+    const DRAWS_ROUNDS: bool = false;
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
         let (choices, results) = (self.choices(record), WsatResults::new(self, record));
@@ -114,19 +117,22 @@ impl ProcedureReport for Wsat {
         let chosen = |id: &str, label: &str, value: Option<String>| {
             Setting::new(id, label, value, workload::origin(settings))
         };
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.extend(disclosure::preconditioning_rows(&run.choices));
-        set_up.extend([
+        let read = run.test.workload.read_percent();
+        let histogram = run.test.histogram_time;
+        let second_demand = histogram.map(|_| demand.clone()).unwrap_or_default();
+        ReportForm::new(
+            "WSAT Test",
+            &format!("WSAT - Write Saturation, {}", run.test.workload),
+            &run.choices,
+        )
+        .set_up(disclosure::preconditioning_rows(&run.choices))
+        .set_up([
             chosen("wdpc", "Pre Condition 2", Some(format!("{} (WDPC)", run.test.workload))),
             run.choices.demand_row("TOIO - TC/QD", demand.clone()),
             Setting::outcome("SS Rounds", &rounds),
             disclosure::note_row(&run.choices),
-        ]);
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        let read = run.test.workload.read_percent();
-        let histogram = run.test.histogram_time;
-        let second_demand = histogram.map(|_| demand.clone()).unwrap_or_default();
-        test_parameters.extend([
+        ])
+        .test_parameters([
             chosen("stimulus-1", "Test Stimulus 1", Some(run.test.workload.to_string())),
             chosen("mixes", "RW Mix", Some(format!("{read}/{}", 100 - read))),
             run.choices.demand_row("TOIO - TC/QD", demand.clone()),
@@ -139,13 +145,7 @@ impl ProcedureReport for Wsat {
             ),
             run.choices.demand_row("TOIO - TC/QD", second_demand).with_id("demand-2"),
             HISTOGRAM_TIME.row(settings, "Duration", histogram.map(|time| time.to_string())),
-        ]);
-        ReportForm {
-            test: "WSAT Test".into(),
-            subtitle: format!("WSAT - Write Saturation, {}", run.test.workload),
-            set_up,
-            test_parameters,
-        }
+        ])
     }
 
     fn ending(run: &WsatRun<'_>) -> String {
@@ -303,6 +303,16 @@ fn end_text(run: &WsatRun<'_>) -> String {
     }
 }
 
+/// Returns the limit at which the saturation ended: an amount, a time, or the rounds.
+fn limit_text(run: &WsatRun<'_>) -> String {
+    let rounds = || run.test.between().map(|between| format!("{} rounds", between.cycles_max));
+    match (run.results.end, run.test.time_limit) {
+        (SaturationEnd::Written, _) => run.test.fills_text(),
+        (SaturationEnd::Time, Some(time)) => time.to_string(),
+        _ => rounds().unwrap_or_else(|| "steps".to_owned()),
+    }
+}
+
 /// Returns a caveat on sequential preconditioning, which the method lacks.
 fn of_preconditioning(run: &WsatRun<'_>) -> Option<Caveat> {
     let WsatPreconditioning::Wipc = &run.test.preconditioning else { return None };
@@ -340,8 +350,11 @@ fn not_steady_caveat(run: &WsatRun<'_>, verdict: &Verdict) -> Caveat {
     } else {
         Caveat::remark(
             ids::ENDED_BEFORE_STEADY_STATE,
-            "The time or byte limit ended the saturation before five rounds met 20/10. \
-             The method allows this.",
+            format!(
+                "The saturation ended at its limit of {} before five rounds met 20/10. The method \
+                 allows this.",
+                limit_text(run)
+            ),
             "Choose --steady-state btw to run until they do.",
         )
     }
@@ -368,8 +381,8 @@ fn late_rate(run: &WsatRun<'_>) -> Option<LateRate> {
         return Some(LateRate { id: "sustained", label, share, stretch });
     }
     if let (Some(histogram), Some(time)) = (run.results.histogram, run.test.histogram_time) {
-        let label = format!("{time} after the saturation");
-        let share = format!("Share of fresh, {time} after");
+        let label = format!("mean of the {time} after the saturation");
+        let share = format!("Share of fresh, mean of the {time} after");
         let stretch = MergedSteps::of_measurement(histogram);
         return Some(LateRate { id: "after", label, share, stretch });
     }
@@ -391,7 +404,7 @@ const STEP: [TypedColumn<WsatMinute>; 9] = [
     TypedColumn::number("Min ms", 3, |minute| minute.shortest),
     TypedColumn::number("99.999 % ms", 3, |minute| minute.five_nines),
     TypedColumn::number("MRT ms", 3, |minute| minute.mrt),
-    TypedColumn::number("At min", 2, |minute| Some(minute.time)),
+    TypedColumn::number("Time min", 2, |minute| Some(minute.time)),
     TypedColumn::number("Written GB", 2, |minute| Some(minute.written_gb)),
     TypedColumn::number("Drive fills", 3, |minute| Some(minute.fills)),
 ];
@@ -407,7 +420,7 @@ fn summary_table(run: &WsatRun<'_>) -> Table {
         });
     }
     let mean = |head: &str, iops: Option<f64>| {
-        let mut cells = vec![TableCell::text(""); STEP.len()];
+        let mut cells = vec![TableCell::Missing; STEP.len()];
         cells[0] = TableCell::number(iops, 1);
         Row::new(head, cells).strong(true)
     };
@@ -442,9 +455,9 @@ fn histogram_row(measurement: &Measurement) -> Row {
             ms(tally.response_shortest()),
             ms(tally.percentile(FIVE_NINES)),
             ms(tally.response_longest()),
-            TableCell::text(""),
-            TableCell::text(""),
-            TableCell::text(""),
+            TableCell::Missing,
+            TableCell::Missing,
+            TableCell::Missing,
         ],
     )
 }
@@ -641,36 +654,20 @@ fn seconds_response(run: &WsatRun<'_>) -> Plot {
     seconds::response_plot(("seconds-response", &title), axis, &seconds)
 }
 
-/// Plots write amplification and temperature below the curves; `None` if the device reports
-/// neither.
-fn device_plot(run: &WsatRun<'_>) -> Option<Plot> {
-    let has =
-        |value: WsatMinuteValue| run.results.minutes.iter().any(|minute| value(minute).is_some());
-    let (amplification, temperature): (WsatMinuteValue, WsatMinuteValue) =
-        (|m| m.amplification?.value(), |m| m.temperature);
-    let of = |value: WsatMinuteValue| curve(run, WsatAxis::Time, value);
-    let amplified = Series::new("write amplification", Stroke::Measured, of(amplification));
-    let warm = Series::new("temperature", Stroke::Measured, of(temperature));
-    let plot = |title: &str, y: &str, scale: Scale| {
-        let y = Axis::new(y, scale);
-        Plot::lines("seconds-device", title, WsatAxis::Time.axis(run), y)
-            .caption("As the device reports it, step by step.")
+/// Plots what the device reports of itself below the curves.
+fn device_plots(run: &WsatRun<'_>) -> Vec<Exhibit> {
+    let minutes = &run.results.minutes;
+    let point = |minute: &WsatMinute| DevicePoint {
+        x: WsatAxis::Time.position(run, minute),
+        breaks: minute.gap,
+        amplification: minute.amplification.and_then(|found| found.value()),
+        temperature: minute.temperature,
+        watts: minute.watts,
+        joules_per_gb: minute.joules_per_gb,
     };
-    const AMPLIFICATION: &str = "Flash bytes per host byte";
-    const TEMPERATURE: &str = "Temperature (°C)";
-    match (has(amplification), has(temperature)) {
-        (true, true) => Some(
-            plot("Write amplification and temperature", AMPLIFICATION, Scale::Linear)
-                .with(amplified)
-                .with(warm.on_right())
-                .right(Axis::new(TEMPERATURE, Scale::LinearFitted)),
-        ),
-        (true, false) => {
-            Some(plot("Write amplification", AMPLIFICATION, Scale::Linear).with(amplified))
-        }
-        (false, true) => Some(plot("Temperature", TEMPERATURE, Scale::LinearFitted).with(warm)),
-        (false, false) => None,
-    }
+    let points: Vec<DevicePoint> = minutes.iter().map(point).collect();
+    let caption = "As the device reports it, step by step.";
+    device_curves::device_plots("seconds", &WsatAxis::Time.axis(run), caption, &points, &[])
 }
 
 fn average_latency_plot(run: &WsatRun<'_>) -> Plot {

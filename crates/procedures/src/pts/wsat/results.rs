@@ -66,6 +66,10 @@ pub struct WsatMinute {
     pub amplification: Option<WriteAmplification>,
     /// Temperature of the device at the end of the minute, in degrees Celsius.
     pub temperature: Option<f64>,
+    /// Power in watts.
+    pub watts: Option<f64>,
+    /// Energy per GB in joules.
+    pub joules_per_gb: Option<f64>,
     /// True if the run had released the device before this minute.
     pub gap: bool,
 }
@@ -194,6 +198,8 @@ fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<WsatMinute>
                 mrt: ms(total.response_longest()),
                 amplification: measurement.write_amplification,
                 temperature: measurement.sensed.temperature_celsius,
+                watts: measurement.watts(),
+                joules_per_gb: measurement.joules_per_gb(),
                 gap: outcome.gap_before.is_some(),
             }
         })

@@ -1,16 +1,14 @@
 use super::results::WsatResults;
 use super::setup::{HISTOGRAM, PHASE};
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps, study_of_nothing};
+use crate::testing::scripted::{GEOMETRY, figure, ground, record, scripted, settings_of, steps};
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{Bytes, CaveatKind, Demand, Load, Nanos, Note, Profile, Settings, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Wsat {
-    let mut settings = Settings::new("wsat", 7);
-    change(&mut settings);
-    ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap()
+    ground(&settings_of("wsat", change), GEOMETRY, &[]).and_then(Wsat::on).unwrap()
 }
 
 fn set(settings: &mut Settings, name: &str, value: &str) {
@@ -19,8 +17,7 @@ fn set(settings: &mut Settings, name: &str, value: &str) {
 
 /// Returns the steps of the saturation of a drive with these IOPS.
 fn saturate(wsat: &Wsat, iops: impl FnMut(&Step) -> f64) -> Vec<Step> {
-    let mut bench = scripted(iops);
-    wsat.conduct(&mut bench).unwrap();
+    let bench = scripted(iops).conducted(wsat);
     let all = steps(&bench.entries);
     all.into_iter().filter(|step| step.place.phase == PHASE).cloned().collect()
 }
@@ -31,8 +28,7 @@ const SLOW: f64 = 250.0;
 
 #[test]
 fn one_load_runs_on_from_the_purge_and_is_cut_every_minute() {
-    let mut bench = scripted(|_| 100.0);
-    test(|_| ()).conduct(&mut bench).unwrap();
+    let bench = scripted(|_| 100.0).conducted(&test(|_| ()));
     assert!(matches!(bench.entries[1], steadfast_domain::JournalEntry::Purged(_)));
     let all = steps(&bench.entries);
     assert_eq!(all[0].place.phase, PHASE, "no workload independent preconditioning");
@@ -80,9 +76,7 @@ fn four_fills_end_it_first_where_the_drive_is_fast() {
     // 20 480 x 4 KiB x 60 s = 5.03 GB in a minute: over 4 GiB in the first.
     let wsat = test(|_| ());
     assert_eq!(saturate(&wsat, |_| 20_480.0).len(), 1);
-    let mut bench = scripted(|_| 20_480.0);
-    wsat.conduct(&mut bench).unwrap();
-    let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
+    let findings = scripted(|_| 20_480.0).studied(&wsat, &wsat.ground.settings);
     assert!(findings.ending.contains("4 x user capacity written"), "{}", findings.ending);
     assert!(findings.verdict.is_none(), "a limit that the method allows is no failure");
     assert!(findings.caveats.iter().any(|c| c.id == "ended-before-steady-state"));
@@ -94,8 +88,7 @@ fn the_time_limit_is_6_h_in_2_0_and_24_h_in_1_1() {
     assert_eq!(saturate(&test(|_| ()), never_steady).len(), 360);
     let old = test(|s| s.profile = Profile::Pts11);
     assert_eq!(saturate(&old, never_steady).len(), 1440);
-    let mut bench = scripted(never_steady);
-    old.conduct(&mut bench).unwrap();
+    let bench = scripted(never_steady).conducted(&old);
     assert!(steps(&bench.entries).iter().all(|s| s.place.phase == PHASE), "1.1 has no histogram");
 }
 
@@ -106,8 +99,7 @@ fn tkperf_runs_1440_minutes_and_judges_none() {
     assert_eq!(saturation.len(), 1440);
     assert!(saturation.iter().all(|step| step.place.round == 0));
     assert_eq!(saturate(&wsat, |_| 20_480.0).len(), 1, "four fills end it too");
-    let mut bench = scripted(|_| 1.0);
-    wsat.conduct(&mut bench).unwrap();
+    let bench = scripted(|_| 1.0).conducted(&wsat);
     assert!(!bench.entries.iter().any(|e| matches!(e, steadfast_domain::JournalEntry::Noted(_))));
     let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
     assert!(findings.verdict.is_none());
@@ -135,8 +127,7 @@ fn the_user_can_choose_one_end() {
 #[test]
 fn btw_alone_gives_up_after_25_measured_minutes_and_says_so() {
     let wsat = test(|s| s.steady_state = SteadyStateMethod::Btw);
-    let mut bench = scripted(|step| f64::from(step.place.round * step.place.round));
-    wsat.conduct(&mut bench).unwrap();
+    let bench = scripted(|step| f64::from(step.place.round * step.place.round)).conducted(&wsat);
     let count = steps(&bench.entries).iter().filter(|s| s.place.phase == PHASE).count();
     assert_eq!(count, 25 * 31);
     let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
@@ -247,8 +238,7 @@ fn each_profile_has_its_pages_and_forms_of_ten_rows() {
         let wsat = test(|s| s.profile = profile);
         let mut bench = scripted(|_| 100.0);
         bench.response = |_| Some(Nanos::from_millis(1));
-        wsat.conduct(&mut bench).unwrap();
-        let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
+        let findings = bench.studied(&wsat, &wsat.ground.settings);
         let rows: Vec<usize> = findings.header.blocks.iter().map(|b| b.rows.len()).collect();
         assert_eq!(rows, [10; 4], "{profile}");
         findings.form_pages.len()
@@ -265,18 +255,8 @@ fn unverified_parameters_stand_in_the_report() {
     assert!(caveat.text.contains("5min (chosen)"), "{}", caveat.text);
 }
 
-#[test]
-fn an_empty_record_invents_nothing() {
-    let wsat = test(|_| ());
-    let findings = study_of_nothing(&wsat, &wsat.ground.settings);
-    assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
-    let text = serde_json::to_string(&findings.summary).unwrap();
-    assert!(text.contains("missing") && !text.contains("\"value\":0.0"), "{text}");
-}
-
 fn conducted(wsat: &Wsat, iops: impl FnMut(&Step) -> f64) -> (Vec<Step>, Findings) {
-    let mut bench = scripted(iops);
-    wsat.conduct(&mut bench).unwrap();
+    let bench = scripted(iops).conducted(wsat);
     let all = steps(&bench.entries).into_iter().cloned().collect();
     (all, wsat.study(&record(&wsat.ground.settings, bench.entries)))
 }
@@ -357,8 +337,7 @@ fn a_minute_two_milliseconds_short_counts_and_one_of_three_does_not() {
         });
         let mut bench = scripted(|_| 100.0);
         bench.retouch = retouch;
-        wsat.conduct(&mut bench).unwrap();
-        let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
+        let findings = bench.studied(&wsat, &wsat.ground.settings);
         findings.verdict.unwrap().window
     };
     let short = Some((1, 5));
@@ -401,10 +380,6 @@ fn a_mean_of_fresh_and_last_steps_is_not_shown() {
     assert_eq!(rows("6"), ["First step", "Last step", "Mean of the last 5 steps", after]);
 }
 
-fn figure(findings: &Findings, id: &str) -> Option<f64> {
-    findings.front.figures.iter().find(|figure| figure.id == id)?.value
-}
-
 /// A drive that loses 100 IOPS a minute until its histogram, which has 700.
 fn falling(step: &Step) -> f64 {
     match step.place.phase.as_str() {
@@ -420,8 +395,7 @@ fn without_a_steady_window_page_one_has_the_histogram_and_nothing_sustained() {
         let mut bench = scripted(falling);
         bench.response =
             |step| Some(Nanos::from_millis(if step.place.phase == HISTOGRAM { 9 } else { 2 }));
-        wsat.conduct(&mut bench).unwrap();
-        let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
+        let findings = bench.studied(&wsat, &wsat.ground.settings);
         assert_eq!(figure(&findings, "fresh-iops"), Some(1900.0));
         assert_eq!(figure(&findings, "after-iops"), Some(700.0), "{time}");
         assert_eq!(figure(&findings, "after-mean"), Some(9.0), "of the same run");

@@ -97,32 +97,29 @@ impl ProcedureReport for Xsr {
     }
 
     fn form(run: &XsrRun<'_>) -> ReportForm {
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.extend(disclosure::preconditioning_rows(&run.choices));
-        set_up.extend([
-            Setting::new("wdpc", "Pre Condition 2", "", Origin::Profile),
-            Setting::new("wdpc-demand", "TOIO - TC/QD", "", Origin::Profile),
-            Setting::outcome("SS Rounds", ""),
-            disclosure::note_row(&run.choices),
-        ]);
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
+        let mut stimuli = Vec::new();
         for (number, segment) in (1..).zip(&run.test.segments) {
             let (id, label) = (format!("stimulus-{number}"), format!("Test Stimulus {number}"));
             let workload = segment.workload.to_string();
-            test_parameters.push(Setting::new(&id, &label, workload, Origin::Profile));
+            stimuli.push(Setting::new(&id, &label, workload, Origin::Profile));
             let how = format!("{}, {}", form_demand(segment.demand), segment.time);
             let id = format!("demand-and-time-{number}");
             let origin = segment_origin(&run.choices, number);
-            test_parameters.push(Setting::new(&id, "TC/QD, Duration", how, origin));
+            stimuli.push(Setting::new(&id, "TC/QD, Duration", how, origin));
         }
-        test_parameters.push(run.choices.step_row("Step"));
-        test_parameters.push(Setting::outcome("Steady State", "none: by time"));
-        ReportForm {
-            test: "XSR Test".into(),
-            subtitle: "XSR - Cross Stimulus Recovery".into(),
-            set_up,
-            test_parameters,
-        }
+        ReportForm::new("XSR Test", "XSR - Cross Stimulus Recovery", &run.choices)
+            .set_up(disclosure::preconditioning_rows(&run.choices))
+            .set_up([
+                Setting::new("wdpc", "Pre Condition 2", "", Origin::Profile),
+                Setting::new("wdpc-demand", "TOIO - TC/QD", "", Origin::Profile),
+                Setting::outcome("SS Rounds", ""),
+                disclosure::note_row(&run.choices),
+            ])
+            .test_parameters(stimuli)
+            .test_parameters([
+                run.choices.step_row("Step"),
+                Setting::outcome("Steady State", "none: by time"),
+            ])
     }
 
     fn ending(run: &XsrRun<'_>) -> String {

@@ -1,13 +1,11 @@
 use super::results::XsrResults;
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, ground, record, scripted, set, settings_of, steps};
 use results::RecoveryTime;
 use steadfast_domain::{Demand, JournalEntry, Profile, Settings, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Xsr {
-    let mut settings = Settings::new("xsr", 7);
-    change(&mut settings);
-    ground(&settings, GEOMETRY, &[]).and_then(Xsr::on).unwrap()
+    ground(&settings_of("xsr", change), GEOMETRY, &[]).and_then(Xsr::on).unwrap()
 }
 
 /// 1024 KiB writes at 500 per second in the first segment; the last one begins
@@ -22,8 +20,7 @@ fn recovering(step: &Step) -> f64 {
 
 #[test]
 fn three_segments_follow_the_purge_without_a_pause() {
-    let mut bench = scripted(recovering);
-    test(|_| ()).conduct(&mut bench).unwrap();
+    let bench = scripted(recovering).conducted(&test(|_| ()));
     assert!(matches!(bench.entries[1], JournalEntry::Purged(_)));
     let all = steps(&bench.entries);
     assert_eq!(all.len(), 480 + 360 + 480);
@@ -43,11 +40,8 @@ fn three_segments_follow_the_purge_without_a_pause() {
 #[test]
 fn recovery_is_the_first_minute_at_the_first_segments_average() {
     let recovery = |level: &str| {
-        let xsr = test(|s| {
-            s.parameters.insert("recovery-level".into(), level.into());
-        });
-        let mut bench = scripted(recovering);
-        xsr.conduct(&mut bench).unwrap();
+        let xsr = test(set("recovery-level", level));
+        let bench = scripted(recovering).conducted(&xsr);
         let record = record(&xsr.ground.settings, bench.entries);
         let results = XsrResults::new(&xsr, &record);
         let rate = results.segments[0].average().unwrap();
@@ -63,9 +57,8 @@ fn recovery_is_the_first_minute_at_the_first_segments_average() {
 #[test]
 fn never_recovered_reads_not_yet() {
     let xsr = test(|_| ());
-    let mut bench = scripted(|step| if step.place.phase == "segment-3" { 1.0 } else { 100.0 });
-    xsr.conduct(&mut bench).unwrap();
-    let findings = xsr.study(&record(&xsr.ground.settings, bench.entries));
+    let findings = scripted(|step| if step.place.phase == "segment-3" { 1.0 } else { 100.0 })
+        .studied(&xsr, &xsr.ground.settings);
     assert!(findings.ending.contains("Not recovered yet"), "{}", findings.ending);
     assert!(serde_json::to_string(&findings.summary).unwrap().contains("not yet"));
     assert!(findings.verdict.is_none());
@@ -83,8 +76,7 @@ fn recovery_is_to_the_minute_and_its_approach_stands_next_to_it() {
         ("segment-3", 4) => 99.9,
         _ => 100.0,
     });
-    xsr.conduct(&mut bench).unwrap();
-    let findings = xsr.study(&record(&xsr.ground.settings, bench.entries));
+    let findings = bench.studied(&xsr, &xsr.ground.settings);
     let figure = |id: &str| {
         let found = findings.front.figures.iter().find(|figure| figure.id == id).unwrap();
         (found.value.unwrap(), found.unit.as_str(), found.digits)
@@ -142,8 +134,7 @@ fn durations_and_the_middle_demand_are_parameters() {
             s.parameters.insert(name.into(), value.into());
         }
     });
-    let mut bench = scripted(recovering);
-    xsr.conduct(&mut bench).unwrap();
+    let bench = scripted(recovering).conducted(&xsr);
     let all = steps(&bench.entries);
     assert_eq!(all.len(), 2 + 3 + 480);
     assert_eq!(all[2].load.stimulus().unwrap().demand, Demand::new(8, 32));
@@ -165,9 +156,7 @@ fn durations_and_the_middle_demand_are_parameters() {
 fn each_profile_has_its_pages() {
     for (profile, pages) in [(Profile::Pts20, 3), (Profile::Pts11, 5), (Profile::Quick, 3)] {
         let xsr = test(|s| s.profile = profile);
-        let mut bench = scripted(recovering);
-        xsr.conduct(&mut bench).unwrap();
-        let findings = xsr.study(&record(&xsr.ground.settings, bench.entries));
+        let findings = scripted(recovering).studied(&xsr, &xsr.ground.settings);
         assert_eq!(findings.form_pages.len(), pages, "{profile}");
         let rows: Vec<usize> = findings.header.blocks.iter().map(|b| b.rows.len()).collect();
         assert_eq!(rows, [10; 4]);

@@ -61,20 +61,8 @@ pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
 
 /// Parameters of `rwsw-dirth`.
 pub const PARAMETERS: &[Parameter] = &[
-    PRECONDITIONING,
-    INSTEAD_OF_WIPC,
-    SPARE,
-    CONTENT,
-    ZONES,
-    ARRIVALS,
-    ALIGNMENT,
-    BETWEEN,
-    MEASURED,
-    FILLS,
-    OUTSTANDING,
-    ART_CEILING,
-    RUN_IN_TIME,
-    HISTOGRAM_TIME,
+    PRECONDITIONING, INSTEAD_OF_WIPC, SPARE, CONTENT, ZONES, ARRIVALS, ALIGNMENT, BETWEEN,
+    MEASURED, FILLS, OUTSTANDING, ART_CEILING, RUN_IN_TIME, HISTOGRAM_TIME,
 ];
 
 /// RWSW DIRTH, ready to run.

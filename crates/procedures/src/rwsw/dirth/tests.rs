@@ -1,9 +1,9 @@
 use super::setup::best;
 use super::*;
 use crate::rwsw::ladder::{DemandLadder, OUTSTANDING};
-use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, figure, phases, record, scripted, steps};
 use crate::testing::workload::settings;
-use steadfast_domain::{JournalEntry, Nanos, Settings, Step};
+use steadfast_domain::{Nanos, Settings, Step};
 
 fn made(settings: &Settings) -> Box<dyn Procedure> {
     crate::procedure(settings, GEOMETRY, &[]).unwrap()
@@ -13,13 +13,6 @@ fn made(settings: &Settings) -> Box<dyn Procedure> {
 fn saturating(step: &Step) -> f64 {
     let outstanding = step.load.stimulus().unwrap().demand.outstanding();
     outstanding.min(64) as f64 * 100.0
-}
-
-fn phases(entries: &[JournalEntry]) -> Vec<String> {
-    let mut phases: Vec<String> =
-        steps(entries).iter().map(|step| step.place.phase.clone()).collect();
-    phases.dedup();
-    phases
 }
 
 #[test]
@@ -68,13 +61,8 @@ fn a_gap_in_the_loop_of_demands_or_before_the_histogram_repeats_it() {
     assert_eq!(
         again[2..],
         [
-            "demand",
-            "demand-run-in (attempt 2)",
-            "demand (attempt 2)",
-            "max-histogram-run-in",
-            "max-histogram",
-            "max-histogram-run-in (attempt 2)",
-            "max-histogram (attempt 2)"
+            "demand", "demand-run-in (attempt 2)", "demand (attempt 2)", "max-histogram-run-in",
+            "max-histogram", "max-histogram-run-in (attempt 2)", "max-histogram (attempt 2)"
         ]
     );
     let findings = test.study(&record(&settings, bench.entries));
@@ -95,10 +83,6 @@ fn demands_of_the_user_have_no_place_in_it() {
     settings.threads = Some(2);
     let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
     assert!(why.contains("--set outstanding="), "{why}");
-}
-
-fn figure(findings: &Findings, id: &str) -> Option<f64> {
-    findings.front.figures.iter().find(|figure| figure.id == id)?.value
 }
 
 /// A drive that reaches its rate only until the histogram.
@@ -135,8 +119,7 @@ fn fills_are_those_of_the_workload_itself() {
         if let Some(least) = least {
             settings.parameters.insert("least-fills".into(), least.into());
         }
-        let mut bench = scripted(|_| 20.0);
-        made(&settings).conduct(&mut bench).unwrap();
+        let bench = scripted(|_| 20.0).conducted(&*made(&settings));
         let all = steps(&bench.entries);
         all.iter().rfind(|s| s.place.phase == "steady-state").unwrap().place.round
     };

@@ -2,10 +2,10 @@
 
 use super::results::RwswReplayResults;
 use super::setup::{PlannedCaptureStep, Replay, ReplayContent};
-use crate::rwsw::segments::stream_counts;
+use crate::rwsw::segments::stream_tallies;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::script::ScriptLoad;
-use steadfast_domain::{IoStream, Op};
+use steadfast_domain::{IoStream, Op, Tally};
 
 /// I/Os and bytes of one stream, or of one operation.
 #[derive(Debug, Clone, Default)]
@@ -14,8 +14,41 @@ struct StreamComparison {
     captured: f64,
     /// `None` for an operation of a script, which records only the bytes of all its I/Os.
     captured_bytes: Option<f64>,
-    replayed: f64,
-    replayed_bytes: f64,
+    /// Captured I/Os of the time that was played.
+    to_play: f64,
+    /// I/Os that completed in their steps; `None` if the engine did not count streams separately.
+    replayed: Option<f64>,
+    replayed_bytes: Option<f64>,
+    /// I/Os that were outstanding at the end of their steps.
+    late: Option<f64>,
+}
+
+/// A stream of which the target completed fewer I/Os than it was to play.
+pub(super) struct WorstStream {
+    pub name: String,
+    pub to_play: f64,
+    pub replayed: f64,
+}
+
+impl WorstStream {
+    pub(super) fn share(&self) -> f64 {
+        self.replayed / self.to_play
+    }
+}
+
+/// Returns the stream with the smallest share of its captured I/Os. Streams are drawn at random by
+/// their counts, so a stream counts only if it lacks more than that explains (three standard
+/// deviations). `None` if there is no such stream or if the engine did not count them separately.
+pub(super) fn worst_stream(
+    replay: &Replay,
+    results: &RwswReplayResults<'_>,
+) -> Option<WorstStream> {
+    let ReplayContent::Steps(steps) = &replay.course else { return None };
+    let all = of_steps(replay, steps, results).into_iter().filter_map(|one| {
+        let worst = WorstStream { name: one.name, to_play: one.to_play, replayed: one.replayed? };
+        (worst.to_play - worst.replayed > 3.0 * worst.to_play.sqrt()).then_some(worst)
+    });
+    all.min_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
 /// Returns the table of I/Os, bytes and shares in capture and replay: per stream, or for single
@@ -25,15 +58,17 @@ pub(super) fn streams(replay: &Replay, results: &RwswReplayResults<'_>) -> Table
         ReplayContent::Steps(steps) => ("I/O stream", of_steps(replay, steps, results)),
         ReplayContent::Script(script, _) => ("Operation", of_script(script, results)),
     };
-    let mut whole = StreamComparison { name: "Together".to_owned(), ..StreamComparison::default() };
-    for one in &all {
-        whole.captured += one.captured;
-        whole.replayed += one.replayed;
-        whole.replayed_bytes += one.replayed_bytes;
-    }
-    whole.captured_bytes = match &replay.course {
-        ReplayContent::Steps(_) => all.iter().map(|one| one.captured_bytes).sum(),
-        ReplayContent::Script(script, _) => Some(script.bytes.0 as f64),
+    let whole = StreamComparison {
+        name: "Together".to_owned(),
+        captured: all.iter().map(|one| one.captured).sum(),
+        captured_bytes: match &replay.course {
+            ReplayContent::Steps(_) => all.iter().map(|one| one.captured_bytes).sum(),
+            ReplayContent::Script(script, _) => Some(script.bytes.0 as f64),
+        },
+        to_play: all.iter().map(|one| one.to_play).sum(),
+        replayed: all.iter().map(|one| one.replayed).sum(),
+        replayed_bytes: all.iter().map(|one| one.replayed_bytes).sum(),
+        late: all.iter().map(|one| one.late).sum(),
     };
     let share = |part: f64, of: f64| Cell::number((of > 0.0).then(|| part / of * 100.0), 2);
     let row = |of: &StreamComparison| {
@@ -43,16 +78,19 @@ pub(super) fn streams(replay: &Replay, results: &RwswReplayResults<'_>) -> Table
                 Cell::number(Some(of.captured), 0),
                 share(of.captured, whole.captured),
                 Cell::number(of.captured_bytes.map(|bytes| bytes / 1e6), 1),
-                Cell::number(Some(of.replayed), 0),
-                share(of.replayed, whole.replayed),
-                Cell::number(Some(of.replayed_bytes / 1e6), 1),
+                Cell::number(of.replayed, 0),
+                of.replayed.zip(whole.replayed).map_or(Cell::Missing, |(own, all)| share(own, all)),
+                Cell::number(of.replayed_bytes.map(|bytes| bytes / 1e6), 1),
+                Cell::number(of.late, 0),
             ],
         )
     };
     let mut rows: Vec<Row> = all.iter().map(row).collect();
     rows.push(row(&whole).strong(true));
-    let columns =
-        ["Capture I/Os", "Capture %", "Capture MB", "Replay I/Os", "Replay %", "Replay MB"];
+    let columns = [
+        "Capture I/Os", "Capture %", "Capture MB", "Replay I/Os", "Replay %", "Replay MB",
+        "I/Os after their step",
+    ];
     let title = "Streams of the capture and of the replay";
     Table::new("streams-beside", title, corner).columns(columns).rows(rows)
 }
@@ -67,19 +105,28 @@ fn of_steps(
     let of = |stream: &IoStream| StreamComparison {
         name: stream.to_string(),
         captured_bytes: Some(0.0),
+        replayed: Some(0.0),
+        replayed_bytes: Some(0.0),
+        late: Some(0.0),
         ..StreamComparison::default()
     };
     let mut all: Vec<StreamComparison> = workload.streams.iter().map(of).collect();
     for (planned, (step, outcome)) in planned.iter().zip(&results.steps) {
         let captured = replay.composite.counts_of(&workload.steps[planned.index]);
-        let replayed = stream_counts(step, &outcome.measurement);
-        for ((place, ios), done) in captured.into_iter().zip(replayed) {
+        let tallies = stream_tallies(step, &outcome.measurement);
+        let part = planned.played_part(replay);
+        for (number, (place, ios)) in captured.into_iter().enumerate() {
             let size = workload.streams[place].size.0 as f64;
+            let tally = tallies.and_then(|tallies| Some(&tallies.get(number)?.tally));
             let one = &mut all[place];
+            let add = |sum: Option<f64>, more: Option<f64>| Some(sum? + more?);
             one.captured += ios as f64;
-            one.captured_bytes = one.captured_bytes.map(|bytes| bytes + ios as f64 * size);
-            one.replayed += done;
-            one.replayed_bytes += done * size;
+            one.captured_bytes = add(one.captured_bytes, Some(ios as f64 * size));
+            one.to_play += ios as f64 * part;
+            one.replayed = add(one.replayed, tally.map(|tally| tally.ios as f64));
+            one.replayed_bytes =
+                add(one.replayed_bytes, tally.map(|tally| tally.ios as f64 * size));
+            one.late = add(one.late, tally.map(|tally| tally.outstanding as f64));
         }
     }
     all.retain(|one| one.captured > 0.0);
@@ -95,15 +142,16 @@ fn of_script(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Vec<Stream
     ];
     let of = |(op, name): (Op, &str)| {
         let all = results.measurements().flat_map(|m| &m.streams).filter(|s| s.op == op);
-        let (ios, bytes) = all.fold((0, 0), |(ios, bytes), stream| {
-            (ios + stream.tally.ios, bytes + stream.tally.bytes.0)
-        });
+        let mut tally = Tally::default();
+        all.for_each(|stream| tally.merge(&stream.tally));
         StreamComparison {
             name: name.to_owned(),
             captured: script.counts.get(op) as f64,
             captured_bytes: None,
-            replayed: ios as f64,
-            replayed_bytes: bytes as f64,
+            to_play: script.counts.get(op) as f64,
+            replayed: Some(tally.ios as f64),
+            replayed_bytes: Some(tally.bytes.0 as f64),
+            late: Some(tally.outstanding as f64),
         }
     };
     named.into_iter().map(of).filter(|one| one.captured > 0.0).collect()

@@ -20,7 +20,7 @@ use steadfast_domain::findings::{
     Series, Setting, Stroke, Table, TimeUnit,
 };
 use steadfast_domain::script::{ScriptLoad, Timing};
-use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Op, Record, Step, Tally};
+use steadfast_domain::{Bytes, Caveat, CaveatKind, Measurement, Nanos, Op, Record, Step, Tally};
 
 type RwswReplayRun<'a> = StudiedRun<'a, Replay>;
 
@@ -113,13 +113,11 @@ impl ProcedureReport for Replay {
         if !run.record.has_ended() {
             return format!("The run is not finished: {what}.");
         }
-        match share_done(run) {
-            Some(share) if share < KEPT_UP => {
-                format!("Replay ended: {what}; {}.", share_text(run, share))
-            }
-            Some(share) => format!("Replay complete: {what}; {}.", share_text(run, share)),
-            None => format!("Replay complete: {what}."),
-        }
+        let Some(share) = share_done(run) else { return format!("Replay complete: {what}.") };
+        let worst = beside::worst_stream(run.test, &run.results);
+        let least = worst.map_or(share, |worst| worst.share().min(share));
+        let ended = if least < KEPT_UP { "ended" } else { "complete" };
+        format!("Replay {ended}: {what}; {}.", share_text(run, share))
     }
 
     fn caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
@@ -186,25 +184,38 @@ fn share_done(run: &RwswReplayRun<'_>) -> Option<f64> {
 
 /// Formats the share in a sentence. A share below a limit is not rounded up to it.
 fn share_text(run: &RwswReplayRun<'_>, share: f64) -> String {
-    let percent = (share * 1000.0).floor() / 10.0;
+    let percent = |share: f64| format!("{:.1} %", (share * 1000.0).floor() / 10.0);
     match &run.test.course {
         ReplayContent::Steps(_) => {
-            format!("{percent:.1} % of the captured I/Os of their streams, in the captured time")
+            let worst = beside::worst_stream(run.test, &run.results).map(|worst| {
+                let (replayed, to_play) = (worst.replayed, worst.to_play);
+                let share = percent(worst.share());
+                format!(" (fewest: {share} of {}, {replayed:.0} of {to_play:.0})", worst.name)
+            });
+            format!(
+                "{} of the captured I/Os of their streams, in the captured time{}",
+                percent(share),
+                worst.unwrap_or_default()
+            )
         }
-        ReplayContent::Script(..) => format!("{percent:.1} % of those that were to be played"),
+        ReplayContent::Script(..) => format!("{} of those that were to be played", percent(share)),
     }
 }
 
-/// Returns a caveat if the target did not complete the capture's I/Os in the capture's time.
+/// Returns a caveat if the target did not complete the capture's I/Os, or those of one of its
+/// streams, in the capture's time.
 fn not_kept_up(run: &RwswReplayRun<'_>) -> Option<Caveat> {
-    let share = share_done(run).filter(|share| *share < KEPT_UP)?;
-    run.record.has_ended().then(|| {
+    let share = share_done(run)?;
+    // A stream that was played too often does not make up for another.
+    let worst = beside::worst_stream(run.test, &run.results);
+    let is_short = share < KEPT_UP || worst.is_some_and(|worst| worst.share() < KEPT_UP);
+    (is_short && run.record.has_ended()).then(|| {
         Caveat::new(
             CaveatKind::Invalidates,
             ids::REPLAY_SHARE,
             format!(
-                "NOT THE WHOLE LOAD: {} were done: the target did not keep up. Its rates and \
-                 response times are those of another load than the capture's.",
+                "NOT THE WHOLE LOAD: {} were done. Its rates and response times are those of \
+                 another load than the capture's.",
                 share_text(run, share)
             ),
             "Replay on a faster target, or a workload of fewer streams (--threshold).",
@@ -250,6 +261,21 @@ fn of_preconditioning(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
 fn of_the_steps(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let (paced, all) = run.test.paced();
     let mut caveats = Vec::new();
+    let unmeasured = || run.results.measurements().flat_map(|m| &m.unmeasured);
+    let ios: u64 = unmeasured().map(|part| part.ios).sum();
+    if ios > 0 {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            ids::REPLAY_UNMEASURED,
+            format!(
+                "{ios} I/Os ({}) were outstanding at the end of their capture step and completed \
+                 after it, before the next began. They are in the response times, but in no rate, \
+                 number of I/Os or share.",
+                Bytes(unmeasured().map(|part| part.bytes.0).sum())
+            ),
+            "Replay longer steps (--step), or the single I/Os with --exact.",
+        ));
+    }
     if paced > 0 {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,

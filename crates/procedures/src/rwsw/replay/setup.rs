@@ -72,19 +72,8 @@ const BEFORE: Parameter = Parameter {
 
 /// Parameters of `replay-native`.
 pub const PARAMETERS: &[Parameter] = &[
-    BEFORE_REPLAY,
-    INSTEAD_OF_WIPC,
-    SPARE,
-    CONTENT,
-    ZONES,
-    ALIGNMENT,
-    LONGEST,
-    PAUSES,
-    CUT,
-    BETWEEN,
-    MEASURED,
-    FILLS,
-    BEFORE,
+    BEFORE_REPLAY, INSTEAD_OF_WIPC, SPARE, CONTENT, ZONES, ALIGNMENT, LONGEST, PAUSES, CUT,
+    BETWEEN, MEASURED, FILLS, BEFORE,
 ];
 
 fn plays_steps(settings: &Settings) -> bool {
@@ -117,9 +106,14 @@ impl PlannedCaptureStep {
     pub(super) fn captured_ios(&self, replay: &Replay) -> f64 {
         let captured = &replay.composite.workload.steps[self.index];
         let ios: u64 = replay.composite.counts_of(captured).iter().map(|(_, ios)| *ios).sum();
+        ios as f64 * self.played_part(replay)
+    }
+
+    /// Returns the part of the captured step's time that is played, from 0 to 1.
+    pub(super) fn played_part(&self, replay: &Replay) -> f64 {
+        let captured = &replay.composite.workload.steps[self.index];
         let time = self.step.load.stimulus().and_then(|stimulus| stimulus.until.time);
-        let part = time.map_or(1.0, |time| time.as_secs_f64() / captured.lasted.as_secs_f64());
-        ios as f64 * part
+        time.map_or(1.0, |time| time.as_secs_f64() / captured.lasted.as_secs_f64())
     }
 }
 

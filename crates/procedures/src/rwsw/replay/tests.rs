@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
 use crate::testing::workload::{settings, workload};
 use steadfast_domain::findings::{Cell, Exhibit};
-use steadfast_domain::measurement::{Interval, StreamTally};
+use steadfast_domain::measurement::{Interval, StreamTally, UnmeasuredIos};
 use steadfast_domain::replayed::IntervalLateness;
 use steadfast_domain::script::{OpCounts, OverlapRule, ReplayOmissions, Timing};
 use steadfast_domain::stimulus::{DataPattern, Pace};
@@ -115,9 +115,7 @@ fn a_target_that_does_not_keep_up_is_a_warning_with_its_share() {
     let share = |iops: f64| {
         let settings = plain("pauses", "skip");
         let test = made(&settings);
-        let mut bench = scripted(|_| iops);
-        test.conduct(&mut bench).unwrap();
-        let findings = test.study(&record(&settings, bench.entries));
+        let findings = scripted(|_| iops).studied(&*test, &settings);
         let is_warned = findings.caveats.iter().any(|c| c.id == "replay-share");
         (findings.ending.clone(), is_warned, findings)
     };
@@ -138,6 +136,37 @@ fn a_target_that_does_not_keep_up_is_a_warning_with_its_share() {
     let (ending, is_warned, _) = share(316.6);
     assert!(ending.contains("94.9 %") && is_warned, "not rounded up to the bound: {ending}");
     assert!(!share(400.0).1);
+}
+
+/// A fifth of the first stream's I/Os of the first two steps is outstanding at their ends, and the
+/// second stream is played twice as often as captured.
+#[test]
+fn a_stream_that_lacks_ios_is_not_made_up_for_by_another() {
+    let settings = plain("pauses", "skip");
+    let test = made(&settings);
+    let mut bench = scripted(|_| 400.0);
+    test.conduct(&mut bench).unwrap();
+    for (number, entry) in bench.entries.iter_mut().enumerate() {
+        let JournalEntry::Applied { step, outcome } = entry else { continue };
+        let weights: Vec<u64> =
+            step.load.stimulus().unwrap().streams.iter().map(|s| s.weight.into()).collect();
+        let measurement = &mut outcome.measurement;
+        measurement.streams[0].tally.ios = weights[0];
+        if let [first, second] = &mut measurement.streams[..] {
+            first.tally.ios = weights[0] * 4 / 5;
+            first.tally.outstanding = weights[0] / 5;
+            second.tally.ios = weights[1] * 2;
+            let (ios, bytes) = (weights[0] / 5, Bytes(4096 * number as u64));
+            measurement.unmeasured = vec![UnmeasuredIos { op: first.op, ios, bytes }];
+        }
+    }
+    let findings = test.study(&record(&settings, bench.entries));
+    let text = |id: &str| &findings.caveats.iter().find(|caveat| caveat.id == id).unwrap().text;
+    assert!(text("replay-unmeasured").starts_with("800 I/Os ("), "{}", text("replay-unmeasured"));
+    assert!(text("replay-share").contains("(fewest: "), "{}", text("replay-share"));
+    assert!(findings.ending.starts_with("Replay ended"), "{}", findings.ending);
+    let json = serde_json::to_value(&findings).unwrap().to_string();
+    assert!(json.contains("streams-beside") && json.contains("I/Os after their step"));
 }
 
 #[test]

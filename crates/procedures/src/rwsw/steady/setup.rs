@@ -19,16 +19,8 @@ use steadfast_domain::{Bytes, Demand, IoStream, Step};
 
 /// Parameters of `multi-wsat`.
 pub const MULTI_PARAMETERS: &[Parameter] = &[
-    PRECONDITIONING,
-    INSTEAD_OF_WIPC,
-    SPARE,
-    CONTENT,
-    ZONES,
-    ARRIVALS,
-    ALIGNMENT,
-    BETWEEN,
-    MEASURED,
-    FILLS,
+    PRECONDITIONING, INSTEAD_OF_WIPC, SPARE, CONTENT, ZONES, ARRIVALS, ALIGNMENT, BETWEEN,
+    MEASURED, FILLS,
 ];
 /// Parameters of `individual-streams`.
 pub const INDIVIDUAL_PARAMETERS: &[Parameter] =

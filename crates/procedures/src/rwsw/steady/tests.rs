@@ -13,8 +13,7 @@ fn made(settings: &Settings) -> Box<dyn Procedure> {
 fn the_composite_has_the_counts_of_the_capture_in_every_step() {
     let settings = settings("multi-wsat");
     let test = made(&settings);
-    let mut bench = scripted(|_| 1000.0);
-    test.conduct(&mut bench).unwrap();
+    let bench = scripted(|_| 1000.0).conducted(&*test);
     let all = steps(&bench.entries);
     assert_eq!(all[0].place.phase, "wipc");
     let runs: Vec<_> = all.iter().filter(|s| s.place.phase == "steady-state").collect();
@@ -206,8 +205,7 @@ fn the_regime_and_the_content_are_the_operators_choice_and_disclosed() {
     let own = DataPattern::Entropy { random_percent: 32, duplicate_percent: 28 };
     settings.workload.as_mut().unwrap().data_pattern = own.clone();
     let test = made(&settings);
-    let mut bench = scripted(|_| 100_000.0);
-    test.conduct(&mut bench).unwrap();
+    let bench = scripted(|_| 100_000.0).conducted(&*test);
     let all = steps(&bench.entries);
     assert_eq!(all[0].place.phase, "steady-state");
     assert_eq!(all[0].load.stimulus().unwrap().data_pattern, own);
@@ -222,8 +220,7 @@ fn streams_of_no_whole_sectors_are_left_out_and_named() {
     let small = steadfast_domain::IoStream::new(Op::Read, Order::Random, Bytes(128)).weighing(9);
     settings.workload.as_mut().unwrap().streams.push(small);
     let test = made(&settings);
-    let mut bench = scripted(|_| 1000.0);
-    test.conduct(&mut bench).unwrap();
+    let bench = scripted(|_| 1000.0).conducted(&*test);
     let all = steps(&bench.entries);
     assert_eq!(all.last().unwrap().load.stimulus().unwrap().streams.len(), 3);
     let findings = test.study(&record(&settings, bench.entries));

@@ -1,9 +1,9 @@
 //! Logs of TKperf as findings: their numbers by a rule that is known.
 
 use super::findings;
-use crate::testing::scripted::{GEOMETRY, record, scripted};
+use crate::testing::scripted::{GEOMETRY, number, scripted, table};
 use steadfast_domain::caveats as ids;
-use steadfast_domain::findings::{Cell, Exhibit, Table};
+use steadfast_domain::findings::{Exhibit, Table};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
     Bytes, CaveatKind, ClaimedSteadyState, EndState, Findings, ForeignKind, ForeignMeasured,
@@ -85,20 +85,6 @@ fn run(tests: Vec<ForeignTest>) -> Findings {
     findings(&run, "steadfast test")
 }
 
-fn table<'a>(findings: &'a Findings, id: &str) -> &'a Table {
-    let pages = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    let tables = findings.summary.iter().chain(pages).filter_map(Exhibit::as_table);
-    tables.clone().find(|table| table.id == id).unwrap_or_else(|| panic!("no table {id}"))
-}
-
-fn number(table: &Table, row: &str, column: &str) -> f64 {
-    let at = table.columns.iter().position(|c| c.id == column).unwrap();
-    match &table.rows.iter().find(|r| r.id == row).unwrap().cells[at] {
-        Cell::Number { value, .. } => *value,
-        other => panic!("{other:?}"),
-    }
-}
-
 fn has(findings: &Findings, id: &str) -> Option<CaveatKind> {
     findings.caveats.iter().find(|caveat| caveat.id == id).map(|caveat| caveat.kind)
 }
@@ -178,9 +164,7 @@ fn tables_rows_columns_and_plots_have_the_names_of_a_new_run() {
     let mut settings = Settings::new(crate::tkperf::NAME, 7);
     settings.parameters.insert("tests".into(), "iops,tp,writesat".into());
     let procedure = crate::procedure(&settings, GEOMETRY, &[]).unwrap();
-    let mut bench = scripted(|_| 1000.0);
-    procedure.conduct(&mut bench).unwrap();
-    let new = procedure.study(&record(&settings, bench.entries));
+    let new = scripted(|_| 1000.0).studied(&*procedure, &settings);
     let old = run(vec![iops(), throughput(|_| 7.0), saturation()]);
     assert_eq!(old.id, new.id);
     for part in &old.parts {
@@ -215,9 +199,7 @@ fn settings_that_tkperf_always_has_are_those_of_a_new_run() {
     let mut settings = Settings::new(crate::tkperf::NAME, 7);
     (settings.threads, settings.depth) = (Some(2), Some(16));
     let procedure = crate::procedure(&settings, GEOMETRY, &[]).unwrap();
-    let mut bench = scripted(|_| 1000.0);
-    procedure.conduct(&mut bench).unwrap();
-    let new = procedure.study(&record(&settings, bench.entries));
+    let new = scripted(|_| 1000.0).studied(&*procedure, &settings);
     let old = run(vec![iops(), throughput(|_| 7.0), saturation()]);
     for part in &old.parts {
         let of_new = new.parts.iter().find(|other| other.id == part.id).unwrap();

@@ -1,7 +1,7 @@
 //! Zones on the scripted bench: a disk whose inner zones are slower.
 
-use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
-use steadfast_domain::findings::{Cell, Exhibit, Table};
+use crate::testing::scripted::{GEOMETRY, number, record, scripted, steps};
+use steadfast_domain::findings::Exhibit;
 use steadfast_domain::{Bytes, EndState, Findings, Settings, Step};
 
 fn settings(name: &str, zones: &str) -> Settings {
@@ -17,24 +17,14 @@ fn disk(step: &Step) -> f64 {
 
 fn found(settings: &Settings) -> Findings {
     let procedure = crate::procedure(settings, GEOMETRY, &[]).unwrap();
-    let mut bench = scripted(disk);
-    procedure.conduct(&mut bench).unwrap();
+    let bench = scripted(disk).conducted(&*procedure);
     procedure.study(&record(settings, bench.entries))
-}
-
-fn number(table: &Table, row: &str, column: &str) -> f64 {
-    let at = table.columns.iter().position(|c| c.id == column).unwrap();
-    match &table.rows.iter().find(|r| r.id == row).unwrap().cells[at] {
-        Cell::Number { value, .. } => *value,
-        other => panic!("{other:?}"),
-    }
 }
 
 #[test]
 fn every_zone_has_every_step_and_the_zones_lie_side_by_side() {
     let asked = settings("hdd-iops", "128");
-    let mut bench = scripted(disk);
-    crate::procedure(&asked, GEOMETRY, &[]).unwrap().conduct(&mut bench).unwrap();
+    let bench = scripted(disk).conducted(&*crate::procedure(&asked, GEOMETRY, &[]).unwrap());
     let steps = steps(&bench.entries);
     assert_eq!(steps.len(), 128 * 9);
     let range = |step: &Step| step.load.stimulus().unwrap().active_range;
@@ -50,8 +40,7 @@ fn every_zone_has_every_step_and_the_zones_lie_side_by_side() {
 #[test]
 fn throughput_passes_over_all_zones_once_for_each_block_size() {
     let asked = settings("hdd-throughput", "3");
-    let mut bench = scripted(disk);
-    crate::procedure(&asked, GEOMETRY, &[]).unwrap().conduct(&mut bench).unwrap();
+    let bench = scripted(disk).conducted(&*crate::procedure(&asked, GEOMETRY, &[]).unwrap());
     let all = steps(&bench.entries);
     let of =
         |step: &&Step| format!("{} {} {}", step.place.phase, step.place.round, step.place.label);
@@ -59,9 +48,7 @@ fn throughput_passes_over_all_zones_once_for_each_block_size() {
     assert_eq!(
         first[..4],
         [
-            "zones-1024K 1 SEQ 1024K R",
-            "zones-1024K 1 SEQ 1024K W",
-            "zones-1024K 2 SEQ 1024K R",
+            "zones-1024K 1 SEQ 1024K R", "zones-1024K 1 SEQ 1024K W", "zones-1024K 2 SEQ 1024K R",
             "zones-1024K 2 SEQ 1024K W"
         ]
     );
@@ -91,8 +78,7 @@ fn the_table_has_what_the_zones_have_in_common() {
 fn a_run_that_broke_off_shows_the_zones_that_it_has() {
     let asked = settings("hdd-iops", "5");
     let procedure = crate::procedure(&asked, GEOMETRY, &[]).unwrap();
-    let mut bench = scripted(disk);
-    procedure.conduct(&mut bench).unwrap();
+    let mut bench = scripted(disk).conducted(&*procedure);
     bench.entries.truncate(1 + 9 * 2 + 4);
     let mut broken = record(&asked, bench.entries);
     broken.entries.pop();
