@@ -6,7 +6,7 @@
 
 use crate::fonts::text_width;
 use crate::page_one::{self, BadgeTone};
-use crate::parts::name;
+use crate::parts::{name, simulated};
 use crate::svg::escape;
 use crate::{ReportError, date, number};
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -182,9 +182,18 @@ fn draw_figure(out: &mut String, at: usize, figure: &KeyFigure) {
         CardText { is_bold: true, size, color: INK, width }.draw(out, (x, y + 58.0), &value);
     let rest = CardText { width: width - taken - 10.0, ..unit };
     rest.draw(out, (x + taken + 10.0, y + 58.0), unit_text);
+    // In place of a value it is drawn above.
+    if let (Some(_), Some(note)) = (figure.value, &figure.note) {
+        let below = CardText { is_bold: false, size: 18.0, color: QUIET, width };
+        below.draw(out, (x, y + 84.0), note);
+    }
 }
 
 fn measured_with(findings: &Findings) -> String {
+    if simulated(findings) {
+        // Its date is that of a virtual clock.
+        return format!("{}: simulated with {}", findings.title, findings.software);
+    }
     let (began, ended) = findings.run_unix_ms;
     let when = match if ended > 0 { ended } else { began } {
         0 => String::new(),

@@ -168,6 +168,10 @@ fn covered(runs: &[(String, Findings)], mut parts: Vec<Findings>) -> Findings {
             0 => "All settings are the same.".to_owned(),
             n => format!("Settings differ in {n} procedures: see below."),
         };
+    if let Some(left_out) = figures::left_out(&everything) {
+        whole.ending.push(' ');
+        whole.ending.push_str(&left_out);
+    }
     whole.parts = parts;
     whole
 }
@@ -344,13 +348,20 @@ fn lesser(sides: &[ComparedRun<'_>]) -> Option<String> {
 
 fn ending(sides: &[ComparedRun<'_>], differences: &[settings::SettingDifference]) -> String {
     let count = sides.iter().filter(|side| side.findings.is_some()).count();
-    let severe = differences.iter().filter(|d| d.severe).count();
-    let settings = match severe {
-        0 => "No setting differs.".to_owned(),
-        1 => "1 setting differs: see below.".to_owned(),
-        n => format!("{n} settings differ: see below."),
+    let severe: Vec<&str> =
+        differences.iter().filter(|d| d.severe).map(|d| d.label.as_str()).collect();
+    let settings = match severe.as_slice() {
+        [] => "No setting differs.".to_owned(),
+        [only] => format!("1 setting differs: {only}."),
+        [a, b] => format!("2 settings differ: {a}, {b}."),
+        [a, b, rest @ ..] => {
+            format!("{} settings differ: {a}, {b} and {} more.", severe.len(), rest.len())
+        }
     };
-    format!("{count} runs side by side; percentages relate to A. {settings}")
+    let left_out = figures::left_out(sides).unwrap_or_default();
+    format!("{count} runs side by side; percentages relate to A. {settings} {left_out}")
+        .trim_end()
+        .to_owned()
 }
 
 /// Returns the table of each run's ending.

@@ -13,6 +13,15 @@ pub fn csv(table: &Table) -> String {
         std::iter::once(table.corner.as_str()).chain(table.columns.iter().map(|c| c.name.as_str()));
     line(&mut out, head.map(field));
     for row in &table.rows {
+        // A row without cells only divides the table.
+        debug_assert!(
+            row.cells.is_empty() || row.cells.len() == table.columns.len(),
+            "table {} has {} columns, its row {} has {} cells",
+            table.id,
+            table.columns.len(),
+            row.id,
+            row.cells.len()
+        );
         let cells = row.cells.iter().map(|cell| match cell {
             Cell::Number { value, .. } if value.is_finite() => value.to_string(),
             Cell::Text(text) => field(text),

@@ -232,7 +232,7 @@ fn questions(out: &mut String, findings: &Findings) {
                 out,
                 "<div><dt>{}</dt><dd>{value} <span>{}</span></dd></div>",
                 escape(&answer.figure.label),
-                escape(answer.unit())
+                escape(&number::unit(answer.figure))
             );
         }
         out.push_str("</dl>\n");
@@ -257,7 +257,7 @@ fn front(out: &mut String, findings: &Findings) {
                 "<div><dt>{}</dt><dd>{} <span>{}</span></dd></div>",
                 escape(&figure.label),
                 escape(&number::figure(figure)),
-                escape(&figure.unit)
+                escape(&number::unit(figure))
             );
         }
         out.push_str("</dl>\n");

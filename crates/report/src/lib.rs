@@ -32,7 +32,8 @@ pub use date::{date_second, date_stamp};
 pub use html::html;
 pub use json::{FindingsError, FindingsFile, json, parse_findings};
 pub use limits::{
-    CheckVerdict, Limit, LimitVerdict, Limits, LimitsError, TableNames, check, names, names_text,
+    CheckVerdict, Limit, LimitVerdict, Limits, LimitsError, TableNames, UnknownObjection, check,
+    check_allowed, names, names_text,
 };
 pub use page_one::end_text;
 pub use pdf::{pdf, pdf_form};

@@ -272,6 +272,35 @@ pub fn check(findings: &Findings, limits: &Limits, allowed: &[String]) -> CheckV
     CheckVerdict { title: limits.title.clone(), pass, finished, objections, limits: judged }
 }
 
+/// Refuses names of objections that no run can have, such as misspelled ones.
+///
+/// # Errors
+/// Returns [`UnknownObjection`] for the first of them.
+pub fn check_allowed(findings: &Findings, allowed: &[String]) -> Result<(), UnknownObjection> {
+    let found = objections(findings, &[]);
+    let is_known = |name: &str| {
+        [UNSTEADY, METHOD, FAILED].contains(&name)
+            || ids::is_id(name)
+            || found.iter().any(|objection| objection.name == name)
+    };
+    let Some(name) = allowed.iter().find(|name| !is_known(name)) else { return Ok(()) };
+    let names = each_once(found.iter().map(|objection| &objection.name));
+    let of_run = if names.is_empty() { "no objection".to_owned() } else { names.join(", ") };
+    Err(UnknownObjection { name: name.clone(), of_run })
+}
+
+/// Error for a name of an objection that no run can have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no objection is named '{}'; this run has: {of_run}. Other names: unsteady, quick, simulated, \
+     gap, method, failed, or the ID of a disclosure",
+    excerpt(.name)
+)]
+pub struct UnknownObjection {
+    name: String,
+    of_run: String,
+}
+
 /// Returns the objections to a run: for the run and then for each of its parts those from its
 /// disclosures and from its end, each text once.
 fn objections(findings: &Findings, allowed: &[String]) -> Vec<Objection> {
@@ -447,24 +476,33 @@ impl CheckVerdict {
     }
 
     fn judgment(&self) -> String {
-        let failed = self.limits.iter().filter(|j| !j.pass).count();
         let missing = self.limits.iter().filter(|j| j.measured.is_none()).count();
+        let outside = self.limits.iter().filter(|j| !j.pass).count() - missing;
         let within = match self.limits.len() {
             1 => "the number is within its limits".to_owned(),
             all => format!("all {all} numbers are within their limits"),
         };
         let open = self.open_objections();
-        match (failed, missing) {
-            (0, _) if !self.finished => format!("{within}."),
-            (0, _) if open.is_empty() => format!("PASS: {within}."),
-            (0, _) => format!("NO PASS: {within}, but they do not count: {}.", open.join(", ")),
-            (n, 0) => {
-                format!("FAIL: {n} of {} numbers are outside their limits.", self.limits.len())
+        let all = match self.limits.len() {
+            1 => "1 number".to_owned(),
+            all => format!("{all} numbers"),
+        };
+        let be = |count: usize| if count == 1 { "is" } else { "are" };
+        let its = |count: usize| if count == 1 { "its" } else { "their" };
+        match (outside, missing) {
+            (0, 0) if !self.finished => format!("{within}."),
+            (0, 0) if open.is_empty() => format!("PASS: {within}."),
+            (0, 0) => {
+                let they = if self.limits.len() == 1 { "it does" } else { "they do" };
+                format!("NO PASS: {within}, but {they} not count: {}.", open.join(", "))
             }
+            (0, m) => format!("FAIL: {m} of {all} {} missing.", be(m)),
+            (n, 0) => format!("FAIL: {n} of {all} {} outside {} limits.", be(n), its(n)),
             (n, m) => format!(
-                "FAIL: {n} of {} numbers are outside their limits; {m} of them {} missing.",
-                self.limits.len(),
-                if m == 1 { "is" } else { "are" }
+                "FAIL: {n} of {all} {} outside {} limits, {m} {} missing.",
+                be(n),
+                its(n),
+                be(m)
             ),
         }
     }

@@ -141,7 +141,16 @@ pub(crate) fn figure(figure: &KeyFigure) -> String {
     }
     match figure.value.filter(|value| value.is_finite()) {
         Some(value) => significant(value, i32::from(figure.digits.max(1))),
-        None => DASH.to_owned(),
+        None => figure.note.clone().unwrap_or_else(|| DASH.to_owned()),
+    }
+}
+
+/// Returns the unit of a key figure with its note; empty if there is no value.
+pub(crate) fn unit(figure: &KeyFigure) -> String {
+    match (figure.value, &figure.note) {
+        (None, _) => String::new(),
+        (Some(_), None) => figure.unit.clone(),
+        (Some(_), Some(note)) => format!("{} ({note})", figure.unit).trim_start().to_owned(),
     }
 }
 

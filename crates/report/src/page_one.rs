@@ -77,11 +77,17 @@ pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
         (simulated(findings), "Simulated", ids::SIMULATED),
         (has_lesser(findings), "Not the full method", ids::QUICK),
     ];
-    badges.extend(limits.into_iter().filter(|(applies, ..)| *applies).map(|(_, text, id)| Badge {
-        text: text.to_owned(),
+    let shown: Vec<_> = limits.into_iter().filter(|(applies, ..)| *applies).collect();
+    badges.extend(shown.iter().map(|(_, text, id)| Badge {
+        text: (*text).to_owned(),
         tone: BadgeTone::Bad,
         to: why(&[id]),
     }));
+    // A disclosure with a badge of its own is not counted again.
+    let has_badge = |disclosure: &Disclosure<'_>| {
+        shown.iter().any(|(.., id)| *id == disclosure.id) || reasons.contains(&disclosure.id)
+    };
+    let (badged, counted_ones): (Vec<_>, Vec<_>) = all.iter().partition(|one| has_badge(one));
     let counted = [
         (CaveatKind::Invalidates, ("warning", "warnings"), BadgeTone::Bad),
         (CaveatKind::Deviation, ("deviation", "deviations"), BadgeTone::Mild),
@@ -89,10 +95,12 @@ pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
         (CaveatKind::Remark, ("remark", "remarks"), BadgeTone::Mild),
     ];
     badges.extend(counted.into_iter().filter_map(|(kind, words, tone)| {
-        let count = count(&all, kind);
+        let count = counted_ones.iter().filter(|disclosure| disclosure.kind == kind).count();
         let noun = if count == 1 { words.0 } else { words.1 };
+        let is_rest = badged.iter().any(|disclosure| disclosure.kind == kind);
+        let more = if is_rest { "more " } else { "" };
         (count > 0).then(|| Badge {
-            text: format!("{count} {noun}"),
+            text: format!("{count} {more}{noun}"),
             tone,
             to: Some(anchor(kind).to_owned()),
         })
@@ -156,8 +164,8 @@ pub(crate) fn evidence(verdict: &Verdict) -> Option<Table> {
     };
     let columns = [
         "Average".to_owned(),
-        format!("Range, % (≤ {:.0})", data * 100.0),
-        format!("Slope, % (≤ {:.0})", slope * 100.0),
+        format!("Data excursion, % (≤ {:.0})", data * 100.0),
+        format!("Slope excursion, % (≤ {:.0})", slope * 100.0),
         "Steady".to_owned(),
     ];
     let table = Table::new("evidence", format!("Steady-state evidence{window}"), "Variable");
@@ -233,13 +241,6 @@ pub(crate) struct PrintedAnswer<'a> {
     pub part: Option<usize>,
 }
 
-impl PrintedAnswer<'_> {
-    /// Returns the unit; empty if there is no value.
-    pub fn unit(&self) -> &str {
-        if self.figure.value.is_some() { &self.figure.unit } else { "" }
-    }
-}
-
 /// Returns the questions of page one with their figures.
 pub(crate) fn questions(findings: &Findings) -> Vec<PrintedQuestion<'_>> {
     let parts = parts(findings);
@@ -300,7 +301,7 @@ fn test_rows(part: &Findings) -> Vec<Row> {
         .take(FIGURES_OF_A_PART)
         .map(|figure| {
             let texts = [String::new(), figure.label.clone(), number::figure(figure)];
-            Row::new("", texts.into_iter().chain([figure.unit.clone()]).map(Cell::Text))
+            Row::new("", texts.into_iter().chain([number::unit(figure)]).map(Cell::Text))
         })
         .collect();
     if rows.is_empty() {
@@ -390,7 +391,10 @@ mod tests {
         for (at, id) in [ids::NOT_STEADY[0], ids::SIMULATED, ids::QUICK].into_iter().enumerate() {
             one.caveats[2].id = id.into();
             let expected = Some(format!("disclosure-{id}"));
-            assert_eq!(to(&badges(&one))[at], expected, "each links to why");
+            let found = badges(&one);
+            assert_eq!(to(&found)[at], expected, "each links to why");
+            let is_counted = found.iter().any(|badge| badge.text.contains("warning"));
+            assert!(!is_counted, "{id} has a badge and is not counted again");
         }
         let good = badges(&findings("Two"));
         assert_eq!((good.len(), good[0].tone, good[0].to.clone()), (1, BadgeTone::Good, None));

@@ -201,7 +201,7 @@ fn question(asked: &PrintedQuestion<'_>) -> Value {
     let answers = asked.answers.iter().map(|answer| {
         let value = number::figure(answer.figure);
         let label = &answer.figure.label;
-        json!({ "label": label, "value": value, "unit": answer.unit(), "part": answer.part })
+        json!({ "label": label, "value": value, "unit": number::unit(answer.figure), "part": answer.part })
     });
     json!({
         "question": asked.question,
@@ -224,7 +224,7 @@ fn conclusion(findings: &Findings) -> Value {
 fn front(findings: &Findings) -> Value {
     let front = &findings.front;
     let figure =
-        |figure: &KeyFigure| (figure.label.clone(), number::figure(figure), figure.unit.clone());
+        |figure: &KeyFigure| (figure.label.clone(), number::figure(figure), number::unit(figure));
     json!({
         "figures": page_one::figures(findings).into_iter().map(figure).collect::<Vec<_>>(),
         "device": rows(&front.device),

@@ -52,7 +52,7 @@ fn figure_lines(figures: &[&KeyFigure]) -> Vec<String> {
     };
     let (label, value) = (longest(|pair| &pair.0), longest(|pair| &pair.1));
     let line = |((name, text), figure): (&(String, String), &&KeyFigure)| {
-        let unit = if figure.value.is_some() { figure.unit.as_str() } else { "" };
+        let unit = number::unit(figure);
         format!("  {name:<label$}  {text:>value$} {unit}").trim_end().to_owned()
     };
     texts.iter().zip(figures).map(line).collect()
@@ -129,9 +129,12 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     let mut rows: Vec<Vec<String>> =
         vec![std::iter::once(table.corner.clone()).chain(columns).collect()];
     let printed = table.rows.iter().zip(number::printed(table));
-    rows.extend(
-        printed.map(|(row, cells)| std::iter::once(row.head.clone()).chain(cells).collect()),
-    );
+    rows.extend(printed.map(|(row, cells)| {
+        // Plain text has no bold.
+        let mark = |at: usize| if row.marked.contains(&at) { "*" } else { "" };
+        let cells = (0..).zip(cells).map(|(at, cell)| format!("{}{cell}", mark(at)));
+        std::iter::once(row.head.clone()).chain(cells).collect()
+    }));
     rows.iter_mut().flatten().for_each(|cell| *cell = printable(cell).into_owned());
     let widths = text_table::widths(&rows);
     let head = widths.first().copied().unwrap_or(0);
@@ -203,12 +206,8 @@ mod tests {
             .row(Row::new("IOPS", [Cell::text("yes"), Cell::text(ending)]));
         let lines = table_lines(&table, 40);
         let expected = [
-            "How it ended",
-            "Test  Steady",
-            "IOPS     yes",
-            "Test  Ending",
-            "IOPS  steady in rounds 1 to 5 of 5;",
-            "      steady in rounds 2 to 6 of 6",
+            "How it ended", "Test  Steady", "IOPS     yes", "Test  Ending",
+            "IOPS  steady in rounds 1 to 5 of 5;", "      steady in rounds 2 to 6 of 6",
         ];
         assert_eq!(lines, expected);
     }

@@ -7,30 +7,46 @@ use steadfast_domain::findings::{
     may_be_noise,
 };
 
-/// A key figure with its value in each run.
+/// A key figure in each run.
 struct FigureComparison<'a> {
+    /// The figure of the first run that has it.
     figure: &'a KeyFigure,
-    values: Vec<Option<f64>>,
-    /// Range of each run's value during the measurement.
-    ranges: Vec<Option<(f64, f64)>>,
+    runs: Vec<Option<&'a KeyFigure>>,
 }
 
 impl FigureComparison<'_> {
+    fn value(&self, at: usize) -> Option<f64> {
+        self.runs[at]?.value
+    }
+
+    /// Returns the range of a run's value during the measurement.
+    fn range(&self, at: usize) -> Option<(f64, f64)> {
+        self.runs[at]?.range
+    }
+
+    /// Returns true if the noise of every run is known, and no run differs from the first by more.
+    fn is_within_noise(&self) -> bool {
+        (0..self.runs.len()).all(|at| {
+            let is_known = self.value(at).is_some() && self.range(at).is_some();
+            is_known && may_be_noise(self.range(0), self.range(at))
+        })
+    }
+
     /// Returns a run's value in percent of the first run's; `None` if either is missing or the
     /// first is 0.
     fn percent(&self, at: usize) -> Option<f64> {
-        let base = self.values[0].filter(|base| *base != 0.0)?;
-        Some(self.values[at]? / base * 100.0)
+        let base = self.value(0).filter(|base| *base != 0.0)?;
+        Some(self.value(at)? / base * 100.0)
     }
 
     /// Returns the widest spread of a run's rounds around its value; `noise unknown` if a run has a
     /// value without rounds.
     fn noise_text(&self) -> String {
         let mut widest: f64 = 0.0;
-        for (value, range) in self.values.iter().zip(&self.ranges) {
-            match (value, range) {
+        for at in 0..self.runs.len() {
+            match (self.value(at), self.range(at)) {
                 (None, _) => {}
-                (Some(value), Some((low, high))) if *value != 0.0 => {
+                (Some(value), Some((low, high))) if value != 0.0 => {
                     widest = widest.max((high - low) / 2.0 / value.abs() * 100.0);
                 }
                 _ => return "noise unknown".to_owned(),
@@ -51,24 +67,50 @@ fn compared<'a>(sides: &[ComparedRun<'a>]) -> Vec<FigureComparison<'a>> {
         if all.iter().any(|one| same(&one.figure)) {
             continue;
         }
-        let found = |side: &ComparedRun<'a>| of(side).iter().find(same);
-        let values = sides.iter().map(|side| found(side).and_then(|one| one.value)).collect();
-        let ranges = sides.iter().map(|side| found(side).and_then(|one| one.range)).collect();
-        all.push(FigureComparison { figure, values, ranges });
+        let runs = sides.iter().map(|side| of(side).iter().find(same)).collect();
+        all.push(FigureComparison { figure, runs });
     }
-    all.retain(|one| one.values.iter().flatten().count() > 1);
+    let says_something = |figure: &&&KeyFigure| figure.value.is_some() || figure.note.is_some();
+    all.retain(|one| {
+        let said = one.runs.iter().flatten().filter(says_something).count();
+        said > 1 && one.runs.iter().flatten().any(|figure| figure.value.is_some())
+    });
     all
+}
+
+/// Returns true if page one of a run answers questions: a reader compares answers, and those that
+/// are equal within the noise are left out.
+fn answers_questions(sides: &[ComparedRun<'_>]) -> bool {
+    let mut findings = sides.iter().filter_map(|side| side.findings);
+    findings.any(|findings| !findings.front.questions.is_empty())
+}
+
+/// Returns the figures of the tables.
+fn tabulated<'a>(sides: &[ComparedRun<'a>]) -> Vec<FigureComparison<'a>> {
+    let mut all = compared(sides);
+    if answers_questions(sides) {
+        all.retain(|one| !one.is_within_noise());
+    }
+    all
+}
+
+/// Returns a sentence on the figures that the tables leave out; `None` if they have all.
+pub(super) fn left_out(sides: &[ComparedRun<'_>]) -> Option<String> {
+    let count = compared(sides).len() - tabulated(sides).len();
+    match count {
+        0 => None,
+        1 => Some("1 key figure is equal within the noise and left out.".to_owned()),
+        _ => Some(format!("{count} key figures are equal within the noise and left out.")),
+    }
 }
 
 /// Returns the table of values, one row per figure.
 pub(super) fn table(sides: &[ComparedRun<'_>]) -> Option<Table> {
     let row = |one: &FigureComparison<'_>| {
-        let figure = one.figure;
-        let cell = |(value, range)| Cell::text(value_text(figure, value, range));
-        let sides = one.values.iter().copied().zip(one.ranges.iter().copied());
-        Row::new(head(figure), sides.map(cell)).with_id(&figure.id)
+        let cell = |run: &Option<&KeyFigure>| run.map_or(Cell::Missing, value_cell);
+        Row::new(head(one.figure), one.runs.iter().map(cell)).with_id(&one.figure.id)
     };
-    let rows: Vec<Row> = compared(sides).iter().map(row).collect();
+    let rows: Vec<Row> = tabulated(sides).iter().map(row).collect();
     let letters = sides.iter().map(|side| Column::from(side.letter.to_string()));
     let table = Table::new(VALUES, "Key figures", "Figure").columns(letters);
     (!rows.is_empty()).then(|| table.rows(rows))
@@ -77,12 +119,12 @@ pub(super) fn table(sides: &[ComparedRun<'_>]) -> Option<Table> {
 /// Returns the table of changes from the first run to each other, in percent: marked if beyond the
 /// noise of the measurement windows, gray if within it or if the noise is unknown.
 pub(super) fn changes(sides: &[ComparedRun<'_>]) -> Option<Table> {
-    let all = compared(sides);
+    let all = tabulated(sides);
     let row = |one: &FigureComparison<'_>| {
         let cells = (1..sides.len())
             .map(|at| Cell::change(one.percent(at).map(|percent| percent - 100.0), 1));
         let (noise, beyond): (Vec<usize>, Vec<usize>) =
-            (1..sides.len()).partition(|at| may_be_noise(one.ranges[0], one.ranges[*at]));
+            (1..sides.len()).partition(|at| may_be_noise(one.range(0), one.range(*at)));
         Row::new(label(one.figure, &all), cells.chain([Cell::text(one.noise_text())]))
             .with_id(&one.figure.id)
             .marked(beyond.into_iter().map(|at| at - 1))
@@ -90,7 +132,8 @@ pub(super) fn changes(sides: &[ComparedRun<'_>]) -> Option<Table> {
     };
     let rows: Vec<Row> = all.iter().map(row).collect();
     let letters = sides.iter().skip(1).map(|side| Column::from(side.letter.to_string()));
-    let title = "Change against A, %; bold: beyond the noise of both, gray: within it or unknown";
+    let title =
+        "Change against A, %; bold or *: beyond the noise of both, others: within it or unknown";
     let noise = Column::new("noise", "Noise");
     let table = Table::new(CHANGES, title, "Figure").columns(letters).column(noise);
     (!rows.is_empty()).then(|| table.rows(rows))
@@ -110,8 +153,12 @@ fn head(figure: &KeyFigure) -> String {
     format!("{}, {}", figure.label, figure.unit).trim_end_matches(", ").to_owned()
 }
 
-fn value_text(figure: &KeyFigure, value: Option<f64>, range: Option<(f64, f64)>) -> String {
-    crate::number::figure(&KeyFigure { value, range, ..figure.clone() })
+fn value_cell(figure: &KeyFigure) -> Cell {
+    let value = crate::number::figure(figure);
+    match figure.note.as_ref().filter(|_| figure.value.is_some()) {
+        Some(note) => Cell::text(format!("{value} ({note})")),
+        None => Cell::text(value),
+    }
 }
 
 /// IDs of the two plots: rates (higher is better) and times (lower is better).
@@ -165,7 +212,8 @@ fn with_bars(
         series.push(Series::new(letter, Stroke::Measured, points).with_id(side.name.clone()));
     }
     // Run A keeps its place, so that each run keeps its color.
-    let is_drawn = |series: &Series| series.points.iter().any(|(_, value)| value.is_some());
+    let is_bar = |value: &Option<f64>| value.is_some_and(|change| change != 0.0);
+    let is_drawn = |series: &Series| series.points.iter().any(|(_, value)| is_bar(value));
     if !series.iter().skip(1).any(is_drawn) {
         return None;
     }

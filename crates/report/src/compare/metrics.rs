@@ -8,17 +8,8 @@ use steadfast_domain::{Findings, Op};
 
 /// Columns after the first, which names the run.
 const COLUMNS: [&str; 11] = [
-    "procedure",
-    "metric",
-    "point",
-    "size_bytes",
-    "read_percent",
-    "direction",
-    "unit",
-    "value",
-    "low",
-    "high",
-    "simulated",
+    "procedure", "metric", "point", "size_bytes", "read_percent", "direction", "unit", "value",
+    "low", "high", "simulated",
 ];
 
 /// Returns the numbers of the runs that have this procedure.

@@ -2,10 +2,11 @@
 //! their effect on the numbers ([`Role`]), whatever their printed labels.
 
 use super::side::ComparedRun;
-use steadfast_domain::Findings;
+use steadfast_domain::caveats::ROUNDS_MAX;
 use steadfast_domain::findings::{
     Cell, Exhibit, Facts, FormBlock, FormSubject, Role, Row, Setting, Table,
 };
+use steadfast_domain::{EndState, Findings};
 
 /// A value that differs between runs.
 pub(crate) struct SettingDifference {
@@ -188,6 +189,13 @@ fn unseparated(text: &str) -> String {
 pub(crate) fn differences(sides: &[ComparedRun<'_>]) -> Vec<SettingDifference> {
     let mut all = side_by_side(sides, settings, true);
     all.retain(|difference| differs(difference, sides));
+    // A run that became steady before its last round is the same with more rounds allowed.
+    let mut present = sides.iter().filter_map(|side| side.findings);
+    if present.all(|findings| findings.end == EndState::Steady) {
+        for difference in all.iter_mut().filter(|difference| difference.id == ROUNDS_MAX) {
+            difference.severe = false;
+        }
+    }
     if all.is_empty() {
         // The headline contains some settings that are stated nowhere else.
         let headline = |f: &Findings| {

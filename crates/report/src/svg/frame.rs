@@ -329,6 +329,16 @@ impl PlotFrame {
         Some((self.area.x(self.rulers.x.place(x)?), self.area.y(ruler.place(y?)?)))
     }
 
+    /// Draws what lies above the series, and a note if the plot has no value.
+    pub fn finish(&self, drawing: &mut SvgDrawing, has_values: bool) {
+        if !has_values {
+            self.no_values(drawing);
+        }
+        self.axes(drawing);
+        self.marks(drawing);
+        self.legend(drawing);
+    }
+
     /// Draws the grid lines; to be called before the values are drawn.
     pub fn grid(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;

@@ -34,17 +34,13 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     for (series, look) in plot.series.iter().zip(&looks).filter(|(s, _)| is_line(plot, s)) {
         anything |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
     }
-    if !anything {
-        frame.no_values(&mut drawing);
-    }
-    frame.axes(&mut drawing);
-    frame.marks(&mut drawing);
-    frame.legend(&mut drawing);
+    frame.finish(&mut drawing, anything);
     let chart = Chart::new(plot, &frame, &looks, false);
     (drawing, Some(chart))
 }
 
-fn is_line(plot: &Plot, series: &Series) -> bool {
+/// Returns true for a series drawn as a line over columns or steps.
+pub(super) fn is_line(plot: &Plot, series: &Series) -> bool {
     series.right && plot.y_right.is_some()
 }
 

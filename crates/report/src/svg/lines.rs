@@ -40,12 +40,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
         };
         drawing.end();
     }
-    if !anything {
-        frame.no_values(&mut drawing);
-    }
-    frame.axes(&mut drawing);
-    frame.marks(&mut drawing);
-    frame.legend(&mut drawing);
+    frame.finish(&mut drawing, anything);
     let chart = Chart::new(plot, &frame, &looks, true);
     (drawing, Some(chart))
 }

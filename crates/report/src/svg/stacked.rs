@@ -2,7 +2,7 @@
 
 use super::chart::Chart;
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
-use super::histogram::level;
+use super::histogram::{is_line, level};
 use super::lines;
 use super::paint::{OTHERS, OTHERS_COLOUR, SvgDrawing, colour, lighten};
 use steadfast_domain::findings::{Axis, Plot, Scale, Series};
@@ -47,22 +47,13 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     for (series, look) in &on_top {
         anything |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
     }
-    if !anything {
-        frame.no_values(&mut drawing);
-    }
-    frame.axes(&mut drawing);
-    frame.marks(&mut drawing);
-    frame.legend(&mut drawing);
+    frame.finish(&mut drawing, anything);
     let xs: Vec<f64> = columns.iter().map(|column| column.0).collect();
     let named = layers
         .iter()
         .map(|layer| (layer.name.as_str(), layer.look.colour.as_str(), layer.heights.as_slice()));
     let chart = Chart::of_layers(plot, &frame, &xs, named, &on_top);
     (drawing, Some(chart))
-}
-
-fn is_line(plot: &Plot, series: &Series) -> bool {
-    series.right && plot.y_right.is_some()
 }
 
 /// Returns the look of a line over columns: dark, so that it stands out from every layer.

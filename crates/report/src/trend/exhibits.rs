@@ -155,7 +155,7 @@ impl ProcedureTrend {
                 "REGRESSION: {worse} of {judged} metrics are worse {than}, {better} better ({runs})."
             )
         } else {
-            format!("No regression: {judged} metrics, {better} better {than} ({runs}).")
+            format!("No regression: of {judged} metrics, {better} are better {than} ({runs}).")
         };
         newest + &outcome
     }
@@ -254,7 +254,7 @@ impl ProcedureTrend {
         rows.truncate(PRINTED_CHANGES);
         let more = if left_out > 0 { format!("; {left_out} more") } else { String::new() };
         let columns = ["First run", "Runs", "Before", "After", "Change %", "Noise %"];
-        let title = format!("Level changes; bold: for the worse{more}");
+        let title = format!("Level changes; bold or *: for the worse{more}");
         let table = Table::new("trend-changes", title, "Metric");
         (!rows.is_empty()).then(|| table.columns(columns).rows(rows))
     }
@@ -274,6 +274,8 @@ impl ProcedureTrend {
         )
         .with_id(format!("{} {}", metric.id(), change.run + 1))
         .strong(change.is_worse)
+        // The change in percent.
+        .marked(change.is_worse.then_some(4))
     }
 
     /// Returns all metrics with their noise and their verdict.
@@ -319,22 +321,8 @@ impl ProcedureTrend {
     /// Returns every value of every run as one long table.
     pub fn values_table(&self) -> Table {
         let columns = [
-            "begin",
-            "firmware",
-            "kernel",
-            "host",
-            "software",
-            "serial",
-            "metric",
-            "point",
-            "unit",
-            "value",
-            "low",
-            "high",
-            "level",
-            "noise_percent",
-            "new_level",
-            "change_percent",
+            "begin", "firmware", "kernel", "host", "software", "serial", "metric", "point", "unit",
+            "value", "low", "high", "level", "noise_percent", "new_level", "change_percent",
         ];
         let mut rows = Vec::new();
         for (at, run) in self.runs.iter().enumerate() {

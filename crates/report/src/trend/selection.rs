@@ -37,7 +37,7 @@ pub enum TrendBaseline {
 /// Choices of the user.
 #[derive(Debug, Clone)]
 pub struct TrendOptions {
-    /// ID of the procedure, ignoring case; `None` if the runs have only one.
+    /// ID of the procedure or its first words, ignoring case; `None` if the runs have only one.
     pub procedure: Option<String>,
     /// Run to compare with; `None` to compare with the level before the last change.
     pub baseline: Option<TrendBaseline>,
@@ -204,20 +204,38 @@ fn procedure(runs: &[NamedRun], chosen: Option<&str>) -> Result<String, TrendErr
             None => found.push((id, 1)),
         }
     }
-    let counted = |(id, count): &(&str, usize)| {
-        format!("{id} ({count} run{})", if *count == 1 { "" } else { "s" })
-    };
-    let present = || found.iter().map(counted).collect::<Vec<_>>().join(", ");
+    let present = listed_ids(&found);
     if let Some(chosen) = chosen {
-        let same = found.iter().find(|(id, _)| id.eq_ignore_ascii_case(chosen));
-        let missing = || TrendError::NoProcedure { chosen: chosen.to_owned(), present: present() };
-        return same.map(|(id, _)| (*id).to_owned()).ok_or_else(missing);
+        if let Some((id, _)) = found.iter().find(|(id, _)| id.eq_ignore_ascii_case(chosen)) {
+            return Ok((*id).to_owned());
+        }
+        // `iops` stands for `IOPS` and for `IOPS of another kind`.
+        found.retain(|(id, _)| begins_with_words(id, chosen));
+        return match found.as_slice() {
+            [] => Err(TrendError::NoProcedure { chosen: chosen.to_owned(), present }),
+            [(only, _)] => Ok((*only).to_owned()),
+            several => Err(TrendError::Procedures(listed_ids(several))),
+        };
     }
     match found.as_slice() {
         [] => Err(TrendError::Nothing("no run was given".to_owned())),
         [(only, _)] => Ok((*only).to_owned()),
-        _ => Err(TrendError::Procedures(present())),
+        _ => Err(TrendError::Procedures(present)),
     }
+}
+
+/// Returns IDs with their number of runs.
+fn listed_ids(found: &[(&str, usize)]) -> String {
+    let counted = |(id, count): &(&str, usize)| {
+        format!("{id} ({count} run{})", if *count == 1 { "" } else { "s" })
+    };
+    found.iter().map(counted).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns true if an ID begins with the words of a procedure's name, such as `load-curve`.
+fn begins_with_words(id: &str, name: &str) -> bool {
+    let words = |text: &str| format!("{}-", text.to_lowercase().replace(' ', "-"));
+    words(id).starts_with(&words(name))
 }
 
 /// Returns the procedures of a run that have numbers: its own or those of its parts.

@@ -2,8 +2,8 @@
 
 use super::{PRINTED, assert_balanced, convergence, findings, golden, plots, suite, words};
 use steadfast_domain::findings::{
-    Cell, Exhibit, Facts, FormBlock, FormSubject, KeyFigure, Metric, Origin, Page, Plot, PlotKind,
-    Row, Setting, Stroke, Table,
+    Cell, Exhibit, Facts, FormBlock, FormSubject, FrontQuestion, KeyFigure, Metric, Origin, Page,
+    Plot, PlotKind, Row, Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, CaveatKind, EndState, Findings};
@@ -189,6 +189,41 @@ fn a_change_within_the_noise_is_gray() {
 
 /// Twice the power at the same rate is half the IOPS per watt; what only one run measured is a
 /// dash, and what none did has no page.
+/// Page one with a question: a figure that is equal within the noise of both is left out and counted;
+/// one of unknown noise stays, and so does a text in place of a number.
+#[test]
+fn answers_that_are_equal_within_the_noise_are_left_out() {
+    let portrait = |factor: f64| {
+        let figure = |id: &str, value: f64| KeyFigure::new(id, id, Some(value), "IOPS");
+        let ranged =
+            |id: &str, value: f64| figure(id, value).ranging(Some((value * 0.99, value * 1.01)));
+        let text = (factor > 1.0).then(|| "no drop".to_owned());
+        let amount = (factor == 1.0).then_some(3.0);
+        let mut found = findings(false);
+        found.front.figures = vec![
+            ranged("equal", 100.0),
+            ranged("faster", 100.0 * factor),
+            figure("unknown", 100.0),
+            KeyFigure::new("amount", "amount", amount, "GB").noted(text),
+        ];
+        found.front.questions =
+            vec![FrontQuestion { question: "?".into(), answers: Vec::new(), note: String::new() }];
+        found
+    };
+    let runs = [("one".to_owned(), portrait(1.0)), ("two".to_owned(), portrait(1.5))];
+    let compared = compare(&runs).unwrap();
+    let ids = |id: &str| -> Vec<String> {
+        let all = tables_of(&compared.summary);
+        let table = all.into_iter().find(|table| table.id == id).unwrap();
+        table.rows.iter().map(|row| row.id.clone()).collect()
+    };
+    assert_eq!(ids("key-figures"), ["faster", "unknown", "amount"]);
+    assert_eq!(ids("key-figure-changes"), ["faster", "unknown", "amount"]);
+    assert!(compared.ending.contains("1 key figure is equal"), "{}", compared.ending);
+    let table = tables_of(&compared.summary).into_iter().find(|t| t.id == "key-figures").unwrap();
+    assert_eq!(table.rows[2].cells, [Cell::text("3.000"), Cell::text("no drop")]);
+}
+
 #[test]
 fn power_and_processor_use_change_on_a_page_of_their_own() {
     let with = |number: u32, milliwatts: f64, cpu: Option<f64>| {

@@ -2,7 +2,7 @@
 
 use super::{PRINTED, findings, golden, html, suite};
 use steadfast_domain::findings::{Cell, Exhibit};
-use steadfast_report::{Limits, check, names, names_text};
+use steadfast_report::{Limits, check, check_allowed, names, names_text};
 
 const DATASHEET: &str = r#"
 title = "SSD A, data sheet"
@@ -53,10 +53,7 @@ fn numbers_are_judged() {
     let passed: Vec<bool> = checked.limits.iter().map(|judged| judged.pass).collect();
     assert_eq!(passed, [true, false, true, true, false]);
     assert!(!checked.pass);
-    assert_eq!(
-        checked.outcome(),
-        "FAIL: 2 of 5 numbers are outside their limits; 1 of them is missing."
-    );
+    assert_eq!(checked.outcome(), "FAIL: 1 of 5 numbers is outside its limits, 1 is missing.");
     let margin = |at: usize| checked.limits[at].margin_percent.unwrap();
     assert!((margin(0) - (407_395.3 / 400_000.0 - 1.0) * 100.0).abs() < 1e-9);
     assert!((margin(1) - (61_969.4 / 70_000.0 - 1.0) * 100.0).abs() < 1e-9);
@@ -99,6 +96,17 @@ fn a_missing_number_fails_with_its_reason() {
     assert_eq!(reason("0/100").unwrap(), "not measured");
     assert_eq!(reason("5/95").unwrap(), "the value is not a number: 'n/a'");
     assert_eq!(reason("100/0").unwrap(), "not measured");
+}
+
+#[test]
+fn a_name_that_no_objection_has_is_not_allowed() {
+    let allowed = |name: &str| check_allowed(&findings(false), &[name.to_owned()]);
+    for name in ["simulated", "quick", "gap", "unsteady", "method", "miscompares"] {
+        assert_eq!(allowed(name), Ok(()), "{name}");
+    }
+    for name in ["simluated", "", "quick simulated"] {
+        assert!(allowed(name).is_err(), "{name}");
+    }
 }
 
 #[test]

@@ -267,9 +267,7 @@ fn a_disclosure_names_the_largest_parts_that_it_holds_for() {
     assert_eq!(
         lines,
         [
-            "Deviation: Inner: of inner",
-            "Deviation: of all",
-            "Deviation: Inner: of each",
+            "Deviation: Inner: of inner", "Deviation: of all", "Deviation: Inner: of each",
             "Deviation: Three: of one"
         ]
     );
@@ -280,10 +278,7 @@ fn a_suite_has_its_parts_one_after_another() {
     let page = html(&suite(), &PRINTED);
     assert_balanced(&page);
     let order = [
-        "<h1>Suite</h1>",
-        "class=\"contents\"",
-        "id=\"part-1\"",
-        "id=\"part-2\"",
+        "<h1>Suite</h1>", "class=\"contents\"", "id=\"part-1\"", "id=\"part-2\"",
         "id=\"disclosures\"",
     ];
     let places: Vec<usize> = order.iter().map(|part| page.find(part).expect(part)).collect();

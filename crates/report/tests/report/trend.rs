@@ -243,6 +243,17 @@ fn other_models_and_settings_are_refused_by_name_and_other_serials_are_said() {
     unknown[1].findings.header.blocks[1].rows[0].value = None;
     let found = ProcedureTrend::new(unknown, &options(None)).unwrap();
     assert_eq!(found.not_stated, ["Demand (Test)"]);
+    let mut rounds = all.clone();
+    for (run, most) in rounds.iter_mut().zip(["25", "10"]) {
+        let row = Setting::new("rounds-max", "Maximum rounds", most, Origin::Chosen);
+        run.findings.header.blocks[1].rows.push(row);
+        run.findings.end = EndState::Complete;
+    }
+    let error = ProcedureTrend::new(rounds.clone(), &options(None)).unwrap_err();
+    assert!(matches!(&error, TrendError::Settings { setting, .. } if setting.contains("Maximum")));
+    // A limit that no run reached changes nothing.
+    rounds.iter_mut().for_each(|run| run.findings.end = EndState::Steady);
+    assert_eq!(ProcedureTrend::new(rounds, &options(None)).unwrap().runs.len(), 6);
     all[5].findings.header.model = Some("B-200".into());
     let error = ProcedureTrend::new(all.clone(), &options(None)).unwrap_err();
     assert!(
@@ -252,6 +263,23 @@ fn other_models_and_settings_are_refused_by_name_and_other_serials_are_said() {
     all[5].findings.id = "latency".into();
     let error = ProcedureTrend::new(all, &options(None)).unwrap_err();
     assert!(matches!(&error, TrendError::Procedures(text) if text.contains("latency (1 run)")));
+}
+
+#[test]
+fn the_first_words_of_an_id_choose_a_procedure_if_only_one_begins_with_them() {
+    let mut all = runs(&[1.0; 6]);
+    all.iter_mut().for_each(|run| run.findings.id = "WSAT RND 4K W".into());
+    all[5].findings.id = "Latency".into();
+    let chosen = |all: &[NamedRun], name: &str| {
+        let options = TrendOptions { procedure: Some(name.into()), ..options(None) };
+        ProcedureTrend::new(all.to_vec(), &options).map(|found| found.runs.len())
+    };
+    assert_eq!(chosen(&all, "wsat"), Ok(5));
+    assert_eq!(chosen(&all, "latency"), Ok(1));
+    assert!(matches!(chosen(&all, "wsa"), Err(TrendError::NoProcedure { .. })));
+    all[4].findings.id = "WSAT composite RW40".into();
+    assert!(matches!(chosen(&all, "wsat"), Err(TrendError::Procedures(_))));
+    assert_eq!(chosen(&all, "wsat-composite"), Ok(1));
 }
 
 #[test]
