@@ -100,6 +100,12 @@ pub enum LedgerError {
         "{0} already exists; choose another directory with -o, or resume it: steadfast resume {0}"
     )]
     Exists(PathBuf),
+    /// The directory already holds a finished run.
+    #[error(
+        "{0} already contains a finished run; choose another directory with -o, or see its report: \
+         steadfast report {0}"
+    )]
+    Finished(PathBuf),
     /// The path exists and is something else.
     #[error("{path} already exists and is {what}; choose another directory with -o")]
     Taken {
@@ -211,7 +217,15 @@ impl LedgerError {
         let what = match path.metadata() {
             Ok(found) if !found.is_dir() => "not a directory",
             Ok(_) if [SETTINGS, JOURNAL].iter().any(|name| path.join(name).exists()) => {
-                return LedgerError::Exists(path.to_owned());
+                let is_ended = |line: &JournalLine| matches!(line.entry, JournalEntry::Ended);
+                let is_finished =
+                    Ledger::read(path).is_ok_and(|contents| contents.lines.iter().any(is_ended));
+                let path = path.to_owned();
+                return if is_finished {
+                    LedgerError::Finished(path)
+                } else {
+                    LedgerError::Exists(path)
+                };
             }
             Ok(_) => "not a run directory",
             Err(_) => "a link that leads nowhere",

@@ -14,7 +14,9 @@ use crate::rig::Rig;
 use crate::storage::RunStorage;
 use std::collections::{BTreeMap, VecDeque};
 use steadfast_domain::drive_page::DrivePage;
-use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, PowerCutTrial, WritePlan};
+use steadfast_domain::power_cut::{
+    CutEvidence, PowerCounters, PowerCutOutcome, PowerCutTrial, WritePlan,
+};
 use steadfast_domain::record::{Check, CoolDown, HostChange, RereadOccasion};
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{
@@ -49,6 +51,15 @@ pub struct LiveBench<'a, D: RunStorage = Directory> {
     at_start: bool,
     /// Evidence of the cut in the last trial, if the journal does not have it.
     cut_evidence: CutEvidence,
+}
+
+/// A trial of a power cut that is in the journal.
+struct BegunTrial {
+    plan: WritePlan,
+    /// The drive's own counters before the writes.
+    counters: PowerCounters,
+    /// True if the kernel sends the drive no flush.
+    without_flushes: bool,
 }
 
 /// Position of the run, from which the next step starts.
@@ -379,19 +390,39 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         )))
     }
 
+    /// Opens what a trial needs and journals that it begins.
+    fn begin_trial(&mut self, trial: &PowerCutTrial) -> Result<BegunTrial, Halt> {
+        let nonce = self.rig.now_unix_ms();
+        let plan = WritePlan::new(trial, nonce);
+        let without_flushes = self.rig.prepare_cut(&plan)?;
+        let counters = self.rig.power_counters();
+        self.journal(&JournalEntry::PowerCutBegan {
+            trial: Box::new(trial.clone()),
+            nonce,
+            command: self.rig.cut_command(),
+            counters,
+            without_flushes,
+        })?;
+        Ok(BegunTrial { plan, counters, without_flushes })
+    }
+
     /// Writes the blocks of a trial until the power is cut.
     fn write_until_cut(&mut self, plan: &WritePlan) -> Result<CutEvidence, Halt> {
         self.end_load();
         let LiveBench { rig, progress, .. } = self;
         progress.tell(&RunEvent::PowerCut(&plan.trial, PowerCutStage::Writes));
-        let command = rig.cut_command();
-        let mut tell = || {
-            let stage = PowerCutStage::Cuts(command.as_deref());
+        let mut tell = |stage: PowerCutStage<'_>| {
             progress.tell(&RunEvent::PowerCut(&plan.trial, stage));
         };
         let result = rig.write_until_cut(plan, &mut tell);
-        if matches!(result, Err(Halt::PowerCut { .. })) {
-            self.journal(&JournalEntry::PowerCutSeen(CutEvidence::DeviceFailed))?;
+        match &result {
+            Err(Halt::PowerCut { .. }) => {
+                self.journal(&JournalEntry::PowerCutSeen(CutEvidence::DeviceFailed))?;
+            }
+            Ok(CutEvidence::MediumError) => {
+                self.journal(&JournalEntry::PowerCutSeen(CutEvidence::MediumError))?;
+            }
+            _ => {}
         }
         result
     }
@@ -399,23 +430,26 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
     /// Reads the blocks of a trial back and judges them.
     fn read_after_cut(
         &mut self,
-        plan: &WritePlan,
+        begun: &BegunTrial,
         evidence: CutEvidence,
     ) -> Result<PowerCutOutcome, Halt> {
+        let BegunTrial { plan, counters, without_flushes } = begun;
         self.progress.tell(&RunEvent::PowerCut(&plan.trial, PowerCutStage::Reads));
-        Ok(PowerCutOutcome { evidence, ..self.rig.read_after_cut(plan)? })
+        let counted = self.rig.power_counters().since(counters);
+        let judged = self.rig.read_after_cut(plan)?;
+        Ok(PowerCutOutcome { evidence, counted, without_flushes: *without_flushes, ..judged })
     }
 
     /// Repeats a trial on a simulated drive, which must give the same result.
-    fn cut_again(&mut self, plan: &WritePlan, journaled: &PowerCutOutcome) -> Result<(), Halt> {
-        let evidence = self.write_until_cut(plan)?;
-        if self.read_after_cut(plan, evidence)? == *journaled {
+    fn cut_again(&mut self, begun: &BegunTrial, journaled: &PowerCutOutcome) -> Result<(), Halt> {
+        let evidence = self.write_until_cut(&begun.plan)?;
+        if self.read_after_cut(begun, evidence)? == *journaled {
             return Ok(());
         }
         Err(Halt::Mismatch(format!(
             "power cut {}: the simulated drive did not repeat its earlier result; resume with the \
              version of steadfast that started the run",
-            plan.trial.cycle
+            begun.plan.trial.cycle
         )))
     }
 
@@ -655,8 +689,14 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
     fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
         let wanted = || format!("power cut {}", trial.cycle);
         let begun = match self.past.pop_front() {
-            Some(JournalEntry::PowerCutBegan { trial: past, nonce, .. }) if *past == *trial => {
-                Some(WritePlan::new(trial, nonce))
+            Some(JournalEntry::PowerCutBegan {
+                trial: past,
+                nonce,
+                counters,
+                without_flushes,
+                ..
+            }) if *past == *trial => {
+                Some(BegunTrial { plan: WritePlan::new(trial, nonce), counters, without_flushes })
             }
             Some(other) => return Err(unexpected(&wanted(), &other)),
             None => None,
@@ -669,40 +709,30 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
             self.past.pop_front();
         }
         let outcome = match (begun, self.past.pop_front()) {
-            (Some(plan), Some(JournalEntry::PowerCutJudged(outcome))) => {
+            (Some(begun), Some(JournalEntry::PowerCutJudged(outcome))) => {
                 if self.rig.forgets() {
-                    self.cut_again(&plan, &outcome)?;
+                    self.cut_again(&begun, &outcome)?;
                 }
                 return Ok(*outcome);
             }
             (_, Some(other)) => return Err(unexpected(&wanted(), &other)),
-            (Some(plan), None) if !self.rig.forgets() => {
+            (Some(begun), None) if !self.rig.forgets() => {
                 self.go_live()?;
                 let evidence = seen.unwrap_or(self.cut_evidence);
                 if seen.is_none() && evidence != CutEvidence::Nothing {
                     self.journal(&JournalEntry::PowerCutSeen(evidence))?;
                 }
-                self.read_after_cut(&plan, evidence)?
+                self.read_after_cut(&begun, evidence)?
             }
             (begun, None) => {
                 self.go_live()?;
                 self.ledger.is_there().map_err(failed)?;
-                let nonce = self.rig.now_unix_ms();
-                let plan = match begun {
-                    Some(plan) => plan,
-                    None => {
-                        let plan = WritePlan::new(trial, nonce);
-                        self.rig.prepare_cut(&plan)?;
-                        self.journal(&JournalEntry::PowerCutBegan {
-                            trial: Box::new(trial.clone()),
-                            nonce,
-                            command: self.rig.cut_command(),
-                        })?;
-                        plan
-                    }
+                let begun = match begun {
+                    Some(begun) => begun,
+                    None => self.begin_trial(trial)?,
                 };
-                let evidence = self.write_until_cut(&plan)?;
-                self.read_after_cut(&plan, evidence)?
+                let evidence = self.write_until_cut(&begun.plan)?;
+                self.read_after_cut(&begun, evidence)?
             }
         };
         self.journal(&JournalEntry::PowerCutJudged(Box::new(outcome.clone())))?;

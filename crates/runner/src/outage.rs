@@ -110,7 +110,7 @@ fn cause(lines: &[JournalLine]) -> String {
 mod tests {
     use super::*;
     use steadfast_domain::measurement::KernelCounters;
-    use steadfast_domain::power_cut::PowerCutTrial;
+    use steadfast_domain::power_cut::{PowerCounters, PowerCutTrial};
     use steadfast_domain::record::HostChange;
     use steadfast_domain::{Bytes, Device, Host, Transport};
 
@@ -249,8 +249,13 @@ mod tests {
             return_limit: Nanos::SECOND,
             seed: 1,
         });
-        let began =
-            || JournalEntry::PowerCutBegan { trial: trial.clone(), nonce: 1, command: None };
+        let began = || JournalEntry::PowerCutBegan {
+            trial: trial.clone(),
+            nonce: 1,
+            command: None,
+            counters: PowerCounters::default(),
+            without_flushes: false,
+        };
         let mut lines = a_step();
         let restarted =
             |lines: &[JournalLine], now: &str| restarted_in_trial(lines, boot(now).as_ref());

@@ -65,6 +65,8 @@ pub enum PowerCutStage<'a> {
     Writes,
     /// The power is to be cut now: by this command, or by hand.
     Cuts(Option<&'a str>),
+    /// The writes have ended, but for I/Os that the kernel neither completes nor fails.
+    Hangs,
     /// The blocks are read back.
     Reads,
     /// The blocks were judged.

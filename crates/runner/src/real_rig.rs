@@ -3,20 +3,21 @@
 use crate::cut_log::{CutLog, read_logs};
 use crate::ledger::ClockReading;
 use crate::physical;
-use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig};
+use crate::progress::PowerCutStage;
+use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig, StageCallback};
 use crate::start_together::StartTicket;
 use crate::surroundings::{HostRequests, Surroundings};
 use std::time::Duration;
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
-use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, WritePlan, judge};
+use steadfast_domain::power_cut::{CutEvidence, PowerCounters, PowerCutOutcome, WritePlan, judge};
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::settings::StartBelow;
 use steadfast_domain::{
     Caveat, Conditions, Device, Halt, Host, IoControl, Measurement, Nanos, Proof, Purge,
-    PurgeChoice, PurgeMethod, Step, caveats as ids,
+    PurgeChoice, PurgeMethod, Step, WriteCache, caveats as ids,
 };
-use steadfast_engine::power_cut::{WritesEnd, read_blocks, write_until_failure};
+use steadfast_engine::power_cut::{CutWatch, WritesEnd, read_blocks, write_until_failure};
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart, StopSignal, TargetEngine};
 use steadfast_host::{
     Directory, Examination, HostError, LoadCgroups, PurgeProgress, PurgeWatch, SystemRoots,
@@ -158,6 +159,25 @@ impl PurgeWatch for PurgeRelay<'_> {
     }
     fn is_stopped(&self) -> bool {
         self.stop.is_requested()
+    }
+}
+
+/// Cuts the power with the user's command, or has the user cut it by hand.
+struct PowerSwitch<'a> {
+    command: Option<String>,
+    tell: StageCallback<'a>,
+}
+
+impl CutWatch for PowerSwitch<'_> {
+    fn cut(&mut self) -> Result<(), Halt> {
+        (self.tell)(PowerCutStage::Cuts(self.command.as_deref()));
+        match &self.command {
+            Some(command) => steadfast_host::cut_power(command).map_err(refused),
+            None => Ok(()),
+        }
+    }
+    fn hangs(&mut self) {
+        (self.tell)(PowerCutStage::Hangs);
     }
 }
 
@@ -351,7 +371,7 @@ impl Rig for DeviceRig {
         self.surroundings.cut_command().map(str::to_owned)
     }
 
-    fn prepare_cut(&mut self, plan: &WritePlan) -> Result<(), Halt> {
+    fn prepare_cut(&mut self, plan: &WritePlan) -> Result<bool, Halt> {
         if !self.engine.target().is_direct() {
             return Err(Halt::Refused(format!(
                 "{}: its file system does not support O_DIRECT, so that a read would return what \
@@ -359,34 +379,44 @@ impl Rig for DeviceRig {
                 self.engine.target().device().path
             )));
         }
+        let target = self.engine.target();
+        let without_flushes =
+            steadfast_host::sends_flushes(target.device(), &self.roots) == Some(false);
+        let cache = steadfast_host::conditions(target, &self.roots).write_cache;
+        if without_flushes && cache == Some(WriteCache::Enabled) {
+            return Err(Halt::Refused(format!(
+                "{}: its write cache is on, but the kernel sends it no flush \
+                 (queue/write_cache is 'write through'), so that nothing would be flushed; write \
+                 'write back' to queue/write_cache, or disable the drive's cache",
+                target.device().path
+            )));
+        }
         let second = self.surroundings.second_log();
         let unwritten = |error| Halt::Refused(format!("the log of acknowledged writes: {error}"));
         let log = CutLog::open(self.directory()?, second.as_ref(), plan.key());
         self.cut_log = Some(log.map_err(unwritten)?);
-        Ok(())
+        Ok(without_flushes)
+    }
+    fn power_counters(&mut self) -> PowerCounters {
+        steadfast_host::power_counters(self.engine.target().device(), &self.roots)
     }
 
     fn write_until_cut(
         &mut self,
         plan: &WritePlan,
-        tell: &mut dyn FnMut(),
+        tell: StageCallback<'_>,
     ) -> Result<CutEvidence, Halt> {
         self.surroundings.pass_over();
         let unready = || Halt::Refused("the log of acknowledged writes is not open".into());
         let mut log = self.cut_log.take().ok_or_else(unready)?;
-        let command = self.cut_command();
-        let mut cut = || {
-            tell();
-            command
-                .as_deref()
-                .map_or(Ok(()), |line| steadfast_host::cut_power(line).map_err(refused))
-        };
+        let mut switch = PowerSwitch { command: self.cut_command(), tell };
         let target = self.engine.target();
         let device = target.device().path.clone();
-        match write_until_failure(target, plan, &self.stop, &mut log, &mut cut)? {
+        match write_until_failure(target, plan, &self.stop, &mut log, &mut switch)? {
             WritesEnd::NoFailure => Ok(CutEvidence::Nothing),
+            WritesEnd::MediumError(_) => Ok(CutEvidence::MediumError),
             // A user may cut the power before the prompt.
-            WritesEnd::Failed { why, was_due } if was_due || command.is_none() => {
+            WritesEnd::Failed { why, was_due } if was_due || switch.command.is_none() => {
                 Err(Halt::PowerCut { device, why })
             }
             WritesEnd::Failed { why, .. } => Err(Halt::DeviceGone {

@@ -1,11 +1,12 @@
 //! A [`Rig`]: a device with everything that is needed to test it.
 
 use crate::ledger::ClockReading;
+use crate::progress::PowerCutStage;
 use crate::start_together::StartTicket;
 use crate::surroundings::HostRequests;
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, WritePlan};
+use steadfast_domain::power_cut::{CutEvidence, PowerCounters, PowerCutOutcome, WritePlan};
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::settings::StartBelow;
 use steadfast_domain::{
@@ -23,6 +24,9 @@ pub type IntervalCallback<'a> = &'a mut dyn FnMut(&Interval);
 
 /// Called with the progress of a purge.
 pub type PurgeCallback<'a> = &'a mut dyn FnMut(&PurgeProgress<'_>);
+
+/// Called with the stages of a power cut.
+pub type StageCallback<'a> = &'a mut dyn FnMut(PowerCutStage<'_>);
 
 /// The device and host that a bench drives.
 pub trait Rig: Send {
@@ -127,19 +131,23 @@ pub trait Rig: Send {
         None
     }
     /// Opens what [`Rig::write_until_cut`] needs, before the trial is journaled: a trial that could
-    /// not begin is not read back.
-    fn prepare_cut(&mut self, plan: &WritePlan) -> Result<(), Halt> {
+    /// not begin is not read back. Returns true if the kernel sends the device no flush.
+    fn prepare_cut(&mut self, plan: &WritePlan) -> Result<bool, Halt> {
         let _ = plan;
-        Ok(())
+        Ok(false)
     }
-    /// Writes the blocks of a trial until the power is cut; calls `tell` when it is time to cut it.
+    /// Reads the drive's own counters of power losses.
+    fn power_counters(&mut self) -> PowerCounters {
+        PowerCounters::default()
+    }
+    /// Writes the blocks of a trial until the power is cut; reports the stages in between.
     ///
     /// # Errors
     /// [`Halt::PowerCut`] if the device failed: it has to return before its blocks can be read.
     fn write_until_cut(
         &mut self,
         plan: &WritePlan,
-        tell: &mut dyn FnMut(),
+        tell: StageCallback<'_>,
     ) -> Result<CutEvidence, Halt> {
         let _ = (plan, tell);
         Err(Halt::Refused("this engine cannot test a power cut; omit --engine and --hosts".into()))

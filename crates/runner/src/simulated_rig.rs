@@ -1,6 +1,6 @@
 //! The simulated rig: an SSD in virtual time.
 
-use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig};
+use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig, StageCallback};
 use crate::surroundings::HostRequests;
 use steadfast_domain::power_cut::{
     AcknowledgedWrites, CutEvidence, FoundBlock, PowerCutOutcome, WritePlan, judge,
@@ -127,7 +127,7 @@ impl Rig for SimulatedRig {
     fn write_until_cut(
         &mut self,
         plan: &WritePlan,
-        _: &mut dyn FnMut(),
+        _: StageCallback<'_>,
     ) -> Result<CutEvidence, Halt> {
         self.cut = self.ssd.cut_power(plan)?;
         Ok(CutEvidence::Simulated)
