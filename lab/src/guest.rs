@@ -2,12 +2,14 @@
 
 use crate::answers::GuestOutput;
 use crate::machine::GuestDrive;
+use crate::nbd::{self, SharedDrives};
 use crate::qmp::Qmp;
 use crate::root::GuestRoot;
 use anyhow::{Context, bail};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A guest and its cases.
@@ -46,6 +48,13 @@ pub struct Case {
     pub check: fn(&GuestOutput) -> anyhow::Result<()>,
 }
 
+impl Case {
+    /// Returns a condition.
+    pub fn new(name: &'static str, check: fn(&GuestOutput) -> anyhow::Result<()>) -> Self {
+        Case { name, check }
+    }
+}
+
 /// The reason why a case cannot be checked here.
 #[derive(Debug)]
 pub struct SkipReason(pub String);
@@ -82,6 +91,20 @@ impl Drop for QemuProcess {
 }
 
 impl Guest {
+    /// Returns a guest without drives and cases that is ended after `seconds`.
+    pub fn new(name: &'static str, script: &'static str, seconds: u64) -> Self {
+        Guest {
+            name,
+            drives: Vec::new(),
+            script,
+            meanwhile: Vec::new(),
+            limit: Duration::from_secs(seconds),
+            artefacts: &[],
+            cases: Vec::new(),
+            table: None,
+        }
+    }
+
     /// Runs the guest in `directory`, waits for its end and collects its output. The images are
     /// removed; the console log stays.
     ///
@@ -97,8 +120,20 @@ impl Guest {
         for (path, mib) in &images {
             File::create(path)?.set_len(mib << 20)?;
         }
+        let lossy = self.drives.iter().filter_map(|drive| Some((drive.serial, drive.lossy()?)));
+        let lossy: SharedDrives =
+            lossy.map(|(serial, drive)| (serial, Arc::new(Mutex::new(drive)))).collect();
+        if !lossy.is_empty() {
+            nbd::serve(&lossy, directory)?;
+        }
         let result = self.to_its_end(root, directory);
         let answers = result.and_then(|()| GuestOutput::unpack(&disk, directory.join("out")));
+        if let Ok(answers) = &answers {
+            for (serial, drive) in &lossy {
+                let planted = nbd::locked(drive).planted();
+                fs::write(answers.path(&format!("planted-{serial}")), planted)?;
+            }
+        }
         for (path, _) in &images {
             fs::remove_file(path)?;
         }
@@ -143,7 +178,7 @@ impl Guest {
             Ok(fs::canonicalize(path)?.to_string_lossy().into_owned())
         };
         let boot = format!(
-            "console=ttyS0 loglevel=4 panic=-1 tsc=reliable lab.script={} lab.limit={}",
+            "console=ttyS0 loglevel=4 panic=-1 tsc=reliable no_timer_check lab.script={} lab.limit={}",
             self.name,
             self.limit.as_secs()
         );
@@ -163,6 +198,9 @@ impl Guest {
         arguments.extend(["-append".to_owned(), boot]);
         arguments.extend(disk(&absolute(&root.disk)?, ",readonly=on"));
         arguments.extend(disk("answers.img", ""));
+        if self.drives.iter().any(|drive| drive.lossy().is_some()) {
+            arguments.extend(["-serial".to_owned(), format!("unix:{}", nbd::SWITCH)]);
+        }
         arguments.extend(self.drives.iter().flat_map(GuestDrive::arguments));
         Ok(arguments)
     }

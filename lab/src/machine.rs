@@ -1,5 +1,8 @@
 //! Drives of a guest and their QEMU arguments.
 
+use crate::lossy_drive::LossyDrive;
+use steadfast_domain::power_cut::PowerLossBehavior;
+
 /// A drive over empty images.
 #[derive(Debug, Clone)]
 pub struct GuestDrive {
@@ -8,6 +11,8 @@ pub struct GuestDrive {
     interface: DriveInterface,
     /// One medium, or the namespaces of an NVMe drive, numbered from 1.
     media: Vec<Medium>,
+    /// True if a second controller leads to the same namespaces.
+    has_two_paths: bool,
 }
 
 /// Command set and transport of a drive.
@@ -25,6 +30,9 @@ pub struct Medium {
     sector: u32,
     iops: Option<u32>,
     faults: Vec<MediumFault>,
+    loses: Option<PowerLossBehavior>,
+    is_read_only: bool,
+    zone_mib: Option<u64>,
 }
 
 /// An injected medium error: all I/Os of one direction, or those that touch one sector of 512
@@ -47,7 +55,15 @@ pub enum FaultDirection {
 impl Medium {
     /// Returns a faultless medium with sectors of 512 bytes.
     pub fn new(mib: u64) -> Self {
-        Medium { mib, sector: 512, iops: None, faults: Vec::new() }
+        Medium {
+            mib,
+            sector: 512,
+            iops: None,
+            faults: Vec::new(),
+            loses: None,
+            is_read_only: false,
+            zone_mib: None,
+        }
     }
 
     /// Sets the logical and physical sector size, in bytes.
@@ -66,9 +82,31 @@ impl Medium {
         self
     }
 
+    /// Serves the medium from the lab's memory; it loses content when its power is cut.
+    pub fn losing(self, behavior: PowerLossBehavior) -> Self {
+        Medium { loses: Some(behavior), ..self }
+    }
+
+    /// Protects the medium against writes.
+    pub fn read_only(self) -> Self {
+        Medium { is_read_only: true, ..self }
+    }
+
+    /// Divides the medium into zones that are written in order.
+    pub fn zoned(self, zone_mib: u64) -> Self {
+        Medium { zone_mib: Some(zone_mib), ..self }
+    }
+
     /// Returns the options of `-drive` for this image file.
-    fn options(&self, node: &str, image: &str) -> String {
+    fn options(&self, node: &str, image: &str, serial: &str) -> String {
+        if self.loses.is_some() {
+            return format!(
+                "if=none,id={node},driver=raw,cache=writeback,file.driver=nbd,\
+                 file.server.type=unix,file.server.path={serial}.sock"
+            );
+        }
         let mut parts = vec![format!("if=none,id={node},driver=raw,cache=unsafe,discard=unmap")];
+        parts.extend(self.is_read_only.then(|| "readonly=on".to_owned()));
         if self.faults.is_empty() {
             parts.push(format!("file.driver=file,file.filename={image}"));
         } else {
@@ -99,7 +137,12 @@ impl MediumFault {
 impl GuestDrive {
     /// Returns an NVMe drive with one namespace.
     pub fn nvme(serial: &'static str, medium: Medium) -> Self {
-        GuestDrive { serial, interface: DriveInterface::Nvme, media: vec![medium] }
+        GuestDrive {
+            serial,
+            interface: DriveInterface::Nvme,
+            media: vec![medium],
+            has_two_paths: false,
+        }
     }
 
     /// Adds a namespace.
@@ -111,17 +154,39 @@ impl GuestDrive {
     /// Returns a SCSI disk of vendor LAB, product LABDISK, revision 0042, behind a controller of
     /// its own.
     pub fn scsi(serial: &'static str, medium: Medium) -> Self {
-        GuestDrive { serial, interface: DriveInterface::Scsi, media: vec![medium] }
+        GuestDrive {
+            serial,
+            interface: DriveInterface::Scsi,
+            media: vec![medium],
+            has_two_paths: false,
+        }
     }
 
     /// Returns an ATA disk of model LABSATA, firmware 0042.
     pub fn sata(serial: &'static str, medium: Medium) -> Self {
-        GuestDrive { serial, interface: DriveInterface::Sata, media: vec![medium] }
+        GuestDrive {
+            serial,
+            interface: DriveInterface::Sata,
+            media: vec![medium],
+            has_two_paths: false,
+        }
+    }
+
+    /// Adds a controller that leads to the same namespaces.
+    pub fn and_path(self) -> Self {
+        GuestDrive { has_two_paths: true, ..self }
     }
 
     /// Returns file name and size in MiB of each image.
     pub fn images(&self) -> impl Iterator<Item = (String, u64)> {
-        self.media.iter().zip(1..).map(|(medium, number)| (self.image(number), medium.mib))
+        let media = self.media.iter().zip(1..).filter(|(medium, _)| medium.loses.is_none());
+        media.map(|(medium, number)| (self.image(number), medium.mib))
+    }
+
+    /// Returns the drive that the lab itself serves, if it is one.
+    pub fn lossy(&self) -> Option<LossyDrive> {
+        let medium = self.media.first()?;
+        Some(LossyDrive::new(medium.loses?, (medium.mib << 20) as usize))
     }
 
     fn image(&self, number: u32) -> String {
@@ -132,13 +197,18 @@ impl GuestDrive {
     pub fn arguments(&self) -> Vec<String> {
         let serial = self.serial;
         let mut devices: Vec<String> = match self.interface {
+            DriveInterface::Nvme if self.has_two_paths => vec![
+                format!("nvme-subsys,id={serial}-subsystem,nqn={serial}"),
+                format!("nvme,id={serial},serial={serial},subsys={serial}-subsystem"),
+                format!("nvme,id={serial}-second,serial={serial},subsys={serial}-subsystem"),
+            ],
             DriveInterface::Nvme => vec![format!("nvme,id={serial},serial={serial}")],
             DriveInterface::Scsi => vec![format!("pvscsi,id={serial}")],
             DriveInterface::Sata => Vec::new(),
         };
         devices.extend(self.media.iter().zip(1..).map(|(m, number)| self.disk(m, number)));
         let media = self.media.iter().zip(1..).map(|(medium, number)| {
-            ["-drive".to_owned(), medium.options(&self.node(number), &self.image(number))]
+            ["-drive".to_owned(), medium.options(&self.node(number), &self.image(number), serial)]
         });
         let devices = devices.into_iter().map(|device| ["-device".to_owned(), device]);
         media.chain(devices).flatten().collect()
@@ -160,9 +230,11 @@ impl GuestDrive {
                 ("ide-hd", format!("bus=ide.0,serial={serial},model=LABSATA,ver=0042"))
             }
         };
+        let zones = medium.zone_mib.map(|mib| format!(",zoned=on,zoned.zone_size={mib}M"));
         format!(
-            "{kind},drive={},{identity},logical_block_size={sector},physical_block_size={sector}",
-            self.node(number)
+            "{kind},drive={},{identity}{},logical_block_size={sector},physical_block_size={sector}",
+            self.node(number),
+            zones.unwrap_or_default()
         )
     }
 }

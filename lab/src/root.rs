@@ -2,38 +2,19 @@
 //! initial root just large enough to find that disk.
 
 use crate::kernel::Kernel;
-use crate::newc::Archive;
 use crate::process::{find, output};
 use anyhow::Context;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the guests' scripts call, besides busybox.
 const PROGRAMS: [&str; 21] = [
-    "blkdiscard",
-    "blkid",
-    "blkparse",
-    "blktrace",
-    "dmsetup",
-    "fio",
-    "hdparm",
-    "losetup",
-    "mkfs.btrfs",
-    "mkfs.ext4",
-    "mkfs.xfs",
-    "nvme",
-    "sg_format",
-    "sg_inq",
-    "sg_modes",
-    "sg_opcodes",
-    "sg_requests",
-    "sg_sanitize",
-    "sg_turs",
-    "smartctl",
-    "wipefs",
+    "blkdiscard", "blkid", "blkparse", "blktrace", "dmsetup", "fio", "hdparm", "losetup",
+    "mkfs.btrfs", "mkfs.ext4", "mkfs.xfs", "nvme", "sg_format", "sg_inq", "sg_modes", "sg_opcodes",
+    "sg_requests", "sg_sanitize", "sg_turs", "smartctl", "wipefs",
 ];
 
 /// Modules needed to find the root disk.
@@ -41,20 +22,8 @@ const FIRST_MODULES: [&str; 2] = ["virtio_pci", "virtio_blk"];
 
 /// Modules that scripts may load.
 const MODULES: [&str; 14] = [
-    "ata_piix",
-    "bfq",
-    "btrfs",
-    "crc32c_generic",
-    "dm_mod",
-    "ext4",
-    "loop",
-    "null_blk",
-    "overlay",
-    "scsi_debug",
-    "sd_mod",
-    "sg",
-    "vmw_pvscsi",
-    "xfs",
+    "ata_piix", "bfq", "btrfs", "crc32c_generic", "dm_mod", "ext4", "loop", "null_blk", "overlay",
+    "scsi_debug", "sd_mod", "sg", "vmw_pvscsi", "xfs",
 ];
 
 /// Mount points, and directories that programs expect.
@@ -115,7 +84,8 @@ impl GuestRoot {
         make_disk(&tree, &disk)?;
         fs::remove_dir_all(&tree)?;
         let first = directory.join("first.cpio");
-        pack_first(&kernel, &first)?;
+        pack_first(&kernel, &tree, &first)?;
+        fs::remove_dir_all(&tree)?;
         Ok(GuestRoot { kernel, disk, first })
     }
 }
@@ -172,24 +142,22 @@ fn make_disk(tree: &Path, disk: &Path) -> anyhow::Result<()> {
 }
 
 /// Packs the initial root: busybox, the modules for the root disk, and the script that loads them.
-fn pack_first(kernel: &Kernel, file: &Path) -> anyhow::Result<()> {
-    let mut archive = Archive::new(BufWriter::new(File::create(file)?));
+fn pack_first(kernel: &Kernel, tree: &Path, file: &Path) -> anyhow::Result<()> {
     for directory in ["bin", "dev", "proc", "sys", "root"] {
-        archive.directory(directory)?;
+        fs::create_dir_all(tree.join(directory))?;
     }
-    archive.program("bin/busybox", &fs::read(find("busybox")?)?)?;
-    archive.program("init", include_bytes!("first.sh"))?;
-    let mut made = BTreeSet::new();
+    let busybox = find("busybox")?;
+    copy_into(tree, &busybox, Path::new("/bin/busybox"))?;
+    fs::write(tree.join("init"), include_bytes!("first.sh"))?;
+    fs::set_permissions(tree.join("init"), fs::Permissions::from_mode(0o755))?;
     for (from, to) in kernel.module_files(&FIRST_MODULES)? {
-        let to = to.strip_prefix("/").unwrap_or(&to).to_string_lossy().into_owned();
-        for (end, _) in to.match_indices('/') {
-            if made.insert(to[..end].to_owned()) {
-                archive.directory(&to[..end])?;
-            }
-        }
-        archive.program(&to, &fs::read(from)?)?;
+        copy_into(tree, &from, &to)?;
     }
-    Ok(archive.finish()?.into_inner().map_err(|e| e.into_error())?.sync_all()?)
+    let pack = "find . | \"$0\" cpio -o -H newc >\"$1\"";
+    let mut shell = Command::new(&busybox);
+    shell.args(["sh", "-c", pack]).arg(&busybox).arg(std::path::absolute(file)?);
+    output(shell.current_dir(tree))?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use crate::answers::GuestOutput;
 use crate::guest::{Case, Guest};
 use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
-use std::time::Duration;
 
 /// Limit set in QEMU, in I/Os per second: a prime.
 const CAP: u32 = 1009;
@@ -15,19 +14,14 @@ const TOLERANCE: f64 = 0.03;
 /// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
-        name: "capped",
         drives: vec![GuestDrive::nvme("LABSLOW1", Medium::new(128).capped(CAP))],
-        script: include_str!("capped.sh"),
-        meanwhile: Vec::new(),
-        limit: Duration::from_secs(240),
-        artefacts: &[],
         cases: vec![
-            Case { name: "reads measure as the cap", check: |a| near_cap(a, "RND 4K R") },
-            Case { name: "writes measure as the cap", check: |a| near_cap(a, "RND 4K W") },
-            Case { name: "both add up to the cap", check: |a| near_cap(a, "RND 4K RW65") },
-            Case { name: "fio measures the same", check: fio },
+            Case::new("reads measure as the cap", |a| near_cap(a, "RND 4K R")),
+            Case::new("writes measure as the cap", |a| near_cap(a, "RND 4K W")),
+            Case::new("both add up to the cap", |a| near_cap(a, "RND 4K RW65")),
+            Case::new("fio measures the same", fio),
         ],
-        table: None,
+        ..Guest::new("capped", include_str!("capped.sh"), 240)
     }
 }
 

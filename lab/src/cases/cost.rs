@@ -6,7 +6,6 @@ use crate::guest::{Case, Guest};
 use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use std::fmt::Write;
-use std::time::Duration;
 
 const DEVICES: [&str; 2] = ["nvme0n1", "nullb0"];
 const ROUNDS: u32 = 5;
@@ -16,17 +15,13 @@ const TICK_US: f64 = 10_000.0;
 /// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
-        name: "cost",
         drives: vec![GuestDrive::nvme("LABCOST1", Medium::new(128))],
-        script: include_str!("cost.sh"),
-        meanwhile: Vec::new(),
-        limit: Duration::from_secs(1200),
-        artefacts: &[],
         cases: vec![
-            Case { name: "each recorder was measured in every round", check: complete },
-            Case { name: "every I/O is in the capture", check: nothing_missing },
+            Case::new("each recorder was measured in every round", complete),
+            Case::new("every I/O is in the capture", nothing_missing),
         ],
         table: Some(table),
+        ..Guest::new("cost", include_str!("cost.sh"), 1200)
     }
 }
 

@@ -7,7 +7,6 @@ use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::time::Duration;
 use steadfast_analysis::{Captured, Filter, PassOptions, StreamTable};
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
@@ -18,14 +17,7 @@ const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
 /// Jobs captured at entry points and at calls.
 const SEEN_BY_BOTH: [&str; 9] = [
-    "any",
-    "sequential",
-    "synchronous",
-    "vectored",
-    "direct",
-    "ring",
-    "ring_cached",
-    "ordered",
+    "any", "sequential", "synchronous", "vectored", "direct", "ring", "ring_cached", "ordered",
     "ranges",
 ];
 
@@ -46,24 +38,19 @@ const LOOPED: (u64, u32) = (37, 4096);
 pub fn guest() -> Guest {
     let drive = |serial| GuestDrive::nvme(serial, Medium::new(384));
     Guest {
-        name: "files",
         drives: vec![drive("LABFILES1"), drive("LABFILES2"), drive("LABFILES3")],
-        script: include_str!("files.sh"),
-        meanwhile: Vec::new(),
-        limit: Duration::from_secs(400),
-        artefacts: &[],
         cases: vec![
-            Case { name: "fio did its jobs on all three file systems", check: fio },
-            Case { name: "entry points: every I/O once, with offset and bytes", check: entries },
-            Case { name: "entry points: direct, synchronous, ended", check: marked },
-            Case { name: "entry points: what the kernel itself asks", check: kernel },
-            Case { name: "calls: the same, except Linux AIO", check: calls },
-            Case { name: "entry points: steps add up to the same", check: entry_steps },
-            Case { name: "calls: steps add up to the same", check: call_steps },
-            Case { name: "both count what is not captured", check: unseen },
-            Case { name: "entry points where there are any, else calls", check: chosen },
+            Case::new("fio did its jobs on all three file systems", fio),
+            Case::new("entry points: every I/O once, with offset and bytes", entries),
+            Case::new("entry points: direct, synchronous, ended", marked),
+            Case::new("entry points: what the kernel itself asks", kernel),
+            Case::new("calls: the same, except Linux AIO", calls),
+            Case::new("entry points: steps add up to the same", entry_steps),
+            Case::new("calls: steps add up to the same", call_steps),
+            Case::new("both count what is not captured", unseen),
+            Case::new("entry points where there are any, else calls", chosen),
         ],
-        table: None,
+        ..Guest::new("files", include_str!("files.sh"), 400)
     }
 }
 

@@ -5,7 +5,6 @@ use crate::cases::asked::total;
 use crate::guest::{Case, Guest};
 use crate::machine::{FaultDirection, GuestDrive, Medium};
 use anyhow::{Context, ensure};
-use std::time::Duration;
 use steadfast_domain::{JournalEntry, Measurement, Op};
 
 /// The unreadable sector, and the transfer size of 128 KiB.
@@ -18,21 +17,13 @@ pub fn guest() -> Guest {
     let failing = Medium::new(MIB).failing(FaultDirection::Reads, Some(BAD_SECTOR));
     let dead = Medium::new(MIB).failing(FaultDirection::Writes, None);
     Guest {
-        name: "medium",
         drives: vec![GuestDrive::nvme("LABFAIL1", failing), GuestDrive::nvme("LABDEAD1", dead)],
-        script: include_str!("medium.sh"),
-        meanwhile: Vec::new(),
-        limit: Duration::from_secs(180),
-        artefacts: &[],
         cases: vec![
-            Case {
-                name: "NVMe: failed reads are counted and located",
-                check: |a| located(a, "nvme"),
-            },
-            Case { name: "SCSI: the same", check: |a| located(a, "scsi") },
-            Case { name: "a step with too many failures halts the run", check: halts },
+            Case::new("NVMe: failed reads are counted and located", |a| located(a, "nvme")),
+            Case::new("SCSI: the same", |a| located(a, "scsi")),
+            Case::new("a step with too many failures halts the run", halts),
         ],
-        table: None,
+        ..Guest::new("medium", include_str!("medium.sh"), 180)
     }
 }
 

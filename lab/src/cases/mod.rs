@@ -9,25 +9,17 @@ mod namespaces;
 mod neighbors;
 mod nvme;
 mod overlaps;
+mod paths;
+mod power;
 mod scsi;
 mod trace;
 mod unplug;
 
 use crate::guest::Guest;
-use std::time::Duration;
 
 /// Returns a guest that does nothing; if it does not start, none will.
 pub fn first() -> Guest {
-    Guest {
-        name: "first",
-        drives: Vec::new(),
-        script: "",
-        meanwhile: Vec::new(),
-        limit: Duration::from_secs(240),
-        artefacts: &[],
-        cases: Vec::new(),
-        table: None,
-    }
+    Guest::new("first", "", 240)
 }
 
 /// Returns the guests that run by default.
@@ -41,12 +33,13 @@ pub fn guests() -> Vec<Guest> {
         capped::guest(),
         neighbors::guest(),
         overlaps::guest(),
+        paths::guest(),
         trace::guest(),
         files::guest(),
     ]
 }
 
-/// Returns the guests that run only if named: they measure, and check little.
+/// Returns the guests that run only if named: they measure and check little, or take long.
 pub fn benches() -> Vec<Guest> {
-    vec![cost::guest()]
+    vec![cost::guest(), power::guest()]
 }

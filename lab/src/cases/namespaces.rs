@@ -6,7 +6,6 @@ use crate::cases::asked::{checkup, refused};
 use crate::guest::{Case, Guest};
 use crate::machine::{GuestDrive, Medium};
 use anyhow::ensure;
-use std::time::Duration;
 use steadfast_domain::JournalEntry;
 
 /// Returns the guest.
@@ -14,19 +13,14 @@ pub fn guest() -> Guest {
     let drive = GuestDrive::nvme("LABTWO1", Medium::new(64))
         .and_namespace(Medium::new(128).with_sector(4096));
     Guest {
-        name: "namespaces",
         drives: vec![drive],
-        script: include_str!("namespaces.sh"),
-        meanwhile: Vec::new(),
-        limit: Duration::from_secs(600),
-        artefacts: &[],
         cases: vec![
-            Case { name: "each namespace has its own name and sector", check: identity },
-            Case { name: "the drive's or a sibling's name is not enough", check: refusals },
-            Case { name: "4Kn: 0.5K is left out, and the findings say so", check: left_out },
-            Case { name: "the other namespace is unharmed", check: unharmed },
+            Case::new("each namespace has its own name and sector", identity),
+            Case::new("the drive's or a sibling's name is not enough", refusals),
+            Case::new("4Kn: 0.5K is left out, and the findings say so", left_out),
+            Case::new("the other namespace is unharmed", unharmed),
         ],
-        table: None,
+        ..Guest::new("namespaces", include_str!("namespaces.sh"), 600)
     }
 }
 

@@ -4,7 +4,6 @@ use crate::answers::{GuestOutput, GuestRun};
 use crate::guest::{Case, Guest};
 use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
-use std::time::Duration;
 use steadfast_domain::{IoControl, JournalEntry, LoadGroup, Measurement, Op, Step};
 
 /// Limit of the offender in bytes per second; the script has the same.
@@ -17,21 +16,16 @@ const TOLERANCE: f64 = 0.08;
 /// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
-        name: "neighbors",
         drives: vec![GuestDrive::nvme("LABGROUP1", Medium::new(64))],
-        script: include_str!("neighbors.sh"),
-        meanwhile: Vec::new(),
-        limit: Duration::from_secs(600),
-        artefacts: &[],
         cases: vec![
-            Case { name: "io.max, io.bfq.weight and io.cost take effect", check: rules },
-            Case { name: "the kernel has the limit while the loads run", check: meanwhile },
-            Case { name: "the offender moves what the limit allows", check: limited },
-            Case { name: "every I/O of both processes is the kernel's", check: counts },
-            Case { name: "no group, limit or model of costs is left", check: undone },
-            Case { name: "restore removes the groups of a killed run", check: restored },
+            Case::new("io.max, io.bfq.weight and io.cost take effect", rules),
+            Case::new("the kernel has the limit while the loads run", meanwhile),
+            Case::new("the offender moves what the limit allows", limited),
+            Case::new("every I/O of both processes is the kernel's", counts),
+            Case::new("no group, limit or model of costs is left", undone),
+            Case::new("restore removes the groups of a killed run", restored),
         ],
-        table: None,
+        ..Guest::new("neighbors", include_str!("neighbors.sh"), 600)
     }
 }
 

@@ -6,7 +6,6 @@ use crate::guest::{Case, Guest, SkipReason};
 use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use serde_json::Value;
-use std::time::Duration;
 use steadfast_domain::{JournalEntry, Op, PurgeMethod, WriteCache};
 
 /// Serial number of the drive in QEMU.
@@ -22,28 +21,23 @@ const DATA_UNIT: u64 = 512_000;
 /// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
-        name: "nvme",
         drives: vec![GuestDrive::nvme(SERIAL, Medium::new(MIB))],
-        script: include_str!("nvme.sh"),
-        meanwhile: Vec::new(),
-        limit: Duration::from_secs(600),
-        artefacts: &[],
         cases: vec![
-            Case { name: "identity is what QEMU was given", check: identity },
-            Case { name: "doctor finds the root disk bad, and not the drive", check: doctor },
-            Case { name: "the drive's pages are those that nvme-cli reads", check: pages },
-            Case { name: "an unnamed or misnamed drive is refused", check: refusals },
-            Case { name: "the root disk is refused, named or not", check: root_disk },
-            Case { name: "the quick test runs from purge to report", check: quick_test },
-            Case { name: "every step agrees with the kernel's counters", check: counters },
-            Case { name: "SMART counts what the run says it moved", check: smart },
-            Case { name: "the drive's log, step by step, agrees", check: log },
-            Case { name: "the write cache is off during the run and on after it", check: cache },
-            Case { name: "Format erases and keeps the drive's identity", check: format },
-            Case { name: "a drive formatted to 4Kn is recognized", check: reformatted },
-            Case { name: "a run purges by Format without nvme-cli", check: purge },
+            Case::new("identity is what QEMU was given", identity),
+            Case::new("doctor finds the root disk bad, and not the drive", doctor),
+            Case::new("the drive's pages are those that nvme-cli reads", pages),
+            Case::new("an unnamed or misnamed drive is refused", refusals),
+            Case::new("the root disk is refused, named or not", root_disk),
+            Case::new("the quick test runs from purge to report", quick_test),
+            Case::new("every step agrees with the kernel's counters", counters),
+            Case::new("SMART counts what the run says it moved", smart),
+            Case::new("the drive's log, step by step, agrees", log),
+            Case::new("the write cache is off during the run and on after it", cache),
+            Case::new("Format erases and keeps the drive's identity", format),
+            Case::new("a drive formatted to 4Kn is recognized", reformatted),
+            Case::new("a run purges by Format without nvme-cli", purge),
         ],
-        table: None,
+        ..Guest::new("nvme", include_str!("nvme.sh"), 600)
     }
 }
 

@@ -4,27 +4,21 @@ use crate::answers::GuestOutput;
 use crate::guest::{Case, Guest};
 use crate::machine::{GuestDrive, Medium};
 use anyhow::ensure;
-use std::time::Duration;
 
 /// The guest.
 pub fn guest() -> Guest {
     Guest {
-        name: "overlaps",
         drives: vec![GuestDrive::nvme("LABOVER1", Medium::new(128))],
-        script: include_str!("overlaps.sh"),
-        meanwhile: Vec::new(),
-        limit: Duration::from_secs(600),
-        artefacts: &[],
         cases: vec![
-            Case { name: "a partition inside a mounted one is refused", check: inside },
-            Case { name: "a partition around a mounted one is refused", check: around },
-            Case { name: "a partition apart from both is overwritten", check: beside },
-            Case { name: "an extended partition of a mounted one is refused", check: extended },
-            Case { name: "its table is named as what would be lost", check: table },
-            Case { name: "a mapped device over mounted sectors is refused", check: mapped },
-            Case { name: "a mapped device over other sectors is overwritten", check: apart },
+            Case::new("a partition inside a mounted one is refused", inside),
+            Case::new("a partition around a mounted one is refused", around),
+            Case::new("a partition apart from both is overwritten", beside),
+            Case::new("an extended partition of a mounted one is refused", extended),
+            Case::new("its table is named as what would be lost", table),
+            Case::new("a mapped device over mounted sectors is refused", mapped),
+            Case::new("a mapped device over other sectors is overwritten", apart),
         ],
-        table: None,
+        ..Guest::new("overlaps", include_str!("overlaps.sh"), 600)
     }
 }
 

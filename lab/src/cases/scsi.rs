@@ -7,7 +7,6 @@ use crate::guest::{Case, Guest};
 use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
-use std::time::Duration;
 use steadfast_domain::JournalEntry;
 
 /// Capacity of each drive in MiB.
@@ -16,30 +15,24 @@ const MIB: u64 = 128;
 /// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
-        name: "scsi",
         drives: vec![
             GuestDrive::scsi("LABSCSI1", Medium::new(MIB)),
             GuestDrive::sata("LABSATA1", Medium::new(MIB)),
         ],
-        script: include_str!("scsi.sh"),
-        meanwhile: Vec::new(),
-        limit: Duration::from_secs(600),
-        artefacts: &[],
         cases: vec![
-            Case { name: "identity is what each drive was made with", check: identity },
-            Case { name: "a drive is not mistaken for its neighbor", check: neighbour },
-            Case { name: "scsi_debug: the quick test runs to its end", check: run },
-            Case {
-                name: "SCSI: the write cache is off during the run, on after it",
-                check: |a| cache(a, "scsi"),
-            },
-            Case { name: "SATA: the same", check: |a| cache(a, "sata") },
-            Case { name: "scsi_debug: the same", check: |a| cache(a, "debug") },
-            Case { name: "a format that erases nothing halts the run", check: format_lies },
-            Case { name: "a purge that the drive does not know is refused", check: no_such_purge },
-            Case { name: "a signal halts the run, and its journal is whole", check: stopped },
+            Case::new("identity is what each drive was made with", identity),
+            Case::new("a drive is not mistaken for its neighbor", neighbour),
+            Case::new("scsi_debug: the quick test runs to its end", run),
+            Case::new("SCSI: the write cache is off during the run, on after it", |a| {
+                cache(a, "scsi")
+            }),
+            Case::new("SATA: the same", |a| cache(a, "sata")),
+            Case::new("scsi_debug: the same", |a| cache(a, "debug")),
+            Case::new("a format that erases nothing halts the run", format_lies),
+            Case::new("a purge that the drive does not know is refused", no_such_purge),
+            Case::new("a signal halts the run, and its journal is whole", stopped),
         ],
-        table: None,
+        ..Guest::new("scsi", include_str!("scsi.sh"), 600)
     }
 }
 

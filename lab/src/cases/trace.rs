@@ -6,7 +6,6 @@ use crate::guest::{Case, Guest};
 use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use serde_json::Value;
-use std::time::Duration;
 
 /// Random reads and writes of 4 KiB.
 const MIXED: u64 = 2003;
@@ -16,27 +15,20 @@ const SEQUENTIAL: u64 = 211;
 /// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
-        name: "trace",
         drives: vec![GuestDrive::nvme("LABTRACE1", Medium::new(128))],
-        script: include_str!("trace.sh"),
-        meanwhile: Vec::new(),
-        limit: Duration::from_secs(180),
         artefacts: &[
-            "known.blktrace.0",
-            "known.blktrace.1",
-            "known.events",
-            "known.summary",
+            "known.blktrace.0", "known.blktrace.1", "known.events", "known.summary",
             "known.fio.json",
         ],
         cases: vec![
-            Case { name: "fio did the I/Os that were asked of it", check: fio },
-            Case { name: "every I/O is in the trace, sent and completed", check: events },
-            Case { name: "our capture saw the same I/Os, none lost", check: captured },
-            Case { name: "the file-system layer can be captured", check: layers },
-            Case { name: "blktrace's files are imported I/O by I/O", check: imported },
-            Case { name: "blkparse's text is imported I/O by I/O", check: text },
+            Case::new("fio did the I/Os that were asked of it", fio),
+            Case::new("every I/O is in the trace, sent and completed", events),
+            Case::new("our capture saw the same I/Os, none lost", captured),
+            Case::new("the file-system layer can be captured", layers),
+            Case::new("blktrace's files are imported I/O by I/O", imported),
+            Case::new("blkparse's text is imported I/O by I/O", text),
         ],
-        table: None,
+        ..Guest::new("trace", include_str!("trace.sh"), 180)
     }
 }
 

@@ -5,7 +5,6 @@ use crate::cases::asked::refused;
 use crate::guest::{Case, Guest, OutsideAction};
 use crate::machine::{GuestDrive, Medium};
 use anyhow::ensure;
-use std::time::Duration;
 use steadfast_domain::JournalEntry;
 
 /// Serial number of the drive that is unplugged.
@@ -17,25 +16,21 @@ const IMAGE: &str = "LABGONE1-1.img";
 /// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
-        name: "unplug",
         drives: vec![
             GuestDrive::nvme(SERIAL, Medium::new(128)),
             GuestDrive::nvme("LABSTAY1", Medium::new(128)),
         ],
-        script: include_str!("unplug.sh"),
         meanwhile: vec![
             OutsideAction { word: "pull it out", act: |qmp| qmp.unplug(SERIAL) },
             OutsideAction { word: "plug it in", act: |qmp| qmp.plug_nvme(SERIAL, IMAGE) },
         ],
-        limit: Duration::from_secs(240),
-        artefacts: &[],
         cases: vec![
-            Case { name: "the run halts with exit code 4 and says why", check: halts },
-            Case { name: "every finished step is in the journal", check: journal },
-            Case { name: "resume says that the drive is not there", check: absent },
-            Case { name: "plugged in again, the run resumes and shows the gap", check: resumed },
+            Case::new("the run halts with exit code 4 and says why", halts),
+            Case::new("every finished step is in the journal", journal),
+            Case::new("resume says that the drive is not there", absent),
+            Case::new("plugged in again, the run resumes and shows the gap", resumed),
         ],
-        table: None,
+        ..Guest::new("unplug", include_str!("unplug.sh"), 240)
     }
 }
 

@@ -1,0 +1,108 @@
+//! Power cuts of drives with a volatile cache: every loss that a drive's server planted is found,
+//! and none on the honest drive.
+
+use crate::answers::GuestOutput;
+use crate::guest::{Case, Guest};
+use crate::machine::{GuestDrive, Medium};
+use anyhow::ensure;
+use std::collections::BTreeSet;
+use steadfast_domain::JournalEntry;
+use steadfast_domain::power_cut::{
+    CountedPowerLoss, CutEvidence, PowerCutOutcome, PowerLossBehavior, ViolationKind,
+};
+
+/// Block of the writes, the procedure's default.
+const BLOCK: u64 = 16 << 10;
+
+/// Returns the guest.
+pub fn guest() -> Guest {
+    use PowerLossBehavior::{
+        DropsFlushed, Honest, IgnoresFlushes, Misplaces, Reorders, TearsSector,
+    };
+    use ViolationKind::{LostFlushed, TornSector};
+    let drive = |serial, behavior| GuestDrive::nvme(serial, Medium::new(128).losing(behavior));
+    Guest {
+        drives: vec![
+            drive("HONEST", Honest),
+            drive("DROPS", DropsFlushed),
+            drive("IGNORES", IgnoresFlushes),
+            drive("TEARS", TearsSector),
+            drive("REORDERS", Reorders),
+            drive("MISPLACES", Misplaces),
+        ],
+        cases: vec![
+            Case::new("nothing is found on the honest drive", honest),
+            Case::new("a dropped flushed write is found", |a| found(a, "DROPS", Some(LostFlushed))),
+            Case::new("ignored flushes are found", |a| found(a, "IGNORES", Some(LostFlushed))),
+            Case::new("a torn sector is found", |a| found(a, "TEARS", Some(TornSector))),
+            Case::new("lost writes before kept ones are found", |a| {
+                found(a, "REORDERS", Some(LostFlushed))
+            }),
+            Case::new("a write at another address is found", |a| found(a, "MISPLACES", None)),
+            Case::new("stopped while the drive is silent, the cut is judged", stopped),
+        ],
+        ..Guest::new("power", include_str!("power.sh"), 1800)
+    }
+}
+
+/// Returns the outcomes of a run, all of which had a cut that no counter proves: QEMU's drives count
+/// no power cycles.
+fn outcomes(answers: &GuestOutput, serial: &str) -> anyhow::Result<Vec<PowerCutOutcome>> {
+    let run = answers.run(&format!("run-{serial}"))?;
+    let judged = run.entries().filter_map(|entry| match entry {
+        JournalEntry::PowerCutJudged(outcome) => Some((**outcome).clone()),
+        _ => None,
+    });
+    let judged: Vec<PowerCutOutcome> = judged.collect();
+    ensure!(!judged.is_empty(), "{serial}: no cycle was judged");
+    for outcome in &judged {
+        ensure!(outcome.evidence == CutEvidence::DeviceFailed, "{serial}: {outcome:?}");
+        ensure!(outcome.counted == CountedPowerLoss::Unknown, "{serial}: {outcome:?}");
+        ensure!(outcome.is_test() && !outcome.without_flushes, "{serial}: {outcome:?}");
+    }
+    Ok(judged)
+}
+
+fn ends_as(answers: &GuestOutput, serial: &str, end: &str) -> anyhow::Result<()> {
+    let findings = answers.json(&format!("study-{serial}"))?;
+    ensure!(findings["end"] == end, "{serial}: {}", findings["ending"]);
+    Ok(())
+}
+
+fn honest(answers: &GuestOutput) -> anyhow::Result<()> {
+    ends_as(answers, "HONEST", "complete")?;
+    let outcomes = outcomes(answers, "HONEST")?;
+    ensure!(outcomes.iter().all(|outcome| outcome.counts.is_empty()), "{outcomes:?}");
+    let survived: u64 = outcomes.iter().map(|outcome| outcome.unflushed_survived).sum();
+    ensure!(survived > 0, "no cut came between a write and its flush: {outcomes:?}");
+    Ok(())
+}
+
+/// Checks that the violations of each cycle are at the places that the server damaged, at no other,
+/// and of one kind.
+fn found(answers: &GuestOutput, serial: &str, kind: Option<ViolationKind>) -> anyhow::Result<()> {
+    ends_as(answers, serial, "failed")?;
+    let outcomes = outcomes(answers, serial)?;
+    let planted: Vec<BTreeSet<u64>> =
+        serde_json::from_str(&answers.text(&format!("planted-{serial}"))?)?;
+    ensure!(planted.len() == outcomes.len(), "{} cuts, {outcomes:?}", planted.len());
+    for (cycle, (outcome, planted)) in outcomes.iter().zip(planted).enumerate() {
+        let planted: BTreeSet<u64> = planted.iter().map(|offset| offset / BLOCK).collect();
+        let found: BTreeSet<u64> =
+            outcome.violations.iter().map(|one| one.offset.0 / BLOCK).collect();
+        ensure!(!planted.is_empty(), "{serial}, cycle {cycle}: nothing was damaged");
+        ensure!(found == planted, "{serial}, cycle {cycle}: damaged {planted:?}, found {found:?}");
+        let is_kind = |one: ViolationKind| kind.is_none_or(|kind| kind == one);
+        ensure!(outcome.counts.keys().all(|one| is_kind(*one)), "{serial}: {outcome:?}");
+    }
+    Ok(())
+}
+
+fn stopped(answers: &GuestOutput) -> anyhow::Result<()> {
+    answers.ended("STOPPED", &[4])?;
+    ends_as(answers, "STOPPED", "complete")?;
+    let outcomes = outcomes(answers, "STOPPED")?;
+    ensure!(outcomes.len() == 1 && outcomes[0].flushes >= 20, "{outcomes:?}");
+    ensure!(outcomes[0].counts.is_empty(), "{outcomes:?}");
+    Ok(())
+}
