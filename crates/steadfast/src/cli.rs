@@ -159,7 +159,7 @@ fn with_json_if_known(matches: &ArgMatches) -> Result<(), clap::Error> {
         return Ok(());
     }
     let text = format!("`steadfast {}` prints no JSON; omit --json", name.join(" "));
-    Err(Cli::command().error(ErrorKind::UnknownArgument, text))
+    Err(clap::Error::raw(ErrorKind::UnknownArgument, format!("{text}\n")))
 }
 
 /// Prints a help text or an error and ends the process. A help text that cannot be printed
@@ -212,13 +212,22 @@ fn in_plain_words(error: clap::Error) -> clap::Error {
     {
         return Cli::command().error(ErrorKind::InvalidSubcommand, text);
     }
+    let is_demand_of_procedure = error.kind() == ErrorKind::UnknownArgument
+        && command.is_some_and(|command| matches!(command.as_str(), "run" | "plan"))
+        && words.iter().any(|word| word.split('=').next() == Some("--demand"));
     let is_negative = |text: &String| {
         text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
     match words.into_iter().find(is_negative) {
-        Some(value) if error.kind() == ErrorKind::UnknownArgument => Cli::command().error(
+        // Without a command, whose usage would follow.
+        Some(value) if error.kind() == ErrorKind::UnknownArgument => clap::Error::raw(
             ErrorKind::InvalidValue,
-            format!("{value} is negative; times, sizes and counts cannot be negative"),
+            format!("{value} is negative; times, sizes and counts cannot be negative\n"),
+        ),
+        _ if is_demand_of_procedure => clap::Error::raw(
+            ErrorKind::UnknownArgument,
+            "--demand is an option of `steadfast measure`; a procedure has its own demand, and \
+             --threads and --depth change it (T4Q32: --threads 4 --depth 32)\n",
         ),
         _ => error,
     }

@@ -96,7 +96,7 @@ impl OutputDir {
                     );
                 }
                 for name in names {
-                    directory.is_free(OsStr::new(name), rule.existing)?;
+                    directory.check_overwrite(OsStr::new(name), rule.existing)?;
                 }
                 Some(directory)
             }
@@ -112,7 +112,7 @@ impl OutputDir {
             None => Directory::make(&self.path, readers)?,
         };
         for (name, _) in files {
-            directory.is_free(OsStr::new(name), existing)?;
+            directory.check_overwrite(OsStr::new(name), existing)?;
         }
         let mut written = Vec::new();
         for (name, content) in files {

@@ -567,6 +567,12 @@ impl RunPanel {
             PowerCutStage::Cuts(None) => {
                 format!("CUT THE POWER OF THE DEVICE NOW (waiting {}).", trial.cut_limit)
             }
+            PowerCutStage::Hangs => {
+                "waiting for I/Os that the kernel neither completes nor fails. \
+                                      Most drivers fail them after 30 s; if the device's driver \
+                                      has no timeout, restart the host, then resume the run."
+                    .to_owned()
+            }
             PowerCutStage::Reads => "reading back.".to_owned(),
             PowerCutStage::Judged(outcome) => format!(
                 "{} writes in {} flushes acknowledged, {} violations.",
@@ -764,7 +770,7 @@ fn verdict_text(verdict: &Verdict) -> String {
         .map(|track| {
             let percent = |part: f64| part / track.average * 100.0;
             format!(
-                "{} data {:.1} % (≤ {:.0}) slope {:.1} % (≤ {:.0}){}",
+                "{} data excursion {:.1} % (≤ {:.0}) slope excursion {:.1} % (≤ {:.0}){}",
                 track.name,
                 percent(track.data_excursion),
                 verdict.criteria.data_excursion * 100.0,

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use steadfast_domain::device_log::{DeviceCounters, LogDelta, WriteAmplification};
+use steadfast_domain::device_log::{DEVICE_COUNTS, DeviceCounters, LogDelta, WriteAmplification};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::{Bytes, Measurement, Nanos, Op, Procedure, Step, StepPlace};
 use steadfast_host::{OverwritePolicy, read_regular};
@@ -58,6 +58,7 @@ struct TargetSample {
     ambient: Option<f64>,
     power: Option<f64>,
     joules: f64,
+    /// Changes of the device's counters over all finished steps.
     log: Option<LogDelta>,
     amplification: Option<WriteAmplification>,
     elapsed: Duration,
@@ -185,7 +186,9 @@ impl TargetMetrics<'_> {
             sample.ambient = sensed.ambient_celsius;
             sample.power = measurement.watts();
             sample.joules += measurement.joules().unwrap_or_default();
-            sample.log = sensed.log.or(sample.log);
+            if let Some(log) = &sensed.log {
+                sample.log.get_or_insert_default().merge(log);
+            }
             sample.amplification = measurement.write_amplification;
         });
     }
@@ -258,6 +261,25 @@ fn counted(sample: &TargetSample, bytes: fn(&DeviceCounters) -> Option<Bytes>) -
     sample.log?.after.as_ref().and_then(bytes).map(|bytes| bytes.0 as f64)
 }
 
+/// Returns one of [`DEVICE_COUNTS`] over all finished steps.
+fn device_count(sample: &TargetSample, id: &str) -> Option<f64> {
+    let wanted = DEVICE_COUNTS.iter().find(|count| count.id == id)?;
+    (wanted.value)(sample.log.as_ref()?).map(|count| count as f64)
+}
+
+/// Returns the latency monitor's buckets with their labels.
+fn slow_ios(sample: &TargetSample) -> Vec<(String, f64)> {
+    let mut lines = Vec::new();
+    for (operation, ids) in [("read", "reads"), ("write", "writes"), ("discard", "trims")] {
+        for bucket in ["a", "b", "c", "d"] {
+            if let Some(ios) = device_count(sample, &format!("slow-{ids}-{bucket}")) {
+                lines.push((format!("op=\"{operation}\",bucket=\"{bucket}\""), ios));
+            }
+        }
+    }
+    lines
+}
+
 fn op(op: Op) -> &'static str {
     match op {
         Op::Read => "read",
@@ -272,7 +294,7 @@ fn seconds(time: Nanos) -> f64 {
 }
 
 /// Every metric, in the order of the file.
-const FAMILIES: [MetricFamily; 24] = [
+const FAMILIES: [MetricFamily; 28] = [
     MetricFamily {
         name: "run_info",
         kind: "gauge",
@@ -430,6 +452,30 @@ const FAMILIES: [MetricFamily; 24] = [
         kind: "gauge",
         help: "Flash bytes per host byte in the last step, at most.",
         values: |s| one(s.amplification.map(|found| found.high)),
+    },
+    MetricFamily {
+        name: "device_throttle_events_total",
+        kind: "counter",
+        help: "Times that the device throttled in finished steps, as it counts them.",
+        values: |s| one(device_count(s, "throttle-events")),
+    },
+    MetricFamily {
+        name: "device_throttled_seconds_total",
+        kind: "counter",
+        help: "Seconds for which the device throttled or was too hot in finished steps.",
+        values: |s| one(device_count(s, "throttled")),
+    },
+    MetricFamily {
+        name: "device_media_errors_total",
+        kind: "counter",
+        help: "Media errors that the device counted in finished steps.",
+        values: |s| one(device_count(s, "media-errors")),
+    },
+    MetricFamily {
+        name: "device_slow_ios_total",
+        kind: "counter",
+        help: "I/Os of finished steps in a bucket of the device's latency monitor.",
+        values: slow_ios,
     },
 ];
 

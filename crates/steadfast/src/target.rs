@@ -92,6 +92,9 @@ impl std::fmt::Display for MissingTargetFile {
 
 impl std::error::Error for MissingTargetFile {}
 
+/// Size of the smallest target of any test.
+pub const SMALLEST: Bytes = Bytes::mib(64);
+
 /// Finds what was named for a load that only reads: nothing is created, given
 /// another size or touched in any other way.
 pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Result<TargetRef> {
@@ -104,7 +107,12 @@ pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Resu
         bail!(
             "{name} does not exist, and {load} only reads; create the file first with: \
              steadfast measure \"SEQ 128K W\" --target {name} --size {}",
-            size.map_or("4GiB".to_owned(), |size| format!("{}B", size.0))
+            match size {
+                None => "4GiB".to_owned(),
+                Some(SMALLEST) => "64MiB (the smallest that suits every test)".to_owned(),
+                Some(size) if size.0.is_multiple_of(1 << 20) => format!("{}MiB", size.0 >> 20),
+                Some(size) => format!("{}B", size.0),
+            }
         );
     }
     let device = steadfast_host::inspect(path, &SystemRoots::real())?;

@@ -122,9 +122,9 @@ pub struct HotArguments {
     pub json: bool,
 }
 
-/// `trace drives`.
+/// `trace drives`, `trace doctor` and `trace locality`: what is asked has no options of its own.
 #[derive(Debug, Args)]
-pub struct DrivesArguments {
+pub struct QuestionArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// Print JSON
@@ -140,26 +140,6 @@ pub struct ProfileArguments {
     /// Width of a step of the capture's time; must divide a day
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub step: Nanos,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `trace doctor`.
-#[derive(Debug, Args)]
-pub struct DoctorArguments {
-    #[command(flatten)]
-    pub selection: Selection,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `trace locality`.
-#[derive(Debug, Args)]
-pub struct LocalityArguments {
-    #[command(flatten)]
-    pub selection: Selection,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -145,14 +145,8 @@ mod tests {
         let page = "# A [b](c.md)\n\nOne [two](x) three\nfour.\n- item\n\n```\ncode  [x](y)\n```\n\
                     | a | b \\| c |\n|---|---|\n| [d](e) | f |\n";
         let expected = [
-            "A [b](c.md)",
-            "",
-            "One two three four.",
-            "- item",
-            "",
-            "    code  [x](y)",
-            "a | b | c",
-            "d | f",
+            "A [b](c.md)", "", "One two three four.", "- item", "", "    code  [x](y)",
+            "a | b | c", "d | f",
         ];
         assert_eq!(plain(page, 80), expected);
     }

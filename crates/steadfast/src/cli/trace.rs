@@ -5,8 +5,8 @@ use super::common::{
 };
 use super::fleet::{FoldArguments, HostsArguments, IdentifyArguments, MergeArguments};
 use super::questions::{
-    DoctorArguments, DrivesArguments, GroupsArguments, HitsName, HotArguments, LocalityArguments,
-    ProfileArguments, RankName, ShapeArguments,
+    GroupsArguments, HitsName, HotArguments, ProfileArguments, QuestionArguments, RankName,
+    ShapeArguments,
 };
 pub use super::selection::{FilterArguments, LayerChoice, LayerName, Selection};
 use clap::{Args, Subcommand, ValueEnum};
@@ -59,20 +59,20 @@ pub enum TraceCommand {
     Hosts(HostsArguments),
     /// The drives: model, processes, read, written
     #[command(after_help = "Example:\n  steadfast trace drives monday.parquet")]
-    Drives(DrivesArguments),
+    Drives(QuestionArguments),
     /// I/Os by time of day
     #[command(after_help = "Example:\n  steadfast trace profile week.parquet --step 30min")]
     Profile(ProfileArguments),
     /// Cache miss ratios, reuse times and overwrite times
     #[command(after_help = "Example:\n  steadfast trace locality monday.parquet --device nvme0n1")]
-    Locality(LocalityArguments),
+    Locality(QuestionArguments),
     /// How I/Os follow one another: gaps by stream, sequential runs, idle periods, queue depths
     /// and response times over time
     #[command(after_help = "Example:\n  steadfast trace shape monday.parquet --step 5min")]
     Shape(ShapeArguments),
     /// What limits the trust in a capture, and what to do about it
     #[command(after_help = "Example:\n  steadfast trace doctor monday.parquet")]
-    Doctor(DoctorArguments),
+    Doctor(QuestionArguments),
     /// Hits by LBA range over time: counted, in bytes, or the stream with the most
     #[command(after_help = "Examples:\n  \
         steadfast trace hits monday.parquet --op write\n  \

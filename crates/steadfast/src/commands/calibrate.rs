@@ -192,16 +192,8 @@ fn own_cost_name(cost: &OwnCost) -> String {
 /// Formats a row per cost.
 fn own_numbers(costs: &[OwnCost]) -> String {
     let head = [
-        "",
-        "IOPS",
-        "ART ms",
-        "flush ms",
-        "start error 50 % ms",
-        "99 % ms",
-        "max ms",
-        "ns user/IO",
-        "ns system/IO",
-        "CPU",
+        "", "IOPS", "ART ms", "flush ms", "start error 50 % ms", "99 % ms", "max ms", "ns user/IO",
+        "ns system/IO", "CPU",
     ];
     let number = |value: Option<f64>, decimals: usize| {
         value.map_or("–".to_owned(), |value| text::number(value, decimals))

@@ -108,7 +108,7 @@ fn ending(recorded: &Recorded) -> Vec<String> {
     let Recorded { conditions, counters, ios } = recorded;
     let mut lines = vec![format!(
         "{ios} I/Os in {}; {} lost, {}, {} requeued.",
-        Nanos(conditions.lasted_ns),
+        Nanos(conditions.lasted_ns).elapsed_text(),
         counters.lost,
         counters.in_part,
         counters.requeues

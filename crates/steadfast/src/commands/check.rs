@@ -37,6 +37,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
     let Some(limits) = limits else {
         return list(arguments, &findings);
     };
+    steadfast_report::check_allowed(&findings, &arguments.allow).map_err(misuse)?;
     let checked = steadfast_report::check(&findings, &limits, &arguments.allow);
     if let Some(shelf) = shelf {
         for file in write(&shelf, &checked.report(&findings))? {

@@ -103,7 +103,8 @@ fn long(
     let path = file.path();
     file.hold(&content)?;
     let (rows, runs) = (table.rows.len(), arguments.runs.len());
-    terminal::tell(&format!("Written: {} ({rows} numbers of {runs} runs)", path.display()));
+    let plural = if runs == 1 { "" } else { "s" };
+    terminal::tell(&format!("Written: {} ({rows} numbers of {runs} run{plural})", path.display()));
     Ok(ExitState::Done)
 }
 

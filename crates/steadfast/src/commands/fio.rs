@@ -4,6 +4,7 @@ use super::other_tools;
 use crate::cli::other_tools::{FioArguments, FrontArguments};
 use crate::exit::{ExitState, misuse};
 use crate::recognize_file::expect;
+use crate::target::SMALLEST;
 use anyhow::bail;
 use std::path::Path;
 use steadfast_domain::{Bytes, Sequence};
@@ -127,9 +128,6 @@ fn aimed(
     }
     Ok(front)
 }
-
-/// Size of the smallest target of any test.
-const SMALLEST: Bytes = Bytes::mib(64);
 
 /// Sets the size of a file that the jobs name and that does not exist to what they need.
 fn sized(mut front: FrontArguments, sequence: &Sequence, as_named: bool) -> FrontArguments {

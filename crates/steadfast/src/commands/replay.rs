@@ -11,8 +11,9 @@ use anyhow::Context;
 use std::slice;
 use steadfast_analysis::ShareMeasure;
 use steadfast_analysis::clock::Moment;
-use steadfast_domain::IoOp;
 use steadfast_domain::io_event::CommandName;
+use steadfast_domain::text::printable;
+use steadfast_domain::{CaptureConditions, IoOp};
 use steadfast_tracefile::{Field, Fields};
 use steadfast_workload::fidelity::{Fidelity, FidelityOptions, findings};
 use steadfast_workload::replay::{AddressMap, MapRule, ReplayTarget, ScriptOptions, TraceScript};
@@ -96,7 +97,7 @@ fn is_same(found: &Fidelity) -> bool {
     let counts = found.sides.each_ref().map(|side| {
         let mut counts = std::collections::BTreeMap::new();
         for stream in side.streams.listing(ShareMeasure::Count) {
-            *counts.entry((stream.key.op, stream.key.bytes)).or_insert(0u64) += stream.count;
+            *counts.entry((stream.key.op, stream.key.bytes)).or_insert(0u64) += stream.count();
         }
         counts
     });
@@ -134,31 +135,53 @@ fn after_arming(
     Ok(None)
 }
 
+/// Returns the target of the replay whose marks the capture has: the compared device, or a file,
+/// which is no captured device. A mark reaches every capture, also those of other targets.
+fn marked_target(arguments: &VerifyArguments, conditions: &CaptureConditions) -> Option<String> {
+    let begun = conditions
+        .marks
+        .iter()
+        .filter_map(|mark| mark.name.strip_prefix(BEGINS)?.strip_prefix(" on ").map(str::to_owned));
+    let targets: Vec<String> = begun.collect();
+    let chosen = &arguments.replayed_device;
+    let is_compared = |target: &&String| {
+        let is_captured = conditions.devices.iter().any(|device| device.name == **target);
+        is_captured && (chosen.is_empty() || chosen.contains(target))
+    };
+    // A file has its full path, a device the name that the kernel gives it. Whether the file is on
+    // the compared device is unknown, so its marks are not combined with times that the user gave.
+    let is_given = arguments.replayed_from.is_some() || arguments.replayed_to.is_some();
+    let is_file = |target: &&String| target.starts_with('/') && !is_given;
+    let own = targets.iter().find(is_compared);
+    own.or_else(|| targets.iter().find(is_file)).cloned()
+}
+
 /// The filter of the replay: what belongs to the captured host is not asked of it. Unless times
 /// are given it lies between the replay's marks: the run reads from its target before, and the
 /// host's udev looks at a device that was closed after writing.
 fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
     let filter = &arguments.filter;
     let replayed = filtered_capture::open(&arguments.replayed)?;
-    let conditions = replayed.conditions();
-    let marked = |name: &str| {
-        // A mark reaches every capture, also those of other targets. The target of a replay into a
-        // file is no captured device.
-        let targets: Vec<(&str, &str)> = conditions
-            .marks
-            .iter()
-            .filter_map(|mark| Some((&mark.name[..], mark.name.strip_prefix(name)?)))
-            .collect();
-        let is_captured = |target: &str| {
-            let target = target.strip_prefix(" on ").unwrap_or_default();
-            conditions.devices.iter().any(|device| device.name == target)
-        };
-        let own = targets.iter().find(|(_, target)| is_captured(target));
-        own.or(targets.first()).map(|(mark, _)| Moment::Mark((*mark).to_owned()))
-    };
+    let target = marked_target(arguments, replayed.conditions());
+    let mark = |name: &str| target.as_ref().map(|target| format!("{name} on {target}"));
+    let [begins, ends] = [BEGINS, ENDS].map(|name| {
+        let marks = &replayed.conditions().marks;
+        mark(name).filter(|mark| marks.iter().any(|found| found.name == *mark))
+    });
+    let begins = begins.filter(|_| arguments.replayed_from.is_none());
+    let ends = ends.filter(|_| arguments.replayed_to.is_none());
+    let used: Vec<String> =
+        begins.iter().chain(&ends).map(|mark| format!("'{}'", printable(mark))).collect();
+    if !used.is_empty() {
+        terminal::complain(&format!(
+            "{}: the replay is cut by its marks: {}",
+            arguments.replayed.display(),
+            used.join(", ")
+        ));
+    }
     Ok(FilterArguments {
-        from: arguments.replayed_from.map(Moment::After).or_else(|| marked(BEGINS)),
-        to: arguments.replayed_to.map(Moment::After).or_else(|| marked(ENDS)),
+        from: arguments.replayed_from.map(Moment::After).or_else(|| begins.map(Moment::Mark)),
+        to: arguments.replayed_to.map(Moment::After).or_else(|| ends.map(Moment::Mark)),
         time_zone: None,
         event: Vec::new(),
         pid: arguments.replayed_pid.clone(),

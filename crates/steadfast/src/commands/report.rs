@@ -43,7 +43,7 @@ impl CardForm {
             Some("svg") => Ok(CardForm::Svg),
             Some("png") => Ok(CardForm::Png),
             _ => Err(misuse(format!(
-                "{} is no name of a card: name a file that ends in .svg or .png",
+                "cannot write a card to {}: name a file that ends in .svg or .png",
                 path.display()
             ))),
         }

@@ -45,7 +45,7 @@ pub fn journal_of(number: u64) -> HostChanges {
 
 /// Reports changes left by dead processes on standard error.
 pub fn remind() {
-    let left = left_behind().unwrap_or_else(|error| {
+    let left = abandoned_changes().unwrap_or_else(|error| {
         terminal::complain(&format!("steadfast: {error:#}"));
         Vec::new()
     });
@@ -65,13 +65,13 @@ pub fn remind() {
 pub fn run(arguments: &RestoreArguments) -> anyhow::Result<ExitState> {
     if let Some(run_dir) = &arguments.run_dir {
         let nothing = "Nothing to restore: this run left no host setting changed.";
-        return put_back(run_dir, |_| true, arguments.json, nothing);
+        return restore_run(run_dir, |_| true, arguments.json, nothing);
     }
     let mut failures = Vec::new();
     let answer = restore_all(&mut failures)?;
     let nothing = "Nothing to restore: no killed measure, calibrate or capture left anything \
                    behind. To restore what a run changed: steadfast restore RUN_DIR";
-    tell(&answer, arguments.json, nothing)?;
+    print_output(&answer, arguments.json, nothing)?;
     if failures.is_empty() { Ok(ExitState::Done) } else { bail!("{}", failures.join("; ")) }
 }
 
@@ -79,7 +79,7 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<ExitState> {
 pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<ExitState> {
     if let Some(run_dir) = &arguments.run_dir {
         let nothing = "Nothing to unlock: this run left no password on its drive.";
-        return put_back(run_dir, steadfast_host::is_password, false, nothing);
+        return restore_run(run_dir, steadfast_host::is_password, false, nothing);
     }
     let Some(device) = &arguments.target else {
         bail!("give a run directory, or a drive with --target");
@@ -94,7 +94,7 @@ pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<ExitState> {
     Ok(ExitState::Done)
 }
 
-fn left_behind() -> anyhow::Result<Vec<AbandonedChanges>> {
+fn abandoned_changes() -> anyhow::Result<Vec<AbandonedChanges>> {
     // Without a journal directory nothing was recorded.
     let Ok(directory) = host_changes::directory() else { return Ok(Vec::new()) };
     let place = || directory.display().to_string();
@@ -103,7 +103,7 @@ fn left_behind() -> anyhow::Result<Vec<AbandonedChanges>> {
 
 fn restore_all(failures: &mut Vec<String>) -> anyhow::Result<RestoreOutput> {
     let mut answer = RestoreOutput::default();
-    for left in left_behind()? {
+    for left in abandoned_changes()? {
         for (change, undone) in left.undo(&mut |change| undo(change)) {
             match undone {
                 Ok(undone) => answer.changes.push(RestoredChange::new(&change, undone)),
@@ -115,21 +115,21 @@ fn restore_all(failures: &mut Vec<String>) -> anyhow::Result<RestoreOutput> {
     Ok(answer)
 }
 
-/// Restores the changes of a run for which `meant` returns true, and prints those restored even if
+/// Restores the changes of a run for which `is_selected` returns true, and prints those restored even if
 /// others cannot be.
-fn put_back(
+fn restore_run(
     run_dir: &Path,
-    meant: fn(&HostChange) -> bool,
+    is_selected: fn(&HostChange) -> bool,
     json: bool,
     nothing: &str,
 ) -> anyhow::Result<ExitState> {
     let mut answer = RestoreOutput::default();
-    let restored = run::restore(run_dir, wall_clock_unix_ms(), meant, &mut |change| {
+    let restored = run::restore(run_dir, wall_clock_unix_ms(), is_selected, &mut |change| {
         answer.changes.push(RestoredChange::new(change, undo(change)?));
         Ok(())
     });
     if restored.is_ok() || !answer.changes.is_empty() {
-        tell(&answer, json, nothing)?;
+        print_output(&answer, json, nothing)?;
     }
     restored?;
     Ok(ExitState::Done)
@@ -143,8 +143,8 @@ fn undo(change: &HostChange) -> Result<UndoOutcome, Halt> {
 impl RestoredChange {
     fn new(change: &HostChange, undone: UndoOutcome) -> Self {
         let (outcome, why) = match undone {
-            UndoOutcome::PutBack => ("put-back", None),
-            UndoOutcome::AlreadySo => ("already-so", None),
+            UndoOutcome::PutBack => ("restored", None),
+            UndoOutcome::AlreadySo => ("already-restored", None),
             UndoOutcome::Gone(why) => ("gone", Some(why.to_owned())),
             UndoOutcome::Left(why) => ("left", Some(why)),
         };
@@ -161,7 +161,7 @@ impl RestoredChange {
     }
 }
 
-fn tell(answer: &RestoreOutput, json: bool, nothing: &str) -> anyhow::Result<()> {
+fn print_output(answer: &RestoreOutput, json: bool, nothing: &str) -> anyhow::Result<()> {
     if json {
         return terminal::print_json(answer);
     }

@@ -54,6 +54,9 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
             verbose: arguments.verbose,
             json: arguments.json,
         };
+        if ended.was_stopped {
+            return Ok(ended.state);
+        }
         return power_cuts::follow(ended.state, &again.run_dir, &mut |stop| {
             resume::once(&again, stop)
         });

@@ -48,6 +48,8 @@ pub struct RunRequest<'a> {
 pub struct FinishedRun {
     pub state: ExitState,
     pub directory: PathBuf,
+    /// True if the user stopped it.
+    pub was_stopped: bool,
 }
 
 /// A run whose command line is valid. Nothing was touched yet.
@@ -109,7 +111,7 @@ impl<'a> RunRequest<'a> {
             metrics: metrics.as_ref(),
         };
         let state = conduct.to_the_end(armed.rig.as_mut(), ledger, &[], &stop)?;
-        Ok(FinishedRun { state, directory: out })
+        Ok(FinishedRun { state, directory: out, was_stopped: stop.is_requested() })
     }
 
     /// Validates a run of these settings on `devices[at]`.

@@ -3,6 +3,7 @@
 use super::source::{SelectedSource, WorkloadSource};
 use crate::cli::replay::ReplayArguments;
 use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold};
+use steadfast_workload::WorkloadDetails;
 use steadfast_workload::replay::applied::{Provenance, origin};
 use steadfast_workload::replay::{NativeSteps, ReplayError, StepChoice, StepSource};
 
@@ -42,6 +43,7 @@ pub(super) fn provenance(
     opened: &SelectedSource,
     choice: &StepChoice,
     workload: &CumulativeWorkload,
+    details: &WorkloadDetails,
 ) -> Provenance {
     let mut facts = origin(&opened.conditions);
     let mut tell = |label: &str, value: String| facts.push((label.to_owned(), value));
@@ -58,7 +60,7 @@ pub(super) fn provenance(
             choice.by
         ),
     );
-    let (placement, arrivals) = (opened.placement(), opened.arrivals());
+    let WorkloadDetails { placement, arrivals, .. } = details;
     if let Some(range) = placement.measured_in.filter(|_| !placement.of_streams.is_empty()) {
         tell("Address Zones", format!("of {} streams, in {range}", placement.of_streams.len()));
     }
@@ -71,7 +73,7 @@ pub(super) fn provenance(
         origin: facts,
         demand: opened.demand(workload),
         data_pattern: opened.data_pattern(),
-        placement,
+        placement: placement.clone(),
         arrivals: arrivals.all,
     }
 }

@@ -19,6 +19,7 @@ use steadfast_domain::{
 };
 use steadfast_runner::RunPlan;
 use steadfast_tracefile::NotRecorded;
+use steadfast_workload::WorkloadDetails;
 use steadfast_workload::replay::script::at_threshold;
 use steadfast_workload::replay::{MapRule, ReplayTarget, ScriptOptions, TraceScript};
 
@@ -40,7 +41,9 @@ pub(super) fn workload(
     let choice = step_choice(&opened, replay);
     let native = capture_steps(&opened, &choice).with_context(named)?;
     opened.say_damage();
-    let mut told = provenance(&opened, &choice, &native.workload);
+    // The script has every offset and time: zones and arrivals are not applied.
+    let details = WorkloadDetails::default();
+    let mut told = provenance(&opened, &choice, &native.workload, &details);
     told.origin.push(("Replay".to_owned(), manner(&script, &load)));
     let mut workload = native.applied(told);
     let caveat = |caveat: steadfast_domain::Caveat| {

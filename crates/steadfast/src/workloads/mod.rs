@@ -95,14 +95,17 @@ fn applied(
         && !needs_steps
         && file.steps.is_empty()
     {
-        let workload = cumulative(file, choice, provenance(opened, choice, &file.workload));
-        return workload.with_context(named);
+        let details = opened.details(&file.workload)?;
+        let told = provenance(opened, choice, &file.workload, &details);
+        return cumulative(file, choice, told).with_context(named);
     }
     let native = capture_steps(opened, choice).with_context(named)?;
+    let details = opened.details(&native.workload)?;
     opened.say_damage();
-    let told = provenance(opened, choice, &native.workload);
+    let told = provenance(opened, choice, &native.workload, &details);
     let mut workload = native.applied(told);
-    workload.remarks.splice(0..0, opened.warnings.iter().cloned());
+    let before = opened.warnings.iter().chain(&details.remarks).cloned();
+    workload.remarks.splice(0..0, before);
     Ok(workload)
 }
 

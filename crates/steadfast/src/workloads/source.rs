@@ -21,7 +21,7 @@ use steadfast_workload::replay_representation::{
     HEADER, ReplayRepresentation, RepresentationWarning,
 };
 use steadfast_workload::workload_file::FORMAT;
-use steadfast_workload::{CapturedArrivals, Placement, WorkloadFile};
+use steadfast_workload::{WorkloadDetails, WorkloadFile};
 
 /// First bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
@@ -173,19 +173,20 @@ impl SelectedSource {
         }
     }
 
-    /// Returns the captured arrivals; none unless a workload file has them.
-    pub(super) fn arrivals(&self) -> CapturedArrivals {
+    /// Returns the zones and arrivals of the workload's streams: those that a workload file
+    /// stores, or, of a capture, those that `workload derive` would store.
+    pub(super) fn details(&self, workload: &CumulativeWorkload) -> anyhow::Result<WorkloadDetails> {
         match &self.source {
-            WorkloadSource::Workload(file) => file.arrivals.clone(),
-            _ => CapturedArrivals::default(),
-        }
-    }
-
-    /// Returns the placement of the streams.
-    pub(super) fn placement(&self) -> Placement {
-        match &self.source {
-            WorkloadSource::Workload(file) => file.placement.clone(),
-            _ => Placement::default(),
+            WorkloadSource::Capture(captured) => {
+                let details = WorkloadDetails::read(captured, &self.pass, workload);
+                details.with_context(|| self.name.clone())
+            }
+            WorkloadSource::Workload(file) => Ok(WorkloadDetails {
+                placement: file.placement.clone(),
+                arrivals: file.arrivals.clone(),
+                remarks: Vec::new(),
+            }),
+            WorkloadSource::Representation(_) => Ok(WorkloadDetails::default()),
         }
     }
 }

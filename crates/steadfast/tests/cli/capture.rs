@@ -1,8 +1,8 @@
 //! Captures of real I/O: our counts, the engine's, the kernel's.
 
 use super::scratch::{
-    LoopDevice, TestDirectory, refuse, run_in, skip, spawned, stderr, stdout, steadfast, succeed,
-    wait_until,
+    LoopDevice, TestDirectory, parse_json, refuse, run_in, skip, spawned, stderr, stdout,
+    steadfast, succeed, succeed_json, wait_until, wait_until_listening,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -26,20 +26,19 @@ impl RunningCapture {
     /// Begins to capture and waits until it listens; `None` with the reason
     /// printed where nothing can be captured here.
     pub(super) fn new(
-        test: &str,
         directory: &Path,
         device: &LoopDevice,
         more: &[&str],
     ) -> Option<RunningCapture> {
-        RunningCapture::on(test, directory, &device.path, more)
+        RunningCapture::on(directory, &device.path, more)
     }
 
-    fn on(test: &str, directory: &Path, device: &str, more: &[&str]) -> Option<RunningCapture> {
-        RunningCapture::start(test, directory, &[&["--device", device], more].concat())
+    fn on(directory: &Path, device: &str, more: &[&str]) -> Option<RunningCapture> {
+        RunningCapture::start(directory, &[&["--device", device], more].concat())
     }
 
     /// The same with the options that name what is captured.
-    fn start(test: &str, directory: &Path, what: &[&str]) -> Option<RunningCapture> {
+    fn start(directory: &Path, what: &[&str]) -> Option<RunningCapture> {
         let errors = directory.join("capture.txt");
         let mut child = steadfast()
             .current_dir(directory)
@@ -49,21 +48,11 @@ impl RunningCapture {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let end = Instant::now() + Duration::from_secs(120);
-        while Instant::now() < end {
-            let said = std::fs::read_to_string(&errors).unwrap();
-            if said.contains("Ctrl-C ends it") {
-                return Some(RunningCapture { child, file: directory.join("trace.parquet") });
-            }
-            if child.try_wait().unwrap().is_some() {
-                skip(test, said.trim());
-                return None;
-            }
-            std::thread::sleep(Duration::from_millis(50));
+        let has_begun = wait_until_listening(&mut child, &errors);
+        if !has_begun {
+            skip(std::fs::read_to_string(&errors).unwrap().trim());
         }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        panic!("the capture did not begin");
+        has_begun.then(|| RunningCapture { child, file: directory.join("trace.parquet") })
     }
 
     pub(super) fn signal(&mut self, signal: &str) {
@@ -140,24 +129,22 @@ pub(super) fn settled(device: &LoopDevice) -> [u64; 5] {
 /// for write.
 #[test]
 fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
-    let test = "a_capture_of_our_own_engine_has_exactly_what_the_engine_counted";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     // What udev has under way as the capture begins would be seen in part.
     settled(&device);
-    let Some(capture) = RunningCapture::new(test, scratch.path(), &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
     let measure = format!(
         "measure 'RND 4K RW65' --target {} --demand T1Q8 --time 700ms --yes-destroy {} --json",
         device.path,
         device.name()
     );
-    let mut child = spawned(scratch.path(), &measure, Stdio::piped(), Stdio::inherit());
+    let mut child = spawned(here, &measure, Stdio::piped(), Stdio::inherit());
     let engine = child.id();
     let mut text = String::new();
     std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut text).unwrap();
     assert!(child.wait().unwrap().success());
     let answer: Value = serde_json::from_str(&text).unwrap();
-    std::thread::sleep(Duration::from_millis(300));
     let (conditions, events) = capture.end();
     assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
     for (name, op) in [("read", IoOp::Read), ("write", IoOp::Write)] {
@@ -178,11 +165,11 @@ fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
 }
 
 /// A device with ext4 on it; nothing is left to be initialized in the background.
-fn with_ext4(test: &str) -> Option<LoopDevice> {
-    let device = LoopDevice::new(test, 128)?;
+fn with_ext4() -> Option<LoopDevice> {
+    let device = LoopDevice::new(128)?;
     let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
     if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
-        skip(test, "no mkfs.ext4");
+        skip("no mkfs.ext4");
         return None;
     }
     Some(device)
@@ -200,15 +187,13 @@ fn mounted(device: &LoopDevice, directory: &Path) -> PathBuf {
 /// A file system with a program that synchronizes: sums agree with the kernel's.
 #[test]
 fn a_capture_of_a_file_system_agrees_with_diskstats() {
-    let test = "a_capture_of_a_file_system_agrees_with_diskstats";
-    let Some(device) = with_ext4(test) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = with_ext4() else { return };
+    let here = &TestDirectory::new();
     let before = settled(&device);
-    let Some(capture) = RunningCapture::new(test, scratch.path(), &device, &["--mark", "begin"])
-    else {
+    let Some(capture) = RunningCapture::new(here, &device, &["--mark", "begin"]) else {
         return;
     };
-    let mount = scratch.path().join("mount");
+    let mount = here.join("mount");
     std::fs::create_dir(&mount).unwrap();
     assert!(Command::new("mount").arg(&device.path).arg(&mount).status().unwrap().success());
     let mut file = File::create(mount.join("log")).unwrap();
@@ -217,7 +202,7 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
         file.sync_all().unwrap();
     }
     drop(file);
-    succeed(scratch.path(), "mark written");
+    succeed(here, "mark written");
     assert!(Command::new("umount").arg(&mount).status().unwrap().success());
     let after = settled(&device);
     let (conditions, events) = capture.end();
@@ -242,19 +227,17 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
 /// that the device got to see.
 #[test]
 fn both_layers_of_a_file_system_stand_side_by_side() {
-    let test = "both_layers_of_a_file_system_stand_side_by_side";
-    let Some(device) = with_ext4(test) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let mount = mounted(&device, scratch.path());
+    let Some(device) = with_ext4() else { return };
+    let here = &TestDirectory::new();
+    let mount = mounted(&device, here);
     let more = ["--layer", "block,filesystem", "--pid", &std::process::id().to_string()];
-    let capture = RunningCapture::new(test, scratch.path(), &device, &more);
+    let capture = RunningCapture::new(here, &device, &more);
     let file = File::create(mount.join("file")).unwrap();
     for block in 0..211 {
         file.write_all_at(&[7; 4096], block * 8192).unwrap();
     }
     file.sync_all().unwrap();
     drop(file);
-    std::thread::sleep(Duration::from_millis(300));
     let found = capture.map(RunningCapture::end);
     assert!(Command::new("umount").arg(&mount).status().unwrap().success());
     let Some((conditions, events)) = found else { return };
@@ -264,32 +247,31 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     let files: Vec<_> = events.iter().filter(|e| e.layer == Layer::FileSystem).copied().collect();
     assert_eq!(sum(&files, IoOp::Write), (211, 211 * 4096));
     assert_eq!(sum(&files, IoOp::Flush), (1, 0));
-    let text = succeed(scratch.path(), "trace compare trace.parquet --step 1s");
+    let text = succeed(here, "trace compare trace.parquet --step 1s");
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
     // Counted together only where that is asked for; a workload is of one layer.
     let report = ["trace", "report", "trace.parquet", "-o", "report", "--format", "text"];
     let mixed = "COUNTED TOGETHER";
-    let of_both = succeed(scratch.path(), &[&report[..], &["--layer", "both"]].concat());
+    let of_both = succeed(here, &[&report[..], &["--layer", "both"]].concat());
     assert!(of_both.contains(mixed), "{of_both}");
-    let of_one = succeed(scratch.path(), &report);
+    let of_one = succeed(here, &report);
     assert!(!of_one.contains(mixed) && of_one.contains("layer block"), "{of_one}");
     let derive = ["workload", "derive", "trace.parquet", "--threshold", "0%"];
     let of_both = [&derive[..], &["--layer", "both"]].concat();
-    refuse(scratch.path(), &of_both, &["one layer", "--layer filesystem"]);
-    succeed(scratch.path(), &derive);
-    let of_one = succeed(scratch.path(), &[&derive[..], &["--layer", "filesystem"]].concat());
+    refuse(here, &of_both, &["one layer", "--layer filesystem"]);
+    succeed(here, &derive);
+    let of_one = succeed(here, &[&derive[..], &["--layer", "filesystem"]].concat());
     assert!(of_one.contains("212 of 212 I/Os"), "{of_one}");
 }
 
 /// A deleted file's inode goes to the next file: no I/O stands under the path of the other one.
 #[test]
 fn files_that_have_one_inode_after_the_other_keep_their_paths_apart() {
-    let test = "files_that_have_one_inode_after_the_other_keep_their_paths_apart";
-    let Some(device) = with_ext4(test) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let mount = mounted(&device, scratch.path());
+    let Some(device) = with_ext4() else { return };
+    let here = &TestDirectory::new();
+    let mount = mounted(&device, here);
     let more = ["--layer", "filesystem", "--paths"];
-    let capture = RunningCapture::new(test, scratch.path(), &device, &more);
+    let capture = RunningCapture::new(here, &device, &more);
     let Some(capture) = capture else {
         assert!(Command::new("umount").arg(&mount).status().unwrap().success());
         return;
@@ -311,13 +293,12 @@ fn files_that_have_one_inode_after_the_other_keep_their_paths_apart() {
     let copied = Command::new("dd").args(["if=/dev/zero", &of, "bs=8k", "count=50"]).output();
     assert!(copied.unwrap().status.success());
     let reused = std::fs::metadata(&dd).unwrap().ino() == inode;
-    std::thread::sleep(Duration::from_millis(500));
     let (conditions, _) = capture.end();
     assert!(Command::new("umount").arg(&mount).status().unwrap().success());
     assert!(reused, "ext4 gave the inode to no other file");
     assert_eq!(conditions.lost, 0);
     let words = "trace groups trace.parquet --by file,process --json";
-    let json: Value = serde_json::from_str(&succeed(scratch.path(), words)).unwrap();
+    let json: Value = succeed_json(here, words);
     let writes = |path: Option<&Path>, is_ours: bool| -> u64 {
         let path = path.map(|path| path.to_str().unwrap());
         let of_path = |row: &&Value| row["path"].as_str() == path;
@@ -363,17 +344,16 @@ fn mounted_kind(kind: &str, directory: &Path) -> Option<Unmounted> {
 /// File systems that lie on no block device are captured by their mount points.
 #[test]
 fn a_mount_is_captured_by_its_files() {
-    let test = "a_mount_is_captured_by_its_files";
     let here = &TestDirectory::new();
     // overlayfs takes no layers on another overlayfs as its upper one.
     let memory = mounted_kind("tmpfs", here);
     let overlay = memory.as_ref().and_then(|memory| mounted_kind("overlay", &memory.0));
     let points: Vec<&Path> =
         memory.iter().chain(&overlay).map(|mounted| mounted.0.as_path()).collect();
-    let [first, rest @ ..] = points.as_slice() else { return skip(test, "tmpfs is not mounted") };
+    let [first, rest @ ..] = points.as_slice() else { return skip("tmpfs is not mounted") };
     let mounts = points.iter().flat_map(|point| ["--mount", point.to_str().unwrap()]);
     let what: Vec<&str> = mounts.chain(["--paths"]).collect();
-    let Some(capture) = RunningCapture::start(test, here, &what) else { return };
+    let Some(capture) = RunningCapture::start(here, &what) else { return };
     let file = first.join("on-memory");
     File::create(&file).unwrap().write_all_at(&[7; 12_288], 4096).unwrap();
     for point in rest {
@@ -413,9 +393,8 @@ fn a_mount_is_captured_by_its_files() {
 /// A FUSE file system, whose server is a process like any other, is captured by its mount point.
 #[test]
 fn a_fuse_mount_is_captured_by_its_calls() {
-    let test = "a_fuse_mount_is_captured_by_its_calls";
-    let scratch = tempfile::tempdir().unwrap();
-    let point = scratch.path().join("point");
+    let here = &TestDirectory::new();
+    let point = here.join("point");
     std::fs::create_dir(&point).unwrap();
     let mut server = Command::new("python3")
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/fuse_file.py"))
@@ -428,8 +407,7 @@ fn a_fuse_mount_is_captured_by_its_calls() {
     let _ = BufReader::new(server.stdout.take().unwrap()).read_line(&mut said);
     let mounted = Unmounted(point);
     let what = ["--mount", mounted.0.to_str().unwrap()];
-    let capture =
-        (!said.is_empty()).then(|| RunningCapture::start(test, scratch.path(), &what)).flatten();
+    let capture = (!said.is_empty()).then(|| RunningCapture::start(here, &what)).flatten();
     let events = capture.map(|capture| {
         let file = File::options().read(true).write(true).open(mounted.0.join("file")).unwrap();
         (0..10).for_each(|block| file.write_all_at(&[7; 4096], block * 4096).unwrap());
@@ -443,7 +421,7 @@ fn a_fuse_mount_is_captured_by_its_calls() {
     let _ = server.wait();
     let Some((conditions, events)) = events else {
         if said.is_empty() {
-            skip(test, "FUSE is not mounted");
+            skip("FUSE is not mounted");
         }
         return;
     };
@@ -459,12 +437,11 @@ fn a_fuse_mount_is_captured_by_its_calls() {
 /// Another disk that gets the number of one that went away has a name of its own.
 #[test]
 fn a_loop_device_with_another_file_is_another_device() {
-    let test = "a_loop_device_with_another_file_is_another_device";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     let other = tempfile::NamedTempFile::new().unwrap();
     other.as_file().set_len(64 << 20).unwrap();
-    let Some(capture) = RunningCapture::new(test, scratch.path(), &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
     let write = |count: &str| {
         let of = format!("of={}", device.path);
         let words = ["if=/dev/zero", &of, "bs=4k", "oflag=direct", count];
@@ -490,16 +467,15 @@ fn a_loop_device_with_another_file_is_another_device() {
     let last = names.len() - 1;
     assert!(last >= 1 && writes(last) == 50 && writes(0) == 30, "{names:?}: {}", writes(0));
     assert!(conditions.remarks.iter().any(|remark| remark.contains("went away")));
-    let doctor = succeed(scratch.path(), "trace doctor trace.parquet");
+    let doctor = succeed(here, "trace doctor trace.parquet");
     assert!(doctor.contains("went away during the capture"), "{doctor}");
 }
 
 /// The streams of a file, without what two captures measure differently: name,
 /// I/Os and bytes, and the average queue depth.
 fn streams(directory: &Path, more: &[&str]) -> Vec<([String; 3], f64)> {
-    let text =
-        succeed(directory, &[&["trace", "streams", "trace.parquet", "--json"], more].concat());
-    let answer: Value = serde_json::from_str(&text).unwrap();
+    let answer: Value =
+        succeed_json(directory, &[&["trace", "streams", "trace.parquet", "--json"], more].concat());
     let told = |stream: &Value| {
         let exact = ["stream", "count", "amount"].map(|column| stream[column].to_string());
         (exact, stream["qd_mean"].as_f64().unwrap())
@@ -523,14 +499,13 @@ fn same_streams(one: &[([String; 3], f64)], other: &[([String; 3], f64)]) {
 /// operation, RND/SEQ, size, counts, bytes, queue depths.
 #[test]
 fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
-    let test = "capture_steps_added_up_in_the_kernel_equal_those_of_every_io";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     settled(&device);
     let own = std::process::id().to_string();
     let steps = ["--totals-every", "100ms", "--pid", &own];
-    let Some(steps) = RunningCapture::new(test, added.path(), &device, &steps) else { return };
-    let ios = RunningCapture::new(test, every.path(), &device, &["--pid", &own]).unwrap();
+    let Some(steps) = RunningCapture::new(added.path(), &device, &steps) else { return };
+    let ios = RunningCapture::new(every.path(), &device, &["--pid", &own]).unwrap();
     let file = File::options().read(true).write(true).open(&device.path).unwrap();
     for n in 0..1009u64 {
         // Random reads, and two sequential streams in turn.
@@ -540,7 +515,6 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
         file.sync_data().unwrap();
     }
     drop(file);
-    std::thread::sleep(Duration::from_millis(300));
     ios.end();
     let mut steps = steps;
     steps.signal("-INT");
@@ -569,8 +543,7 @@ fn ranges_hit(directory: &Path, more: &[&str]) -> BTreeMap<u64, [u64; 4]> {
         [("count", ["reads", "writes"]), ("bytes", ["read_bytes", "written_bytes"])]
     {
         let hits = ["trace", "hits", "trace.parquet", "--step", "1h", "--show", show, "--json"];
-        let answer: Value =
-            serde_json::from_str(&succeed(directory, &[&hits[..], more].concat())).unwrap();
+        let answer: Value = succeed_json(directory, &[&hits[..], more].concat());
         let map = &answer["maps"][0];
         assert_eq!((&map["ranges"], &map["range_bytes"]), (&1000.into(), &67_109.into()));
         assert_eq!(map["outside"], 0, "{map}");
@@ -590,14 +563,13 @@ fn ranges_hit(directory: &Path, more: &[&str]) -> BTreeMap<u64, [u64; 4]> {
 #[test]
 fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
     const RANGE: u64 = (64u64 << 20).div_ceil(1000);
-    let test = "lba_ranges_counted_in_the_kernel_equal_those_of_every_io";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     settled(&device);
     let own = std::process::id().to_string();
     let steps = ["--totals-every", "100ms", "--totals-ranges", "1000", "--pid", &own];
-    let Some(mut steps) = RunningCapture::new(test, added.path(), &device, &steps) else { return };
-    let ios = RunningCapture::new(test, every.path(), &device, &["--pid", &own]).unwrap();
+    let Some(mut steps) = RunningCapture::new(added.path(), &device, &steps) else { return };
+    let ios = RunningCapture::new(every.path(), &device, &["--pid", &own]).unwrap();
     let file = File::options()
         .read(true)
         .write(true)
@@ -622,7 +594,6 @@ fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
         }
     }
     drop(file);
-    std::thread::sleep(Duration::from_millis(300));
     ios.end();
     steps.signal("-INT");
     drop(steps);
@@ -672,8 +643,7 @@ fn workload(directory: &Path) -> WorkloadFile {
 
 /// The 99 % response times of the streams of one capture that have one.
 fn response_99(directory: &Path) -> Vec<(String, f64)> {
-    let text = succeed(directory, "trace streams trace.parquet --json");
-    let answer: Value = serde_json::from_str(&text).unwrap();
+    let answer: Value = succeed_json(directory, "trace streams trace.parquet --json");
     let streams = answer["streams"].as_array().unwrap().iter();
     let known = streams.filter_map(|stream| {
         Some((stream["stream"].to_string(), stream["response"]["p99_ns"].as_f64()?))
@@ -701,15 +671,14 @@ fn reported_as_far_as_steps_tell(directory: &Path) {
 /// Steps of both layers tell what a capture of every I/O and every call tells.
 #[test]
 fn capture_steps_of_both_layers_equal_those_of_every_io() {
-    let test = "capture_steps_of_both_layers_equal_those_of_every_io";
-    let Some(device) = with_ext4(test) else { return };
+    let Some(device) = with_ext4() else { return };
     let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mount = mounted(&device, every.path());
     let own = std::process::id().to_string();
     let both = ["--layer", "block,filesystem", "--file-probes", "calls", "--pid", &own];
     let steps = [&both[..], &["--totals-every", "100ms"]].concat();
-    let steps = RunningCapture::new(test, added.path(), &device, &steps);
-    let ios = RunningCapture::new(test, every.path(), &device, &both);
+    let steps = RunningCapture::new(added.path(), &device, &steps);
+    let ios = RunningCapture::new(every.path(), &device, &both);
     let create = |name| File::create_new(mount.join(name)).unwrap();
     let (log, table) = (create("log"), create("table"));
     for n in 0..211 {
@@ -720,7 +689,6 @@ fn capture_steps_of_both_layers_equal_those_of_every_io() {
         }
     }
     drop((log, table));
-    std::thread::sleep(Duration::from_millis(300));
     ios.map(RunningCapture::end);
     let mut steps = steps;
     steps.iter_mut().for_each(|steps| steps.signal("-INT"));
@@ -748,8 +716,7 @@ fn compared_and_derived(directory: &Path) {
     let compare = ["trace", "compare", "trace.parquet", "--step", "1s"];
     let text = succeed(directory, &compare);
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
-    let json = succeed(directory, &[&compare[..], &["--json"]].concat());
-    let sides: Value = serde_json::from_str(&json).unwrap();
+    let sides: Value = succeed_json(directory, &[&compare[..], &["--json"]].concat());
     let layers = sides["sides"].as_array().unwrap().iter().map(|side| side["layer"].to_string());
     assert_eq!(layers.collect::<Vec<_>>(), ["\"block\"", "\"file-system\""]);
     let derive = ["workload", "derive", "trace.parquet", "--layer", "filesystem", "-o", "w.toml"];
@@ -764,8 +731,7 @@ fn compared_and_derived(directory: &Path) {
 /// A partition is captured by its name; offsets count from the disk's beginning.
 #[test]
 fn a_partition_is_captured_alone() {
-    let test = "a_partition_is_captured_alone";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     // One partition in a master boot record: type 0x83, from sector 2048, 4096 long.
     let mut record = [0u8; 512];
     record[450] = 0x83;
@@ -778,18 +744,17 @@ fn a_partition_is_captured_alone() {
     let partx = |what: &str| Command::new("partx").args([what, device.path.as_str()]).status();
     let part = format!("{}p1", device.path);
     if !partx("--add").is_ok_and(|status| status.success()) || !Path::new(&part).exists() {
-        return skip(test, "partx makes no partitions here");
+        return skip("partx makes no partitions here");
     }
     settled(&device);
     let scratch = tempfile::tempdir().unwrap();
     let own = std::process::id().to_string();
-    let capture = RunningCapture::on(test, scratch.path(), &part, &["--pid", &own]);
+    let capture = RunningCapture::on(scratch.path(), &part, &["--pid", &own]);
     let inside = File::options().write(true).open(&part).unwrap();
     inside.write_all_at(&[1; 4096], 8192).unwrap();
     inside.sync_data().unwrap();
     disk.write_all_at(&[1; 4096], 48 << 20).unwrap();
     disk.sync_data().unwrap();
-    std::thread::sleep(Duration::from_millis(300));
     let found = capture.map(RunningCapture::end);
     drop((inside, disk));
     let twice = ["capture", "-o", "t.parquet", "--device", &part, "--device", &device.path];
@@ -806,10 +771,9 @@ fn a_partition_is_captured_alone() {
 /// What was captured before a kill can be read.
 #[test]
 fn a_killed_capture_leaves_what_it_had() {
-    let test = "a_killed_capture_leaves_what_it_had";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let Some(mut capture) = RunningCapture::new(test, scratch.path(), &device, &[]) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
+    let Some(mut capture) = RunningCapture::new(here, &device, &[]) else { return };
     let file = File::open(&device.path).unwrap();
     file.read_exact_at(&mut [0; 4096], 1 << 20).unwrap();
     let done = Instant::now();
@@ -821,7 +785,7 @@ fn a_killed_capture_leaves_what_it_had() {
     let (conditions, events) = read(&capture.file);
     assert!(has_read(&events), "{} events", events.len());
     assert!(!conditions.processors.is_empty());
-    let output = run_in(scratch.path(), "mark 'too late'");
+    let output = run_in(here, "mark 'too late'");
     let said = stdout(&output) + &stderr(&output);
     assert!(!said.contains("panicked"), "{said}");
 }
@@ -830,17 +794,16 @@ fn a_killed_capture_leaves_what_it_had() {
 /// same: streams and steps, figure for figure.
 #[test]
 fn a_killed_capture_of_steps_is_recovered() {
-    let test = "a_killed_capture_of_steps_is_recovered";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     // So many narrow steps that they are on disk long before a minute is over.
     let steps = ["--totals-every", "100us", "--pid", &std::process::id().to_string()];
-    let Some(mut capture) = RunningCapture::new(test, scratch.path(), &device, &steps) else {
+    let Some(mut capture) = RunningCapture::new(here, &device, &steps) else {
         return;
     };
     let file = File::options().read(true).write(true).open(&device.path).unwrap();
     let end = Instant::now() + Duration::from_secs(180);
-    let held = || std::fs::metadata(scratch.path().join("trace.parquet")).unwrap().len();
+    let held = || std::fs::metadata(here.join("trace.parquet")).unwrap().len();
     let mut done = 0u64;
     while held() < 20_000 && Instant::now() < end {
         file.read_exact_at(&mut [0; 4096], 8192 * (done * 7919 % 4096)).unwrap();
@@ -855,12 +818,12 @@ fn a_killed_capture_of_steps_is_recovered() {
     };
     // Where the row group is follows it.
     wait_until("the row group", || {
-        let output = run_in(scratch.path(), "trace streams trace.parquet --json");
+        let output = run_in(here, "trace streams trace.parquet --json");
         ios(&serde_json::from_slice(&output.stdout).unwrap_or_default()) > 100
     });
     capture.signal("-KILL");
     let read = |command: &str, file: &str, error: bool| {
-        let output = run_in(scratch.path(), &["trace", command, file, "--json"]);
+        let output = run_in(here, &["trace", command, file, "--json"]);
         assert!(output.status.success(), "{}", stderr(&output));
         assert_eq!(
             stderr(&output).contains("the capture was killed"),
@@ -868,14 +831,14 @@ fn a_killed_capture_of_steps_is_recovered() {
             "{}",
             stderr(&output)
         );
-        let mut told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let mut told: Value = parse_json(&output);
         told["file"] = Value::Null;
         told["conditions"] = Value::Null;
         told
     };
     let refused = "trace recover trace.parquet -o trace.parquet";
-    refuse(scratch.path(), refused, &["trace.parquet exists"]);
-    let said = succeed(scratch.path(), "trace recover trace.parquet -o r.parquet");
+    refuse(here, refused, &["trace.parquet exists"]);
+    let said = succeed(here, "trace recover trace.parquet -o r.parquet");
     assert!(said.contains("rows of streams and steps"), "{said}");
     for command in ["streams", "map"] {
         let damaged = read(command, "trace.parquet", true);
@@ -889,14 +852,13 @@ fn a_killed_capture_of_steps_is_recovered() {
 /// to lie under the next one's name; together they are the whole.
 #[test]
 fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
-    let test = "a_rotated_capture_goes_on_past_what_lies_in_its_way";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     settled(&device);
     let pid = std::process::id().to_string();
     let more = ["--rotate-time", "1s", "--pid", &pid];
     let before = ticks();
-    let Some(mut capture) = RunningCapture::new(test, here, &device, &more) else { return };
+    let Some(mut capture) = RunningCapture::new(here, &device, &more) else { return };
     let part_name = |part: u32| match part {
         1 => "trace.parquet".to_owned(),
         part => format!("trace.{part}.parquet"),
@@ -921,7 +883,7 @@ fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
     let files = files();
     let named: Vec<&str> = files.iter().map(String::as_str).collect();
     let all = [&["trace", "streams", "--op", "write", "--json"], &named[..]].concat();
-    let found: Value = serde_json::from_str(&succeed(here, &all)).unwrap();
+    let found: Value = succeed_json(here, &all);
     assert_eq!(found["total"]["count"], 29, "{found}");
     // The host's processor time was read all along: each file goes on where the one before ended.
     let readings: Vec<_> = files.iter().map(|name| read(&here.join(name)).0.processors).collect();
@@ -932,7 +894,7 @@ fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
     let passed = last.total.checked_sub(first.total).unwrap();
     assert!(passed > 0 && before <= first.total + passed && last.total <= ticks() + passed);
     let steps = [&["trace", "steps", "--step", "1s", "--json"], &named[..]].concat();
-    let steps: Value = serde_json::from_str(&succeed(here, &steps)).unwrap();
+    let steps: Value = succeed_json(here, &steps);
     let shares = steps["steps"].as_array().unwrap().iter().filter_map(|step| {
         Some(step["host_cpu_share"].as_f64()? + step["host_io_wait_share"].as_f64()?)
     });
@@ -968,16 +930,15 @@ fn ticks() -> u64 {
 /// A capture's file on a device that it listens to: a caveat in it.
 #[test]
 fn a_capture_onto_its_own_device_says_so() {
-    let test = "a_capture_onto_its_own_device_says_so";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
+    let Some(device) = LoopDevice::new(128) else { return };
     if !Command::new("mkfs.ext4").args(["-q", &device.path]).status().is_ok_and(|s| s.success()) {
-        return skip(test, "no mkfs.ext4");
+        return skip("no mkfs.ext4");
     }
     let scratch = tempfile::tempdir().unwrap();
     assert!(
         Command::new("mount").arg(&device.path).arg(scratch.path()).status().unwrap().success()
     );
-    let found = RunningCapture::new(test, scratch.path(), &device, &[]).map(RunningCapture::end);
+    let found = RunningCapture::new(scratch.path(), &device, &[]).map(RunningCapture::end);
     assert!(Command::new("umount").arg(scratch.path()).status().unwrap().success());
     let Some((conditions, _)) = found else { return };
     let said = conditions
@@ -995,7 +956,7 @@ fn a_capture_that_cannot_be_is_refused_with_the_reason() {
     let with = |device: &'static str| ["capture", "--device", device, output[0], output[1]];
     refuse(directory, &with("/dev/no-such-device"), &["no-such-device"]);
     refuse(directory, &with("file"), &["file", "not a block device"]);
-    let Some(device) = LoopDevice::new("a_capture_that_cannot_be_is_refused", 16) else { return };
+    let Some(device) = LoopDevice::new(16) else { return };
     let on_device = |more: &[&'static str]| {
         [&["capture", "--device", &device.path, "-o", "t.parquet"], more].concat()
     };
@@ -1009,12 +970,11 @@ fn a_capture_that_cannot_be_is_refused_with_the_reason() {
 /// ones is random, the others are zero.
 #[test]
 fn written_blocks_are_sampled_by_their_content() {
-    let test = "written_blocks_are_sampled_by_their_content";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     settled(&device);
     let more = ["--content-sample", "1"];
-    let Some(capture) = RunningCapture::new(test, scratch.path(), &device, &more) else { return };
+    let Some(capture) = RunningCapture::new(here, &device, &more) else { return };
     let mut content = vec![0; 1009 * 4096];
     for block in 0..503usize {
         for word in 0..256 {
@@ -1045,13 +1005,12 @@ fn content_is_not_sampled_of_steps_or_files_alone() {
         (["--totals-every", "1s"], "cannot be used with"),
         (["--layer", "filesystem"], "add --layer block"),
     ] {
-        let scratch = tempfile::tempdir().unwrap();
-        let Some(device) = LoopDevice::new("content_is_not_sampled_of_steps_or_files_alone", 4)
-        else {
+        let here = &TestDirectory::new();
+        let Some(device) = LoopDevice::new(4) else {
             return;
         };
         let mut command = steadfast();
-        command.current_dir(scratch.path()).args(["capture", "--device", &device.path, "-o", "t"]);
+        command.current_dir(here).args(["capture", "--device", &device.path, "-o", "t"]);
         let said = command.args(more).args(["--content-sample", "7"]).output().unwrap();
         assert!(!said.status.success());
         let said = String::from_utf8_lossy(&said.stderr).into_owned();

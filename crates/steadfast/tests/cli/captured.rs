@@ -3,6 +3,7 @@
 
 use super::procedures::{golden, outline};
 use super::recomputed::conducted;
+use super::scratch::{TestDirectory, array, findings};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -66,21 +67,17 @@ fn settings(procedure: &str) -> Settings {
     settings
 }
 
-fn findings(run: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(run.join("findings.json")).unwrap()).unwrap()
-}
-
 /// Titles, ending, caveats and the numbers of the summary, then every page.
 fn text(findings: &Value) -> String {
     let mut text = String::new();
     for name in ["title", "method", "headline", "ending", "end"] {
         writeln!(text, "{name}: {}", findings[name]).unwrap();
     }
-    for caveat in findings["caveats"].as_array().unwrap() {
+    for caveat in array(&findings["caveats"]) {
         writeln!(text, "caveat {} {}: {}", caveat["kind"], caveat["id"], caveat["text"]).unwrap();
     }
-    for exhibit in findings["summary"].as_array().unwrap() {
-        for row in exhibit["table"]["rows"].as_array().unwrap() {
+    for exhibit in array(&findings["summary"]) {
+        for row in array(&exhibit["table"]["rows"]) {
             writeln!(text, "{}: {}", row["head"], row["cells"]).unwrap();
         }
     }
@@ -126,13 +123,13 @@ fn halved(whole: &Path, half: &Path) {
 }
 
 fn finds_what_was_accepted(procedure: &str) {
-    let scratch = tempfile::tempdir().unwrap();
-    let whole = scratch.path().join("whole");
+    let here = &TestDirectory::new();
+    let whole = here.join("whole");
     conducted(&whole, Some(settings(procedure)));
     let found = findings(&whole);
     weights_are_counts(&whole, procedure);
     golden(&format!("quick-{procedure}"), &text(&found));
-    let half = scratch.path().join("half");
+    let half = here.join("half");
     halved(&whole, &half);
     conducted(&half, None);
     assert_eq!(text(&findings(&half)), text(&found), "{procedure}: resumed");

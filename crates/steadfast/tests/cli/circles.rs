@@ -10,21 +10,8 @@ use syn::visit::Visit;
 
 /// The crates that have no circle, beside this one.
 const FREE: [&str; 15] = [
-    "steadfast",
-    "capture",
-    "domain",
-    "engine",
-    "exchange",
-    "explorer",
-    "host",
-    "procedures",
-    "recorder",
-    "report",
-    "runner",
-    "tracefile",
-    "analysis",
-    "workload",
-    "../lab",
+    "steadfast", "capture", "domain", "engine", "exchange", "explorer", "host", "procedures",
+    "recorder", "report", "runner", "tracefile", "analysis", "workload", "../lab",
 ];
 
 /// A path in the code, segment by segment.

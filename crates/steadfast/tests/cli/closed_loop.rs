@@ -2,7 +2,9 @@
 //! as it went in. And a database, whose capture must be what the kernel counted.
 
 use super::capture::{RunningCapture, settled};
-use super::scratch::{LoopDevice, TestDirectory, skip, steadfast, succeed};
+use super::scratch::{
+    LoopDevice, TestDirectory, parse_json, skip, steadfast, succeed, succeed_json,
+};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -46,12 +48,11 @@ fn counted(table: &Value, (order, op, bytes): (&str, &str, u64)) -> u64 {
 /// chance; and derived again, the workload has the same streams.
 #[test]
 fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
-    let test = "what_is_applied_is_captured_and_analysed_as_the_same_streams";
-    let Some(device) = LoopDevice::new(test, 256) else { return };
+    let Some(device) = LoopDevice::new(256) else { return };
     let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
     settled(&device);
-    let Some(capture) = RunningCapture::new(test, here, &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
     let measure = ["measure", "--workload", "w.toml", "--target", &device.path, "--ios", "10007"];
     let child = steadfast()
         .current_dir(here)
@@ -63,12 +64,12 @@ fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     let engine = child.id().to_string();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer: Value = parse_json(&output);
     let (conditions, _) = capture.end();
     assert_eq!(conditions.lost, 0);
     // What udev looks at afterwards is no I/O of ours.
     let streams = ["trace", "streams", "trace.parquet", "--pid", &engine, "--json"];
-    let table: Value = serde_json::from_str(&succeed(here, &streams)).unwrap();
+    let table: Value = succeed_json(here, &streams);
     let applied = answer["measurement"]["streams"].as_array().unwrap();
     let ios: Vec<u64> = applied.iter().map(|s| s["tally"]["ios"].as_u64().unwrap()).collect();
     assert_eq!(ios.iter().sum::<u64>(), 10_007);
@@ -102,15 +103,15 @@ database.close()
 
 /// A file system on the device, and a directory for what is done with it; `None` with the
 /// reason printed where there is no file system or database to be had.
-fn with_database(test: &str, device: &LoopDevice) -> Option<TempDir> {
+fn with_database(device: &LoopDevice) -> Option<TempDir> {
     let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
     if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
-        skip(test, "no mkfs.ext4");
+        skip("no mkfs.ext4");
         return None;
     }
     let python = Command::new("python3").args(["-c", "import sqlite3"]).status();
     if !python.is_ok_and(|status| status.success()) {
-        skip(test, "Python has no module sqlite3");
+        skip("Python has no module sqlite3");
         return None;
     }
     Some(tempfile::tempdir().unwrap())
@@ -147,18 +148,17 @@ fn sectors(events: &[IoEvent], op: IoOp, process: Option<u32>, most: usize) -> V
 /// of memory than the device takes at once, so that sectors are compared.
 #[test]
 fn a_database_is_replayed_with_its_reads_and_writes() {
-    let test = "a_database_is_replayed_with_its_reads_and_writes";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    let Some(other) = LoopDevice::new(test, 128) else { return };
-    let Some(scratch) = with_database(test, &device) else { return };
+    let Some(device) = LoopDevice::new(128) else { return };
+    let Some(other) = LoopDevice::new(128) else { return };
+    let Some(scratch) = with_database(&device) else { return };
     let here = scratch.path();
-    let Some(capture) = RunningCapture::new(test, here, &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
     run_database(here, &device);
     let (conditions, original) = capture.end();
     assert_eq!(conditions.lost, 0);
     std::fs::rename(here.join("trace.parquet"), here.join("original.parquet")).unwrap();
     settled(&other);
-    let Some(capture) = RunningCapture::new(test, here, &other, &[]) else { return };
+    let Some(capture) = RunningCapture::new(here, &other, &[]) else { return };
     let replay = steadfast()
         .current_dir(here)
         .args(["run", "replay-native", "--exact", "--timing", "faster:4", "--purge", "none"])
@@ -194,12 +194,11 @@ fn kernel_sums(device: &LoopDevice) -> [u64; 3] {
 /// A database on a journaling file system: the capture's sums are the kernel's.
 #[test]
 fn a_database_on_a_file_system_agrees_with_diskstats() {
-    let test = "a_database_on_a_file_system_agrees_with_diskstats";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    let Some(scratch) = with_database(test, &device) else { return };
+    let Some(device) = LoopDevice::new(128) else { return };
+    let Some(scratch) = with_database(&device) else { return };
     let here = scratch.path();
     let before = kernel_sums(&device);
-    let Some(capture) = RunningCapture::new(test, here, &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
     run_database(here, &device);
     let after = kernel_sums(&device);
     let (conditions, events) = capture.end();

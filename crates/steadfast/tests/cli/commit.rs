@@ -2,7 +2,9 @@
 //! the limits of docs/examples.
 
 use super::real::issued;
-use super::scratch::{LoopDevice, TestDirectory, code, run_in, stderr, stdout, succeed};
+use super::scratch::{
+    LoopDevice, TestDirectory, array, code, parse_json, read_json, run_ending, run_in, succeed,
+};
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
@@ -15,8 +17,7 @@ const LINK: f64 = 0.004;
 const FLUSH: f64 = COMMAND + 2.0;
 
 fn table(run: &Path, id: &str) -> Table {
-    let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
-    let findings: Findings = serde_json::from_str(&text).unwrap();
+    let findings: Findings = read_json(run.join("findings.json"));
     let tables =
         findings.pages().flat_map(|page| &page.exhibits).filter_map(Exhibit::as_table).cloned();
     tables.into_iter().find(|table| table.id == id).unwrap_or_else(|| panic!("no table {id}"))
@@ -78,18 +79,16 @@ fn commits_of_the_exact_drive_take_the_write_and_its_flush() {
 /// after each such write.
 #[test]
 fn flushes_of_commits_are_those_that_the_kernel_counts() {
-    let test = "flushes_of_commits_are_those_that_the_kernel_counts";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(128) else { return };
+    let here = &TestDirectory::new();
     let mut words = vec!["run", "commit", "--profile", "quick", "--step-time", "300ms"];
     for setting in ["committers=1,4", "block-sizes=4K", "run-in=100ms", "between-time=300ms"] {
         words.extend(["--set", setting]);
     }
     words.extend(["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"]);
-    let output = run_in(scratch.path(), &words);
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    run_ending(here, &words, &[0, 3]);
     let mut checked = 0;
-    for line in &Ledger::read(&scratch.path().join("run")).unwrap().lines {
+    for line in &Ledger::read(&here.join("run")).unwrap().lines {
         let JournalEntry::Applied { step, outcome } = &line.entry else { continue };
         let (label, m) = (step.place.label.as_str(), &outcome.measurement);
         if !step.place.phase.starts_with("commits") {
@@ -131,8 +130,8 @@ fn judged(here: &Path, file: &str) -> Vec<(String, bool)> {
     let limits = limits.to_str().unwrap();
     let words = ["check", "run", "--limits", limits, "--no-report", "--json", "--allow"];
     let output = run_in(here, &[&words[..], &["quick,simulated,method"]].concat());
-    let answer: Value = serde_json::from_str(&stdout(&output)).unwrap();
-    let limits = answer["limits"].as_array().unwrap();
+    let answer: Value = parse_json(&output);
+    let limits = array(&answer["limits"]);
     assert!(limits.iter().all(|limit| !limit["measured"].is_null()), "{answer:#}");
     let all_pass = limits.iter().all(|limit| limit["pass"] == true);
     assert_eq!((answer["pass"] == true, code(&output) == 0), (all_pass, all_pass), "{answer:#}");

@@ -1,6 +1,6 @@
 //! One confirmation is for one target, and what a user may not see is not free.
 
-use super::scratch::{code, is_root, run_in, skip, stderr, steadfast};
+use super::scratch::{TestDirectory, code, is_root, run_ending, run_in, skip, stderr, steadfast};
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -26,14 +26,14 @@ fn are_untouched(files: &[PathBuf; 2]) -> [bool; 2] {
 
 #[test]
 fn a_name_confirms_one_target() {
-    let scratch = tempfile::tempdir().unwrap();
-    let files = namesakes(scratch.path());
+    let here = &TestDirectory::new();
+    let files = namesakes(here);
     let [one, two] = [0, 1].map(|at| files[at].to_str().unwrap());
     let targets = ["--target", "a/s.bin", "--target", "b/s.bin"];
     let measure = |names: &[&str]| {
         let names = names.iter().flat_map(|name| ["--yes-destroy", name]);
         let words: Vec<&str> = LOAD.into_iter().chain(targets).chain(names).collect();
-        let output = run_in(scratch.path(), &words);
+        let output = run_in(here, &words);
         (code(&output), stderr(&output))
     };
     let (ended, said) = measure(&["s.bin"]);
@@ -45,9 +45,8 @@ fn a_name_confirms_one_target() {
         assert!(said.contains("not confirmed"), "{names:?}: {said}");
     }
     let run = ["run", "iops", "--profile", "quick", "-o", "out", "--yes-destroy", "s.bin"];
-    let output = run_in(scratch.path(), &[&run[..], &targets].concat());
-    assert_eq!(code(&output), 2, "{}", stderr(&output));
-    assert!(!scratch.path().join("out").exists());
+    run_ending(here, &[&run[..], &targets].concat(), &[2]);
+    assert!(!here.join("out").exists());
     assert_eq!(are_untouched(&files), [true, true]);
     for names in [["s.bin", "s.bin"], ["s.bin", two], [one, two], ["a/s.bin", "b/s.bin"]] {
         let (ended, said) = measure(&names);
@@ -59,16 +58,15 @@ fn a_name_confirms_one_target() {
 /// A user to whom /proc shows no process of others overwrites no file that others may have open.
 #[test]
 fn an_ordinary_user_with_hidden_processes_overwrites_nothing_of_others() {
-    let test = "an_ordinary_user_with_hidden_processes_overwrites_nothing_of_others";
     if !is_root() {
-        return skip(test, "needs root to mount /proc and to become another user");
+        return skip("needs root to mount /proc and to become another user");
     }
-    let scratch = tempfile::tempdir().unwrap();
-    fs::set_permissions(scratch.path(), Permissions::from_mode(0o755)).unwrap();
-    let file = scratch.path().join("s.bin");
+    let here = &TestDirectory::new();
+    fs::set_permissions(here, Permissions::from_mode(0o755)).unwrap();
+    let file = here.join("s.bin");
     fs::write(&file, vec![b'x'; SIZE]).unwrap();
     fs::set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
-    let own = scratch.path().join("own.bin");
+    let own = here.join("own.bin");
     fs::write(&own, vec![b'x'; SIZE]).unwrap();
     std::os::unix::fs::chown(&own, Some(12_345), Some(12_345)).unwrap();
     let _held = OpenOptions::new().read(true).write(true).open(&file).unwrap();
@@ -84,7 +82,7 @@ fn an_ordinary_user_with_hidden_processes_overwrites_nothing_of_others() {
             .arg(&program)
             .args(LOAD)
             .args(target)
-            .current_dir(scratch.path())
+            .current_dir(here)
             .output()
             .unwrap();
         (code(&output), stderr(&output))
@@ -92,7 +90,7 @@ fn an_ordinary_user_with_hidden_processes_overwrites_nothing_of_others() {
     for hidden in ["2", "4"] {
         let (ended, said) = measure(hidden, "own.bin");
         if matches!(ended, 99 | 126 | 127) {
-            return skip(test, &said);
+            return skip(&said);
         }
         // The kernel's own count says to its owner that nobody else writes to it.
         assert_eq!(ended, 0, "hidepid={hidden}: {said}");

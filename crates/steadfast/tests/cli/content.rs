@@ -1,7 +1,10 @@
 //! Compression and duplicates of what was written, by step, process and device: beside
 //! DuckDB's sums of the same file, and of a capture whose content is known.
 
-use super::scratch::{LoopDevice, TestDirectory, python, skip, steadfast, succeed};
+use super::made_up::write_trace;
+use super::scratch::{
+    LoopDevice, TestDirectory, array, parse_json, python, skip, steadfast, succeed, succeed_json,
+};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -52,17 +55,14 @@ fn write(path: &Path, every: u64) {
 
 fn answer(here: &Path, words: &[&str]) -> Value {
     let words = [&["trace"], words, &["--json"]].concat();
-    serde_json::from_str(&succeed(here, &words)).unwrap()
+    succeed_json(here, &words)
 }
 
 /// What is told of one row, beside the sums that it must come from.
 fn same(row: &Value, sums: Option<&Value>, what: &str) {
     let content = &row["content"];
     let told = json!([
-        content["blocks"],
-        content["bytes"],
-        content["compressed_bytes"],
-        content["duplicates"]
+        content["blocks"], content["bytes"], content["compressed_bytes"], content["duplicates"]
     ]);
     let Some(sums) = sums else {
         assert_eq!(told, json!([0, 0, 0, 0]), "{what}");
@@ -80,16 +80,15 @@ fn same(row: &Value, sums: Option<&Value>, what: &str) {
 
 #[test]
 fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
-    let test = "content_is_told_by_step_process_and_device_as_duckdb_adds_it_up";
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 1);
     fs::write(here.join("content.py"), include_str!("content.py")).unwrap();
     let step = STEP_NS.to_string();
     let arguments = ["content.py", "t.parquet", &step];
-    let Some(output) = python(test, &["duckdb"], &arguments, here) else { return };
-    let sums: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let Some(output) = python(&["duckdb"], &arguments, here) else { return };
+    let sums: Value = parse_json(&output);
     let steps = answer(here, &["steps", "t.parquet", "--step", "10s"]);
-    let steps = steps["steps"].as_array().unwrap();
+    let steps = array(&steps["steps"]);
     assert_eq!(steps.len(), 11);
     for step in steps {
         let at = (step["begin_ns"].as_u64().unwrap() / STEP_NS).to_string();
@@ -97,12 +96,12 @@ fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
     }
     assert!(sums["steps"].get("0").is_none(), "one step has none");
     let processes = answer(here, &["groups", "t.parquet", "--by", "process"]);
-    for group in processes["groups"].as_array().unwrap() {
+    for group in array(&processes["groups"]) {
         let pid = group["pid"].to_string();
         same(group, sums["processes"].get(&pid), &pid);
     }
     let devices = answer(here, &["groups", "t.parquet", "--by", "device"]);
-    for group in devices["groups"].as_array().unwrap() {
+    for group in array(&devices["groups"]) {
         let number = if group["device"].as_str().unwrap().starts_with("sda") { "1" } else { "0" };
         same(group, sums["devices"].get(number), number);
     }
@@ -130,8 +129,8 @@ fn the_chosen_have_their_own_content(here: &Path, pid: &str, sums: &Value) {
     assert!(told.contains(&format!("Compression ratio: {ratio:.2}\n")), "{ratio}: {told}");
     let blocks = format!("Content: {} written blocks of 4 KiB", sums[0]);
     assert!(told.contains(&blocks), "{blocks}: {told}");
-    let derived = succeed(here, &["workload", "derive", "t.parquet", "--pid", pid, "--json"]);
-    let derived: Value = serde_json::from_str(&derived).unwrap();
+    let derived: Value =
+        succeed_json(here, &["workload", "derive", "t.parquet", "--pid", pid, "--json"]);
     let pattern = format!("entropy:{:.0},{:.0}", 100.0 / ratio, duplicates * 100.0);
     assert_eq!(derived["data_pattern"], pattern);
 }
@@ -150,7 +149,7 @@ fn duplicates_of_a_sample_are_a_lower_bound_in_every_step() {
 /// The sums of one device's blocks in a capture of two.
 fn of_sda(here: &Path, file: &str) -> Value {
     let devices = answer(here, &["groups", file, "--by", "device"]);
-    let mut groups = devices["groups"].as_array().unwrap().iter();
+    let mut groups = array(&devices["groups"]).iter();
     groups.find(|group| group["device"].as_str().unwrap().starts_with("sda")).unwrap()["content"]
         .clone()
 }
@@ -180,9 +179,7 @@ fn a_folded_part_has_the_content_of_its_own_ios() {
         ..CaptureConditions::default()
     };
     let path = here.join("old.parquet");
-    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
-    writer.write(&[IoEvent { bytes: 4096, device: 1, ..IoEvent::default() }]).unwrap();
-    writer.finish(conditions).unwrap();
+    write_trace(path, conditions, &[IoEvent { bytes: 4096, device: 1, ..IoEvent::default() }]);
     succeed(here, "trace fold old.parquet --device sda -o old.fold");
     let told = succeed(here, "trace doctor old.fold");
     assert!(told.contains("are those of the whole capture"), "{told}");
@@ -209,8 +206,7 @@ fn a_filtered_report_tells_one_bound_of_duplicates() {
 /// Zeros, then random bytes, each through a device of its own.
 #[test]
 fn a_capture_tells_the_content_of_each_process() {
-    let test = "a_capture_tells_the_content_of_each_process";
-    let Some(device) = LoopDevice::new(test, 16) else { return };
+    let Some(device) = LoopDevice::new(16) else { return };
     let here = &TestDirectory::new();
     let mut child = steadfast()
         .current_dir(here)
@@ -235,10 +231,10 @@ fn a_capture_tells_the_content_of_each_process() {
     unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
     stderr.read_to_string(&mut said).unwrap();
     if !child.wait().unwrap().success() {
-        return skip(test, said.trim());
+        return skip(said.trim());
     }
     let found = answer(here, &["groups", "t.parquet", "--by", "process", "--op", "write"]);
-    let mut groups: Vec<&Value> = found["groups"].as_array().unwrap().iter().collect();
+    let mut groups: Vec<&Value> = array(&found["groups"]).iter().collect();
     groups.retain(|group| group["command"] == "dd");
     groups.sort_by_key(|group| group["pid"].as_u64());
     assert_eq!(groups.len(), 2, "{found:#}");

@@ -4,25 +4,17 @@
 use super::made_up::{
     CaptureChoice, LASTED_S, LATER_S, SECOND, answer, conditions, counted, ios, same, write,
 };
-use super::scratch::TestDirectory;
+use super::scratch::{TestDirectory, array};
 
 /// By what, how aligned, by which change ranked, and which layer.
 const ASKED: [&str; 10] = [
-    "stream:clock:iops:0",
-    "stream:start:bytes:0",
-    "stream:start:response:0",
-    "process:clock:share:0",
-    "process:clock:response:0",
-    "device:clock:iops:0",
-    "device:start:bytes:1",
-    "op:clock:response:0",
-    "cgroup:start:share:0",
-    "file:clock:bytes:1",
+    "stream:clock:iops:0", "stream:start:bytes:0", "stream:start:response:0",
+    "process:clock:share:0", "process:clock:response:0", "device:clock:iops:0",
+    "device:start:bytes:1", "op:clock:response:0", "cgroup:start:share:0", "file:clock:bytes:1",
 ];
 
 #[test]
 fn changes_are_as_python_finds_them_the_largest_first() {
-    let test = "changes_are_as_python_finds_them_the_largest_first";
     let place = &TestDirectory::new();
     for (name, which) in [("a.parquet", CaptureChoice::First), ("b.parquet", CaptureChoice::Second)]
     {
@@ -33,7 +25,7 @@ fn changes_are_as_python_finds_them_the_largest_first() {
     let numbers = ["a.parquet", "b.parquet", &later, &lasted, devices[0], devices[1]];
     let arguments = [&numbers[..], &ASKED].concat();
     let script = include_str!("deltas.py");
-    let Some(counted) = counted(test, place, script, &arguments) else { return };
+    let Some(counted) = counted(place, script, &arguments) else { return };
     for asked in ASKED {
         let [by, align, rank, layer] = asked.split(':').collect::<Vec<_>>().try_into().unwrap();
         let layer = if layer == "0" { "block" } else { "filesystem" };
@@ -44,7 +36,7 @@ fn changes_are_as_python_finds_them_the_largest_first() {
         let found = answer(place, &words);
         assert_eq!(found["align"], align);
         let names = |rows: &serde_json::Value| -> Vec<String> {
-            let rows = rows["deltas"].as_array().unwrap().iter();
+            let rows = array(&rows["deltas"]).iter();
             rows.map(|row| row["name"].as_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names(&found), names(&counted[asked]), "{asked}");

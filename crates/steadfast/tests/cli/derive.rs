@@ -1,11 +1,12 @@
 //! What a derived workload carries, and its scores against captures that were made on purpose.
 
-use super::scratch::succeed;
+use super::scratch::{TestDirectory, array, refuse, succeed, succeed_json};
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::CapturedDevice;
 use steadfast_domain::step::mix64;
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, IoStream, JournalEntry};
+use steadfast_runner::Ledger;
 use steadfast_tracefile::TraceWriter;
 use steadfast_workload::WorkloadFile;
 
@@ -54,12 +55,11 @@ fn write(path: &Path, hot: f64) {
 /// Returns the report's scores, those of a second drawing, and the aspects that are lost.
 fn scores(here: &Path, more: &[&str]) -> Vec<(String, f64, f64, bool)> {
     let derive = ["workload", "derive", "t.parquet", "--report", "--json"];
-    let answer = succeed(here, &[&derive[..], more].concat());
-    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    let answer: serde_json::Value = succeed_json(here, &[&derive[..], more].concat());
     let fidelity = &answer["fidelity"];
     let lost: Vec<&str> =
-        fidelity["lost"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
-    let aspects = fidelity["aspects"].as_array().unwrap().iter();
+        array(&fidelity["lost"]).iter().map(|text| text.as_str().unwrap()).collect();
+    let aspects = array(&fidelity["aspects"]).iter();
     aspects
         .map(|aspect| {
             let name = aspect["aspect"].as_str().unwrap().to_owned();
@@ -76,8 +76,7 @@ fn lost(scores: &[(String, f64, f64, bool)]) -> Vec<&str> {
 
 #[test]
 fn a_trace_of_a_known_workload_scores_as_well_as_a_second_drawing() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 0.0);
     let found = scores(here, &[]);
     assert_eq!(found.len(), 7);
@@ -93,8 +92,7 @@ fn a_trace_of_a_known_workload_scores_as_well_as_a_second_drawing() {
 
 #[test]
 fn a_hot_band_is_kept_by_zones_and_without_them_only_locality_is_lost() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 0.5);
     let kept = scores(here, &["-o", "w.toml"]);
     assert!(lost(&kept).is_empty(), "{kept:?}");
@@ -117,4 +115,43 @@ fn a_hot_band_is_kept_by_zones_and_without_them_only_locality_is_lost() {
     }
     let measure = ["measure", "--workload", "w.toml", "--target", "sim:small", "--ios", "10007"];
     succeed(here, &measure);
+}
+
+/// Returns the streams of every load of a run.
+fn applied(run: &Path) -> Vec<Vec<IoStream>> {
+    let lines = Ledger::read(run).unwrap().lines;
+    let streams = lines.iter().filter_map(|line| match &line.entry {
+        JournalEntry::Applied { step, .. } => Some(step.load.stimulus()?.streams.clone()),
+        _ => None,
+    });
+    streams.collect()
+}
+
+#[test]
+fn a_trace_and_the_file_derived_from_it_apply_the_same_streams() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), 0.5);
+    let derive = ["workload", "derive", "t.parquet", "--native", "--step", "5s", "-o", "w.toml"];
+    succeed(here, &derive);
+    let run = |workload: &str, more: &[&str]| {
+        let run = ["run", "replay-native", "--target", "sim:small", "--purge", "none"];
+        let output = format!("{workload}.run");
+        let how = ["--set", "preconditioning=none", "--workload", workload, "-o", &output];
+        succeed(here, &[&run[..], &how, more].concat());
+        applied(&here.join(output))
+    };
+    let [from_trace, from_file] = [run("t.parquet", &["--step", "5s"]), run("w.toml", &[])];
+    assert_eq!(from_trace, from_file);
+    assert!(from_trace.iter().flatten().all(|stream| stream.zones.len() > 1), "{from_trace:?}");
+}
+
+#[test]
+fn a_workload_without_ios_is_refused_by_its_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let text = "format = \"steadfast workload 1\"\n\n[[stream]]\nstream = \"RND 4K W\"\nios = 0\n";
+    std::fs::write(here.join("w.toml"), text).unwrap();
+    let plan = ["plan", "multi-wsat", "--target", "sim:small", "--workload", "w.toml"];
+    refuse(here, &plan, &["no I/O stream has I/Os"]);
 }

@@ -1,13 +1,12 @@
 //! `steadfast devices`.
 
-use super::scratch::{LoopDevice, succeed};
+use super::scratch::{LoopDevice, array, succeed, succeed_json};
 use std::path::Path;
 
 #[test]
 fn simulated_drives_and_real_devices_are_listed() {
-    let json = succeed(Path::new("/"), &["devices", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    let devices = json["devices"].as_array().unwrap();
+    let json: serde_json::Value = succeed_json(Path::new("/"), &["devices", "--json"]);
+    let devices = array(&json["devices"]);
     assert!(devices.iter().any(|d| d["path"] == "sim:small" && d["transport"] == "simulated"));
     let text = succeed(Path::new("/"), &["devices"]);
     assert!(text.starts_with("TARGET") && text.contains("sim:small"), "{text}");
@@ -15,10 +14,9 @@ fn simulated_drives_and_real_devices_are_listed() {
 
 #[test]
 fn a_loop_device_is_listed_with_its_size() {
-    let Some(device) = LoopDevice::new("a_loop_device_is_listed_with_its_size", 96) else { return };
-    let json = succeed(Path::new("/"), &["devices", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    let devices = json["devices"].as_array().unwrap();
+    let Some(device) = LoopDevice::new(96) else { return };
+    let json: serde_json::Value = succeed_json(Path::new("/"), &["devices", "--json"]);
+    let devices = array(&json["devices"]);
     let found = devices.iter().find(|d| d["path"] == device.path.as_str()).unwrap();
     assert_eq!(found["capacity"], 96u64 << 20);
     assert_eq!(found["transport"], "loop");

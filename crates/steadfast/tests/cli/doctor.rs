@@ -1,6 +1,9 @@
 //! `doctor`, and what a run keeps of its surroundings.
 
-use super::scratch::{LoopDevice, code, run_in, stderr, stdout, succeed};
+use super::scratch::{
+    LoopDevice, TestDirectory, code, parse_json, run_ending, run_in, stderr, stdout, succeed,
+    succeed_json,
+};
 use serde_json::Value;
 use steadfast_domain::JournalEntry;
 use steadfast_domain::record::{Check, CheckState};
@@ -12,21 +15,20 @@ fn checks(answer: &Value) -> Vec<Check> {
 
 #[test]
 fn a_simulated_drive_says_so_and_nothing_disturbs_it() {
-    let scratch = tempfile::tempdir().unwrap();
-    let text = succeed(scratch.path(), "doctor sim:small");
+    let here = &TestDirectory::new();
+    let text = succeed(here, "doctor sim:small");
     assert!(text.contains("virtual time") && text.contains("1 good"), "{text}");
-    let answer = succeed(scratch.path(), "doctor sim:small --json");
-    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let answer: Value = succeed_json(here, "doctor sim:small --json");
     assert_eq!(answer["state"], "good");
 }
 
 #[test]
 fn a_file_is_looked_over_and_left_alone() {
-    let scratch = tempfile::tempdir().unwrap();
-    let file = scratch.path().join("some.bin");
+    let here = &TestDirectory::new();
+    let file = here.join("some.bin");
     std::fs::write(&file, vec![7u8; 1 << 20]).unwrap();
-    let output = run_in(scratch.path(), "doctor some.bin --json");
-    let answer: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let output = run_in(here, "doctor some.bin --json");
+    let answer: Value = parse_json(&output);
     let checks = checks(&answer);
     let worst = checks.iter().map(|check| check.state).max().unwrap();
     assert_eq!(answer["state"], serde_json::to_value(worst).unwrap());
@@ -39,9 +41,9 @@ fn a_file_is_looked_over_and_left_alone() {
 
 #[test]
 fn a_loop_device_is_looked_over_by_name() {
-    let Some(device) = LoopDevice::new("a_loop_device_is_looked_over_by_name", 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let output = run_in(scratch.path(), &["doctor", &device.path]);
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
+    let output = run_in(here, &["doctor", &device.path]);
     let text = stdout(&output);
     assert!(matches!(code(&output), 0 | 6), "{}", stderr(&output));
     for part in ["Queue depth", "Discard", "Background I/O", "Load of the host", " good, "] {
@@ -56,8 +58,7 @@ fn a_run_examines_senses_and_tells() {
     let scratch = tempfile::tempdir().unwrap();
     let arguments = "run iops --profile quick --step-time 300ms --target scratch.bin --size 64MiB -o run \
         --hold-c-states --power-command 'echo 4.2 W'";
-    let output = run_in(scratch.path(), arguments);
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let output = run_ending(scratch.path(), arguments, &[0, 3]);
     assert!(stderr(&output).contains("Attention: Kind of device: file"), "{}", stderr(&output));
     let contents = Ledger::read(&scratch.path().join("run")).unwrap();
     assert!(contents.plan.settings.hold_c_states);

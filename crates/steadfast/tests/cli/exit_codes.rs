@@ -1,6 +1,8 @@
 //! Exit codes as docs/exit-codes.md has them, and what is said beside them.
 
-use super::scratch::{TestDirectory, code, refuse, run_in, spawned, stderr, succeed};
+use super::scratch::{
+    TestDirectory, array, code, refuse, run_in, spawned, stderr, succeed, succeed_json,
+};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
@@ -10,47 +12,53 @@ use std::process::Stdio;
 #[test]
 fn every_mistake_on_the_command_line_ends_with_2() {
     let here = &TestDirectory::new();
-    let small = ["--target", "sim:small"];
-    let run = |more: &[&'static str]| [&["run", "iops"], &small[..], more].concat();
-    let measure = |more: &[&'static str]| [&["measure", "RND 4K R"], &small[..], more].concat();
-    let capture =
-        |more: &[&'static str]| [&["capture", "--device", "/dev/absent", "-o", "t"], more].concat();
-    let table: Vec<(Vec<&str>, &[&str])> = vec![
-        (vec!["messure"], &["messure", "'measure'"]),
-        ([&["run", "iosp"], &small[..]].concat(), &["no procedure 'iosp'", "did you mean 'iops'"]),
-        ([&["plan", "latencies"], &small[..]].concat(), &["did you mean 'latency'"]),
-        (vec!["run", "iops", "--target", "sim:smal"], &["'smal'", "did you mean 'sim:small'"]),
-        (vec!["doctor", "sim:smal"], &["did you mean 'sim:small'"]),
-        (run(&["--profile", "pts-20"]), &["did you mean 'pts-2.0'"]),
-        (run(&["--threads", "0"]), &["--threads", "1..=4096"]),
-        (run(&["--depth", "5000"]), &["--depth", "1..=4096"]),
-        (run(&["--set", "foo=1"]), &["no parameter 'foo'"]),
-        (run(&["--set", "foo"]), &["NAME=VALUE"]),
-        (run(&["--meta", "vender=x"]), &["'vender'", "did you mean 'vendor'"]),
-        (run(&["--meta", "absent.txt"]), &["absent.txt", "neither"]),
-        (run(&["--engine", "uring"]), &["uring", "block device"]),
-        (run(&["--step-time", "-5s"]), &["-5s is negative"]),
-        (run(&["--power-command", " "]), &["--power-command is empty"]),
-        (measure(&["--time", "0s"]), &["--time", "more than 0"]),
-        (measure(&["--time", "-5s"]), &["-5s is negative"]),
-        (measure(&["--ios", "0"]), &["--ios"]),
-        (vec!["measure", "RND 4K W", "--target", "/dev/absent", "--size", "1MiB"], &["/dev"]),
-        (vec!["measure", "RND 4K R", "--target", "f", "--size", "0"], &["more than 0"]),
-        (vec!["measure", "RND 4K R", "--target", "f", "--size", "1000"], &["512"]),
-        ([&["measure"], &small[..]].concat(), &["--workload"]),
-        (vec!["calibrate", "--target", "sim:small"], &["is simulated"]),
-        (vec!["calibrate", "--target", "f", "--within", "nan"], &["above 0"]),
-        (capture(&["--rotate-size", "0"]), &["more than 0"]),
-        (capture(&["--rotate-time", "0s"]), &["more than 0"]),
-        (capture(&["--duration", "0s"]), &["more than 0"]),
-        (capture(&["--pid", "nosuchprog"]), &["nosuchprog", "process number"]),
-        (vec!["trace", "hits", "t.parquet", "--step", "0s"], &["--step", "100us to 1h"]),
-        (vec!["trace", "steps", "t.parquet", "--step", "90min"], &["whole hours"]),
-        (vec!["trace", "streams", "t", "--window", "0"], &["window"]),
-        (vec!["workload", "derive"], &["FILE"]),
+    let table: [(&str, &[&str]); 43] = [
+        ("messure", &["messure", "'measure'"]),
+        ("run iosp --target sim:small", &["no procedure 'iosp'", "did you mean 'iops'"]),
+        ("run tea --target sim:small", &["no procedure 'tea'", "iops"]),
+        ("plan latencies --target sim:small", &["did you mean 'latency'"]),
+        ("run iops --target sim:smal", &["'smal'", "did you mean 'sim:small'"]),
+        ("run iops --target sim:absent", &["'absent'", "sim:small"]),
+        ("doctor sim:smal", &["did you mean 'sim:small'"]),
+        ("run iops --target sim:small --profile pts-20", &["did you mean 'pts-2.0'"]),
+        ("run iops --target sim:small --profile pts-1.1 --class client", &["segments"]),
+        ("run iops --target sim:small --active-range 0%", &["percentage"]),
+        ("run iops --target sim:small --threads 0", &["--threads", "1..=4096"]),
+        ("run iops --target sim:small --depth 5000", &["--depth", "1..=4096"]),
+        ("run iops --target sim:small --set foo=1", &["no parameter 'foo'"]),
+        ("run iops --target sim:small --set foo", &["NAME=VALUE"]),
+        ("run iops --target sim:small --meta vender=x", &["'vender'", "did you mean 'vendor'"]),
+        ("run iops --target sim:small --meta absent.txt", &["absent.txt", "neither"]),
+        ("run iops --target sim:small --engine uring", &["uring", "block device"]),
+        ("run iops --target sim:small --step-time -5s", &["-5s is negative"]),
+        ("run iops --target sim:small --step-time 1ns", &["step time"]),
+        ("run iops --target sim:small --power-command ' '", &["--power-command is empty"]),
+        ("run iops --target sim:small --demand T4Q32", &["--threads 4 --depth 32"]),
+        ("export parquet run -o x.csv", &["ends in .parquet"]),
+        ("run iops --target f.bin --size 1MiB", &["too small"]),
+        ("run iops --target g.bin --size 100000001", &["g.bin", "512"]),
+        ("measure 'RND 4K' --target sim:small", &["RND 4K RW65"]),
+        ("measure 'RND 4K R' --target sim:small --demand 4x4", &["T4Q32"]),
+        ("measure 'RND 4K R' --target sim:small --time 0s", &["--time", "more than 0"]),
+        ("measure 'RND 4K R' --target sim:small --time -5s", &["-5s is negative"]),
+        ("measure 'RND 4K R' --target sim:small --ios 0", &["--ios"]),
+        ("measure 'RND 4K W' --target /dev/absent --size 1MiB", &["/dev"]),
+        ("measure 'RND 4K R' --target f --size 0", &["more than 0"]),
+        ("measure 'RND 4K R' --target f --size 1000", &["512"]),
+        ("measure --target sim:small", &["--workload"]),
+        ("calibrate --target sim:small", &["is simulated"]),
+        ("calibrate --target f --within nan", &["above 0"]),
+        ("capture --device /dev/absent -o t --rotate-size 0", &["more than 0"]),
+        ("capture --device /dev/absent -o t --rotate-time 0s", &["more than 0"]),
+        ("capture --device /dev/absent -o t --duration 0s", &["more than 0"]),
+        ("capture --device /dev/absent -o t --pid nosuchprog", &["nosuchprog", "process number"]),
+        ("trace hits t.parquet --step 0s", &["--step", "100us to 1h"]),
+        ("trace steps t.parquet --step 90min", &["whole hours"]),
+        ("trace streams t --window 0", &["window"]),
+        ("workload derive", &["FILE"]),
     ];
     for (arguments, parts) in table {
-        let output = run_in(here, &arguments);
+        let output = run_in(here, arguments);
         let text = stderr(&output);
         assert_eq!(code(&output), 2, "{arguments:?}: {text}");
         assert!(!text.contains("panicked"), "{text}");
@@ -67,24 +75,31 @@ fn every_mistake_on_the_command_line_ends_with_2() {
 fn what_fails_or_is_refused_ends_with_1() {
     let here = &TestDirectory::new();
     std::fs::write(here.join("bad.toml"), "x").unwrap();
-    let table: Vec<(Vec<&str>, &str)> = vec![
-        (vec!["measure", "RND 4K R", "--target", "f.bin"], "create the file first with"),
-        (vec!["run", "iops", "--target", "f.bin"], "give --size to create it"),
-        (vec!["measure", "RND 4K R", "--target", "/dev/absent"], "/dev/absent"),
-        (vec!["study", "absent"], "not a run directory"),
-        (vec!["restore", "absent"], "not a run directory"),
-        (vec!["trace", "streams", "absent.parquet"], "absent.parquet"),
-        (vec!["compare", "a", "b"], "a"),
-        (vec!["check", "absent", "--limits", "bad.toml"], "bad.toml"),
+    let table = [
+        ("measure 'RND 4K R' --target f.bin", "create the file first with"),
+        ("measure 'RND 700B R' --target f.bin --size 64MiB", "RND 700B R only reads"),
+        ("measure 'RND 700 R' --target sim:small", "multiples of 512 B"),
+        ("run iops --target f.bin", "give --size to create it"),
+        ("run iops --target f.bin --size 9000TB", "f.bin"),
+        ("run iops --target .", "is a directory"),
+        ("run iops --target /dev/absent", "/dev/absent"),
+        ("measure 'RND 4K R' --target /dev/absent", "/dev/absent"),
+        ("study absent", "not a run directory"),
+        ("restore absent", "not a run directory"),
+        ("resume .", "not a run directory"),
+        ("trace streams absent.parquet", "absent.parquet"),
+        ("compare a b", "a"),
+        ("check absent --limits bad.toml", "bad.toml"),
     ];
     for (arguments, part) in table {
-        let output = run_in(here, &arguments);
+        let output = run_in(here, arguments);
         let text = stderr(&output);
         assert_eq!(code(&output), 1, "{arguments:?}: {text}");
         assert!(text.contains(part), "{arguments:?} should say '{part}': {text}");
         assert!(text.matches("os error").count() <= 1, "{arguments:?}: {text}");
         assert!(text.matches("No such file").count() <= 1, "{arguments:?}: {text}");
     }
+    assert_eq!(std::fs::read_dir(here).unwrap().count(), 1, "only bad.toml");
 }
 
 #[test]
@@ -149,14 +164,14 @@ fn every_json_document_has_a_version_and_one_style_of_units() {
         &["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "r", "--json"],
     ];
     for command in commands {
-        let json: Value = serde_json::from_str(&succeed(here, command)).unwrap();
+        let json: Value = succeed_json(here, command);
         assert!(json["version"].is_u64(), "{command:?}");
         for name in json.as_object().unwrap().keys() {
             assert!(!name.ends_with("seconds") && !name.starts_with("mb"), "{command:?}: {name}");
         }
     }
     for command in [&["study", "r", "--json"][..], &["check", "r", "--list", "--json"]] {
-        let json: Value = serde_json::from_str(&succeed(here, command)).unwrap();
+        let json: Value = succeed_json(here, command);
         assert!(json["version"].is_u64(), "{command:?}");
     }
 }
@@ -185,21 +200,21 @@ fn the_plan_of_the_latency_test_has_its_histogram_run() {
     let text = succeed(Path::new("/"), &arguments);
     assert!(text.contains("histogram") && text.contains("20 min"), "{text}");
     let json = [&arguments[..], &["--json"]].concat();
-    let json: Value = serde_json::from_str(&succeed(Path::new("/"), &json)).unwrap();
+    let json: Value = succeed_json(Path::new("/"), &json);
     let (round, histogram) = (9 * 60, 20 * 60);
     let nanos = |seconds: u64| seconds * 1_000_000_000;
     assert_eq!(json["best_time_ns"], nanos(5 * round + histogram));
     assert_eq!(json["worst_time_ns"], nanos(25 * round + histogram));
-    let last = json["stretches"].as_array().unwrap().last().unwrap();
+    let last = array(&json["stretches"]).last().unwrap();
     assert_eq!((&last["phase"], &last["time_ns"]), (&"histogram".into(), &nanos(1200).into()));
 }
 
 /// Nobody reads what a command prints: that is no failure, and hides none.
 #[test]
 fn a_reader_that_went_away_changes_no_exit_code() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let ended_with = |arguments: &[&str]| {
-        let mut child = spawned(scratch.path(), arguments, Stdio::piped(), Stdio::piped());
+        let mut child = spawned(here, arguments, Stdio::piped(), Stdio::piped());
         drop(child.stdout.take());
         drop(child.stderr.take());
         child.wait().unwrap().code()
@@ -208,5 +223,5 @@ fn a_reader_that_went_away_changes_no_exit_code() {
     let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick"];
     let unsteady = [&quick[..], &["--max-rounds", "3", "-o", "run"]].concat();
     assert_eq!(ended_with(&unsteady), Some(3));
-    assert!(scratch.path().join("run/report.pdf").exists());
+    assert!(here.join("run/report.pdf").exists());
 }

@@ -1,6 +1,9 @@
 //! `steadfast explore`, as a browser and as an attacker meet it.
 
-use super::scratch::{TestDirectory, refuse, steadfast, succeed};
+use super::made_up::write_trace;
+use super::scratch::{
+    TestDirectory, array, finished_run, refuse, steadfast, succeed, succeed_json, wait_until,
+};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use steadfast_domain::io_event::{CapturedDevice, CommandName, DeviceBusyStep, Mark, StreamInStep};
 use steadfast_domain::{CaptureConditions, FineHistogram, IoEvent, IoOp, Layer};
-use steadfast_tracefile::{StepWriter, TraceWriter};
+use steadfast_tracefile::StepWriter;
 
 const IOS: u64 = 10_007;
 
@@ -40,9 +43,7 @@ fn write(path: &Path, ios: u64, name: &str) {
         op: if n % 5 == 1 { IoOp::Write } else { IoOp::Read },
         ..IoEvent::default()
     };
-    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
-    writer.write(&(0..ios).map(event).collect::<Vec<_>>()).unwrap();
-    writer.finish(conditions).unwrap();
+    write_trace(path, conditions, &(0..ios).map(event).collect::<Vec<_>>());
 }
 
 /// A running explorer, ended by Ctrl-C.
@@ -89,11 +90,7 @@ impl Explorer {
     /// The same, with every index made.
     fn ready(directory: &Path, arguments: &[&str]) -> Self {
         let explorer = Explorer::start(directory, arguments);
-        let until = Instant::now() + Duration::from_secs(60);
-        while explorer.get("api/meta").body.contains("\"indexing\"") {
-            assert!(Instant::now() < until, "no index after a minute");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until("the index", || !explorer.get("api/meta").body.contains("\"indexing\""));
         explorer
     }
 
@@ -145,7 +142,7 @@ impl Drop for Explorer {
 }
 
 fn command(directory: &Path, arguments: &[&str]) -> Value {
-    serde_json::from_str(&succeed(directory, arguments)).unwrap()
+    succeed_json(directory, arguments)
 }
 
 /// Of every question the answer of the command line, to the last digit.
@@ -191,24 +188,24 @@ fn it_answers_as_the_command_line() {
         let series = explorer.json(&format!("api/series?c=0{query}&cells=40"));
         let count = |step: &Value| step["count"].as_u64().unwrap();
         let counted: u64 = theirs.as_array().unwrap().iter().map(count).sum();
-        let ios = series["ios"][0].as_array().unwrap().iter().map(|n| n.as_u64().unwrap());
+        let ios = array(&series["ios"][0]).iter().map(|n| n.as_u64().unwrap());
         assert_eq!(ios.sum::<u64>(), counted, "{query}");
     }
     let hits = command(home, &["trace", "hits", "t.parquet", "--ranges", "1024", "--json"]);
     let sum = |field: &str| -> u64 {
-        let hits = hits["maps"][0]["hits"].as_array().unwrap();
+        let hits = array(&hits["maps"][0]["hits"]);
         hits.iter().map(|hit| hit[field].as_u64().unwrap()).sum()
     };
     for (op, field) in [("read", "reads"), ("write", "writes")] {
         let heat = explorer.json(&format!("api/heat?c=0&kind=lba&cells=64&rows=1024&op={op}"));
-        let counts = heat["counts"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap());
+        let counts = array(&heat["counts"]).iter().map(|n| n.as_u64().unwrap());
         assert_eq!(counts.sum::<u64>(), sum(field), "{op}");
     }
     let at = ["trace", "hits", "t.parquet", "--at", "1s", "--step", "5s", "--ranges", "1000"];
     let read_out = command(home, &[&at[..], &["--json"]].concat());
     let ours = explorer.json("api/read-out?c=0&from=1000000000&to=6000000000&limit=64");
     assert_eq!(ours["streams"], read_out["read_out"]["devices"][0]["streams"]);
-    assert!(!ours["streams"].as_array().unwrap().is_empty());
+    assert!(!array(&ours["streams"]).is_empty());
     succeed(home, "workload derive t.parquet --op write -o w.toml");
     let ours = explorer.json("api/workload?c=0&op=write");
     assert_eq!(ours["toml"].as_str().unwrap(), fs::read_to_string(home.join("w.toml")).unwrap());
@@ -280,11 +277,11 @@ fn compare_sums(explorer: &Explorer, home: &Path, file: &str, (query, options): 
     assert_eq!(ours["steps"], theirs["steps"], "{file} {query}");
     let series = explorer.json(&format!("api/series?c=0{query}&cells=40&by=process"));
     let count = |step: &Value| step["count"].as_u64().unwrap();
-    let counted: u64 = theirs["steps"].as_array().unwrap().iter().map(count).sum();
+    let counted: u64 = array(&theirs["steps"]).iter().map(count).sum();
     let sum = |counts: &Value| -> u64 {
         counts.as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum()
     };
-    assert_eq!(series["ios"].as_array().unwrap().iter().map(sum).sum::<u64>(), counted, "{query}");
+    assert_eq!(array(&series["ios"]).iter().map(sum).sum::<u64>(), counted, "{query}");
     let heat = explorer.json(&format!("api/heat?c=0{query}&kind=rt&cells=40"));
     assert_eq!(sum(&heat["counts"]), counted, "{query}");
 }
@@ -545,7 +542,8 @@ fn strangers_do_not_keep_the_owner_out() {
             let begin = Instant::now();
             assert_eq!(explorer.get("api/meta").status, 200);
             let took = begin.elapsed();
-            assert!(took < Duration::from_secs(1), "{took:?}");
+            // One that waited for a place would have it after 10 s of the strangers' silence.
+            assert!(took < Duration::from_secs(5), "{took:?}");
             ask_kept();
         }
     });
@@ -615,16 +613,14 @@ fn what_cannot_be_explored_is_refused_and_what_is_poor_is_shown() {
 #[test]
 fn a_run_is_shown_finished_and_unfinished() {
     let home = &TestDirectory::new();
-    let run = "run iops --target sim:small --profile quick -o run";
-    let output = super::scratch::run_in(home, run);
-    assert!(home.join("run/journal.jsonl").exists(), "{}", super::scratch::stderr(&output));
+    finished_run(home, "sim:small", "run");
     let explorer = Explorer::ready(home, &["run"]);
     let found = explorer.json("api/run?n=0");
     assert_eq!((&found["procedure"], &found["live"]), (&"iops".into(), &false.into()));
-    let steps = found["steps"].as_array().unwrap();
+    let steps = array(&found["steps"]);
     assert!(steps.len() > 5 && steps[0]["ios"].as_u64().unwrap() > 0);
-    let tracks = found["tracks"].as_array().unwrap();
-    assert!(!tracks.is_empty() && tracks[0]["rounds"].as_array().unwrap().len() >= 5, "{found}");
+    let tracks = array(&found["tracks"]);
+    assert!(!tracks.is_empty() && array(&tracks[0]["rounds"]).len() >= 5, "{found}");
     let detail = explorer.json("api/run/step?i=0&n=0");
     let sum = |values: &Value| -> u64 {
         values.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum()
@@ -640,7 +636,7 @@ fn a_run_is_shown_finished_and_unfinished() {
     fs::write(&journal, &half).unwrap();
     let found = explorer.json("api/run?n=0");
     assert_eq!(found["state"], "unfinished");
-    let fewer = found["steps"].as_array().unwrap().len();
+    let fewer = array(&found["steps"]).len();
     assert!(fewer > 0 && fewer < steps.len());
     // It goes on: what is new is seen without being asked for.
     fs::write(&journal, &text).unwrap();

@@ -1,7 +1,7 @@
 //! Runs in forms that other programs read: what a program of others reads in them is what
 //! the journal says.
 
-use super::scratch::{TestDirectory, code, python, refuse, run_in, stderr, succeed};
+use super::scratch::{TestDirectory, finished_run, python, refuse, run_ending, succeed};
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::JournalEntry;
@@ -9,11 +9,8 @@ use steadfast_runner::Ledger;
 
 /// Two short simulated runs, `a` and `b`.
 fn two_runs(place: &Path) {
-    for (name, drive) in [("a", "sim:small"), ("b", "sim:client")] {
-        let run = ["run", "iops", "--profile", "quick", "--target", drive, "-o", name];
-        let output = run_in(place, &run);
-        assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
-    }
+    finished_run(place, "sim:small", "a");
+    finished_run(place, "sim:client", "b");
 }
 
 /// What the journals of both runs say: steps, I/Os, bytes, seconds, percentiles known.
@@ -52,8 +49,7 @@ fn duckdb_reads_all_steps_of_two_runs() {
         print(json.dumps([r[0] for r in duckdb.sql(\"select distinct load from 'steps.parquet' \
         order by 1\").fetchall()]))\n\
         print(duckdb.sql(\"select typeof(began) from 'steps.parquet' limit 1\").fetchall()[0][0])";
-    let test = "duckdb_reads_all_steps_of_two_runs";
-    let Some(output) = python(test, &["duckdb"], &["-c", script], place) else { return };
+    let Some(output) = python(&["duckdb"], &["-c", script], place) else { return };
     let said = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<&str> = said.lines().collect();
     let [steps, ios, bytes, seconds, known] = journaled(place);
@@ -77,9 +73,8 @@ fn the_example_draws_iops_by_round() {
     assert!(text.lines().count() <= 32, "{} lines", text.lines().count());
     two_runs(place);
     succeed(place, "export parquet a b -o steps.parquet");
-    let test = "the_example_draws_iops_by_round";
     let words = [example.to_str().unwrap(), "steps.parquet", "iops.png"];
-    let Some(output) = python(test, &["pyarrow", "matplotlib"], &words, place) else { return };
+    let Some(output) = python(&["pyarrow", "matplotlib"], &words, place) else { return };
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("iops.png") && !said.starts_with("0 lines"), "{said}");
     let picture = std::fs::read(place.join("iops.png")).unwrap();
@@ -95,8 +90,7 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
     let out = format!("{odd}/run");
     let quick = ["run", "iops", "--profile", "quick", "--prometheus", "run.prom"];
     let one = [&quick[..], &["--target", "sim:small", "-o", &out]].concat();
-    let output = run_in(place, &one);
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    run_ending(place, &one, &[0, 3]);
     let text = std::fs::read_to_string(place.join("run.prom")).unwrap();
     let samples = checked(&text);
     let running = samples.iter().find(|(name, _)| name == "steadfast_run_running").unwrap();
@@ -106,8 +100,7 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
         steps.iter().filter(|line| matches!(line.entry, JournalEntry::Applied { .. })).count();
     assert!(text.contains(&format!("}} {steps}\n")), "{steps} steps: {text}");
     let two = [&quick[..], &["--target", "sim:small", "--target", "sim:client", "-o", "two"]];
-    let output = run_in(place, &two.concat());
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    run_ending(place, &two.concat(), &[0, 3]);
     let text = std::fs::read_to_string(place.join("run.prom")).unwrap();
     let both = checked(&text);
     assert_eq!(both.iter().filter(|(name, _)| name == "steadfast_run_running").count(), 2);

@@ -233,16 +233,16 @@ fn no_partial_output(here: &Path, expected: &WholeResult, output: &Output) -> Re
 }
 
 /// Returns false, and says why, on a machine that cannot make system calls fail.
-fn can_inject(test: &str) -> bool {
+fn can_inject() -> bool {
     let here = std::env::temp_dir();
     match traced(&here, &["-o", "/dev/null", "-e", "inject=flock:error=EIO"], &["--version"]) {
         Ok(output) if output.status.success() => true,
         Ok(output) => {
-            skip(test, stderr(&output).trim());
+            skip(stderr(&output).trim());
             false
         }
         Err(error) => {
-            skip(test, &format!("strace: {error}"));
+            skip(&format!("strace: {error}"));
             false
         }
     }
@@ -262,7 +262,7 @@ fn msr_trace() -> String {
 
 #[test]
 fn commands_on_traces_lose_nothing() {
-    if !can_inject("commands_on_traces_lose_nothing") {
+    if !can_inject() {
         return;
     }
     let here = &TestDirectory::new();
@@ -283,7 +283,7 @@ fn commands_on_traces_lose_nothing() {
 
 #[test]
 fn a_run_resumes_after_any_failed_call() {
-    if !can_inject("a_run_resumes_after_any_failed_call") {
+    if !can_inject() {
         return;
     }
     let run = ["run", "iops", "--profile", "quick", "--target", "sim:small", "-o", "run"];

@@ -5,7 +5,7 @@ use super::made_up::{
     BEGAN_S, CHANGE_S, CaptureChoice, LASTED_S, LATER_S, SECOND, ZONE_S, answer, conditions,
     counted, ios, same, write,
 };
-use super::scratch::{TestDirectory, python, succeed};
+use super::scratch::{TestDirectory, array, parse_json, python, read_json, succeed, succeed_json};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use steadfast_domain::CaptureConditions;
@@ -14,7 +14,7 @@ use steadfast_domain::io_event::CapturedDevice;
 const STEP_NS: u64 = 600 * SECOND;
 
 /// A capture as a file, and what was counted in it.
-fn made(test: &str, place: &Path, which: CaptureChoice) -> Option<Value> {
+fn made(place: &Path, which: CaptureChoice) -> Option<Value> {
     write(&place.join("t.parquet"), conditions(which), ios(which));
     let is_first = which == CaptureChoice::First;
     let began = BEGAN_S + if is_first { 0 } else { LATER_S };
@@ -24,7 +24,7 @@ fn made(test: &str, place: &Path, which: CaptureChoice) -> Option<Value> {
     words.extend([CHANGE_S, STEP_NS].map(|number| number.to_string()));
     words.push(drives(&conditions(which)).to_string());
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    counted(test, place, include_str!("figures.py"), &words)
+    counted(place, include_str!("figures.py"), &words)
 }
 
 /// What the conditions say of the drives.
@@ -79,10 +79,9 @@ const WHICH: [CaptureChoice; 2] = [CaptureChoice::First, CaptureChoice::Second];
 
 #[test]
 fn streams_kinds_and_processes_are_as_python_counts_them() {
-    let test = "streams_kinds_and_processes_are_as_python_counts_them";
     for which in WHICH {
         let place = &TestDirectory::new();
-        let Some(counted) = made(test, place, which) else { return };
+        let Some(counted) = made(place, which) else { return };
         let streams = found(place, &["streams"]);
         same_rows(&streams["streams"], "stream", &counted["streams"], "streams");
         same(&streams["total"], &counted["all"], "all streams");
@@ -104,13 +103,11 @@ fn streams_kinds_and_processes_are_as_python_counts_them() {
 
 #[test]
 fn applied_workloads_and_their_steps_are_as_python_counts_them() {
-    let test = "applied_workloads_and_their_steps_are_as_python_counts_them";
     for which in WHICH {
         let place = &TestDirectory::new();
-        let Some(counted) = made(test, place, which) else { return };
+        let Some(counted) = made(place, which) else { return };
         let derive = ["workload", "derive", "t.parquet"];
-        let derived = succeed(place, &[&derive[..], &["--json"]].concat());
-        let derived: Value = serde_json::from_str(&derived).unwrap();
+        let derived: Value = succeed_json(place, &[&derive[..], &["--json"]].concat());
         let streams = &derived["workload"]["streams"];
         same_rows(streams, "stream", &counted["applied"], "cumulative workload");
         let parts: [(&str, &[&str]); 2] = [("played", &[]), ("played_of_a_part", &PART)];
@@ -120,8 +117,8 @@ fn applied_workloads_and_their_steps_are_as_python_counts_them() {
             let read = "import json, sys, tomllib
 print(json.dumps(tomllib.load(open(sys.argv[1], 'rb'))))";
             let read = ["-c", read, name];
-            let Some(output) = python(test, &["tomllib"], &read, place) else { return };
-            let file: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let Some(output) = python(&["tomllib"], &read, place) else { return };
+            let file: Value = parse_json(&output);
             same(&file["step"], &counted[name], name);
         }
     }
@@ -129,10 +126,9 @@ print(json.dumps(tomllib.load(open(sys.argv[1], 'rb'))))";
 
 #[test]
 fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
-    let test = "steps_maps_and_percentiles_of_shapes_are_as_python_counts_them";
     for which in WHICH {
         let place = &TestDirectory::new();
-        let Some(counted) = made(test, place, which) else { return };
+        let Some(counted) = made(place, which) else { return };
         let narrowed: [(&str, &[&str]); 4] = [
             ("steps", &[]),
             ("steps_of_a_part", &PART),
@@ -146,7 +142,7 @@ fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
         let map = found(place, &["map", "--step", "10min", "--threshold", "3%"]);
         same_map(&map, &counted["map"]);
         let shape = found(place, &["shape", "--threshold", "0%", "--step", "10min"]);
-        for row in shape["streams"].as_array().unwrap() {
+        for row in array(&shape["streams"]) {
             let name = row["stream"].as_str().unwrap();
             same(&row["gaps"], &counted["shape"]["gaps"][name], name);
         }
@@ -158,14 +154,13 @@ fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
 /// clock says.
 #[test]
 fn devices_side_by_side_are_as_python_counts_them() {
-    let test = "devices_side_by_side_are_as_python_counts_them";
     let place = &TestDirectory::new();
     let mut wanted = Map::new();
     for (which, name, later_ns) in [
         (CaptureChoice::First, "a.parquet", 0),
         (CaptureChoice::Second, "b.parquet", LATER_S * SECOND),
     ] {
-        let Some(counted) = made(test, place, which) else { return };
+        let Some(counted) = made(place, which) else { return };
         std::fs::rename(place.join("t.parquet"), place.join(name)).unwrap();
         for (side, steps) in counted["sides"].as_object().unwrap() {
             let steps = steps.as_object().unwrap().iter();
@@ -176,7 +171,7 @@ fn devices_side_by_side_are_as_python_counts_them() {
         }
     }
     let found = answer(place, &["compare", "a.parquet", "b.parquet", "--step", "10min"]);
-    let found = found["sides"].as_array().unwrap();
+    let found = array(&found["sides"]);
     assert_eq!(found.len(), wanted.len());
     for side in found {
         let name = side["name"].as_str().unwrap();
@@ -187,15 +182,15 @@ fn devices_side_by_side_are_as_python_counts_them() {
 /// Streams over time, each by its name.
 fn same_map(map: &Value, counted: &Value) {
     let series: Vec<&str> =
-        map["series"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        array(&map["series"]).iter().map(|name| name.as_str().unwrap()).collect();
     let (rest, told) = series.split_last().unwrap();
     assert_eq!((*rest, &json!(told)), ("others", &counted["series"]));
     let of = |row: &Value, field: &str| -> Map<String, Value> {
-        let cells = series.iter().zip(row[field].as_array().unwrap());
+        let cells = series.iter().zip(array(&row[field]));
         let cells = cells.filter(|(_, cell)| **cell != 0);
         cells.map(|(name, cell)| ((*name).to_owned(), cell.clone())).collect()
     };
-    let rows = map["steps"].as_array().unwrap();
+    let rows = array(&map["steps"]);
     assert_eq!(rows.len(), counted["steps"].as_object().unwrap().len());
     for row in rows {
         let at = row["begin_ns"].to_string();
@@ -214,10 +209,9 @@ fn same_map(map: &Value, counted: &Value) {
 
 #[test]
 fn drives_are_as_python_counts_them() {
-    let test = "drives_are_as_python_counts_them";
     for which in WHICH {
         let place = &TestDirectory::new();
-        let Some(counted) = made(test, place, which) else { return };
+        let Some(counted) = made(place, which) else { return };
         same(&found(place, &["drives"])["drives"], &counted["drives"], "drives");
         let both = found(place, &["drives", "--layer", "both"]);
         same(&both["drives"], &counted["drives_of_both"], "drives of both layers");
@@ -253,13 +247,11 @@ fn near(rows: &Value, counted: &Value, percent: f64) {
 /// A working set is a sketch of a standard error of 0.81 %: within three of them.
 #[test]
 fn working_sets_and_quality_are_as_python_counts_them() {
-    let test = "working_sets_and_quality_are_as_python_counts_them";
     for which in WHICH {
         let place = &TestDirectory::new();
-        let Some(counted) = made(test, place, which) else { return };
+        let Some(counted) = made(place, which) else { return };
         succeed(place, "trace report t.parquet -o r --format json");
-        let report = std::fs::read_to_string(place.join("r/findings.json")).unwrap();
-        let report: Value = serde_json::from_str(&report).unwrap();
+        let report: Value = read_json(place.join("r/findings.json"));
         for (drive, counted) in counted["working_sets"].as_object().unwrap() {
             let title = format!("Working set of {drive}");
             let rows = facts(&report, &title).unwrap_or_else(|| panic!("no {title}"));
@@ -276,10 +268,9 @@ fn working_sets_and_quality_are_as_python_counts_them() {
 /// Over two nights, in one of which the clock shows an hour twice.
 #[test]
 fn the_day_is_as_python_counts_it() {
-    let test = "the_day_is_as_python_counts_it";
     for which in WHICH {
         let place = &TestDirectory::new();
-        let Some(counted) = made(test, place, which) else { return };
+        let Some(counted) = made(place, which) else { return };
         for (name, step) in [("hours", "1h"), ("quarters", "15min")] {
             let day = found(place, &["profile", "--step", step]);
             same(&day["intervals"], &counted[name], name);

@@ -1,8 +1,8 @@
 //! The second engine: a run through fio, and both engines side by side.
 
 use super::scratch::{
-    LoopDevice, Throttle, code, refuse, run_in, skip, stderr, stdout, steadfast, succeed,
-    unless_stalled,
+    LoopDevice, TestDirectory, Throttle, array, code, parse_json, refuse, run_ending, run_in, skip,
+    stderr, stdout, steadfast, succeed, unless_stalled,
 };
 use std::path::Path;
 use std::process::{Command, Output};
@@ -12,10 +12,10 @@ use steadfast_runner::Ledger;
 /// I/Os per second that the throttle allows: a prime.
 const THROTTLED: u32 = 1009;
 
-fn has_fio(test: &str) -> bool {
+fn has_fio() -> bool {
     let found = Command::new("fio").arg("--version").output().is_ok();
     if !found {
-        skip(test, "fio is not installed");
+        skip("fio is not installed");
     }
     found
 }
@@ -40,43 +40,40 @@ fn steps_with_files(run: &Path) -> (usize, usize, usize) {
 /// and a further round when it is resumed.
 #[test]
 fn the_quick_test_runs_through_fio_and_is_resumed() {
-    let test = "the_quick_test_runs_through_fio_and_is_resumed";
-    if !has_fio(test) {
+    if !has_fio() {
         return;
     }
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let mut arguments = vec!["run", "iops", "--engine", "fio", "--profile", "quick"];
     arguments.extend(["--step-time", "150ms", "--target", "f.bin", "--size", "64MiB"]);
     arguments.extend(["--max-rounds", "5", "-o", "run"]);
     let output = unless_stalled(|| {
         // Every step is to be there once.
-        let _ = std::fs::remove_dir_all(scratch.path().join("run"));
-        let _ = std::fs::remove_file(scratch.path().join("f.bin"));
-        run_in(scratch.path(), &arguments)
+        let _ = std::fs::remove_dir_all(here.join("run"));
+        let _ = std::fs::remove_file(here.join("f.bin"));
+        run_in(here, &arguments)
     });
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     assert!(stdout(&output).contains("IOPS in the measurement window"), "{}", stdout(&output));
-    assert!(scratch.path().join("run/report.pdf").exists());
-    let (steps, jobs, answers) = steps_with_files(scratch.path());
+    assert!(here.join("run/report.pdf").exists());
+    let (steps, jobs, answers) = steps_with_files(here);
     assert_eq!((steps, jobs, answers), (1 + 5 * 9, 1 + 5 * 9, 1 + 5 * 9));
     if code(&output) == 0 {
-        skip(test, "steady after five rounds, so that there is nothing to resume");
+        skip("steady after five rounds, so that there is nothing to resume");
         return;
     }
-    let output = run_in(scratch.path(), "resume run --max-rounds 6");
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
-    assert_eq!(steps_with_files(scratch.path()).0, 1 + 6 * 9);
+    run_ending(here, "resume run --max-rounds 6", &[0, 3]);
+    assert_eq!(steps_with_files(here).0, 1 + 6 * 9);
 }
 
 /// A device that does exactly so many I/Os a second: both engines say so.
 #[test]
 fn both_engines_agree_on_a_throttled_device() {
-    let test = "both_engines_agree_on_a_throttled_device";
-    if !has_fio(test) {
+    if !has_fio() {
         return;
     }
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let Some(throttle) = Throttle::new(test, &device, THROTTLED) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
+    let Some(throttle) = Throttle::new(&device, THROTTLED) else { return };
     let mut command = steadfast();
     command.args(["calibrate", "--target", &device.path, "--yes-destroy", device.name()]);
     command.args(["--points", "RND 4K R T1Q16,RND 4K W T2Q8", "--test-size", "16MiB"]);
@@ -98,78 +95,76 @@ fn both_say_the_throttle(output: &Output) -> bool {
     if !output.status.success() {
         return false;
     }
-    let answer: serde_json::Value = serde_json::from_str(&stdout(output)).unwrap();
+    let answer: serde_json::Value = parse_json(output);
     let is_near = |reading: &serde_json::Value| {
         (reading["iops"].as_f64().unwrap() / f64::from(THROTTLED) - 1.0).abs() < 0.3
     };
     let are_near = |comparison: &serde_json::Value| {
-        let readings = |engine: &str| comparison[engine].as_array().unwrap().iter();
+        let readings = |engine: &str| array(&comparison[engine]).iter();
         readings("uring").chain(readings("fio")).all(is_near)
     };
-    answer["comparisons"].as_array().unwrap().iter().all(are_near)
+    array(&answer["comparisons"]).iter().all(are_near)
         && answer["verdict"].as_str().unwrap().contains("at 2 of 2 points")
 }
 
 #[test]
 fn one_stimulus_is_measured_through_fio_and_its_job_is_kept() {
-    let test = "one_stimulus_is_measured_through_fio_and_its_job_is_kept";
-    if !has_fio(test) {
+    if !has_fio() {
         return;
     }
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let mut arguments = vec!["measure", "RND 4K RW65", "--target", "f.bin", "--size", "16MiB"];
     arguments.extend(["--time", "300ms", "--engine", "fio", "--keep", "jobs"]);
-    let text = succeed(scratch.path(), &arguments);
+    let text = succeed(here, &arguments);
     assert!(text.contains("Engine: fio: fio-3."), "{text}");
-    assert_eq!(std::fs::read_dir(scratch.path().join("jobs")).unwrap().count(), 2);
+    assert_eq!(std::fs::read_dir(here.join("jobs")).unwrap().count(), 2);
 }
 
 #[test]
 fn what_fio_cannot_do_is_said_before_anything_is_done() {
-    let test = "what_fio_cannot_do_is_said_before_anything_is_done";
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let simulated = "run iops --engine fio --target sim:small";
-    refuse(scratch.path(), simulated, &["--engine fio needs a block device"]);
-    refuse(scratch.path(), "calibrate --target sim:small", &["is simulated"]);
-    if !has_fio(test) {
+    refuse(here, simulated, &["--engine fio needs a block device"]);
+    refuse(here, "calibrate --target sim:small", &["is simulated"]);
+    if !has_fio() {
         return;
     }
     let mut arguments = vec!["calibrate", "--target", "f.bin", "--size", "16MiB"];
     arguments.extend(["--points", "SEQ 4K RW50 T1Q1"]);
-    refuse(scratch.path(), &arguments, &["engine fio", "restarts both"]);
+    refuse(here, &arguments, &["engine fio", "restarts both"]);
     let mut arguments = vec!["run", "throughput", "--engine", "fio", "--target", "g.bin"];
     arguments.extend(["--size", "256MiB", "--profile", "pts-1.1", "--class", "client"]);
     arguments.extend(["--set", "ar-amount=32MiB", "--set", "ar-segments=16", "-o", "run"]);
     let said = ["16 segments of 2 MiB at random places", "engine uring"];
-    refuse(scratch.path(), &arguments, &said);
-    assert!(!scratch.path().join("run").exists());
+    refuse(here, &arguments, &said);
+    assert!(!here.join("run").exists());
 }
 
 /// Two jobs that differ share a device that does so many I/Os a second by their depths: in
 /// fio's own run and in ours.
 #[test]
 fn jobs_at_once_share_a_throttled_device_as_fio_has_it() {
-    let test = "jobs_at_once_share_a_throttled_device_as_fio_has_it";
-    if !has_fio(test) {
+    if !has_fio() {
         return;
     }
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let Some(throttle) = Throttle::new(test, &device, THROTTLED) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(64) else { return };
+    // So few I/Os a second that a thread loses little by getting its processor late.
+    let Some(throttle) = Throttle::new(&device, 211) else { return };
+    let here = &TestDirectory::new();
     let job = format!(
         "[global]\nioengine=libaio\ndirect=1\nnorandommap\nrandrepeat=0\nrw=randread\ntime_based\n\
          runtime=3\nfilename={}\n[deep]\nbs=4k\niodepth=12\n[flat]\nbs=8k\niodepth=4\n",
         device.path
     );
-    std::fs::write(scratch.path().join("job.fio"), job).unwrap();
+    std::fs::write(here.join("job.fio"), job).unwrap();
     // By 12 and 4 outstanding. fio's processes do not begin at one moment, and a busy machine
     // may starve one attempt of either, not three.
-    let theirs = || share_of_the_first(&fio_counts(&throttle, scratch.path()));
+    let theirs = || share_of_the_first(&fio_counts(&throttle, here));
     assert_in_one_of_three("fio's share", 0.6..0.85, theirs);
     let mut runs = 0;
     assert_in_one_of_three("our share", 0.65..0.8, || {
         runs += 1;
-        share_of_the_first(&our_counts(&throttle, &device, scratch.path(), &format!("run{runs}")))
+        share_of_the_first(&our_counts(&throttle, &device, here, &format!("run{runs}")))
     });
 }
 
@@ -195,7 +190,7 @@ fn fio_counts(throttle: &Throttle, directory: &Path) -> Vec<f64> {
     let output = throttle.run(&mut fio);
     let told: serde_json::Value = serde_json::from_str(&stdout(&output))
         .unwrap_or_else(|error| panic!("{error}: {}{}", stdout(&output), stderr(&output)));
-    let jobs = told["jobs"].as_array().unwrap();
+    let jobs = array(&told["jobs"]);
     jobs.iter().map(|job| job["read"]["total_ios"].as_f64().unwrap()).collect()
 }
 

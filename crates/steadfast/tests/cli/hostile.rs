@@ -1,7 +1,9 @@
 //! Files of strangers that ask for more memory or time than a machine has: each is answered
 //! within 1 GiB of address space and 10 s of processor time.
 
-use super::scratch::{TestDirectory, code, refuse, run_in, stderr, steadfast, succeed};
+use super::scratch::{
+    TestDirectory, code, finished_run, refuse, run_in, stderr, steadfast, succeed,
+};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -107,11 +109,8 @@ fn endless_loads_are_refused_or_planned_in_little_memory() {
         fs::write(here.join(name), text).unwrap();
     };
     for options in [
-        "runtime=4294967295\nrate_iops=100\n",
-        "runtime=4294967295\n",
-        "runtime=999999999\n",
-        "runtime=60\nramp_time=999999999\n",
-        "runtime=31536001\nrate_iops=100\n",
+        "runtime=4294967295\nrate_iops=100\n", "runtime=4294967295\n", "runtime=999999999\n",
+        "runtime=60\nramp_time=999999999\n", "runtime=31536001\nrate_iops=100\n",
     ] {
         job("a.fio", options);
         bounded_refusal(here, &[&["fio", "a.fio"][..], &plan].concat());
@@ -288,7 +287,7 @@ fn our_own_files_do_not_take_the_memory() {
         bounded(here, &[&["plan", "replay-native", "--workload", "r.txt"][..], &target].concat());
     }
     // Settings of a run.
-    succeed(here, "run iops --profile quick --target sim:small -o run");
+    finished_run(here, "sim:small", "run");
     let settings = here.join("run/settings.json");
     let own = fs::read_to_string(&settings).unwrap();
     let (start, end) = own.split_at(own.rfind('}').unwrap());
@@ -311,8 +310,7 @@ fn our_own_files_do_not_take_the_memory() {
 fn no_flipped_bit_changes_findings_unseen() {
     const FLIPS: u64 = 300;
     let here = &TestDirectory::new();
-    let run = "run iops --target sim:small --profile quick -o run";
-    succeed(here, run);
+    finished_run(here, "sim:small", "run");
     let whole = fs::read(here.join("run/findings.json")).unwrap();
     let said = steadfast_report::parse_findings(&whole).unwrap();
     let mut refused = 0;

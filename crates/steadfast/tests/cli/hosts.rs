@@ -2,7 +2,8 @@
 //! namespace of its own, on one loop device.
 
 use super::scratch::{
-    LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast, wait_until,
+    LoopDevice, TestDirectory, array, code, is_root, parse_json, run_ending, run_in, skip, stderr,
+    stdout, steadfast, wait_until,
 };
 use std::fs;
 use std::net::TcpStream;
@@ -116,11 +117,11 @@ fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
 
 impl NamespaceHosts {
     /// So many hosts named a, b, c; `None` with the reason printed where they cannot be had.
-    pub fn new(test: &str, count: usize) -> Option<NamespaceHosts> {
+    pub fn new(count: usize) -> Option<NamespaceHosts> {
         match NamespaceHosts::made(count) {
             Ok(hosts) => Some(hosts),
             Err(reason) => {
-                skip(test, &reason);
+                skip(&reason);
                 None
             }
         }
@@ -318,7 +319,7 @@ fn counted(device: &LoopDevice) -> [u64; 4] {
 #[track_caller]
 pub fn answer(output: &Output) -> serde_json::Value {
     assert!(output.status.success(), "{}", stderr(output));
-    serde_json::from_str(&stdout(output)).unwrap()
+    parse_json(output)
 }
 
 fn number(value: &serde_json::Value) -> u64 {
@@ -328,19 +329,18 @@ fn number(value: &serde_json::Value) -> u64 {
 /// The hosts' counts add up to the kernel's, to the I/O and the byte.
 #[test]
 fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
-    let test = "three_hosts_load_one_device_and_their_sum_is_the_devices_own";
-    let Some(hosts) = NamespaceHosts::new(test, 3) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(hosts) = NamespaceHosts::new(3) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let more = ["--demand", "T2Q4", "--time", "3s", "--json", "--keep", "jobs"];
     let mut arguments = hosts.measure("RND 4K RW65", &device, &more);
     arguments.extend(hosts.consent(device.name()));
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let before = counted(&device);
-    let output = run_in(scratch.path(), &words(&arguments));
+    let output = run_in(here, &words(&arguments));
     let answer = answer(&output);
     let after = counted(&device);
     let measurement = &answer["measurement"];
-    let streams = measurement["streams"].as_array().unwrap();
+    let streams = array(&measurement["streams"]);
     let tally = |op: &str, what: &str| {
         let stream = streams.iter().find(|stream| stream["op"] == op).unwrap();
         number(&stream["tally"][what])
@@ -357,7 +357,7 @@ fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
     // The looks before the load read what lies on the device, and write nothing.
     assert_eq!([ours[2], ours[3]], [after[2] - before[2], after[3] - before[3]]);
     assert!(after[0] - before[0] - ours[0] < 1000, "{before:?} {after:?} {ours:?}");
-    let parts = measurement["hosts"].as_array().unwrap();
+    let parts = array(&measurement["hosts"]);
     let names: Vec<&str> = parts.iter().map(|part| part["host"].as_str().unwrap()).collect();
     assert_eq!(names, ["a", "b", "c"]);
     assert!(parts.iter().all(|part| number(&part["ios"]) > 0 && part["fio"].is_string()));
@@ -365,11 +365,11 @@ fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
     assert_eq!(sum, ours[0] + ours[2]);
     assert!(parts.iter().all(|part| part["late"].is_u64()), "{parts:?}");
     // Every second of every host is in a second of the whole.
-    let intervals = measurement["intervals"].as_array().unwrap();
-    let tallies = intervals.iter().flat_map(|interval| interval["tallies"].as_array().unwrap());
+    let intervals = array(&measurement["intervals"]);
+    let tallies = intervals.iter().flat_map(|interval| array(&interval["tallies"]));
     assert_eq!(tallies.map(|tally| number(&tally["ios"])).sum::<u64>(), sum);
     assert!(intervals.len() > 1, "{}", intervals.len());
-    assert_eq!(fs::read_dir(scratch.path().join("jobs")).unwrap().count(), 6);
+    assert_eq!(fs::read_dir(here.join("jobs")).unwrap().count(), 6);
     assert_nothing_left(&hosts);
 }
 
@@ -383,14 +383,13 @@ pub fn assert_nothing_left(hosts: &NamespaceHosts) {
 
 #[test]
 fn sequential_hosts_write_every_byte_once() {
-    let test = "sequential_hosts_write_every_byte_once";
-    let Some(hosts) = NamespaceHosts::new(test, 3) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(hosts) = NamespaceHosts::new(3) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let more = ["--ios", "512", "--json", "--data-pattern", "repeating:5a"];
     let mut arguments = hosts.measure("SEQ 128K W", &device, &more);
     arguments.extend(hosts.consent(device.name()));
-    let scratch = tempfile::tempdir().unwrap();
-    let answer = answer(&run_in(scratch.path(), &words(&arguments)));
+    let here = &TestDirectory::new();
+    let answer = answer(&run_in(here, &words(&arguments)));
     let written: u64 = answer["measurement"]["hosts"]
         .as_array()
         .unwrap()
@@ -406,9 +405,8 @@ fn sequential_hosts_write_every_byte_once() {
 /// stop at once.
 #[test]
 fn a_host_that_dies_is_named_and_voids_the_step() {
-    let test = "a_host_that_dies_is_named_and_voids_the_step";
-    let Some(hosts) = NamespaceHosts::new(test, 3) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(hosts) = NamespaceHosts::new(3) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let arguments = hosts.measure("RND 4K R", &device, &["--time", "300s", "--json"]);
     let begun = Instant::now();
     let child = steadfast()
@@ -435,9 +433,8 @@ fn a_host_that_dies_is_named_and_voids_the_step() {
 
 #[test]
 fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
-    let test = "what_hosts_may_not_do_is_refused_before_anything_is_written";
-    let Some(mut hosts) = NamespaceHosts::new(test, 2) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(mut hosts) = NamespaceHosts::new(2) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let refused = |arguments: &[String], parts: &[&str]| {
         super::scratch::refuse(scratch.path(), &words(arguments), parts);
@@ -493,21 +490,20 @@ fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
 /// A host whose fio has another version, and one whose fio is too old.
 #[test]
 fn another_version_of_fio_is_disclosed_and_an_old_one_refused() {
-    let test = "another_version_of_fio_is_disclosed_and_an_old_one_refused";
-    let Some(mut hosts) = NamespaceHosts::new(test, 2) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(mut hosts) = NamespaceHosts::new(2) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     let pretend = |hosts: &mut NamespaceHosts, version: &str| {
         let other = format!("case \"$1\" in --version) echo {version}; exit ;; esac");
         hosts.wrap_fio(1, &other);
     };
     let arguments = hosts.measure("RND 4K R", &device, &["--time", "1s"]);
     pretend(&mut hosts, "fio-3.37");
-    let output = run_in(scratch.path(), &words(&arguments));
+    let output = run_in(here, &words(&arguments));
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stderr(&output).contains("b: fio-3.37"), "{}", stderr(&output));
     pretend(&mut hosts, "fio-3.1");
-    let output = run_in(scratch.path(), &words(&arguments));
+    let output = run_in(here, &words(&arguments));
     assert_eq!(code(&output), 1);
     let said = stderr(&output);
     assert!(said.contains("host b") && said.contains("fio-3.1 is not supported"), "{said}");
@@ -516,9 +512,8 @@ fn another_version_of_fio_is_disclosed_and_an_old_one_refused() {
 /// Servers that run already: they are read from, never written to.
 #[test]
 fn plain_hosts_are_only_read_from() {
-    let test = "plain_hosts_are_only_read_from";
-    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(hosts) = NamespaceHosts::new(2) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let mut servers: Vec<Child> = Vec::new();
     for host in &hosts.hosts {
@@ -537,7 +532,7 @@ fn plain_hosts_are_only_read_from() {
     let target = ["--target", &device.path, "--hosts", &names, "--hosts-plain"];
     let read = [&["measure", "RND 4K R", "--time", "1s", "--json", "--size", "64MiB"], &target[..]];
     let answer = answer(&run_in(scratch.path(), &read.concat()));
-    assert_eq!(answer["measurement"]["hosts"].as_array().unwrap().len(), 2);
+    assert_eq!(array(&answer["measurement"]["hosts"]).len(), 2);
     assert!(answer["measurement"]["hosts"][0].get("late").is_none());
     let write = [&["measure", "RND 4K W", "--time", "1s", "--size", "64MiB"], &target[..]].concat();
     super::scratch::refuse(scratch.path(), &write, &["only read from"]);
@@ -552,24 +547,22 @@ fn plain_hosts_are_only_read_from() {
 /// A procedure from several hosts to its report, and taken up again.
 #[test]
 fn a_procedure_runs_from_several_hosts() {
-    let test = "a_procedure_runs_from_several_hosts";
-    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(hosts) = NamespaceHosts::new(2) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     let run = "run wsat --profile quick --steady-state time:3s --step-time 1s -o run --target";
     let mut arguments: Vec<String> = run.split(' ').map(str::to_owned).collect();
     arguments.push(device.path.clone());
     arguments.extend(hosts.options());
     arguments.extend(hosts.consent(device.name()));
-    let output = run_in(scratch.path(), &words(&arguments));
+    let output = run_in(here, &words(&arguments));
     assert_eq!(code(&output), 1, "{}", stdout(&output));
     assert!(stderr(&output).contains("--purge none"), "{}", stderr(&output));
     arguments.extend(["--purge".to_owned(), "none".to_owned()]);
-    let output = run_in(scratch.path(), &words(&arguments));
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
-    let findings = fs::read_to_string(scratch.path().join("run/findings.json")).unwrap();
+    run_ending(here, &words(&arguments), &[0, 3]);
+    let findings = fs::read_to_string(here.join("run/findings.json")).unwrap();
     assert!(findings.contains("hosts-load"));
-    assert!(scratch.path().join("run/report.pdf").exists());
+    assert!(here.join("run/report.pdf").exists());
     assert_nothing_left(&hosts);
 }
 
@@ -600,34 +593,31 @@ fn measured_of(run: &Path) -> [u64; 2] {
 /// A job file of fio and TKperf's own command line, from several hosts.
 #[test]
 fn tests_of_other_tools_run_from_several_hosts() {
-    let test = "tests_of_other_tools_run_from_several_hosts";
-    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(hosts) = NamespaceHosts::new(2) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     let job = "[global]\nioengine=libaio\ndirect=1\ntime_based\nruntime=2\n\
                [reads]\nrw=randread\nbs=4k\niodepth=8\n\
                [writes]\nstonewall\nrw=randwrite\nbs=8k\niodepth=4\n";
-    fs::write(scratch.path().join("two.fio"), job).unwrap();
+    fs::write(here.join("two.fio"), job).unwrap();
     let mut arguments = ["fio", "two.fio", "-o", "run", "--target"].map(str::to_owned).to_vec();
     arguments.push(device.path.clone());
     arguments.extend(hosts.options());
-    let output = run_in(scratch.path(), &words(&arguments));
+    let output = run_in(here, &words(&arguments));
     assert_eq!(code(&output), 1, "{}", stdout(&output));
     assert!(stderr(&output).contains("--yes-destroy"), "{}", stderr(&output));
     arguments.extend(hosts.consent(device.name()));
     let before = counted(&device);
-    let output = run_in(scratch.path(), &words(&arguments));
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    run_ending(here, &words(&arguments), &[0]);
     let after = counted(&device);
-    assert_eq!(measured_of(&scratch.path().join("run"))[1], after[3] - before[3]);
+    assert_eq!(measured_of(&here.join("run"))[1], after[3] - before[3]);
 
     let mut arguments =
         ["tkperf", "ssd", "old", &device.path, "-ssdt", "lat", "--plan", "--size", "64MiB"]
             .map(str::to_owned)
             .to_vec();
     arguments.extend(hosts.options());
-    let output = run_in(scratch.path(), &words(&arguments));
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    run_ending(here, &words(&arguments), &[0]);
     assert_nothing_left(&hosts);
 }
 
@@ -635,12 +625,11 @@ fn tests_of_other_tools_run_from_several_hosts() {
 /// results add up to.
 #[test]
 fn presets_run_from_several_hosts() {
-    let test = "presets_run_from_several_hosts";
-    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(hosts) = NamespaceHosts::new(2) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     let icf = super::iometer::ICF.replace("131072,2048", "65536,2048");
-    fs::write(scratch.path().join("two.icf"), icf).unwrap();
+    fs::write(here.join("two.icf"), icf).unwrap();
     let marks = "crystaldiskmark --test-size 16MiB --runs 1 --time 1s --interval 0s";
     let bars = "atto --min-size 4KiB --max-size 8KiB --test-size 4MiB";
     for (run, command) in [("i", "iometer two.icf"), ("c", marks), ("a", bars)] {
@@ -649,12 +638,12 @@ fn presets_run_from_several_hosts() {
         arguments.extend(hosts.options());
         arguments.extend(hosts.consent(device.name()));
         let before = counted(&device);
-        let output = run_in(scratch.path(), &words(&arguments));
+        let output = run_in(here, &words(&arguments));
         assert_eq!(code(&output), 0, "{command}: {}", stderr(&output));
         let after = counted(&device);
         let written = after[3] - before[3];
-        assert_eq!(measured_of(&scratch.path().join(run))[1], written, "{command}");
-        assert!(scratch.path().join(run).join("report.pdf").exists(), "{command}");
+        assert_eq!(measured_of(&here.join(run))[1], written, "{command}");
+        assert!(here.join(run).join("report.pdf").exists(), "{command}");
     }
     assert_nothing_left(&hosts);
 }

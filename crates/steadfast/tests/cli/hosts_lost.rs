@@ -4,7 +4,8 @@
 use super::hosts::{NamespaceHosts, answer, assert_nothing_left, words};
 use super::resume::repeats_no_step_and_tells_every_gap;
 use super::scratch::{
-    LoopDevice, TestDirectory, Throttle, code, refuse, run_in, stderr, steadfast, wait_until,
+    LoopDevice, TestDirectory, Throttle, array, code, refuse, run_ending, run_in, stderr,
+    steadfast, wait_until,
 };
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -49,9 +50,8 @@ fn long_run(hosts: &NamespaceHosts, device: &LoopDevice) -> Vec<String> {
 /// the kernel calls its own is confirmed again each time.
 #[test]
 fn a_run_from_hosts_is_resumed_whatever_ended_it() {
-    let test = "a_run_from_hosts_is_resumed_whatever_ended_it";
-    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(hosts) = NamespaceHosts::new(2) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     let consent = hosts.consent(device.name());
     let mut next = long_run(&hosts, &device);
@@ -89,8 +89,7 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
         refuse(here, "resume run", &["confirm it again: --yes-destroy 'a:loop"]);
         next = [&["resume".to_owned(), "run".to_owned()][..], &consent].concat();
     }
-    let ended = run_in(here, &words(&next));
-    assert!(matches!(code(&ended), 0 | 3), "{}", stderr(&ended));
+    run_ending(here, &words(&next), &[0, 3]);
     repeats_no_step_and_tells_every_gap(&here.join("run"));
     assert_nothing_left(&hosts);
 }
@@ -141,9 +140,8 @@ fn lost(
 /// The server, without its load, the load, or the server alone: the host is named each time.
 #[test]
 fn a_host_that_dies_in_any_phase_is_named() {
-    let test = "a_host_that_dies_in_any_phase_is_named";
-    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(hosts) = NamespaceHosts::new(2) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let kill = |servers: &[i32]| servers.iter().for_each(|server| signal(*server, libc::SIGKILL));
     // Before the load: the server alone is there.
     lost(&hosts, &device, 1, kill);
@@ -170,9 +168,8 @@ fn parent(process: i32) -> i32 {
 /// The server's first process is killed; its worker goes on, and is ended with the group.
 #[test]
 fn a_worker_that_lost_its_server_does_not_run_on() {
-    let test = "a_worker_that_lost_its_server_does_not_run_on";
-    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(hosts) = NamespaceHosts::new(2) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let run = begin(Path::new("/"), &hosts.measure("RND 4K R", &device, &["--time", "300s"]));
     let mut servers = Vec::new();
     wait_until("the load", || {
@@ -191,9 +188,8 @@ fn a_worker_that_lost_its_server_does_not_run_on() {
 /// The cable is pulled: nobody is told, and the host is named all the same.
 #[test]
 fn a_host_that_is_cut_off_is_named() {
-    let test = "a_host_that_is_cut_off_is_named";
-    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(hosts) = NamespaceHosts::new(2) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     lost(&hosts, &device, 3, |_| {
         std::thread::sleep(Duration::from_secs(2));
         let cable = format!("{}o", hosts.hosts[1].namespace);
@@ -227,16 +223,15 @@ fn send(requests: &mut impl Write, program: &[u8]) {
 /// What hosts run: silent for so long, or either of its processes killed, it leaves nothing.
 #[test]
 fn a_host_that_hears_nothing_ends_its_server() {
-    let test = "a_host_that_hears_nothing_ends_its_server";
-    let Some(device) = LoopDevice::new(test, 8) else { return };
+    let Some(device) = LoopDevice::new(8) else { return };
     if Command::new("fio").arg("--version").output().is_err() {
-        return super::scratch::skip(test, "fio is not installed");
+        return super::scratch::skip("fio is not installed");
     }
     let program = std::fs::read(env!("CARGO_BIN_EXE_steadfast")).unwrap();
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     for (number, ending) in ["silent", "shell-killed", "program-killed"].into_iter().enumerate() {
         // As the program names it; it refuses to serve, and to clean up, anywhere else.
-        let place = scratch.path().join(format!("steadfast-{number:020x}"));
+        let place = here.join(format!("steadfast-{number:020x}"));
         let mut shell = shell(&device, &place).spawn().unwrap();
         let mut requests = shell.stdin.take().unwrap();
         let mut answers =
@@ -270,18 +265,14 @@ fn a_host_that_hears_nothing_ends_its_server() {
 /// A program that cannot be run there, or is another version, is not trusted to check.
 #[test]
 fn a_host_that_cannot_run_the_program_is_refused() {
-    let test = "a_host_that_cannot_run_the_program_is_refused";
-    let Some(device) = LoopDevice::new(test, 8) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(8) else { return };
+    let here = &TestDirectory::new();
     let programs: [&[u8]; 5] = [
-        b"",
-        b"\x7fELF\x02 of another machine",
-        b"#!/bin/sh\necho steadfast 0.0.1\n",
-        b"#!/bin/sh\nexit 1\n",
-        b"#!/steadfast/no/such/loader\n",
+        b"", b"\x7fELF\x02 of another machine", b"#!/bin/sh\necho steadfast 0.0.1\n",
+        b"#!/bin/sh\nexit 1\n", b"#!/steadfast/no/such/loader\n",
     ];
     for (number, program) in programs.iter().enumerate() {
-        let place = scratch.path().join(number.to_string());
+        let place = here.join(number.to_string());
         let mut shell = shell(&device, &place).spawn().unwrap();
         send(&mut shell.stdin.take().unwrap(), program);
         let output = shell.wait_with_output().unwrap();
@@ -295,15 +286,14 @@ fn a_host_that_cannot_run_the_program_is_refused() {
 /// One host may do less than the others: the throttle is its fio's alone.
 #[test]
 fn a_host_that_lags_is_named() {
-    let test = "a_host_that_lags_is_named";
-    let Some(mut hosts) = NamespaceHosts::new(test, 3) else { return };
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let Some(throttle) = Throttle::new(test, &device, 307) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(mut hosts) = NamespaceHosts::new(3) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
+    let Some(throttle) = Throttle::new(&device, 307) else { return };
+    let here = &TestDirectory::new();
     // A network namespace of `ip` has a /sys of its own, without cgroups.
     let procs = throttle.procs();
     let group = procs.strip_prefix("/sys/fs/cgroup/blkio").unwrap().display();
-    let place = scratch.path().display();
+    let place = here.display();
     hosts.wrap_fio(
         1,
         &format!(
@@ -314,7 +304,7 @@ fn a_host_that_lags_is_named() {
     let mut seen = Vec::new();
     // A busy machine may slow another host down in one try, not in three.
     while seen.len() < 3 {
-        let output = run_in(scratch.path(), &words(&arguments));
+        let output = run_in(here, &words(&arguments));
         let said = stderr(&output);
         assert_eq!(code(&output), 0, "{said}");
         if said.contains("Host b lagged in") && !said.contains("Host a lagged") {
@@ -328,18 +318,17 @@ fn a_host_that_lags_is_named() {
 /// Two devices, each loaded from two hosts: all four loads begin at one moment.
 #[test]
 fn several_targets_of_several_hosts_begin_together() {
-    let test = "several_targets_of_several_hosts_begin_together";
-    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
-    let Some(one) = LoopDevice::new(test, 64) else { return };
-    let Some(other) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(hosts) = NamespaceHosts::new(2) else { return };
+    let Some(one) = LoopDevice::new(64) else { return };
+    let Some(other) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     let mut arguments = hosts.measure("RND 4K RW65", &one, &["--time", "2s", "--json"]);
     arguments.extend(["--target".to_owned(), other.path.clone()]);
     for device in [&one, &other] {
         arguments.extend(hosts.consent(device.name()));
     }
-    let answer = answer(&run_in(scratch.path(), &words(&arguments)));
-    let targets = answer["targets"].as_array().unwrap();
+    let answer = answer(&run_in(here, &words(&arguments)));
+    let targets = array(&answer["targets"]);
     let starts = targets.iter().map(|target| &target["measurement"]["common_start"]);
     let starts: Vec<_> = starts.collect();
     assert_eq!(starts.len(), 2);
@@ -347,9 +336,9 @@ fn several_targets_of_several_hosts_begin_together() {
     // How late they were is the machine's affair; that it is known is not.
     assert!(starts.iter().all(|start| start["late"].is_u64()), "{starts:?}");
     for target in targets {
-        assert_eq!(target["measurement"]["hosts"].as_array().unwrap().len(), 2);
+        assert_eq!(array(&target["measurement"]["hosts"]).len(), 2);
     }
     let twice = hosts.measure("RND 4K R", &one, &["--time", "1s", "--target", &one.path]);
-    refuse(scratch.path(), &words(&twice), &["are the same device"]);
+    refuse(here, &words(&twice), &["are the same device"]);
     assert_nothing_left(&hosts);
 }

@@ -460,9 +460,8 @@ fn each<T: Copy + Sync>(states: &[T], check: impl Fn(T) -> StageResult<()> + Syn
 
 #[test]
 fn no_device_that_a_host_uses_is_overwritten() {
-    let test = "no_device_that_a_host_uses_is_overwritten";
-    let Some(hosts) = NamespaceHosts::new(test, 1) else { return };
-    if python(test, &["ctypes"], &["-c", "pass"], Path::new("/")).is_none() {
+    let Some(hosts) = NamespaceHosts::new(1) else { return };
+    if python(&["ctypes"], &["-c", "pass"], Path::new("/")).is_none() {
         return;
     }
     let failed = each(&USES, |(name, build): HostUse| {
@@ -481,9 +480,8 @@ fn no_device_that_a_host_uses_is_overwritten() {
 /// Before a host shows the use, the same device is overwritten.
 #[test]
 fn what_only_the_host_sees_refuses() {
-    let test = "what_only_the_host_sees_refuses";
-    let Some(hosts) = NamespaceHosts::new(test, 1) else { return };
-    if python(test, &["ctypes"], &["-c", "pass"], Path::new("/")).is_none() {
+    let Some(hosts) = NamespaceHosts::new(1) else { return };
+    if python(&["ctypes"], &["-c", "pass"], Path::new("/")).is_none() {
         return;
     }
     for (name, lay_out) in LAID_OUT {
@@ -512,8 +510,7 @@ fn what_only_the_host_sees_refuses() {
 
 #[test]
 fn a_device_that_no_host_uses_is_overwritten_by_every_name() {
-    let test = "a_device_that_no_host_uses_is_overwritten_by_every_name";
-    let Some(hosts) = NamespaceHosts::new(test, 1) else { return };
+    let Some(hosts) = NamespaceHosts::new(1) else { return };
     let failed = each(&FREE, |(name, build): HostUse| {
         let stage = build().map_err(|why| format!("{name}: not built: {why}"))?;
         let (changed, code, said) = write_from(&hosts, &stage, &stage.device);

@@ -27,19 +27,8 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         (
             "steadfast",
             vec![
-                "domain",
-                "procedures",
-                "report",
-                "exchange",
-                "host",
-                "engine",
-                "runner",
-                "tracefile",
-                "analysis",
-                "workload",
-                "capture",
-                "recorder",
-                "explorer",
+                "domain", "procedures", "report", "exchange", "host", "engine", "runner",
+                "tracefile", "analysis", "workload", "capture", "recorder", "explorer",
             ],
         ),
     ])

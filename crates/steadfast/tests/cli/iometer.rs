@@ -1,6 +1,9 @@
 //! Iometer's files as a user has them: planned, run, their results written, exported.
 
-use super::scratch::{TestDirectory, code, refuse, run_in, stderr, succeed};
+use super::scratch::{
+    TestDirectory, array, code, read_json, refuse, run_ending, run_in, stderr, succeed,
+    succeed_json,
+};
 use serde_json::Value;
 use std::path::Path;
 
@@ -116,8 +119,7 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
     let run =
         ["iometer", "two.icf", "--target", "f.bin", "--size", "256MiB", "-o", "run", "-r", "r.csv"];
     succeed(path, &run);
-    let found: Value =
-        serde_json::from_slice(&std::fs::read(path.join("run/findings.json")).unwrap()).unwrap();
+    let found: Value = read_json(path.join("run/findings.json"));
     assert_eq!((&found["id"], &found["end"]), (&"iometer".into(), &"complete".into()));
     let rows = rows(&path.join("r.csv"));
     let all: Vec<_> = rows.iter().filter(|row| row[0].1 == "ALL").collect();
@@ -207,8 +209,7 @@ fn steps_of_a_procedure_and_of_a_run_are_exported_and_run_again() {
     let scratch = here();
     let path = scratch.path();
     let export = ["iometer", "export", "iops", "--profile", "quick", "--target", "sim:small"];
-    let exported = run_in(path, &[&export[..], &["-o", "iops.icf"]].concat());
-    assert_eq!(code(&exported), 0, "{}", stderr(&exported));
+    let exported = run_ending(path, &[&export[..], &["-o", "iops.icf"]].concat(), &[0]);
     assert!(stderr(&exported).contains("it ends after an amount"), "{}", stderr(&exported));
     let plan = succeed(path, "iometer iops.icf --target sim:small --plan");
     assert!(plan.contains("RND 4K"), "{plan}");
@@ -230,9 +231,8 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     succeed(path, &[&viking[..], &["-o", "run", "-r", "results.csv"]].concat());
     let written = std::fs::read_to_string(path.join("results.csv")).unwrap();
     assert_eq!(written.matches("'Results").count(), 2 * 6 + 4 * 6, "every test: {written}");
-    let old = succeed(path, "iometer report results.csv -o old --json");
-    let old: Value = serde_json::from_str(&old).unwrap();
-    let rows = old["summary"][0]["table"]["rows"].as_array().unwrap();
+    let old: Value = succeed_json(path, "iometer report results.csv -o old --json");
+    let rows = array(&old["summary"][0]["table"]["rows"]);
     assert_eq!(rows.len(), 36);
     assert_eq!(rows[35]["id"], "Preconditioned: 4k_ran_100wr, T1Q32");
     assert!(path.join("old/report.pdf").exists());
@@ -242,8 +242,7 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     let table =
         table.or_else(|_| std::fs::read_to_string(path.join("run/tables/viking.csv"))).unwrap();
     assert_eq!(table.lines().filter(|line| line.contains("k_")).count(), 4, "{table}");
-    let found: Value =
-        serde_json::from_slice(&std::fs::read(path.join("run/findings.json")).unwrap()).unwrap();
+    let found: Value = read_json(path.join("run/findings.json"));
     assert_eq!((&found["id"], &found["end"]), (&"viking".into(), &"complete".into()));
     let text = found.to_string();
     for id in ["viking-depth-4k_ran_100rd", "viking-fresh-4k_ran_100wr"] {
@@ -358,10 +357,9 @@ fn a_disk_takes_part_in_the_tests_that_iometer_gives_it() {
     assert_eq!(names, ["E:", "E:", "E:", "F:", "E:", "F:"]);
     let settings = |run: &str| {
         let path = path.join("both").join(run).join("settings.json");
-        serde_json::from_slice::<Value>(&std::fs::read(path).unwrap()).unwrap()
+        read_json::<Value>(path)
     };
-    let members = std::fs::read_to_string(path.join("both/targets.json")).unwrap();
-    let members: Value = serde_json::from_str(&members).unwrap();
+    let members: Value = read_json(path.join("both/targets.json"));
     let second = settings(members["targets"][1]["directory"].as_str().unwrap());
     assert_eq!(second["settings"]["sequence"]["steps"][0]["number"], 4);
     succeed(path, "report both/client --format text");

@@ -1,13 +1,15 @@
 //! Runs put side by side, and judged by a datasheet.
 
-use super::scratch::{TestDirectory, code, refuse, run_in, stderr, stdout, succeed};
+use super::scratch::{
+    TestDirectory, array, code, finished_run, parse_json, refuse, run_ending, run_in, stderr,
+    stdout, succeed,
+};
 use std::path::Path;
 
 /// Runs of the small simulated drive in `one` and `two`, which differ in their demand.
 fn two_runs(directory: &Path) {
-    let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o"];
-    run_in(directory, &[quick.as_slice(), &["one"]].concat());
-    run_in(directory, &[quick.as_slice(), &["two", "--threads", "2"]].concat());
+    finished_run(directory, "sim:small", "one");
+    run_in(directory, "run iops --target sim:small --profile quick -o two --threads 2");
 }
 
 #[test]
@@ -43,8 +45,7 @@ fn long_form(here: &Path) {
     assert_eq!(lines.clone().count(), 4 * (of("one") + of("two")), "every number of every run");
     let is_4k = |line: &&str| line.contains(",IOPS,iops,RND 4K W,4096,0,all,IOPS,");
     assert_eq!(lines.filter(is_4k).count(), 8, "{printed}");
-    let said = run_in(here, &[&["compare"], &runs[..], &["-o", "long.parquet"]].concat());
-    assert_eq!(code(&said), 0, "{}", stderr(&said));
+    run_ending(here, &[&["compare"], &runs[..], &["-o", "long.parquet"]].concat(), &[0]);
     let file = std::fs::read(here.join("long.parquet")).unwrap();
     assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1"), "{} bytes", file.len());
 }
@@ -60,16 +61,14 @@ fn judged(here: &Path) {
     limit("4");
     objected(here);
     let check = [&check[..], &["--allow", "unsteady,quick,simulated"]].concat();
-    let passed = run_in(here, &check);
-    assert_eq!(code(&passed), 0, "{}", stderr(&passed));
+    let passed = run_ending(here, &check, &[0]);
     assert!(stdout(&passed).contains("PASS"));
     let page = std::fs::read_to_string(here.join("one/check.html")).unwrap();
     assert!(page.contains("Check against limits"));
     limit("5");
     let arguments = [check.as_slice(), &["--no-report", "--json"]].concat();
-    let failed = run_in(here, &arguments);
-    assert_eq!(code(&failed), 5, "{}", stderr(&failed));
-    let answer: serde_json::Value = serde_json::from_str(&stdout(&failed)).unwrap();
+    let failed = run_ending(here, &arguments, &[5]);
+    let answer: serde_json::Value = parse_json(&failed);
     assert_eq!(answer["pass"], false);
     assert!(answer["limits"][0]["reason"].as_str().unwrap().contains("no row '5'"));
 }
@@ -89,8 +88,8 @@ fn objected(here: &Path) {
     }
     assert_eq!(code(&check(&["--allow", "unsteady,quick"])), 5, "simulated is not allowed");
     let json = check(&["--json", "--allow", "simulated"]);
-    let answer: serde_json::Value = serde_json::from_str(&stdout(&json)).unwrap();
-    let objections = answer["objections"].as_array().unwrap();
+    let answer: serde_json::Value = parse_json(&json);
+    let objections = array(&answer["objections"]);
     let allowed = |name: &str| {
         let found = objections.iter().find(|objection| objection["name"] == name);
         found.unwrap_or_else(|| panic!("{name}: {answer}"))["allowed"].as_bool()
@@ -103,8 +102,7 @@ fn objected(here: &Path) {
 #[test]
 fn a_run_that_has_not_ended_does_not_pass() {
     let here = &TestDirectory::new();
-    let quick = "run iops --target sim:small --profile quick -o run";
-    run_in(here, quick);
+    finished_run(here, "sim:small", "run");
     let text = "[[limit]]\ntable='iops'\nrow='4'\ncolumn='100/0'\nmin=1\n";
     std::fs::write(here.join("limits.toml"), text).unwrap();
     let allow = ["--allow", "unsteady,quick,simulated"];
@@ -125,7 +123,7 @@ fn a_run_that_has_not_ended_does_not_pass() {
     let page = std::fs::read_to_string(here.join("run/check.html")).unwrap();
     assert!(page.contains("UNFINISHED"));
     let output = run_in(here, "check run --limits limits.toml --json");
-    let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let answer: serde_json::Value = parse_json(&output);
     assert_eq!((&answer["finished"], &answer["pass"]), (&false.into(), &false.into()));
 }
 

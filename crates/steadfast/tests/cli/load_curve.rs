@@ -1,8 +1,9 @@
 //! `run load-curve` and `run --rate` from their command lines.
 
-use super::scratch::{TestDirectory, code, refuse, run_in, skip, stderr, stdout, succeed};
+use super::scratch::{
+    TestDirectory, array, code, findings, read_json, refuse, run_in, skip, stderr, stdout, succeed,
+};
 use serde_json::Value;
-use std::path::Path;
 use std::process::Command;
 
 const FORMULAS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/open_loop.py");
@@ -24,18 +25,14 @@ fn an_exact_drive_has_the_curve_of_the_formulas() {
     let mut formulas = Command::new("python3");
     formulas.arg(FORMULAS).arg("run").args(SERVICE_AND_LINK).current_dir(here);
     let Ok(output) = formulas.output() else {
-        return skip("an_exact_drive_has_the_curve_of_the_formulas", "there is no python3");
+        return skip("there is no python3");
     };
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).starts_with("p99=500us: "), "{}", stdout(&output));
 }
 
-fn findings(here: &Path, run: &str) -> Value {
-    serde_json::from_slice(&std::fs::read(here.join(run).join("findings.json")).unwrap()).unwrap()
-}
-
 fn has_caveat(findings: &Value, id: &str) -> bool {
-    findings["caveats"].as_array().unwrap().iter().any(|caveat| caveat["id"] == id)
+    array(&findings["caveats"]).iter().any(|caveat| caveat["id"] == id)
 }
 
 /// The rate stands in the plan, in the record, in every step and in the report.
@@ -48,8 +45,7 @@ fn a_rate_of_a_run_is_planned_recorded_and_disclosed() {
     assert!(plan.contains("RND 4K W at 500 IOPS"), "{plan}");
     let set = ["--set", "histogram-time=2s", "--seed", "7", "-o", "run"];
     run_in(here, &[&["run"], &quick[..], &rate, &set].concat());
-    let settings: Value =
-        serde_json::from_slice(&std::fs::read(here.join("run/settings.json")).unwrap()).unwrap();
+    let settings: Value = read_json(here.join("run/settings.json"));
     assert_eq!(settings["settings"]["rate"]["rate"], "500 IOPS");
     assert_eq!(settings["settings"]["rate"]["arrivals"], "fixed");
     let steps = std::fs::read_to_string(here.join("run/steps.csv")).unwrap();
@@ -61,10 +57,10 @@ fn a_rate_of_a_run_is_planned_recorded_and_disclosed() {
     let is_kept =
         |line: &str| [",500,yes,0,,0", ",500,yes,0,0,0"].iter().any(|e| line.ends_with(e));
     assert!(lines.all(is_kept), "{steps}");
-    assert!(has_caveat(&findings(here, "run"), "offered-rate"));
+    assert!(has_caveat(&findings(here.join("run")), "offered-rate"));
     let too_fast = ["--rate", "100MB/s", "-o", "fast"];
     run_in(here, &[&["run"], &quick[..], &too_fast].concat());
-    assert!(has_caveat(&findings(here, "fast"), "rate-missed"));
+    assert!(has_caveat(&findings(here.join("fast")), "rate-missed"));
 }
 
 #[test]
@@ -94,7 +90,7 @@ fn a_captured_workload_has_a_load_curve() {
     let workload = ["--workload", "retail-web-portal", "--set", "points=20,60"];
     let output = run_in(here, &[&run[..], &workload].concat());
     assert!([0, 3].contains(&code(&output)), "{}", stderr(&output));
-    let findings = findings(here, "run");
+    let findings = findings(here.join("run"));
     assert!(findings["title"].as_str().unwrap().starts_with("Load Curve "));
     let rates = std::fs::read_to_string(here.join("run/load-curve-summary.csv")).unwrap();
     assert_eq!(rates.lines().count(), 3, "{rates}");

@@ -44,7 +44,9 @@ def sizes(largest):
     blocks, half_doublings = [1], 0
     while 2 ** (half_doublings / 2) < largest:
         half_doublings += 1
-        blocks.append(round(2 ** (half_doublings / 2)))
+        size = round(2 ** (half_doublings / 2))
+        if size > blocks[-1]:
+            blocks.append(size)
     return blocks
 
 

@@ -2,7 +2,7 @@
 //! stack distances in Python (`localities.py`).
 
 use super::made_up::{CaptureChoice, SeededRandom, answer, conditions, counted, ios, same, write};
-use super::scratch::TestDirectory;
+use super::scratch::{TestDirectory, array};
 use serde_json::Value;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
@@ -11,7 +11,6 @@ const BLOCK: u64 = 4096;
 
 #[test]
 fn curves_reuse_and_overwrites_are_those_of_exact_stack_distances() {
-    let test = "curves_reuse_and_overwrites_are_those_of_exact_stack_distances";
     // As it is, and so slow that it takes weeks.
     for (which, slower) in
         [(CaptureChoice::First, 1), (CaptureChoice::Second, 1), (CaptureChoice::Second, 307)]
@@ -26,10 +25,10 @@ fn curves_reuse_and_overwrites_are_those_of_exact_stack_distances() {
             [("0,1", &[]), ("0", &["--op", "read"]), ("1", &["--op", "write"])];
         for (ops, words) in asked {
             let arguments = ["t.parquet", "4096", ops];
-            let Some(counted) = counted(test, place, SCRIPT, &arguments) else { return };
+            let Some(counted) = counted(place, SCRIPT, &arguments) else { return };
             let found = answer(place, &[&["locality", "t.parquet"], words].concat());
-            let devices = found["devices"].as_array().unwrap();
-            assert!(devices.iter().all(|one| one["curve"].as_array().unwrap().len() > 15));
+            let devices = array(&found["devices"]);
+            assert!(devices.iter().all(|one| array(&one["curve"]).len() > 15));
             same(&found["devices"], &counted, ops);
         }
     }
@@ -54,11 +53,10 @@ fn extents() -> Vec<IoEvent> {
 
 #[test]
 fn a_curve_of_a_sample_is_within_its_stated_error_of_exact_stack_distances() {
-    let test = "a_curve_of_a_sample_is_within_its_stated_error_of_exact_stack_distances";
     let place = &TestDirectory::new();
     write(&place.join("t.parquet"), conditions(CaptureChoice::First), extents());
     let arguments = ["t.parquet", "8388608", "0,1"];
-    let Some(counted) = counted(test, place, SCRIPT, &arguments) else { return };
+    let Some(counted) = counted(place, SCRIPT, &arguments) else { return };
     let (found, counted) = (answer(place, &["locality", "t.parquet"]), &counted[0]);
     let device = &found["devices"][0];
     let share = device["followed_share"].as_f64().unwrap();
@@ -67,11 +65,11 @@ fn a_curve_of_a_sample_is_within_its_stated_error_of_exact_stack_distances() {
     let number = |value: &Value| value.as_f64().unwrap();
     let touched = number(&device["touched_bytes"]) / number(&counted["touched_bytes"]);
     assert!((touched - 1.0).abs() < 0.02, "{touched}");
-    let curve = device["curve"].as_array().unwrap();
+    let curve = array(&device["curve"]);
     assert!(curve.len() > 20);
     for point in curve {
         let blocks = point["bytes"].as_u64().unwrap() / BLOCK;
-        let again = counted["again"].as_array().unwrap().iter();
+        let again = array(&counted["again"]).iter();
         let hits = again.filter(|distance| distance[0].as_u64().unwrap() <= blocks);
         let hits: f64 = hits.map(|distance| number(&distance[1])).sum();
         let misses = 1.0 - hits / number(&counted["accesses"]);

@@ -1,7 +1,7 @@
 //! Two made-up captures that overlap in time, and how an answer is held against what
 //! another program found by the rules of docs/trace.md (`rules.py`).
 
-use super::scratch::{python, succeed};
+use super::scratch::{parse_json, python, succeed_json};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
@@ -215,6 +215,13 @@ pub fn ios(which: CaptureChoice) -> Vec<IoEvent> {
     (0..if is_first { 10_007 } else { 9_001 }).map(&mut one).collect()
 }
 
+/// Writes I/Os as a trace file.
+pub fn write_trace(path: impl AsRef<Path>, conditions: CaptureConditions, ios: &[IoEvent]) {
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
+    writer.write(ios).unwrap();
+    writer.finish(conditions).unwrap();
+}
+
 /// Writes I/Os in the order in which they completed.
 pub fn write(path: &Path, conditions: CaptureConditions, mut ios: Vec<IoEvent>) {
     let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions)
@@ -226,17 +233,17 @@ pub fn write(path: &Path, conditions: CaptureConditions, mut ios: Vec<IoEvent>) 
 }
 
 /// What a script finds; `None` with the reason printed where DuckDB is missing.
-pub fn counted(test: &str, place: &Path, script: &str, arguments: &[&str]) -> Option<Value> {
+pub fn counted(place: &Path, script: &str, arguments: &[&str]) -> Option<Value> {
     fs::write(place.join("rules.py"), include_str!("rules.py")).unwrap();
     fs::write(place.join("script.py"), script).unwrap();
-    let output = python(test, &["duckdb"], &[&["script.py"], arguments].concat(), place)?;
-    Some(serde_json::from_slice(&output.stdout).unwrap())
+    let output = python(&["duckdb"], &[&["script.py"], arguments].concat(), place)?;
+    Some(parse_json(&output))
 }
 
 /// The JSON answer of a trace command.
 pub fn answer(place: &Path, words: &[&str]) -> Value {
     let words = [&["trace"], words, &["--json"]].concat();
-    serde_json::from_str(&succeed(place, &words)).unwrap()
+    succeed_json(place, &words)
 }
 
 /// Whether an answer is what was counted: whole numbers exactly, what is divided to 1e-9 of

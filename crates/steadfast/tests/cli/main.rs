@@ -24,6 +24,7 @@ mod failing_calls;
 mod figures;
 mod fio;
 mod fleet;
+mod foreign_traces;
 mod hostile;
 mod hosts;
 mod hosts_lost;

@@ -1,6 +1,9 @@
 //! `measure`: its numbers, several runs, exported tables.
 
-use super::scratch::{LoopDevice, TestDirectory, refuse, steadfast, succeed, wait_until};
+use super::scratch::{
+    LoopDevice, TestDirectory, array, parse_json, refuse, steadfast, succeed, succeed_json,
+    wait_until,
+};
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -17,9 +20,8 @@ fn number(value: &Value) -> f64 {
 fn runs_have_a_mean_a_deviation_and_rows_in_both_exports() {
     let here = &TestDirectory::new();
     let exports = ["--export-csv", "runs.csv", "--export-markdown", "runs.md"];
-    let answer: Value =
-        serde_json::from_str(&succeed(here, &[&RUNS[..], &exports].concat())).unwrap();
-    let runs = answer["runs"].as_array().unwrap();
+    let answer: Value = succeed_json(here, &[&RUNS[..], &exports].concat());
+    let runs = array(&answer["runs"]);
     assert_eq!(runs.len(), 4);
     let csv = std::fs::read_to_string(here.join("runs.csv")).unwrap();
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
@@ -29,7 +31,7 @@ fn runs_have_a_mean_a_deviation_and_rows_in_both_exports() {
         let mut rates = Vec::new();
         for (number_of_run, run) in runs.iter().enumerate() {
             let target = &run["targets"][0];
-            let streams = target["measurement"]["streams"].as_array().unwrap();
+            let streams = array(&target["measurement"]["streams"]);
             let own = streams.iter().filter(|s| match operation {
                 "reads" => s["op"] == "read",
                 "writes" => s["op"] == "write",
@@ -81,11 +83,11 @@ fn runs_have_a_mean_a_deviation_and_rows_in_both_exports() {
 /// No line of the terminal's tables is wider than 80 columns, and a dash has its reason.
 #[test]
 fn tables_fit_a_terminal_and_dashes_have_a_reason() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     for runs in ["1", "3"] {
         let mut arguments = vec!["measure", "RND 4K RW65", "--target", "sim:small"];
         arguments.extend(["--time", "3s", "--runs", runs]);
-        let text = succeed(scratch.path(), &arguments);
+        let text = succeed(here, &arguments);
         let table: Vec<&str> =
             text.lines().filter(|line| line.contains(" ms ") || line.contains("IOPS")).collect();
         assert!(table.len() > 7, "{text}");
@@ -107,8 +109,7 @@ fn an_offered_rate_is_reported_with_what_was_achieved() {
     ];
     for (rate, offered, keeps_up) in rates {
         let exported = ["--time", "20s", "--export-csv", "rate.csv", "--force"];
-        let text = succeed(here, &[&load[..], rate, &exported].concat());
-        let answer: Value = serde_json::from_str(&text).unwrap();
+        let answer: Value = succeed_json(here, &[&load[..], rate, &exported].concat());
         assert_eq!(
             (number(&answer["offered_iops"]), &answer["kept_up"]),
             (offered, &keeps_up.into())
@@ -119,7 +120,7 @@ fn an_offered_rate_is_reported_with_what_was_achieved() {
         assert!(csv.trim_end().ends_with(&format!(",{offered},{keeps_up},0,0,0")), "{csv}");
         assert_eq!(answer["start_error"], json!({"p50_ms": 0.0, "p99_ms": 0.0, "max_ms": 0.0}));
     }
-    let closed: Value = serde_json::from_str(&succeed(here, &load)).unwrap();
+    let closed: Value = succeed_json(here, &load);
     assert!(closed["offered_iops"].is_null() && closed["kept_up"].is_null());
     assert!(closed["start_error"].is_null());
 }
@@ -127,12 +128,11 @@ fn an_offered_rate_is_reported_with_what_was_achieved() {
 /// A program that is stopped for a while is late for every I/O that came due meanwhile.
 #[test]
 fn a_stopped_program_has_a_start_error() {
-    let test = "a_stopped_program_has_a_start_error";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     let load = ["measure", "RND 4K R", "--target", &device.path, "--rate", "2000", "--json"];
     let child = steadfast()
-        .current_dir(scratch.path())
+        .current_dir(here)
         .args(load)
         .args(["--arrivals", "fixed", "--time", "4s"])
         .stdout(Stdio::piped())
@@ -154,7 +154,7 @@ fn a_stopped_program_has_a_start_error() {
     let stopped = stopped.elapsed().as_secs_f64() * 1e3;
     signal("-CONT");
     let output = child.wait_with_output().unwrap();
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer: Value = parse_json(&output);
     let error = &answer["start_error"];
     // At 2,000 per second, a hundredth of the step's I/Os came due in 40 ms.
     let (p99, max) = (number(&error["p99_ms"]), number(&error["max_ms"]));
@@ -164,10 +164,10 @@ fn a_stopped_program_has_a_start_error() {
 
 #[test]
 fn impossible_rates_and_durabilities_are_refused() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let cases: [(&[&str], &str); 6] = [
         (&["RND 4K R", "--rate", "0"], "above 0"),
-        (&["RND 4K R", "--rate", "fast"], "20000 (IOPS)"),
+        (&["RND 4K R", "--rate", "fast"], "20000iops"),
         (&["RND 4K R", "--rate", "2500000"], "use 3 threads (T3Q32)"),
         (&["RND 4K R", "--arrivals", "fixed"], "--rate"),
         (&["RND 4K R FUA"], "FLUSH/1"),
@@ -175,16 +175,16 @@ fn impossible_rates_and_durabilities_are_refused() {
     ];
     for (arguments, word) in cases {
         let command = [&["measure", "--target", "sim:exact"], arguments].concat();
-        refuse(scratch.path(), &command, &[word]);
+        refuse(here, &command, &[word]);
     }
 }
 
 /// Four writes share a flush, so a thread of eight never has more outstanding.
 #[test]
 fn a_group_smaller_than_the_depth_says_how_many_writes_are_outstanding() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let load = |pattern| ["measure", pattern, "--target", "sim:exact", "--ios", "80", "--demand"];
-    let said = |pattern, demand| succeed(scratch.path(), &[&load(pattern)[..], &[demand]].concat());
+    let said = |pattern, demand| succeed(here, &[&load(pattern)[..], &[demand]].concat());
     let remark = "FLUSH/4: each thread has at most 4 writes outstanding, not 8";
     assert!(said("RND 4K W FLUSH/4", "T2Q8").contains(remark));
     for (pattern, demand) in [("RND 4K W FLUSH/4", "T2Q4"), ("RND 4K W FLUSH/1", "T1Q8")] {
@@ -195,9 +195,9 @@ fn a_group_smaller_than_the_depth_says_how_many_writes_are_outstanding() {
 /// A commit of the exact drive is 104 us of write and 2.1 ms of flush.
 #[test]
 fn commits_have_rows_for_the_writes_alone_and_the_flushes() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let load = "measure 'RND 4K W FLUSH/1' --target sim:exact --ios 200 --json";
-    let answer: Value = serde_json::from_str(&succeed(scratch.path(), load)).unwrap();
+    let answer: Value = succeed_json(here, load);
     let rows: Vec<(&str, u64, f64)> = answer["results"]
         .as_array()
         .unwrap()

@@ -2,8 +2,8 @@
 //! what is left of it when it is stopped or killed.
 
 use super::scratch::{
-    Arguments, LoopDevice, code, refuse, run_in, skip, stderr, stdout, steadfast, succeed,
-    unless_stalled, wait_until,
+    Arguments, LoopDevice, TestDirectory, array, code, findings, refuse, run_in, skip, stderr,
+    stdout, steadfast, succeed, unless_stalled, wait_until,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,8 @@ use steadfast_runner::Ledger;
 
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 
-/// Returns the findings of the run in a directory.
-fn findings(directory: &Path) -> serde_json::Value {
-    let text = fs::read_to_string(directory.join("run/findings.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
 fn metric(findings: &serde_json::Value, name: &str, point: &str) -> f64 {
-    let all = findings["metrics"].as_array().unwrap();
+    let all = array(&findings["metrics"]);
     let found = all.iter().find(|one| one["metric"] == name && one["point"] == point);
     found.unwrap_or_else(|| panic!("no {name} of {point}"))["value"].as_f64().unwrap()
 }
@@ -60,12 +54,12 @@ fn groups(device: &LoopDevice) -> Vec<PathBuf> {
 }
 
 /// A loop device below a kernel that can throttle it; `None` with the reason printed.
-fn throttled_device(test: &str) -> Option<LoopDevice> {
+fn throttled_device() -> Option<LoopDevice> {
     if !Path::new(BLKIO).join("blkio.throttle.write_bps_device").exists() {
-        skip(test, "no cgroup v1 blkio throttle on this machine");
+        skip("no cgroup v1 blkio throttle on this machine");
         return None;
     }
-    LoopDevice::new(test, 128)
+    LoopDevice::new(128)
 }
 
 /// A run on a device that takes long enough to be disturbed.
@@ -105,7 +99,7 @@ fn loads_on_a_simulated_drive_share_its_queue() {
         succeed(scratch.path(), &format!("{words} {name}"));
     };
     run("run");
-    let first = findings(scratch.path());
+    let first = findings(scratch.path().join("run"));
     let steps = grouped_steps(scratch.path());
     assert_eq!(steps.len(), 2 + 2 * 4, "victim, offender, four cycles");
     // The offender's 32 writes of 128 KiB and the victim's reads wait in one queue.
@@ -121,7 +115,7 @@ fn loads_on_a_simulated_drive_share_its_queue() {
     assert!(table.contains("io.max") && table.contains("io.bfq.weight"));
     fs::rename(scratch.path().join("run"), scratch.path().join("first")).unwrap();
     run("run");
-    assert_eq!(findings(scratch.path())["metrics"], first["metrics"], "virtual time");
+    assert_eq!(findings(scratch.path().join("run"))["metrics"], first["metrics"], "virtual time");
     let named = "run neighbors --profile quick --target sim:small --set controls=io.max".words();
     halt(scratch.path(), &named, &["io.max is unavailable here", "simulated"]);
 }
@@ -130,28 +124,27 @@ fn loads_on_a_simulated_drive_share_its_queue() {
 /// of the kernel's.
 #[test]
 fn an_offender_with_a_limit_moves_that_much() {
-    let test = "an_offender_with_a_limit_moves_that_much";
-    let Some(device) = throttled_device(test) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = throttled_device() else { return };
+    let here = &TestDirectory::new();
     let output = unless_stalled(|| {
-        let _ = fs::remove_dir_all(scratch.path().join("run"));
+        let _ = fs::remove_dir_all(here.join("run"));
         let (target, name) = (&device.path, device.name());
         let run = format!(
             "run neighbors --target {target} --yes-destroy {name} --purge none --profile quick \
              --step-time 2s --set rate=300 --set controls=io.max --set limit=20MB/s \
              --set 'offenders=SEQ 128K W,RND 64K RW50' --set cycles=2 -o run"
         );
-        run_in(scratch.path(), &run)
+        run_in(here, &run)
     });
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let found = findings(scratch.path());
+    let found = findings(here.join("run"));
     for offender in ["SEQ 128K W", "RND 64K RW50"] {
         let limited = metric(&found, "offender-throughput", &format!("{offender} / io.max"));
         assert!((limited / 20.0 - 1.0).abs() < 0.05, "{offender}: {limited} MB/s of 20");
         let free = metric(&found, "offender-throughput", &format!("{offender} / none"));
         assert!(free > 2.0 * limited, "{offender}: {free} MB/s without a limit");
     }
-    for (step, measured) in grouped_steps(scratch.path()) {
+    for (step, measured) in grouped_steps(here) {
         let kernel = measured.kernel.unwrap();
         let own = |op| {
             let late = measured.unmeasured.iter().filter(|part| part.op == op);
@@ -166,8 +159,7 @@ fn an_offender_with_a_limit_moves_that_much() {
 /// Another program raises the offender's limit while the loads run: the run reads it back at its end.
 #[test]
 fn a_limit_that_another_program_changes_is_disclosed() {
-    let test = "a_limit_that_another_program_changes_is_disclosed";
-    let Some(device) = throttled_device(test) else { return };
+    let Some(device) = throttled_device() else { return };
     let state = tempfile::tempdir().unwrap();
     let child = begin(&device, state.path(), "1s");
     let limit = || {
@@ -185,8 +177,8 @@ fn a_limit_that_another_program_changes_is_disclosed() {
     fs::write(&file, format!("{number} 50000000")).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let findings = findings(state.path());
-    let caveats = findings["caveats"].as_array().unwrap();
+    let findings = findings(state.path().join("run"));
+    let caveats = array(&findings["caveats"]);
     let changed = caveats.iter().find(|caveat| caveat["id"] == "conditions-changed").unwrap();
     let text = changed["text"].as_str().unwrap();
     assert!(text.contains("was io.max") && text.contains("wbps=20000000"), "{text}");
@@ -194,8 +186,7 @@ fn a_limit_that_another_program_changes_is_disclosed() {
 
 #[test]
 fn a_stopped_run_leaves_no_process_and_no_group() {
-    let test = "a_stopped_run_leaves_no_process_and_no_group";
-    let Some(device) = throttled_device(test) else { return };
+    let Some(device) = throttled_device() else { return };
     let state = tempfile::tempdir().unwrap();
     let child = begin(&device, state.path(), "60s");
     let processes = offenders(&device);
@@ -209,8 +200,7 @@ fn a_stopped_run_leaves_no_process_and_no_group() {
 
 #[test]
 fn the_groups_of_a_killed_run_are_removed_by_restore() {
-    let test = "the_groups_of_a_killed_run_are_removed_by_restore";
-    let Some(device) = throttled_device(test) else { return };
+    let Some(device) = throttled_device() else { return };
     let state = tempfile::tempdir().unwrap();
     let mut child = begin(&device, state.path(), "60s");
     let processes = offenders(&device);

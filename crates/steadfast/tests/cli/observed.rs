@@ -3,7 +3,7 @@
 //! 100 ms from its first to its last second, and none in the middle of a second.
 
 use super::made_up::{SECOND, answer};
-use super::scratch::{TestDirectory, python, refuse, succeed};
+use super::scratch::{TestDirectory, array, python, refuse, succeed};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -93,7 +93,7 @@ fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
         assert_eq!(host["observed_ns"], to - from);
         near(&host["iops"], rate);
         let intervals = answer(place, &["profile", part, "--step", "1h"]);
-        let intervals = intervals["intervals"].as_array().unwrap();
+        let intervals = array(&intervals["intervals"]);
         assert_eq!(intervals.len(), 1, "no silence is made up");
         assert_eq!(
             (&intervals[0]["observed_ns"], &intervals[0]["iops_most"]),
@@ -103,7 +103,7 @@ fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
         let compared = answer(place, &["compare", part, "one.parquet", "--by", "op"]);
         assert_eq!(compared["observed_ns"], serde_json::json!([to - from, to - from]), "by clock");
         let steps = answer(place, &["steps", part, "--step", "50s"]);
-        for step in steps["steps"].as_array().unwrap() {
+        for step in array(&steps["steps"]) {
             let begin = step["begin_ns"].as_u64().unwrap();
             let (first, last) = (begin.max(from), (begin + 50 * SECOND).min(to));
             if (last - first) * 100 < 50 * SECOND {
@@ -158,7 +158,7 @@ fn a_trace_and_its_own_fold_do_not_differ() {
                     found["observed_ns"][0], found["observed_ns"][1],
                     "{a} {b} {align} {step}"
                 );
-                let rows = found["deltas"].as_array().unwrap().iter().chain([&found["total"]]);
+                let rows = array(&found["deltas"]).iter().chain([&found["total"]]);
                 for row in rows {
                     for name in ["count", "iops", "bytes_per_second", "response_mean_ns"] {
                         assert_eq!(
@@ -178,7 +178,7 @@ fn a_trace_and_its_own_fold_do_not_differ() {
     }
     // The first and the last step of a fold are those parts of it that were observed.
     let steps = answer(place, &["steps", "one.fold", "--step", "1min"]);
-    let steps = steps["steps"].as_array().unwrap();
+    let steps = array(&steps["steps"]);
     let (first_to, last_from) = (17_340_000_000, 197_340_000_000);
     for (step, from, to) in
         [(&steps[0], 0, first_to), (&steps[steps.len() - 1], last_from, LASTED_NS)]
@@ -215,9 +215,8 @@ for name, told in [("told.parquet", True), ("untold.parquet", False)]:
 /// statistics.
 #[test]
 fn a_trace_of_another_program_is_observed_to_its_last_io() {
-    let test = "a_trace_of_another_program_is_observed_to_its_last_io";
     let place = &TestDirectory::new();
-    if python(test, &["pyarrow"], &["-c", OF_ANOTHER_PROGRAM], place).is_none() {
+    if python(&["pyarrow"], &["-c", OF_ANOTHER_PROGRAM], place).is_none() {
         return;
     }
     for file in ["told.parquet", "untold.parquet"] {

@@ -6,38 +6,6 @@ from rules import read, stream
 CAPACITY = 64 << 30
 
 
-def process(io):
-    return [io["pid"] or 0, io["command"] or None]
-
-
-def tally(ios):
-    known = [io["response_ns"] for io in ios if io["response_ns"] is not None]
-    depths = [io["depth"] for io in ios if io["depth"]]
-    queued = [io["queued_ns"] for io in ios if io["queued_ns"]]
-    both = [io for io in ios if io["queued_ns"] and io["response_ns"] is not None]
-    waited = sum(io["queued_ns"] for io in both)
-    whole = waited + sum(io["response_ns"] for io in both)
-    return {
-        "count": len(ios),
-        "amount": sum(io["bytes"] for io in ios),
-        "responses": [len(known), sum(known) // len(known) if known else None,
-                      max(known, default=None)],
-        "queued": [len(queued), sum(queued) // len(queued) if queued else None,
-                   max(queued, default=None)],
-        "queue_share": waited / whole if whole else None,
-        "qd_mean": sum(depths) / len(depths) if depths else None,
-        "qd_max": max(depths, default=None),
-        "sequential": sum(1 for io in ios if io["run"]),
-    }
-
-
-def grouped(ios, key):
-    groups = collections.defaultdict(list)
-    for io in ios:
-        groups[json.dumps(key(io))].append(io)
-    return {name: tally(members) for name, members in groups.items()}
-
-
 def touched(io, ranges):
     """The ranges that an I/O touches, and how many of its bytes lie in each."""
     range_bytes = -(-CAPACITY // ranges)
@@ -72,13 +40,6 @@ def hits(ios, count, step_ns):
             amounts[io["op"]] += inside
             streams[stream(io)] += 1
     return cells
-
-
-def profile(ios, began_s, zone_s):
-    hours = collections.Counter()
-    for io in ios:
-        hours[(began_s * 10**9 + io["issued_ns"] + zone_s * 10**9) // (3600 * 10**9) % 24] += 1
-    return dict(hours)
 
 
 def shape(ios, step_ns):
@@ -139,16 +100,11 @@ def dispersion(ios, step_ns):
     return told
 
 
-path, began_s, zone_s, step_ns = sys.argv[1], *map(int, sys.argv[2:5])
+path, step_ns = sys.argv[1], int(sys.argv[2])
 ios = read(path)
 print(json.dumps({
     "ios": len(ios),
-    "streams": grouped(ios, stream),
-    "groups": grouped(ios, lambda io: [process(io), stream(io)]),
-    "processes": grouped(ios, process),
-    "steps": grouped(ios, lambda io: io["issued_ns"] // step_ns),
     "hot": hot(ios, 1000),
     "hits": hits(ios, 50, step_ns),
-    "profile": profile(ios, began_s, zone_s),
     "shape": shape(ios, step_ns),
 }))

@@ -1,9 +1,9 @@
-//! What the trace commands tell, beside another program that counts the same file by
-//! the rules of docs/trace.md: DuckDB reads it, Python counts (`rules.py`, `oracle.py`). Counts are
-//! equal; what is divided is equal to the last bits.
+//! Shapes, hit maps and hot ranges of a trace, beside another program that counts the same file by the
+//! rules of docs/trace.md: DuckDB reads it, Python counts (`rules.py`, `oracle.py`). Counts are equal;
+//! what is divided is equal to the last bits.
 
 use super::made_up;
-use super::scratch::{TestDirectory, succeed};
+use super::scratch::{TestDirectory, array, succeed, succeed_json};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -86,7 +86,7 @@ fn ios() -> Vec<IoEvent> {
 }
 
 /// The file, and what the other program says of it.
-fn counted(test: &str, place: &Path) -> Option<Value> {
+fn counted(place: &Path) -> Option<Value> {
     let conditions = conditions();
     let file = File::create(place.join("t.parquet")).unwrap();
     let mut writer = TraceWriter::new(file, &conditions).unwrap().with_rows_per_group(997);
@@ -94,17 +94,14 @@ fn counted(test: &str, place: &Path) -> Option<Value> {
     ios.sort_by_key(|io| io.completed_ns().unwrap_or(io.issued_ns));
     writer.write(&ios).unwrap();
     writer.finish(conditions).unwrap();
-    let numbers = [BEGAN_S.to_string(), ZONE_S.to_string(), STEP_NS.to_string()];
-    let mut arguments = vec!["t.parquet"];
-    arguments.extend(numbers.iter().map(String::as_str));
-    let told = made_up::counted(test, place, include_str!("oracle.py"), &arguments)?;
+    let arguments = ["t.parquet", &STEP_NS.to_string()];
+    let told = made_up::counted(place, include_str!("oracle.py"), &arguments)?;
     assert_eq!(told["ios"], 10_007);
     Some(told)
 }
 
 fn json(place: &Path, words: &[&str]) -> Value {
-    let text = succeed(place, &[&["trace"], words, &["t.parquet", "--json"]].concat());
-    serde_json::from_str(&text).unwrap()
+    succeed_json(place, &[&["trace"], words, &["t.parquet", "--json"]].concat())
 }
 
 fn close(one: &Value, other: &Value, what: &str) {
@@ -114,91 +111,13 @@ fn close(one: &Value, other: &Value, what: &str) {
     }
 }
 
-/// A row of ours beside what was counted for it.
-fn same(row: &Value, counted: &Value, what: &str) {
-    assert_eq!(row["count"], counted["count"], "{what}");
-    assert_eq!(row["amount"], counted["amount"], "{what}");
-    assert_eq!(row["qd_max"], counted["qd_max"], "{what}");
-    close(&row["qd_mean"], &counted["qd_mean"], what);
-    let response =
-        [&row["response"]["count"], &row["response"]["mean_ns"], &row["response"]["max_ns"]];
-    for (ours, theirs) in response.into_iter().zip(counted["responses"].as_array().unwrap()) {
-        assert_eq!(ours, theirs, "{what}");
-    }
-    let queued = [&row["queued"]["count"], &row["queued"]["mean_ns"], &row["queued"]["max_ns"]];
-    for (ours, theirs) in queued.into_iter().zip(counted["queued"].as_array().unwrap()) {
-        assert_eq!(ours, theirs, "{what}");
-    }
-    close(&row["queue_share"], &counted["queue_share"], what);
-}
-
-/// Time in the queue of a row that tells no count of it.
-fn same_queue(row: &Value, counted: &Value, what: &str) {
-    assert_eq!(row["queue_mean_ns"], counted["queued"][1], "{what}");
-    assert_eq!(row["queue_max_ns"], counted["queued"][2], "{what}");
-    close(&row["queue_share"], &counted["queue_share"], what);
-}
-
-#[test]
-fn streams_groups_processes_and_the_day_are_as_duckdb_counts_them() {
-    let place = &TestDirectory::new();
-    let test = "streams_groups_processes_and_the_day_are_as_duckdb_counts_them";
-    let Some(counted) = counted(test, place) else { return };
-    let streams = json(place, &["streams"]);
-    let rows = streams["streams"].as_array().unwrap();
-    assert_eq!(rows.len(), counted["streams"].as_object().unwrap().len());
-    for row in rows {
-        let name = Value::String(row["stream"].as_str().unwrap().to_owned()).to_string();
-        same(row, &counted["streams"][&name], &name);
-    }
-    let groups = json(place, &["groups", "--by", "process,stream"]);
-    let rows = groups["groups"].as_array().unwrap();
-    assert_eq!(rows.len(), counted["groups"].as_object().unwrap().len());
-    for row in rows {
-        let pid = row["pid"].as_u64().unwrap_or(0);
-        let name = serde_json::json!([[pid, row["command"]], row["stream"]]);
-        let name = name.to_string().replace(',', ", ");
-        let counted = &counted["groups"][&name];
-        same(row, counted, &name);
-        assert_eq!(row["sequential"], counted["sequential"], "{name}");
-    }
-    let processes = json(place, &["processes"]);
-    let rows = processes["processes"].as_array().unwrap();
-    assert_eq!(rows.len(), counted["processes"].as_object().unwrap().len());
-    for row in rows {
-        let pid = row["pid"].as_u64().unwrap_or(0);
-        let name = serde_json::json!([pid, row["command"]]).to_string().replace(',', ", ");
-        let counted = &counted["processes"][&name];
-        for field in ["count", "amount", "sequential"] {
-            assert_eq!(row[field], counted[field], "{name}");
-        }
-        assert_eq!(row["response_mean_ns"], counted["responses"][1], "{name}");
-        same_queue(row, counted, &name);
-    }
-    let steps = json(place, &["steps", "--step", "10min"]);
-    let rows = steps["steps"].as_array().unwrap();
-    assert!(rows.len() > 30);
-    for row in rows.iter().filter(|row| row["count"] != 0) {
-        let at = (row["begin_ns"].as_u64().unwrap() / STEP_NS).to_string();
-        assert_eq!(row["count"], counted["steps"][&at]["count"], "{at}");
-        same_queue(row, &counted["steps"][&at], &at);
-    }
-    let profile = json(place, &["profile"]);
-    for row in profile["intervals"].as_array().unwrap() {
-        let hour = (row["begin_ns"].as_u64().unwrap() / (3600 * SECOND)).to_string();
-        let theirs = counted["profile"].get(&hour).cloned().unwrap_or(0.into());
-        assert_eq!(row["count"], theirs, "hour {hour}");
-    }
-}
-
 #[test]
 fn the_shape_of_a_load_is_as_duckdb_counts_it() {
     let place = &TestDirectory::new();
-    let test = "the_shape_of_a_load_is_as_duckdb_counts_it";
-    let Some(counted) = counted(test, place) else { return };
+    let Some(counted) = counted(place) else { return };
     let counted = &counted["shape"];
     let shape = json(place, &["shape", "--threshold", "0%", "--step", "10min"]);
-    let streams = shape["streams"].as_array().unwrap();
+    let streams = array(&shape["streams"]);
     assert!(streams.len() > 15);
     for row in streams {
         let name = row["stream"].as_str().unwrap();
@@ -209,19 +128,19 @@ fn the_shape_of_a_load_is_as_duckdb_counts_it() {
         close(&row["variation"], &gaps[3], name);
         close(&row["dispersion"], &counted["dispersion"][name], name);
     }
-    for (class, row) in shape["runs"].as_array().unwrap().iter().enumerate() {
+    for (class, row) in array(&shape["runs"]).iter().enumerate() {
         for (op, field) in ["reads", "writes"].into_iter().enumerate() {
             let theirs = counted["runs"][op.to_string()].get(class.to_string());
             assert_eq!(row[field], theirs.cloned().unwrap_or(0.into()), "{field} {class}");
         }
     }
-    let idle = shape["idle"].as_array().unwrap();
+    let idle = array(&shape["idle"]);
     assert_eq!(idle.len(), 14);
     for (at, row) in idle.iter().enumerate() {
         let theirs = &counted["idle"][(at / 7).to_string()][at % 7];
         assert_eq!((&row["periods"], &row["idle_ns"]), (&theirs[0], &theirs[1]), "{at}");
     }
-    let steps = shape["steps"].as_array().unwrap();
+    let steps = array(&shape["steps"]);
     assert!(steps.len() > 30);
     for step in steps {
         let at = (step["begin_ns"].as_u64().unwrap() / STEP_NS).to_string();
@@ -239,21 +158,20 @@ fn the_shape_of_a_load_is_as_duckdb_counts_it() {
 #[test]
 fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
     let place = &TestDirectory::new();
-    let test = "hit_maps_and_hot_ranges_are_as_duckdb_counts_them";
-    let Some(counted) = counted(test, place) else { return };
+    let Some(counted) = counted(place) else { return };
     let map = |show: &str| {
         let words = ["hits", "--ranges", "50", "--step", "10min", "--threshold", "3%", "--show"];
         json(place, &[&words[..], &[show]].concat())
     };
     let [counts, amounts, streams] = ["count", "bytes", "streams"].map(map);
     let names: Vec<&str> =
-        streams["streams"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        array(&streams["streams"]).iter().map(|name| name.as_str().unwrap()).collect();
     assert!(names.len() > 5 && names.last() == Some(&"others"));
     let cells = counted["hits"].as_object().unwrap();
     for (found, show) in [(&counts, "count"), (&amounts, "bytes"), (&streams, "streams")] {
         let mut seen = 0;
-        for (device, map) in found["maps"].as_array().unwrap().iter().enumerate() {
-            for hit in map["hits"].as_array().unwrap() {
+        for (device, map) in array(&found["maps"]).iter().enumerate() {
+            for hit in array(&map["hits"]) {
                 let name = format!("{device} {} {}", hit["range"], hit["begin_ns"]);
                 let cell = &cells[&name];
                 seen += 1;
@@ -273,8 +191,8 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
     }
     let hot = json(place, &["hot", "--top", "1000"]);
     let mut seen = 0;
-    for (number, device) in hot["devices"].as_array().unwrap().iter().enumerate() {
-        let hottest = device["hottest"].as_array().unwrap();
+    for (number, device) in array(&hot["devices"]).iter().enumerate() {
+        let hottest = array(&device["hottest"]);
         assert_eq!((&device["ranges"], &device["touched"]), (&1000.into(), &hottest.len().into()));
         let hits = |range: &Value| range["count"].as_u64().unwrap();
         assert!(hottest.windows(2).all(|pair| hits(&pair[0]) >= hits(&pair[1])));
@@ -285,7 +203,7 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
             let fields = ["reads", "writes", "amount"];
             fields.iter().enumerate().for_each(|(at, field)| assert_eq!(range[*field], cell[at]));
             close(&range["share"], &(hits(range) as f64 / all as f64).into(), "share");
-            let processes = range["processes"].as_array().unwrap();
+            let processes = array(&range["processes"]);
             assert_eq!(processes.len(), cell[3].as_object().unwrap().len());
             for process in processes {
                 assert_eq!(process["count"], cell[3][process["process"].as_str().unwrap()]);

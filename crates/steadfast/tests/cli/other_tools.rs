@@ -2,7 +2,8 @@
 //! are exported, run by the real fio.
 
 use super::scratch::{
-    LoopDevice, TestDirectory, code, refuse, run_in, skip, stderr, stdout, succeed,
+    LoopDevice, TestDirectory, array, code, findings, parse_json, refuse, run_ending, run_in, skip,
+    stderr, stdout, succeed,
 };
 use serde_json::Value;
 use std::path::Path;
@@ -17,69 +18,64 @@ use steadfast_exchange::fio::{FioCommandLine, JobFile, JobFileContext, TargetFac
 
 const CAPACITY: Bytes = Bytes(10_007 * 4096);
 
-fn findings(directory: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(directory.join("findings.json")).unwrap()).unwrap()
-}
-
 /// The cell of a table of findings, by ids.
 fn cell(findings: &Value, table: &str, row: &str, column: &str) -> f64 {
-    let pages = ["form_pages", "chapters"].map(|part| findings[part].as_array().unwrap());
-    let exhibits = pages.into_iter().flatten().flat_map(|p| p["exhibits"].as_array().unwrap());
+    let pages = ["form_pages", "chapters"].map(|part| array(&findings[part]));
+    let exhibits = pages.into_iter().flatten().flat_map(|p| array(&p["exhibits"]));
     let mut tables = exhibits.filter_map(|exhibit| exhibit.get("table"));
     let table = tables.find(|t| t["id"] == table).unwrap_or_else(|| panic!("no table {table}"));
-    let at = table["columns"].as_array().unwrap().iter().position(|c| c["id"] == column).unwrap();
-    let row = table["rows"].as_array().unwrap().iter().find(|r| r["id"] == row).unwrap();
+    let at = array(&table["columns"]).iter().position(|c| c["id"] == column).unwrap();
+    let row = array(&table["rows"]).iter().find(|r| r["id"] == row).unwrap();
     row["cells"][at]["number"]["value"].as_f64().unwrap()
 }
 
 #[test]
 fn crystaldiskmark_runs_and_its_result_reads_back_to_the_same_numbers() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let mut arguments = vec!["crystaldiskmark", "--target", "sim:small", "--test-size", "64MiB"];
     arguments.extend(["--runs", "2", "--time", "1s", "--interval", "1s", "--mix", "70%"]);
     arguments.extend(["-o", "run", "-r", "result.txt"]);
-    let output = run_in(scratch.path(), &arguments);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let run = findings(&scratch.path().join("run"));
+    run_ending(here, &arguments, &[0]);
+    let run = findings(here.join("run"));
     assert_eq!(run["id"], "crystaldiskmark");
-    let text = std::fs::read_to_string(scratch.path().join("result.txt")).unwrap();
+    let text = std::fs::read_to_string(here.join("result.txt")).unwrap();
     assert!(text.contains("[Mix] Read 70%/Write 30%\r\n"), "{text}");
     let read = "crystaldiskmark --read result.txt -o old";
-    succeed(scratch.path(), read);
-    let old = findings(&scratch.path().join("old"));
+    succeed(here, read);
+    let old = findings(here.join("old"));
     for row in ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"] {
         for column in ["Read", "Write", "Mix"] {
             let of = |findings| cell(findings, "crystaldiskmark", row, column);
             assert!((of(&run) - of(&old)).abs() < 0.001, "{row} {column}");
         }
     }
-    succeed(scratch.path(), "compare old/findings.json run -o both");
-    let again = run_in(scratch.path(), &arguments);
+    succeed(here, "compare old/findings.json run -o both");
+    let again = run_in(here, &arguments);
     assert_ne!(code(&again), 0, "the result file exists");
 }
 
 #[test]
 fn atto_leaves_out_what_the_sectors_cannot_hold_and_plans_without_touching_anything() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let mut arguments = vec!["atto", "--target", "f.bin", "--size", "64MiB", "--test-size", "8MiB"];
     arguments.extend(["--min-size", "64KiB", "--max-size", "256KiB", "-o", "run"]);
     let mut plan = arguments.clone();
     plan.push("--plan");
-    let shown = succeed(scratch.path(), &plan);
+    let shown = succeed(here, &plan);
     assert!(shown.contains("SEQ 64K W"), "{shown}");
-    assert!(!scratch.path().join("f.bin").exists() && !scratch.path().join("run").exists());
-    succeed(scratch.path(), &arguments);
-    let run = findings(&scratch.path().join("run"));
+    assert!(!here.join("f.bin").exists() && !here.join("run").exists());
+    succeed(here, &arguments);
+    let run = findings(here.join("run"));
     for row in ["64 KiB", "128 KiB", "256 KiB"] {
         assert!(cell(&run, "atto", row, "write-mb") > 0.0);
     }
-    assert!(scratch.path().join("run/report.pdf").exists());
+    assert!(here.join("run/report.pdf").exists());
 }
 
 #[test]
 fn a_job_file_runs_whole_or_not_at_all() {
-    let scratch = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| std::fs::write(scratch.path().join(name), text).unwrap();
+    let here = &TestDirectory::new();
+    let write = |name: &str, text: &str| std::fs::write(here.join(name), text).unwrap();
     write("more.inc", "iodepth=4\nsize=16m\n");
     write(
         "good.fio",
@@ -89,9 +85,9 @@ fn a_job_file_runs_whole_or_not_at_all() {
     );
     let target = ["--target", "f.bin", "--size", "64MiB"];
     let run = [&["fio", "good.fio", "-o", "run"][..], &target].concat();
-    let shown = succeed(scratch.path(), &run);
+    let shown = succeed(here, &run);
     assert!(shown.contains("mix"), "{shown}");
-    let found = findings(&scratch.path().join("run"));
+    let found = findings(here.join("run"));
     let ios = |table| cell(&found, table, "mix", "ios");
     assert_eq!(ios("sequence-reads") + ios("sequence-writes"), 1009.0);
     assert_eq!(cell(&found, "sequence-writes", "fill", "ios"), 256.0);
@@ -102,37 +98,36 @@ fn a_job_file_runs_whole_or_not_at_all() {
     let bad = [&["fio", "bad.fio", "-o", "never"][..], &target].concat();
     let parts =
         ["bad.fio: line 3: [a] random_distribution", "line 4: [a] verify", "line 7: [b] nonsense"];
-    refuse(scratch.path(), &bad, &parts);
-    assert!(!scratch.path().join("never").exists());
+    refuse(here, &bad, &parts);
+    assert!(!here.join("never").exists());
 }
 
 /// Loads that are unlike run at once; each has exactly the I/Os that fio gives it.
 #[test]
 fn jobs_without_stonewall_run_at_once_as_fio_runs_them() {
-    let test = "jobs_without_stonewall_run_at_once_as_fio_runs_them";
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let text = "[global]\nioengine=libaio\ndirect=1\nnorandommap\nrandrepeat=0\nsize=16m\n\
                 filename=f.bin\n[reads]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=3001\n\
                 [writes]\nrw=write\nbs=16k\nio_size=5m\n[more]\nrw=randrw\nrwmixread=30\n\
                 bs=8k\nnumber_ios=503\n";
-    std::fs::write(scratch.path().join("job.fio"), text).unwrap();
+    std::fs::write(here.join("job.fio"), text).unwrap();
     let run = ["fio", "job.fio", "--target", "f.bin", "--size", "64MiB", "-o", "run"];
-    succeed(scratch.path(), &run);
-    let found = findings(&scratch.path().join("run"));
+    succeed(here, &run);
+    let found = findings(here.join("run"));
     let step = "reads + writes + more";
     let ours = |job| cell(&found, "sequence-apart", &format!("{step}: {job}"), "ios");
     let all =
         cell(&found, "sequence-reads", step, "ios") + cell(&found, "sequence-writes", step, "ios");
     assert_eq!(all, 3001.0 + 320.0 + 503.0);
     assert_eq!((ours("reads"), ours("writes"), ours("more")), (3001.0, 320.0, 503.0));
-    let again = succeed(scratch.path(), "export fio run");
+    let again = succeed(here, "export fio run");
     assert_eq!(again.matches("stonewall").count(), 1, "the others begin with the first: {again}");
     assert!(again.contains("[step-1-3]"), "{again}");
     let mut fio = Command::new("fio");
-    fio.args(["--output-format=json", "job.fio"]).current_dir(scratch.path());
-    let Ok(output) = fio.output() else { return skip(test, "fio is not installed") };
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for job in told["jobs"].as_array().unwrap() {
+    fio.args(["--output-format=json", "job.fio"]).current_dir(here);
+    let Ok(output) = fio.output() else { return skip("fio is not installed") };
+    let told: Value = parse_json(&output);
+    for job in array(&told["jobs"]) {
         let name = job["jobname"].as_str().unwrap();
         let ios = |op: &str| job[op]["total_ios"].as_f64().unwrap();
         assert_eq!(ios("read") + ios("write"), ours(name), "{name}");
@@ -141,11 +136,11 @@ fn jobs_without_stonewall_run_at_once_as_fio_runs_them() {
 
 #[test]
 fn targets_of_a_suite_are_checked() {
-    let scratch = tempfile::tempdir().unwrap();
-    std::fs::create_dir(scratch.path().join("jobfiles")).unwrap();
+    let here = &TestDirectory::new();
+    std::fs::create_dir(here.join("jobfiles")).unwrap();
     let template = "[job]\nioengine=${IOENGINE}\ndirect=1\nnorandommap\nrw=randread\nbs=${BLKSIZE}\n\
                     iodepth=${DEPTH}\nruntime=${TIME}\ntime_based\nfilename=${DEV}\n";
-    std::fs::write(scratch.path().join("jobfiles/read.fio"), template).unwrap();
+    std::fs::write(here.join("jobfiles/read.fio"), template).unwrap();
     let suite = |iops: u64| {
         format!(
             "{{\"def\": [{{\"template\": \"read.fio\", \"alias\": \"reads\", \"values\": \
@@ -155,15 +150,13 @@ fn targets_of_a_suite_are_checked() {
     };
     for (name, iops, expected) in [("low", 1, 0), ("high", 1_000_000_007, 5)] {
         let file = format!("{name}.json");
-        std::fs::write(scratch.path().join(&file), suite(iops)).unwrap();
+        std::fs::write(here.join(&file), suite(iops)).unwrap();
         let run = ["fiosynth", &file, "--target", "sim:small", "-o", name];
-        succeed(scratch.path(), &run);
-        let output =
-            run_in(scratch.path(), &["check", name, "--no-report", "--allow", "simulated"]);
+        succeed(here, &run);
+        let output = run_in(here, &["check", name, "--no-report", "--allow", "simulated"]);
         assert_eq!(code(&output), expected, "{}", stdout(&output));
     }
-    let none = run_in(scratch.path(), "check low/findings.json --no-report");
-    assert_eq!(code(&none), 2, "{}", stderr(&none));
+    run_ending(here, "check low/findings.json --no-report", &[2]);
 }
 
 struct Nothing;
@@ -287,12 +280,11 @@ fn issued(directory: &Path, text: &str) -> Vec<(bool, u64, u64)> {
 
 #[test]
 fn the_real_fio_gives_an_exported_load() {
-    let test = "the_real_fio_gives_an_exported_load";
     if Command::new("fio").arg("--version").output().is_err() {
-        return skip(test, "fio is not installed");
+        return skip("fio is not installed");
     }
-    let scratch = tempfile::tempdir().unwrap();
-    let target = scratch.path().join("f.bin");
+    let here = &TestDirectory::new();
+    let target = here.join("f.bin");
     std::fs::File::create(&target).unwrap().set_len(CAPACITY.0).unwrap();
     let range = ActiveRange::new(Bytes(27 * 16_384), Bytes(251 * 16_384));
     let stream =
@@ -302,7 +294,7 @@ fn the_real_fio_gives_an_exported_load() {
     };
     let sequential = stream(Op::Write, Order::Sequential(Cursor::Own), 16_384, 1);
     let load = Stimulus::new(vec![sequential], range, Demand::new(1, 8), LoadLimits::ios(1009));
-    let ios = issued(scratch.path(), &section(&load));
+    let ios = issued(here, &section(&load));
     let lap = 251;
     let expected: Vec<(bool, u64, u64)> =
         (0..1009).map(|n| (false, (27 + n % lap) * 16_384, 16_384)).collect();
@@ -312,7 +304,7 @@ fn the_real_fio_gives_an_exported_load() {
     let mix =
         vec![stream(Op::Read, Order::Random, 4096, 7), stream(Op::Write, Order::Random, 8192, 3)];
     let load = Stimulus::new(mix, range, Demand::new(1, 4), LoadLimits::ios(10_007));
-    let ios = issued(scratch.path(), &section(&load));
+    let ios = issued(here, &section(&load));
     assert_eq!(ios.len(), 10_007);
     let reads = ios.iter().filter(|(is_read, ..)| *is_read).count() as f64;
     // Five standard deviations of 10,007 draws with 70 %.
@@ -404,14 +396,13 @@ impl FileIoSums {
 
 /// What fio does, by its own log, file by file.
 fn touched_by_fio(text: &str) -> Vec<FileIoSums> {
-    let scratch = tempfile::tempdir().unwrap();
-    let x = std::fs::File::create(scratch.path().join("x")).unwrap();
+    let here = &TestDirectory::new();
+    let x = std::fs::File::create(here.join("x")).unwrap();
     x.set_len(CAPACITY.0).unwrap();
-    std::fs::write(scratch.path().join("job.fio"), format!("[global]\nwrite_iolog=log\n{text}"))
-        .unwrap();
-    let output = Command::new("fio").arg("job.fio").current_dir(scratch.path()).output().unwrap();
+    std::fs::write(here.join("job.fio"), format!("[global]\nwrite_iolog=log\n{text}")).unwrap();
+    let output = Command::new("fio").arg("job.fio").current_dir(here).output().unwrap();
     assert!(output.status.success(), "{text}: {}", String::from_utf8_lossy(&output.stderr));
-    let log = std::fs::read_to_string(scratch.path().join("log")).unwrap();
+    let log = std::fs::read_to_string(here.join("log")).unwrap();
     let mut files: std::collections::BTreeMap<String, FileIoSums> = Default::default();
     for line in log.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -458,9 +449,8 @@ fn words_of(text: &str) -> Vec<String> {
 
 #[test]
 fn jobs_touch_what_they_touch_with_the_real_fio() {
-    let test = "jobs_touch_what_they_touch_with_the_real_fio";
     if Command::new("fio").arg("--version").output().is_err() {
-        return skip(test, "fio is not installed");
+        return skip("fio is not installed");
     }
     for text in JOBS {
         let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
@@ -497,20 +487,19 @@ fn jobs_touch_what_they_touch_with_the_real_fio() {
 /// Whatever depth a job asks for, fio waits for each discard with the engines of the kernel.
 #[test]
 fn discards_of_fio_have_a_depth_of_one() {
-    let test = "discards_of_fio_have_a_depth_of_one";
     if Command::new("fio").arg("--version").output().is_err() {
-        return skip(test, "fio is not installed");
+        return skip("fio is not installed");
     }
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     for engine in ["libaio", "io_uring", "posixaio"] {
         let text = format!(
             "[a]\nrw=trim\nbs=1m\nsize=32m\ndirect=1\niodepth=8\nioengine={engine}\nfilename={}\n",
             device.path
         );
-        std::fs::write(scratch.path().join("trim.fio"), &text).unwrap();
+        std::fs::write(here.join("trim.fio"), &text).unwrap();
         let mut fio = Command::new("fio");
-        fio.args(["--output-format=json", "trim.fio"]).current_dir(scratch.path());
+        fio.args(["--output-format=json", "trim.fio"]).current_dir(here);
         let told: Value = serde_json::from_slice(&fio.output().unwrap().stdout).unwrap();
         let job = &told["jobs"][0];
         assert_eq!(job["trim"]["total_ios"], 32, "{engine}: {job}");
@@ -523,9 +512,8 @@ fn discards_of_fio_have_a_depth_of_one() {
 
 #[test]
 fn sequential_jobs_of_several_sizes_end_with_the_bytes_of_fio() {
-    let test = "sequential_jobs_of_several_sizes_end_with_the_bytes_of_fio";
     if Command::new("fio").arg("--version").output().is_err() {
-        return skip(test, "fio is not installed");
+        return skip("fio is not installed");
     }
     for text in SPLITS {
         let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
@@ -583,7 +571,7 @@ fn a_plan_of_reads_needs_a_file_as_the_run_does() {
 
 #[test]
 fn the_command_line_of_fio_runs() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let fio = |line: &str| -> Vec<String> {
         std::iter::once("fio").chain(line.split(' ')).map(str::to_owned).collect()
     };
@@ -591,19 +579,19 @@ fn the_command_line_of_fio_runs() {
     let run = |line: &str| {
         let words = fio(line);
         let joined = of(&words);
-        succeed(scratch.path(), &joined.split('\u{1}').collect::<Vec<_>>())
+        succeed(here, &joined.split('\u{1}').collect::<Vec<_>>())
     };
     run("-direct=1 -ioengine libaio --name=t --rw=randwrite --bs 4k --iodepth=4 --norandommap \
          --size=1m --filename=f.bin --group_reporting -o run");
-    assert_eq!(std::fs::metadata(scratch.path().join("f.bin")).unwrap().len(), 64 << 20);
-    let found = findings(&scratch.path().join("run"));
+    assert_eq!(std::fs::metadata(here.join("f.bin")).unwrap().len(), 64 << 20);
+    let found = findings(here.join("run"));
     assert_eq!(cell(&found, "sequence-writes", "t", "ios"), 256.0);
-    std::fs::write(scratch.path().join("job.fio"), "[a]\nrw=write\nsize=64k\n").unwrap();
+    std::fs::write(here.join("job.fio"), "[a]\nrw=write\nsize=64k\n").unwrap();
     let plan = run("job.fio --bs=16k --target f.bin --plan");
     assert!(plan.contains("SEQ 16K W"), "global options are those of the file's jobs: {plan}");
     let words = fio("--name=t --size=3g --rw=read --target f.bin");
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    refuse(scratch.path(), &words, &["3 GiB", "64 MiB", "larger target"]);
+    refuse(here, &words, &["3 GiB", "64 MiB", "larger target"]);
     let several = run("--filename=/dev/nowhere0:/dev/nowhere1 --name=t --size=4m --rw=read \
                        --target sim:small --plan");
     assert!(several.contains("4 MiB"), "{several}");
@@ -616,23 +604,23 @@ fn the_command_line_of_fio_runs() {
     ] {
         let words = fio(line);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        refuse(scratch.path(), &words, &parts);
+        refuse(here, &words, &parts);
     }
 }
 
 /// A delayed job does its I/Os in its own time, and a steady rate ends a step.
 #[test]
 fn jobs_begin_after_their_delay_and_end_once_they_are_steady() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let text = "[global]\nioengine=libaio\ndirect=1\nnorandommap\ntime_based\nruntime=2\n\
                 rw=randread\nrate_iops=100\n[a]\n[b]\nstartdelay=1\nbs=8k\n";
-    std::fs::write(scratch.path().join("job.fio"), text).unwrap();
-    let file = std::fs::File::create(scratch.path().join("f.bin")).unwrap();
+    std::fs::write(here.join("job.fio"), text).unwrap();
+    let file = std::fs::File::create(here.join("f.bin")).unwrap();
     file.set_len(64 << 20).unwrap();
     for (target, out) in [("f.bin", "native"), ("sim:small", "sim")] {
         let words = ["fio", "job.fio", "--target", target, "-o", out];
-        succeed(scratch.path(), &words);
-        let found = findings(&scratch.path().join(out));
+        succeed(here, &words);
+        let found = findings(here.join(out));
         for job in ["a", "b"] {
             let row = format!("a + b: {job}");
             let ios = cell(&found, "sequence-apart", &row, "ios");
@@ -643,27 +631,27 @@ fn jobs_begin_after_their_delay_and_end_once_they_are_steady() {
     }
     let steady = "[s]\nfilename=/dev/x\nioengine=libaio\ndirect=1\nnorandommap\nrw=randread\nrate_iops=100\n\
                   time_based\nruntime=500\nss=iops:20%\nss_dur=5\nss_ramp=3\n";
-    std::fs::write(scratch.path().join("steady.fio"), steady).unwrap();
-    succeed(scratch.path(), "fio steady.fio --target sim:small -o steady");
-    let found = findings(&scratch.path().join("steady"));
+    std::fs::write(here.join("steady.fio"), steady).unwrap();
+    succeed(here, "fio steady.fio --target sim:small -o steady");
+    let found = findings(here.join("steady"));
     let ios = cell(&found, "sequence-reads", "s", "ios");
     assert!((ios - 1000.0).abs() <= 2.0, "two parts of 5 s: {ios}");
 }
 
 #[test]
 fn steps_of_a_run_are_exported_by_their_number() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let mut arguments = vec!["atto", "--target", "sim:small", "--test-size", "8MiB", "-o", "run"];
     arguments.extend(["--min-size", "64KiB", "--max-size", "128KiB"]);
-    succeed(scratch.path(), &arguments);
-    let all = succeed(scratch.path(), "export fio run --filename x.bin");
+    succeed(here, &arguments);
+    let all = succeed(here, "export fio run --filename x.bin");
     assert_eq!(all.matches("stonewall").count(), 4, "{all}");
     // fio would split the name of a simulated drive at its colon.
-    refuse(scratch.path(), "export fio run", &["sim:small", "--filename"]);
+    refuse(here, "export fio run", &["sim:small", "--filename"]);
     let mut one = vec!["export", "fio", "run", "--step-number", "3", "-o", "step3.fio"];
     one.extend(["--filename", "x.bin"]);
-    succeed(scratch.path(), &one);
-    let text = std::fs::read_to_string(scratch.path().join("step3.fio")).unwrap();
+    succeed(here, &one);
+    let text = std::fs::read_to_string(here.join("step3.fio")).unwrap();
     assert!(text.contains("[step-3]") && text.contains("bs=131072"), "{text}");
-    refuse(scratch.path(), "export fio run --step-number 9", &["steps 1 to 4, not 9"]);
+    refuse(here, "export fio run --step-number 9", &["steps 1 to 4, not 9"]);
 }

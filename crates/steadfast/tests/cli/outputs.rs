@@ -1,9 +1,10 @@
 //! What the program writes beside its results: nobody's file is lost, nobody else
 //! reads it, and nothing in it acts on whoever does.
 
+use super::made_up::write_trace;
 use super::scratch::{
-    LoopDevice, TestDirectory, code, is_root, refuse, run_in, skip, stderr, stdout, steadfast,
-    succeed,
+    LoopDevice, TestDirectory, code, finished_run, is_root, refuse, run_in, skip, stderr, stdout,
+    steadfast, succeed, succeed_json,
 };
 use std::fs::{self, File};
 use std::io::Write;
@@ -12,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use steadfast_domain::io_event::{CapturedDevice, Mark};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent};
-use steadfast_tracefile::{Trace, TraceWriter};
+use steadfast_tracefile::Trace;
 
 /// A process that clears the screen and rings, a device that retitles the
 /// window, a mark that turns what follows around.
@@ -21,7 +22,7 @@ const DEVICE: &str = "sd\x1b]0;x\x07\u{9b}31m";
 const MARK: &str = "a\u{202e}b\nsteadfast: all is well";
 
 /// A second of reads.
-fn write_trace(path: &Path) {
+fn write_sample(path: &Path) {
     let conditions = CaptureConditions {
         devices: vec![CapturedDevice {
             name: DEVICE.into(),
@@ -45,9 +46,7 @@ fn write_trace(path: &Path) {
         command: steadfast_domain::io_event::CommandName::new(NAME),
         ..IoEvent::default()
     });
-    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
-    writer.write(&reads.collect::<Vec<_>>()).unwrap();
-    writer.finish(conditions).unwrap();
+    write_trace(path, conditions, &reads.collect::<Vec<_>>());
 }
 
 fn write_iolog(path: &Path) {
@@ -104,7 +103,7 @@ fn refuse_and_leave(here: &Path, arguments: &[&str], parts: &[&str]) {
 #[test]
 fn no_output_replaces_anything_unless_it_is_told_to() {
     let here = &TestDirectory::new();
-    write_trace(&here.join("t.parquet"));
+    write_sample(&here.join("t.parquet"));
     write_iolog(&here.join("log"));
     fs::write(here.join("findings.json"), "{}").unwrap();
     symlink(here.join("nowhere"), here.join("dangling")).unwrap();
@@ -174,8 +173,8 @@ fn no_output_replaces_anything_unless_it_is_told_to() {
 #[test]
 fn a_run_directory_takes_its_own_reports_only() {
     let here = &TestDirectory::new();
-    write_trace(&here.join("t.parquet"));
-    run_in(here, "run iops --target sim:small --profile quick -o run");
+    write_sample(&here.join("t.parquet"));
+    finished_run(here, "sim:small", "run");
     let files = || -> Vec<(String, Vec<u8>)> {
         let names = names(&here.join("run")).into_iter();
         names.map(|name| (name.clone(), fs::read(here.join("run").join(&name)).unwrap())).collect()
@@ -206,12 +205,11 @@ fn a_run_directory_takes_its_own_reports_only() {
 
 #[test]
 fn what_root_writes_is_for_root_or_a_group() {
-    let test = "what_root_writes_is_for_root_or_a_group";
     if !is_root() {
-        return skip(test, "needs root");
+        return skip("needs root");
     }
     let here = &TestDirectory::new();
-    write_trace(&here.join("t.parquet"));
+    write_sample(&here.join("t.parquet"));
     write_iolog(&here.join("log"));
     let openly = |arguments: &[&str]| {
         let mut command = Command::new("sh");
@@ -251,7 +249,7 @@ fn acting(text: &str) -> Vec<char> {
 fn names_from_outside_act_on_nothing() {
     let here = &TestDirectory::new();
     let hostile = "t\x1b[2J\nsteadfast: all is well";
-    write_trace(&here.join(hostile));
+    write_sample(&here.join(hostile));
     let runs: [&[&str]; 10] = [
         &["trace", "processes", hostile],
         &["trace", "processes", hostile, "--json"],
@@ -273,8 +271,7 @@ fn names_from_outside_act_on_nothing() {
     }
     let processes = succeed(here, &["trace", "processes", hostile]);
     assert!(processes.contains("=\\x1b[2J\\x07evil (100)"), "{processes}");
-    let json = succeed(here, &["trace", "processes", hostile, "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let json: serde_json::Value = succeed_json(here, &["trace", "processes", hostile, "--json"]);
     assert_eq!(json["processes"][0]["command"], NAME, "JSON means what was");
     for name in names(&here.join("r")).iter().filter(|name| name.ends_with(".csv")) {
         let table = fs::read_to_string(here.join("r").join(name)).unwrap();
@@ -290,7 +287,7 @@ fn names_from_outside_act_on_nothing() {
 /// directory is not run.
 #[test]
 fn no_tool_is_taken_from_where_we_are() {
-    let Some(device) = LoopDevice::new("no_tool_is_taken_from_where_we_are", 16) else { return };
+    let Some(device) = LoopDevice::new(16) else { return };
     let here = &TestDirectory::new();
     for tool in ["wipefs", "smartctl", "nvme", "systemctl", "fio", "systemd-inhibit"] {
         fs::write(
@@ -341,9 +338,9 @@ fn in_own_run(here: &Path, device: &LoopDevice, script: &str) -> Output {
 }
 
 /// Whether a script could do what it needs here.
-fn could(test: &str, output: &Output) -> bool {
+fn could(output: &Output) -> bool {
     match code(output) {
-        97..=99 => skip(test, stderr(output).trim()),
+        97..=99 => skip(stderr(output).trim()),
         _ => return true,
     }
     false
@@ -354,8 +351,7 @@ fn could(test: &str, output: &Output) -> bool {
 /// killed nothing is believed.
 #[test]
 fn marks_reach_those_that_live_and_nobody_else_reads_them() {
-    let test = "marks_reach_those_that_live_and_nobody_else_reads_them";
-    let Some(device) = LoopDevice::new(test, 16) else { return };
+    let Some(device) = LoopDevice::new(16) else { return };
     let here = &TestDirectory::new();
     let script = "begin t.parquet\n\
         stat -c %a /run/steadfast /run/steadfast/captures /run/steadfast/captures/* t.parquet\n\
@@ -370,7 +366,7 @@ fn marks_reach_those_that_live_and_nobody_else_reads_them() {
         begin killed.parquet; finish KILL\n\
         \"$S\" mark late; echo $?; ls -A /run/steadfast/captures\n";
     let output = in_own_run(here, &device, script);
-    if !could(test, &output) {
+    if !could(&output) {
         return;
     }
     let said = stdout(&output);
@@ -401,8 +397,7 @@ fn marks_reach_those_that_live_and_nobody_else_reads_them() {
 /// to keeps every byte.
 #[test]
 fn a_prepared_place_for_marks_is_refused() {
-    let test = "a_prepared_place_for_marks_is_refused";
-    let Some(device) = LoopDevice::new(test, 16) else { return };
+    let Some(device) = LoopDevice::new(16) else { return };
     let here = &TestDirectory::new();
     fs::write(here.join("precious"), "precious").unwrap();
     fs::create_dir(here.join("his")).unwrap();
@@ -425,7 +420,7 @@ fn a_prepared_place_for_marks_is_refused() {
         let output = in_own_run(here, &device, &script);
         let said = stderr(&output);
         if code(&output) == 99 {
-            return skip(test, said.trim());
+            return skip(said.trim());
         }
         assert_eq!(said.matches(why).count(), 2, "{prepare}: {said}");
         assert!(stdout(&output).is_empty(), "{prepare}");
@@ -438,8 +433,7 @@ fn a_prepared_place_for_marks_is_refused() {
 /// A capture whose name was given to something else ends without touching it.
 #[test]
 fn a_capture_leaves_alone_what_came_under_its_name() {
-    let test = "a_capture_leaves_alone_what_came_under_its_name";
-    let Some(device) = LoopDevice::new(test, 16) else { return };
+    let Some(device) = LoopDevice::new(16) else { return };
     let here = &TestDirectory::new();
     let script = "begin t.parquet; mv t.parquet moved.parquet; echo precious > t.parquet\n\
         finish INT\n\
@@ -450,7 +444,7 @@ fn a_capture_leaves_alone_what_came_under_its_name() {
         \"$S\" capture --device \"$D\" -o t.parquet --duration 100ms --force --group daemon\n\
         stat -c '%a %G' t.parquet";
     let output = in_own_run(here, &device, script);
-    if !could(test, &output) {
+    if !could(&output) {
         return;
     }
     assert_eq!(stdout(&output), "precious\n640 daemon\n", "{}", stderr(&output));

@@ -60,7 +60,7 @@ pub fn are_readable(here: &Path, run: &str) {
     for name in ["report.pdf", "form.pdf"] {
         let mut command = Command::new("pdftoppm");
         let output = command.args(["-r", "10"]).arg(here.join(run).join(name)).output();
-        let Ok(output) = output else { return skip("poppler", "pdftoppm is missing") };
+        let Ok(output) = output else { return skip("pdftoppm is missing") };
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && said.is_empty(), "{name}: {said}");
     }

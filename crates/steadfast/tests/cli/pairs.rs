@@ -1,6 +1,6 @@
 //! Every pair of kinds of runs in a comparison: each file that it writes has a name of its own.
 
-use super::scratch::{TestDirectory, code, refuse, run_in, stderr, succeed};
+use super::scratch::{TestDirectory, code, read_json, refuse, run_in, stderr, succeed};
 use std::collections::BTreeSet;
 use std::path::Path;
 use steadfast_domain::Findings;
@@ -34,8 +34,7 @@ const KINDS: [&str; 24] = [
 ];
 
 fn findings(run: &Path) -> Findings {
-    let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
+    read_json(run.join("findings.json"))
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Power cuts: in virtual time, and of a loop device whose capacity goes and returns.
 
 use super::scratch::{
-    LoopDevice, code, refuse, run_in, stderr, stdout, steadfast, succeed, wait_until,
+    LoopDevice, TestDirectory, code, findings, refuse, run_ending, run_in, stderr, stdout,
+    steadfast, succeed, wait_until,
 };
-use serde_json::Value;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -12,10 +12,6 @@ use std::process::Stdio;
 use steadfast_domain::JournalEntry;
 use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, ViolationKind};
 use steadfast_runner::{CUT_LOG, Ledger};
-
-fn findings(here: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(here.join("run/findings.json")).unwrap()).unwrap()
-}
 
 fn outcomes(here: &Path) -> Vec<PowerCutOutcome> {
     let lines = Ledger::read(&here.join("run")).unwrap().lines;
@@ -30,13 +26,11 @@ const SIMULATED: [&str; 6] = ["run", "power-cut", "--profile", "quick", "-o", "r
 
 #[test]
 fn a_simulated_drive_that_ignores_flushes_is_found_out_and_its_plan_has_times() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let plan = ["plan", "power-cut", "--target", "sim:small", "--profile", "quick"];
     let plan = succeed(here, &[&plan[..], &["--assume", "64MiB"]].concat());
     assert!(plan.contains("power-cut"), "{plan}");
-    let output = run_in(here, &[&SIMULATED[..], &["--target", "sim:forgetful"]].concat());
-    assert_eq!(code(&output), 3, "{}", stderr(&output));
+    let output = run_ending(here, &[&SIMULATED[..], &["--target", "sim:forgetful"]].concat(), &[3]);
     assert!(stdout(&output).contains("VIOLATIONS: 3 of 3 power cuts"), "{}", stdout(&output));
     for outcome in outcomes(here) {
         // The cache of 64 writes, less those that were not flushed.
@@ -44,14 +38,13 @@ fn a_simulated_drive_that_ignores_flushes_is_found_out_and_its_plan_has_times() 
         assert!((32..=64).contains(&lost), "{outcome:?}");
         assert_eq!(outcome.evidence, CutEvidence::Simulated);
     }
-    assert_eq!(findings(here)["end"], "failed");
+    assert_eq!(findings(here.join("run"))["end"], "failed");
 }
 
 /// The journal of a run that was killed anywhere leads to the same findings.
 #[test]
 fn a_simulated_run_that_was_killed_anywhere_resumes_to_the_same_findings() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     succeed(here, &[&SIMULATED[..], &["--target", "sim:small"]].concat());
     let (whole, journal) = (outcomes(here), here.join("run/journal.jsonl"));
     let text = std::fs::read_to_string(&journal).unwrap();
@@ -63,14 +56,15 @@ fn a_simulated_run_that_was_killed_anywhere_resumes_to_the_same_findings() {
         std::fs::write(&journal, lines[..kept].concat()).unwrap();
         succeed(here, &["resume", "run"]);
         assert_eq!(outcomes(here), whole, "{kept} lines kept");
-        assert!(findings(here)["ending"].as_str().unwrap().starts_with("0 violations in 3"));
+        assert!(
+            findings(here.join("run"))["ending"].as_str().unwrap().starts_with("0 violations in 3")
+        );
     }
 }
 
 #[test]
 fn options_that_do_not_belong_together_are_refused() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let run = |procedure: &'static str, more: &[&'static str]| {
         [&["run", procedure, "-o", "run"], more].concat()
     };
@@ -98,16 +92,8 @@ fn refuse_code(here: &Path, arguments: &[&str]) -> String {
 
 /// Options of a short run on a loop device, whose power is cut by hand.
 const SHORT: [&str; 10] = [
-    "--set",
-    "area=1",
-    "--set",
-    "flush-every=8",
-    "--set",
-    "within=1s",
-    "--set",
-    "cut-limit=60s",
-    "--set",
-    "cycles=2",
+    "--set", "area=1", "--set", "flush-every=8", "--set", "within=1s", "--set", "cut-limit=60s",
+    "--set", "cycles=2",
 ];
 
 /// Sets the size limit of a loop device: at 512 bytes it is as good as gone, at 0 it is back.
@@ -134,10 +120,8 @@ fn flushes(here: &Path) -> usize {
 /// and a sector of another is damaged.
 #[test]
 fn a_device_that_vanishes_and_returns_is_read_back_and_its_losses_are_found() {
-    let test = "a_device_that_vanishes_and_returns_is_read_back_and_its_losses_are_found";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let Some(device) = LoopDevice::new(128) else { return };
+    let here = &TestDirectory::new();
     let given = ["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
     let mut child = steadfast()
         .current_dir(here)
@@ -173,23 +157,44 @@ fn a_device_that_vanishes_and_returns_is_read_back_and_its_losses_are_found() {
     let planted = [(ViolationKind::LostFlushed, 5 * block), (ViolationKind::TornSector, 9 * block)];
     assert_eq!(kinds, planted);
     assert!(found[1].counts.is_empty(), "{:?}", found[1]);
-    let ending = findings(here)["ending"].as_str().unwrap().to_owned();
+    let ending = findings(here.join("run"))["ending"].as_str().unwrap().to_owned();
     assert!(ending.starts_with("VIOLATIONS: 1 of 2 power cuts"), "{ending}");
+}
+
+/// Writes beyond a place fail while the device answers reads below it: no cut.
+#[test]
+fn a_medium_error_is_no_power_cut() {
+    let Some(device) = LoopDevice::new(128) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let given = ["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
+    let mut child = steadfast()
+        .current_dir(here)
+        .args([&["run", "power-cut"], &given[..], &SHORT].concat())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("writes", || flushes(here) >= 20);
+    limit(&device, 512 << 10);
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    let found = outcomes(here);
+    assert_eq!((found.len(), found[0].evidence), (1, CutEvidence::MediumError));
+    let findings = findings(here.join("run"));
+    assert_eq!(findings["end"], "void");
+    let ending = findings["ending"].as_str().unwrap();
+    assert!(ending.starts_with("NO POWER CUT WAS MADE"), "{ending}");
 }
 
 /// A command that cuts no power: the first sentence says so.
 #[test]
 fn a_command_that_cuts_nothing_is_no_power_cut() {
-    let test = "a_command_that_cuts_nothing_is_no_power_cut";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let Some(device) = LoopDevice::new(128) else { return };
+    let here = &TestDirectory::new();
     let given = ["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
     let cut = ["--cut-command", "true", "--set", "cut-limit=1s", "--log-to", "second.log"];
     let set = ["--set", "area=1", "--set", "within=1s"];
-    let output = run_in(here, &[&["run", "power-cut"], &given[..], &cut, &set].concat());
-    assert_eq!(code(&output), 3, "{}", stderr(&output));
-    let ending = findings(here)["ending"].as_str().unwrap().to_owned();
+    run_ending(here, &[&["run", "power-cut"], &given[..], &cut, &set].concat(), &[3]);
+    let ending = findings(here.join("run"))["ending"].as_str().unwrap().to_owned();
     assert!(ending.starts_with("NO POWER CUT WAS MADE"), "{ending}");
     let found = outcomes(here);
     assert_eq!((found.len(), found[0].evidence), (1, CutEvidence::Nothing));

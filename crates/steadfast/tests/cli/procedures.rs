@@ -2,7 +2,7 @@
 //! be what was accepted before. `BLESS=1` accepts what is found; read the diff.
 
 use super::pages;
-use super::scratch::{Arguments, TestDirectory, code, run_in, stderr, stdout, succeed};
+use super::scratch::{Arguments, TestDirectory, code, run_ending, run_in, stderr, stdout, succeed};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -11,8 +11,7 @@ use std::path::Path;
 /// exhibits with the accepted ones.
 fn accepted(name: &str, arguments: &[&str], ends_with: i32) {
     let here = &TestDirectory::new();
-    let output = run_in(here, &[&["run"], arguments, &["-o", "run"]].concat());
-    assert_eq!(code(&output), ends_with, "{}", stderr(&output));
+    run_ending(here, &[&["run"], arguments, &["-o", "run"]].concat(), &[ends_with]);
     pages::are_readable(here, "run");
     let mut found = succeed(here, "report run --format text");
     let text = std::fs::read_to_string(here.join("run/findings.json")).unwrap();
@@ -194,11 +193,11 @@ fn a_drive_that_throttles_is_named_as_the_reason() {
 fn a_gap_voids_the_round_it_lies_in() {
     let run = [&["iops"], &QUICK[..], &["--sim-gap", "12:1h"]].concat();
     accepted("gap-iops", &run, 0);
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let real = "run iops --target x --size 64MiB --sim-gap 12:1h";
-    let output = run_in(scratch.path(), real);
+    let output = run_in(here, real);
     assert!(code(&output) != 0 && stderr(&output).contains("simulated"), "{}", stderr(&output));
-    assert!(!scratch.path().join("x").exists());
+    assert!(!here.join("x").exists());
 }
 
 /// A load that goes on after a gap writes where chance has it, and not from the
@@ -210,8 +209,7 @@ fn a_gap_in_a_long_load_does_not_change_what_is_found() {
     let base = ["run", "wsat", "--target", "sim:small", "--steady-state", "btw", "--step-time"];
     let base = [&base[..], &["1s", "--set", "between-time=9s", "-o"]].concat();
     let steady = |name: &str, more: &[&str]| {
-        let output = run_in(here, &[&base, &[name][..], more].concat());
-        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        run_ending(here, &[&base, &[name][..], more].concat(), &[0]);
         let lines = steadfast_runner::Ledger::read(&here.join(name)).unwrap().lines;
         let mut rounds = Vec::new();
         for line in &lines {

@@ -1,16 +1,14 @@
 //! What an administrator asks of a capture, on a trace whose I/Os are counted again
 //! here, one by one, by the rules of docs/trace.md.
 
-use super::made_up::SeededRandom;
-use super::scratch::{refuse, succeed};
+use super::made_up::{SeededRandom, write_trace};
+use super::scratch::{array, read_json, refuse, succeed, succeed_json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{
     CapturedDevice, CommandName, IncompleteIos, Mark, RESPONSE_UNKNOWN, TimeZoneChange, flags,
 };
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
-use steadfast_tracefile::TraceWriter;
 
 const SECOND: u64 = 1_000_000_000;
 const HOUR: u64 = 3600 * SECOND;
@@ -65,14 +63,8 @@ fn ios() -> Vec<IoEvent> {
     (0..10_007).map(&mut one).collect()
 }
 
-fn write(path: &Path, conditions: CaptureConditions, ios: &[IoEvent]) {
-    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
-    writer.write(ios).unwrap();
-    writer.finish(conditions).unwrap();
-}
-
 fn json(here: &Path, arguments: &[&str]) -> serde_json::Value {
-    serde_json::from_str(&succeed(here, &[arguments, &["--json"]].concat())).unwrap()
+    succeed_json(here, &[arguments, &["--json"]].concat())
 }
 
 fn rows(found: &serde_json::Value) -> Vec<serde_json::Value> {
@@ -83,7 +75,7 @@ fn rows(found: &serde_json::Value) -> Vec<serde_json::Value> {
 fn captured() -> (tempfile::TempDir, Vec<IoEvent>) {
     let directory = tempfile::tempdir().unwrap();
     let ios = ios();
-    write(&directory.path().join("t.parquet"), conditions(), &ios);
+    write_trace(directory.path().join("t.parquet"), conditions(), &ios);
     (directory, ios)
 }
 
@@ -211,8 +203,8 @@ fn a_night_with_a_change_of_the_clock_has_its_hours() {
         TimeZoneChange { at_unix_s: 1_792_890_000, offset_s: 3600, name: Some("CET".into()) };
     let zone = TimeZone { changes: vec![change], ..TimeZone::fixed(7200, Some("CEST")) };
     let began_unix_ns = Some(1_792_836_000 * SECOND);
-    write(
-        &here.join("night.parquet"),
+    write_trace(
+        here.join("night.parquet"),
         CaptureConditions { began_unix_ns, zone: Some(zone), ..conditions() },
         &ios,
     );
@@ -244,8 +236,7 @@ fn a_night_with_a_change_of_the_clock_has_its_hours() {
     let report = |name: &str, more: &[&str]| {
         let words = ["trace", "report", "night.parquet", "--format", "json", "-o", name];
         succeed(here, &[&words[..], more].concat());
-        let text = std::fs::read_to_string(here.join(name).join("findings.json")).unwrap();
-        serde_json::from_str::<serde_json::Value>(&text).unwrap()
+        read_json::<serde_json::Value>(here.join(name).join("findings.json"))
     };
     let axis = report("r", &[])["form_pages"][1]["exhibits"][0]["plot"]["x"].clone();
     let label = "Time on 2026-10-24 to 2026-10-26, CEST and CET (s)";
@@ -303,7 +294,7 @@ fn what_changed_most_comes_first() {
         lasted_ns: 25 * HOUR,
         ..conditions()
     };
-    write(&here.join("after.parquet"), later, &after);
+    write_trace(here.join("after.parquet"), later, &after);
     let found = json(here, &["trace", "compare", "t.parquet", "after.parquet", "--by", "process"]);
     assert_eq!((&found["align"], &found["by"]), (&"start".into(), &"process".into()));
     let first = &rows(&found["deltas"])[0];
@@ -366,17 +357,11 @@ fn a_doctor_lists_what_limits_the_trust() {
         cost_ns: Some((3 * HOUR, 2 * HOUR)),
         ..conditions()
     };
-    write(&here.join("poor.parquet"), poor, &ios[..1009]);
+    write_trace(here.join("poor.parquet"), poor, &ios[..1009]);
     let found = json(here, &["trace", "doctor", "poor.parquet"]);
     let expected = [
-        "events-lost",
-        "ios-omitted",
-        "ends-missed",
-        "no-clock",
-        "two-layers",
-        "one-process",
-        "sizes-unknown",
-        "capture-cost",
+        "events-lost", "ios-omitted", "ends-missed", "no-clock", "two-layers", "one-process",
+        "sizes-unknown", "capture-cost",
     ];
     let missing: Vec<&str> = expected.into_iter().filter(|id| !ids(&found).contains(*id)).collect();
     assert_eq!(missing, [""; 0], "{:?}", ids(&found));
@@ -389,13 +374,13 @@ fn a_doctor_lists_what_limits_the_trust() {
         remarks: vec!["Written by hand.".into()],
         ..conditions()
     };
-    write(&here.join("told.parquet"), told, &ios[..101]);
+    write_trace(here.join("told.parquet"), told, &ios[..101]);
     std::fs::write(here.join("log"), "fio version 2 iolog\nsda add\nsda open\nsda read 0 512\n")
         .unwrap();
     succeed(here, "trace import log -o log.parquet");
     for (file, without) in [("log.parquet", &[][..]), ("told.parquet", &["Written by hand."])] {
         let found = json(here, &["trace", "doctor", file]);
-        let limits = found["limits"].as_array().unwrap().iter();
+        let limits = array(&found["limits"]).iter();
         let no_remedy: Vec<&str> = limits
             .filter(|limit| limit["remedy"].as_str().unwrap().is_empty())
             .filter_map(|limit| limit["text"].as_str())
@@ -406,8 +391,7 @@ fn a_doctor_lists_what_limits_the_trust() {
     assert!(text.contains("Problems") && text.contains("larger buffer"), "{text}");
     // The same list, and the same groups, stand in the report.
     succeed(here, "trace report poor.parquet -o r --format json");
-    let report = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let report: serde_json::Value = read_json(here.join("r/findings.json"));
     let caveats = rows(&report["caveats"]);
     for limit in rows(&found["limits"]) {
         assert!(caveats.contains(&limit), "{limit}");
@@ -431,8 +415,7 @@ fn a_report_in_narrow_steps_shows_them_around_two_moments() {
     let (directory, ios) = captured();
     let here = directory.path();
     succeed(here, "trace report t.parquet --step 100us -o r --format json");
-    let report = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let report: serde_json::Value = read_json(here.join("r/findings.json"));
     let pages = rows(&report["chapters"]);
     let page = pages.iter().find(|page| page["title"].as_str().unwrap().contains("100")).unwrap();
     let text = page.to_string();

@@ -25,7 +25,6 @@ fn ios_of(all: &[IoEvent], host: usize) -> Vec<IoEvent> {
 
 #[test]
 fn hosts_and_their_distances_are_as_python_ranks_them() {
-    let test = "hosts_and_their_distances_are_as_python_ranks_them";
     let place = &TestDirectory::new();
     let (all, mut files, mut arguments) = (ios(CaptureChoice::First), Vec::new(), Vec::new());
     for host in 0..7 {
@@ -47,7 +46,7 @@ fn hosts_and_their_distances_are_as_python_ranks_them() {
     }
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let script = include_str!("ranked_hosts.py");
-    let Some(counted) = counted(test, place, script, &arguments) else { return };
+    let Some(counted) = counted(place, script, &arguments) else { return };
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     for rank in RANKS {
         let found = answer(place, &[&["hosts"], &files[..], &["--rank", rank]].concat());

@@ -1,7 +1,8 @@
 //! Real I/O on loop devices: our counts, the kernel's, fio's.
 
 use super::scratch::{
-    Arguments, LoopDevice, Throttle, code, run_in, skip, stderr, stdout, steadfast, unless_stalled,
+    Arguments, LoopDevice, TestDirectory, Throttle, array, parse_json, run_ending, run_in, skip,
+    stderr, stdout, steadfast, unless_stalled, wait_until,
 };
 use std::process::Command;
 use steadfast_domain::{JournalEntry, Measurement, Op};
@@ -22,9 +23,8 @@ pub fn issued(measurement: &Measurement, op: Op) -> (u64, u64) {
 /// /proc/diskstats.
 #[test]
 fn every_step_of_the_quick_test_agrees_with_diskstats() {
-    let test = "every_step_of_the_quick_test_agrees_with_diskstats";
-    let Some(device) = LoopDevice::new(test, 256) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(256) else { return };
+    let here = &TestDirectory::new();
     let nomerges = format!("/sys/block/{}/queue/nomerges", device.name());
     // A loop device keeps what its last user left.
     std::fs::write(&nomerges, "1").unwrap();
@@ -33,9 +33,8 @@ fn every_step_of_the_quick_test_agrees_with_diskstats() {
         device.path,
         device.name()
     );
-    let output = run_in(scratch.path(), &arguments);
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
-    let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
+    run_ending(here, &arguments, &[0, 3]);
+    let lines = Ledger::read(&here.join("run")).unwrap().lines;
     let mut checked = 0;
     for line in &lines {
         let JournalEntry::Applied { step, outcome } = &line.entry else { continue };
@@ -65,7 +64,7 @@ fn measured_iops(throttle: &Throttle, device: &LoopDevice, pattern: &str) -> f64
     command.args(measure.words());
     let output = unless_stalled(|| throttle.run(&mut command));
     assert!(output.status.success(), "{}", stderr(&output));
-    let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let answer: serde_json::Value = parse_json(&output);
     answer["iops"].as_f64().unwrap()
 }
 
@@ -86,9 +85,8 @@ fn fio_iops(throttle: &Throttle, device: &LoopDevice, direction: &str) -> Option
 /// and fio says the same.
 #[test]
 fn a_throttled_device_measures_as_its_throttle_and_as_fio_says() {
-    let test = "a_throttled_device_measures_as_its_throttle_and_as_fio_says";
-    let Some(device) = LoopDevice::new(test, 256) else { return };
-    let Some(throttle) = Throttle::new(test, &device, THROTTLED) else { return };
+    let Some(device) = LoopDevice::new(256) else { return };
+    let Some(throttle) = Throttle::new(&device, THROTTLED) else { return };
     let has_fio = Command::new("fio").arg("--version").output().is_ok();
     for (pattern, direction) in [("RND 4K R", "read"), ("RND 4K W", "write")] {
         let expected = f64::from(THROTTLED);
@@ -97,7 +95,7 @@ fn a_throttled_device_measures_as_its_throttle_and_as_fio_says() {
             again(&|| measured_iops(&throttle, &device, pattern), &|ours| near(ours, expected));
         assert!(near(ours, expected), "{pattern}: {ours} of {expected}");
         if !has_fio {
-            skip(test, "fio is not installed: no second opinion");
+            skip("fio is not installed: no second opinion");
             continue;
         }
         let fio = || fio_iops(&throttle, &device, direction).unwrap();
@@ -122,12 +120,12 @@ fn again(measure: &dyn Fn() -> f64, is_good: &dyn Fn(f64) -> bool) -> f64 {
 /// reads back otherwise.
 #[test]
 fn what_was_written_reads_back() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let measure = "measure 'RND 4K RW50' --target f.bin --size 64MiB --demand T2Q8 --time 2s --verify \
         --json";
-    let output = unless_stalled(|| run_in(scratch.path(), measure));
+    let output = unless_stalled(|| run_in(here, measure));
     assert!(output.status.success(), "{}", stderr(&output));
-    let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let answer: serde_json::Value = parse_json(&output);
     let verification = &answer["measurement"]["verification"];
     assert_eq!(verification["miscompares"], 0);
     assert!(verification["sectors_right"].as_u64().unwrap() > 0, "{verification}");
@@ -137,7 +135,7 @@ fn what_was_written_reads_back() {
 /// and the rate in MB/s before the cliff as found, and the bytes as the kernel counted them.
 fn filled(throttle: &Throttle, device: &LoopDevice, fast: u32) -> (f64, f64, f64) {
     const HALF: u64 = 256 << 20;
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     throttle.limit(device, fast);
     let before = device.written();
     let mut command = steadfast();
@@ -146,13 +144,10 @@ fn filled(throttle: &Throttle, device: &LoopDevice, fast: u32) -> (f64, f64, f64
         "run fill --target {target} --yes-destroy {name} --set levels=0 --set idle-times=1s \
          --set again-max=5 -o run"
     );
-    command.current_dir(scratch.path()).args(run.words());
+    command.current_dir(here).args(run.words());
     let counted = std::thread::scope(|scope| {
         let watcher = scope.spawn(|| {
-            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
-            while device.written() < before + HALF && std::time::Instant::now() < deadline {
-                std::thread::sleep(std::time::Duration::from_millis(2));
-            }
+            wait_until("half of the writes", || device.written() >= before + HALF);
             throttle.limit(device, fast / 4);
             device.written() - before
         });
@@ -160,9 +155,9 @@ fn filled(throttle: &Throttle, device: &LoopDevice, fast: u32) -> (f64, f64, f64
         assert!(output.status.success(), "{}", stderr(&output));
         watcher.join().unwrap()
     });
-    let findings = std::fs::read(scratch.path().join("run/findings.json")).unwrap();
+    let findings = std::fs::read(here.join("run/findings.json")).unwrap();
     let findings: serde_json::Value = serde_json::from_slice(&findings).unwrap();
-    let figures = findings["front"]["figures"].as_array().unwrap();
+    let figures = array(&findings["front"]["figures"]);
     let figure = |id: &str| {
         let figure = figures.iter().find(|figure| figure["id"] == id).unwrap();
         figure["value"].as_f64().unwrap_or_default()
@@ -172,9 +167,8 @@ fn filled(throttle: &Throttle, device: &LoopDevice, fast: u32) -> (f64, f64, f64
 
 #[test]
 fn a_fill_finds_where_a_throttle_became_tighter() {
-    let test = "a_fill_finds_where_a_throttle_became_tighter";
-    let Some(device) = LoopDevice::new(test, 512) else { return };
-    let Some(throttle) = Throttle::new(test, &device, 400) else { return };
+    let Some(device) = LoopDevice::new(512) else { return };
+    let Some(throttle) = Throttle::new(&device, 400) else { return };
     // 52 MB/s for 5 s, then 13 MB/s.
     let expected = 400.0 * 131_072.0 / 1e6;
     let is_right = |(place, rate, counted): (f64, f64, f64)| {

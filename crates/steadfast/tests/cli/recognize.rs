@@ -1,12 +1,13 @@
 //! What a resumed run may write to: the device that was confirmed when it
 //! began, and no other. Nothing that is not named changes by a byte.
 
-use super::scratch::{LoopDevice, code, is_root, run_in, skip, stderr, steadfast};
+use super::scratch::{
+    LoopDevice, TestDirectory, code, is_root, run_in, skip, stderr, steadfast, wait_until,
+};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 use steadfast_domain::{JournalEntry, Proof};
 use steadfast_runner::Ledger;
 
@@ -32,12 +33,7 @@ fn openings(run: &Path) -> usize {
 /// Kills a run when it has been taken up for the `count`th time; false where it
 /// ended by itself.
 fn kill_when_opened(mut child: Child, run: &Path, count: usize) -> bool {
-    let end = Instant::now() + Duration::from_secs(60);
-    let mut alive = true;
-    while alive && openings(run) < count && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(10));
-        alive = child.try_wait().unwrap().is_none();
-    }
+    wait_until("the run", || openings(run) >= count || child.try_wait().unwrap().is_some());
     let _ = child.kill();
     child.wait().unwrap();
     openings(run) == count
@@ -206,8 +202,7 @@ fn a_scratch_file_that_somebody_wrote_to_is_asked_for() {
         panic!("{opened:?}")
     };
     if proof.mark.is_none() {
-        let test = "a_scratch_file_that_somebody_wrote_to_is_asked_for";
-        return skip(test, "no extended attributes here");
+        return skip("no extended attributes here");
     }
     let letters = precious(&file);
     let old = Command::new("touch").args(["--date=2001-01-01"]).arg(&file).status().unwrap();
@@ -219,15 +214,15 @@ fn a_scratch_file_that_somebody_wrote_to_is_asked_for() {
 /// and its birth still.
 #[test]
 fn a_file_without_a_mark_that_somebody_wrote_to_is_asked_for() {
-    let scratch = tempfile::tempdir().unwrap();
-    let file = scratch.path().join("own.bin");
+    let here = &TestDirectory::new();
+    let file = here.join("own.bin");
     precious(&file);
     let named = ["--target", "own.bin", "--yes-destroy", "own.bin"];
-    let run = begin(scratch.path(), &named);
-    goes_on(scratch.path(), &run, &[]);
+    let run = begin(here, &named);
+    goes_on(here, &run, &[]);
     // As when the run was killed a minute ago.
     let contents = Ledger::read(&run).unwrap();
-    let earlier = scratch.path().join("earlier");
+    let earlier = here.join("earlier");
     let mut ledger = Ledger::create(&earlier, &contents.plan).unwrap();
     for line in &contents.lines {
         ledger.append(line.at - 60_000, &line.entry).unwrap();
@@ -244,7 +239,7 @@ fn a_file_without_a_mark_that_somebody_wrote_to_is_asked_for() {
     ledger.append(at, &JournalEntry::Halted("stopped on request".into())).unwrap();
     drop(ledger);
     refused(&run, &[], &ask, &[(&file, &letters)]);
-    goes_on(scratch.path(), &run, &["--yes-destroy", "own.bin"]);
+    goes_on(here, &run, &["--yes-destroy", "own.bin"]);
 }
 
 /// A program that is named relative to where the run begins is that program
@@ -273,12 +268,11 @@ fn a_power_command_is_the_same_program_from_every_directory() {
 
 #[test]
 fn a_loop_device_over_another_file_is_asked_for() {
-    let test = "a_loop_device_over_another_file_is_asked_for";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     let target = ["--target", &device.path, "--yes-destroy", device.name()];
-    let run = begin(scratch.path(), &target);
-    goes_on(scratch.path(), &run, &[]);
+    let run = begin(here, &target);
+    goes_on(here, &run, &[]);
     let backing = format!("/sys/block/{}/loop/backing_file", device.name());
     let own = PathBuf::from(fs::read_to_string(backing).unwrap().trim());
     let attach = |to: &Path| {
@@ -288,7 +282,7 @@ fn a_loop_device_over_another_file_is_asked_for() {
         losetup(&["--detach", &device.path]);
         losetup(&[&device.path, to.to_str().unwrap()]);
     };
-    let other = scratch.path().join("other");
+    let other = here.join("other");
     let letters = precious(&other);
     attach(&other);
     let ask = ["attached to something else", &format!("--yes-destroy {}", device.name())];
@@ -301,9 +295,9 @@ fn a_loop_device_over_another_file_is_asked_for() {
     refused(&run, &[], &ask, &[(&other, &letters), (&own, &letters)]);
     // Another path, and the file that was confirmed.
     attach(&kept);
-    goes_on(scratch.path(), &run, &[]);
+    goes_on(here, &run, &[]);
     attach(&other);
-    goes_on(scratch.path(), &run, &["--yes-destroy", device.name()]);
+    goes_on(here, &run, &["--yes-destroy", device.name()]);
     attach(&kept);
     fs::rename(&kept, &own).unwrap();
 }
@@ -329,11 +323,10 @@ fn another_machine_s_run_and_an_older_one_s_are_asked_for() {
 /// A disk without a serial number is known while it stays attached.
 #[test]
 fn a_disk_without_a_serial_number_is_asked_for_after_a_restart() {
-    let test = "a_disk_without_a_serial_number_is_asked_for_after_a_restart";
-    let Some(zram) = Zram::new(test) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(zram) = Zram::new() else { return };
+    let here = &TestDirectory::new();
     let path = format!("/dev/{}", zram.0);
-    let run = begin(scratch.path(), &["--target", &path, "--yes-destroy", &zram.0]);
+    let run = begin(here, &["--target", &path, "--yes-destroy", &zram.0]);
     let content = fs::read(&path).unwrap();
     let ask = ["no serial number", &format!("--yes-destroy {}", zram.0)];
     let untouched: [(&Path, &[u8]); 1] = [(Path::new(&path), &content)];
@@ -341,21 +334,21 @@ fn a_disk_without_a_serial_number_is_asked_for_after_a_restart() {
     refused(&run, &[], &["was reset", ask[1]], &untouched);
     let restarted = retold(&run, |proof| proof.as_mut().unwrap().boot = Some("4567".into()));
     refused(&restarted, &[], &[ask[0], ask[1], "restarted"], &untouched);
-    goes_on(scratch.path(), &restarted, &["--yes-destroy", &zram.0]);
+    goes_on(here, &restarted, &["--yes-destroy", &zram.0]);
 }
 
 /// A zram device of our own, removed at the end.
 struct Zram(String);
 
 impl Zram {
-    fn new(test: &str) -> Option<Zram> {
+    fn new() -> Option<Zram> {
         let control = Path::new("/sys/class/zram-control");
         if !is_root() || !control.exists() {
-            skip(test, "needs root and the kernel's zram");
+            skip("needs root and the kernel's zram");
             return None;
         }
         let Ok(number) = fs::read_to_string(control.join("hot_add")) else {
-            skip(test, "no zram device can be added");
+            skip("no zram device can be added");
             return None;
         };
         let zram = Zram(format!("zram{}", number.trim()));

@@ -3,10 +3,9 @@
 //! a gap in each of their phases, and for a run that was killed and resumed.
 
 use super::captions;
-use super::scratch::{skip, stderr, stdout, steadfast};
+use super::scratch::{TestDirectory, skip, stderr, stdout, steadfast, wait_until};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::SimGap;
 use steadfast_domain::{JournalEntry, Nanos, Profile, Settings};
@@ -143,9 +142,7 @@ fn killed(run: &Path, line: &[String], steps: usize) {
         .unwrap();
     let journal = run.join("journal.jsonl");
     let written = || std::fs::read(&journal).map_or(0, |text| text.split(|b| *b == b'\n').count());
-    while written() < steps / 2 && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until("its steps", || written() >= steps / 2 || child.try_wait().unwrap().is_some());
     child.kill().unwrap();
     child.wait().unwrap();
     conducted(run, None);
@@ -154,12 +151,12 @@ fn killed(run: &Path, line: &[String], steps: usize) {
 /// Conducts the three kinds of run and has them recomputed.
 fn recomputed(procedure: &str, more: &[(&str, &str)]) {
     if !has_numpy() {
-        return skip(&format!("recomputed {procedure}"), "Python has no module numpy");
+        return skip("Python has no module numpy");
     }
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let mut runs: Vec<PathBuf> = Vec::new();
     let mut place = |name: &str| {
-        let directory = scratch.path().join(name);
+        let directory = here.join(name);
         std::fs::create_dir_all(&directory).unwrap();
         runs.push(directory.join("run"));
         directory.join("run")
@@ -187,10 +184,10 @@ fn recomputed(procedure: &str, more: &[(&str, &str)]) {
 #[test]
 fn a_number_that_is_not_the_journals_is_found() {
     if !has_numpy() {
-        return skip("a_number_that_is_not_the_journals_is_found", "Python has no module numpy");
+        return skip("Python has no module numpy");
     }
-    let scratch = tempfile::tempdir().unwrap();
-    let run = scratch.path().join("run");
+    let here = &TestDirectory::new();
+    let run = here.join("run");
     conducted(&run, Some(settings("latency", &[], None)));
     let file = run.join("findings.json");
     let right = std::fs::read_to_string(&file).unwrap();

@@ -4,7 +4,8 @@
 use super::capture::{RunningCapture, settled};
 use super::resume::{half_of, resumes_without_its_command_line};
 use super::scratch::{
-    LoopDevice, TestDirectory, code, refuse, run_in, spawned, stderr, steadfast, succeed,
+    LoopDevice, TestDirectory, array, code, parse_json, read_json, refuse, run_ending, run_in,
+    spawned, stderr, steadfast, succeed, succeed_json, wait_until,
 };
 use serde_json::Value;
 use std::fs::File;
@@ -21,14 +22,20 @@ use steadfast_tracefile::{StepWriter, TraceWriter};
 use steadfast_workload::WorkloadFile;
 
 /// The marks of a replay onto `sdx`, and of one onto `sdy` meanwhile.
-fn marks() -> Vec<Mark> {
-    let marks = [
-        (0, "replay begins on sdx"),
-        (50_000_000, "replay begins on sdy"),
-        (100_000_000, "replay ends on sdy"),
-        (1_500_000_000, "replay ends on sdx"),
-    ];
-    marks.map(|(at_ns, name)| Mark { at_ns, name: name.to_owned() }).to_vec()
+const MARKS: [(u64, &str); 4] = [
+    (0, "replay begins on sdx"),
+    (50_000_000, "replay begins on sdy"),
+    (100_000_000, "replay ends on sdy"),
+    (1_500_000_000, "replay ends on sdx"),
+];
+
+fn marks(kind: ReplayCase) -> Vec<Mark> {
+    let marks: &[_] = match kind {
+        ReplayCase::Marked => &MARKS,
+        ReplayCase::Foreign => &MARKS[1..3],
+        _ => &[],
+    };
+    marks.iter().map(|(at_ns, name)| Mark { at_ns: *at_ns, name: (*name).to_owned() }).collect()
 }
 
 /// A trace of 1,009 reads of 4 KiB, one a millisecond, with a flush after every tenth.
@@ -47,7 +54,7 @@ fn write(path: &Path, kind: ReplayCase) {
         began_unix_ns: Some(1_700_000_000_000_000_000),
         lasted_ns: if kind == ReplayCase::Long { 11_000_000_000 } else { 2_000_000_000 },
         lost: if kind == ReplayCase::Lossy { 7 } else { 0 },
-        marks: if kind == ReplayCase::Marked { marks() } else { Vec::new() },
+        marks: marks(kind),
         ..CaptureConditions::default()
     };
     let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
@@ -114,6 +121,8 @@ enum ReplayCase {
     Armed,
     /// Between its marks, and with those of a replay that ran at the same time elsewhere.
     Marked,
+    /// With the marks of a replay onto a device that was not captured.
+    Foreign,
 }
 
 /// The parts of a replay that stand in a run's journal: how far the script was at
@@ -149,18 +158,17 @@ fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
     );
     let ledger = here.join("run");
     let said = || std::fs::read_to_string(here.join("errors.txt")).unwrap();
-    while parts(&ledger).len() < 2 {
+    wait_until("two parts", || {
         assert!(child.try_wait().unwrap().is_none(), "{}", said());
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        parts(&ledger).len() >= 2
+    });
     // In the midst of the third part, or of a later one where the machine stood still.
     std::thread::sleep(Duration::from_millis(700));
     child.kill().unwrap();
     child.wait().unwrap();
     let before = parts(&ledger);
     assert!(before.len() < 5, "it is killed before it is through: {before:?}");
-    let resumed = run_in(here, "resume run");
-    assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
+    run_ending(here, "resume run", &[0, 3]);
     let all = parts(&ledger);
     assert_eq!(all[..before.len()], before);
     let gaps: Vec<bool> = all.iter().map(|part| part.2).collect();
@@ -170,9 +178,8 @@ fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
     let missing = (1009 + 100) - counted;
     assert_eq!(all.last().unwrap().0, 1009 + 100);
     assert!(missing <= 4, "{missing} are missing: {all:?}");
-    let findings = std::fs::read_to_string(here.join("run/findings.json")).unwrap();
-    let findings: Value = serde_json::from_str(&findings).unwrap();
-    let caveats = findings["caveats"].as_array().unwrap();
+    let findings: Value = read_json(here.join("run/findings.json"));
+    let caveats = array(&findings["caveats"]);
     let text = |id: &str| {
         let found = caveats.iter().find(|caveat| caveat["id"] == id);
         found.and_then(|caveat| caveat["text"].as_str()).unwrap_or_default().to_owned()
@@ -227,9 +234,8 @@ fn script(run: &Path) -> (u64, u64, ScriptSource) {
 /// Every drive of a capture on a target of its own, and as far apart in time as captured.
 #[test]
 fn two_captured_devices_replay_together_each_on_its_target() {
-    let test = "two_captured_devices_replay_together_each_on_its_target";
-    let Some(first) = LoopDevice::new(test, 64) else { return };
-    let Some(second) = LoopDevice::new(test, 64) else { return };
+    let Some(first) = LoopDevice::new(64) else { return };
+    let Some(second) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     write_two(&here.join("two.parquet"));
     let run = ["run", "replay-native", "--exact", "--workload", "two.parquet", "--purge", "none"];
@@ -238,8 +244,7 @@ fn two_captured_devices_replay_together_each_on_its_target() {
         .map(|(captured, target)| format!("{captured}={}", target.path));
     let targets = ["--target", &b, "--target", &a, "--set", "preconditioning=none"];
     let sure = ["--yes-destroy", first.name(), "--yes-destroy", second.name(), "-o", "both"];
-    let ran = run_in(here, &[&run[..], &targets, &sure].concat());
-    assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
+    run_ending(here, &[&run[..], &targets, &sure].concat(), &[0, 3]);
     let runs = [&second, &first].map(|device| here.join("both").join(device.name()));
     let [(a_ios, a_span, a), (b_ios, b_span, b)] = [script(&runs[0]), script(&runs[1])];
     assert_eq!((a_ios, b_ios), (311, 311));
@@ -347,8 +352,8 @@ fn options_of_captured_workloads_are_for_their_procedures() {
 #[test]
 fn reference_workloads_are_listed_shown_and_applied() {
     let here = &TestDirectory::new();
-    let listed: Value = serde_json::from_str(&succeed(here, "workload list --json")).unwrap();
-    let listed = listed["workloads"].as_array().unwrap();
+    let listed: Value = succeed_json(here, "workload list --json");
+    let listed = array(&listed["workloads"]);
     assert_eq!(listed.len(), 10);
     for one in listed {
         let name = one["name"].as_str().unwrap();
@@ -356,9 +361,8 @@ fn reference_workloads_are_listed_shown_and_applied() {
         assert_eq!(one["ios"].as_u64(), Some(shown.workload.selected().0), "{name}");
     }
     let measure = ["measure", "--workload", "retail-web-portal", "--target", "sim:small"];
-    let answer = succeed(here, &[&measure[..], &["--ios", "10007", "--json"]].concat());
-    let answer: Value = serde_json::from_str(&answer).unwrap();
-    assert_eq!(answer["measurement"]["streams"].as_array().unwrap().len(), 9);
+    let answer: Value = succeed_json(here, &[&measure[..], &["--ios", "10007", "--json"]].concat());
+    assert_eq!(array(&answer["measurement"]["streams"]).len(), 9);
     refuse(here, "workload show pgbensh", &["pgbench"]);
     refuse(here, "measure --workload pgbensh --target sim:small", &["pgbench"]);
 }
@@ -374,22 +378,30 @@ fn two_captures_are_compared_io_by_io() {
     assert!(
         here.join("verified/report.html").exists() && here.join("verified/report.pdf").exists()
     );
-    let other = run_in(here, "replay verify t.parquet moved.parquet --json");
-    assert_eq!(code(&other), 5, "{}", stderr(&other));
-    let found: Value = serde_json::from_slice(&other.stdout).unwrap();
+    let other = run_ending(here, "replay verify t.parquet moved.parquet --json", &[5]);
+    let found: Value = parse_json(&other);
     assert!(found["ending"].as_str().unwrap().contains("first difference"), "{found}");
     let lossy = run_in(here, "replay verify t.parquet lossy.parquet");
     assert_eq!(code(&lossy), 0);
     assert!(stderr(&lossy).contains("lost 7 events"), "{}", stderr(&lossy));
     write(&here.join("marked.parquet"), ReplayCase::Marked);
-    let marked = succeed(here, "replay verify t.parquet marked.parquet");
-    assert!(marked.contains("equal, in order"), "{marked}");
+    write(&here.join("foreign.parquet"), ReplayCase::Foreign);
+    for (verify, used) in [
+        ("marked.parquet", "'replay begins on sdx', 'replay ends on sdx'\n"),
+        ("marked.parquet --replayed-from 0s", ": 'replay ends on sdx'\n"),
+        ("foreign.parquet", ""),
+        ("foreign.parquet --replayed-from 0s", ""),
+    ] {
+        let verified = run_in(here, &format!("replay verify t.parquet {verify}"));
+        let (found, said) = (String::from_utf8_lossy(&verified.stdout), stderr(&verified));
+        assert!(found.contains("equal, in order"), "{verify}: {found}{said}");
+        assert!(said.contains(used) && said.contains("its marks") != used.is_empty(), "{said}");
+    }
     // Without marks, what this program read before the replay is left out; what others read is not.
     write(&here.join("armed.parquet"), ReplayCase::Armed);
     let armed = succeed(here, "replay verify t.parquet armed.parquet");
     assert!(armed.contains("equal, in order"), "{armed}");
-    let more = run_in(here, "replay verify moved.parquet armed.parquet");
-    assert_eq!(code(&more), 5, "{}", stderr(&more));
+    run_ending(here, "replay verify moved.parquet armed.parquet", &[5]);
     let filtered = "replay verify t.parquet moved.parquet --op flush";
     succeed(here, filtered);
     refuse(here, "replay verify t.parquet none.parquet", &["none.parquet"]);
@@ -399,17 +411,14 @@ fn two_captures_are_compared_io_by_io() {
 fn the_self_test_has_its_four_reports() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Whole);
-    let text = succeed(here, "trace self-test t.parquet --json -o st");
-    let found: Value = serde_json::from_str(&text).unwrap();
-    let pages = found["form_pages"].as_array().unwrap();
+    let found: Value = succeed_json(here, "trace self-test t.parquet --json -o st");
+    let pages = array(&found["form_pages"]);
     let titles: Vec<&str> = pages.iter().map(|page| page["title"].as_str().unwrap()).collect();
     assert_eq!(
         titles,
         [
-            "I/O streams distribution v segments",
-            "IOPS and throughput v time",
-            "Response time v time",
-            "Outstanding I/Os v time"
+            "I/O streams distribution v segments", "IOPS and throughput v time",
+            "Response time v time", "Outstanding I/Os v time"
         ]
     );
     assert!(here.join("st/report.html").exists());
@@ -443,15 +452,9 @@ const LOAD: &str = "format = \"steadfast workload 1\"\ndemand = \"T1Q4\"\n\
 /// Captures while the program runs; the trace is called `name`. Returned are the program's
 /// process and the time of the first of its last 10,007 I/Os: before them it reads what
 /// lies on the device.
-fn captured(
-    here: &Path,
-    test: &str,
-    device: &LoopDevice,
-    run: &[&str],
-    name: &str,
-) -> Option<[String; 2]> {
+fn captured(here: &Path, device: &LoopDevice, run: &[&str], name: &str) -> Option<[String; 2]> {
     settled(device);
-    let capture = RunningCapture::new(test, here, device, &[])?;
+    let capture = RunningCapture::new(here, device, &[])?;
     let child = steadfast()
         .current_dir(here)
         .args(run)
@@ -481,19 +484,18 @@ fn captured(
 /// same operations, sizes and offsets in the same order.
 #[test]
 fn a_replay_has_the_captured_ios_in_their_order() {
-    let test = "a_replay_has_the_captured_ios_in_their_order";
-    let Some(first) = LoopDevice::new(test, 256) else { return };
-    let Some(second) = LoopDevice::new(test, 256) else { return };
+    let Some(first) = LoopDevice::new(256) else { return };
+    let Some(second) = LoopDevice::new(256) else { return };
     let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), LOAD).unwrap();
     let measure = ["measure", "--workload", "w.toml", "--ios", "10007"];
-    let original = captured(here, test, &first, &measure, "original.parquet");
+    let original = captured(here, &first, &measure, "original.parquet");
     let Some([process, from]) = original else { return };
     let of = ["--workload", "original.parquet", "--exact", "--pid", &process, "--from", &from];
     // Issued at the times of issue: on one queue, in the order of the capture.
     let run = ["run", "replay-native", "--purge", "none", "--set", "preconditioning=none"];
     let run = [&run[..], &of, &["--issue-at", "issue", "-o", "replay"]].concat();
-    let replayed = captured(here, test, &second, &run, "replayed.parquet");
+    let replayed = captured(here, &second, &run, "replayed.parquet");
     if replayed.is_none() {
         return;
     }
@@ -502,7 +504,7 @@ fn a_replay_has_the_captured_ios_in_their_order() {
     // The replay lies between its marks: neither what the run read before nor what udev reads of
     // the closed device is among its I/Os.
     let output = run_in(here, &[&verify[..], &sides, &["-o", "verified"]].concat());
-    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found: Value = parse_json(&output);
     let ending = found["ending"].as_str().unwrap();
     assert!(ending.contains("10007 I/Os in the original, 10007 in the replay"), "{ending}");
     assert_eq!(code(&output), 0, "{ending} {}", stderr(&output));
@@ -515,8 +517,7 @@ fn a_replay_is_resumed_with_its_own_trace_only() {
     write(&here.join("t.parquet"), ReplayCase::Whole);
     let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
     let plainly = ["--exact", "--set", "preconditioning=none", "-o", "run"];
-    let ran = run_in(here, &[&run[..], &plainly].concat());
-    assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
+    run_ending(here, &[&run[..], &plainly].concat(), &[0, 3]);
     let (reads, _, source) = script(&here.join("run"));
     assert_eq!(reads, 1009);
     let [file] = source.files.as_slice() else { panic!("{source:?}") };
@@ -537,8 +538,7 @@ fn a_replay_resumes_whatever_its_command_line_says() {
     let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
     let chosen = ["--exact", "--op", "read", "--from", "100ms", "--window", "7", "--map", "wrap"];
     let played = ["--timing", "faster:2", "--overlaps", "order", "--set", "preconditioning=none"];
-    let ran = run_in(here, &[&run[..], &chosen, &played, &["-o", "run"]].concat());
-    assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
+    run_ending(here, &[&run[..], &chosen, &played, &["-o", "run"]].concat(), &[0, 3]);
     assert_eq!(script(&here.join("run")).0, 909);
     resumes_without_its_command_line(&here.join("run"));
 }

@@ -1,6 +1,8 @@
 //! Results of other tools: what fio itself writes, read back and compared with fio's own numbers.
 
-use super::scratch::{TestDirectory, code, refuse, run_in, skip, stderr, succeed};
+use super::scratch::{
+    TestDirectory, array, code, refuse, run_ending, run_in, skip, stderr, succeed, succeed_json,
+};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +12,7 @@ fn fio(here: &Path, arguments: &[&str]) -> bool {
     let base = ["--size=8m", "--filename=data", "--randrepeat=0", "--runtime=1", "--time_based"];
     let Ok(output) = Command::new("fio").current_dir(here).args(arguments).args(base).output()
     else {
-        skip("results of fio", "fio is not installed");
+        skip("fio is not installed");
         return false;
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -25,9 +27,8 @@ fn json(path: &Path) -> Value {
 
 /// A cell of a table of findings.
 fn cell(findings: &Value, table: &str, row: &str, column: &str) -> Option<f64> {
-    let pages =
-        ["form_pages", "chapters"].iter().flat_map(|part| findings[part].as_array().unwrap());
-    let exhibits = pages.flat_map(|page| page["exhibits"].as_array().unwrap());
+    let pages = ["form_pages", "chapters"].iter().flat_map(|part| array(&findings[part]));
+    let exhibits = pages.flat_map(|page| array(&page["exhibits"]));
     let found = exhibits.map(|exhibit| &exhibit["table"]).find(|own| own["id"] == table)?;
     let columns = found["columns"].as_array()?;
     let at = columns.iter().position(|own| own["id"] == column)?;
@@ -59,9 +60,9 @@ fn what_two_jobs_of_fio_asked_for_is_compared() {
     }
     let text = succeed(here, "compare 4.json 32.json --json");
     let found: Value = serde_json::from_str(&text).unwrap();
-    let tables = found["summary"].as_array().unwrap().iter().map(|own| &own["table"]);
+    let tables = array(&found["summary"]).iter().map(|own| &own["table"]);
     let table = tables.into_iter().find(|table| table["id"] == "differences").unwrap();
-    let rows = table["rows"].as_array().unwrap();
+    let rows = array(&table["rows"]);
     let row = rows.iter().find(|row| row["id"] == "foreign-demand").unwrap();
     let texts: Vec<&str> = row["cells"]
         .as_array()
@@ -87,9 +88,8 @@ fn fio_says_the_same_in_every_format_of_its_output() {
     let text = std::fs::read_to_string(here.join("both.txt")).unwrap();
     let line = text.lines().find(|line| line.starts_with("3;")).unwrap();
     std::fs::write(here.join("terse.txt"), line).unwrap();
-    let report = |file: &str| -> Value {
-        serde_json::from_str(&succeed(here, &["report", file, "--format", "json"])).unwrap()
-    };
+    let report =
+        |file: &str| -> Value { succeed_json(here, &["report", file, "--format", "json"]) };
     let (both, terse) = (report("both.txt"), report("terse.txt"));
     for (direction, table) in [("read", "sequence-reads"), ("write", "sequence-writes")] {
         let of = &job[direction];
@@ -141,12 +141,11 @@ fn a_result_of_fio_stands_next_to_our_run_of_its_job_file() {
     }
     let own = json(&here.join("result.json"));
     let iops = |name: &str, direction: &str| -> f64 {
-        let jobs = own["jobs"].as_array().unwrap().iter();
+        let jobs = array(&own["jobs"]).iter();
         let jobs = jobs.filter(|job| job["jobname"] == name);
         jobs.map(|job| job[direction]["iops"].as_f64().unwrap()).sum()
     };
-    let report = succeed(here, "report result.json --format json");
-    let report: Value = serde_json::from_str(&report).unwrap();
+    let report: Value = succeed_json(here, "report result.json --format json");
     let both = "reader + writer";
     close(cell(&report, "sequence-reads", both, "iops"), iops("reader", "read"));
     close(
@@ -169,8 +168,7 @@ fn a_result_of_fio_stands_next_to_our_run_of_its_job_file() {
         "[[limit]]\ntitle = \"x\"\ntable = \"sequence\"\nrow = \"last\"\ncolumn = \"iops\"\nmin = 1e12\n",
     )
     .unwrap();
-    let output = run_in(here, "check result.json --limits limits.toml --no-report");
-    assert_eq!(code(&output), 5, "{}", stderr(&output));
+    run_ending(here, "check result.json --limits limits.toml --no-report", &[5]);
 }
 
 /// A file of fio's with this rate, as far as it is read.
@@ -193,9 +191,8 @@ fn several_files_are_rounds_and_are_judged() {
         let file = here.join(format!("rounds/{}.json", 10 - number));
         std::fs::write(file, round(rate, number)).unwrap();
     }
-    let read = |words: &[&str]| -> Value {
-        serde_json::from_str(&succeed(here, &[words, &["--format", "json"]].concat())).unwrap()
-    };
+    let read =
+        |words: &[&str]| -> Value { succeed_json(here, &[words, &["--format", "json"]].concat()) };
     let steady = read(&["report", "rounds"]);
     assert_eq!(
         (steady["end"].as_str(), &steady["verdict"]["window"][0]),
@@ -221,21 +218,15 @@ fn files_of_another_kind_are_named_with_their_command() {
     let files = [
         ("job.fio", "[a]\nrw=read\nsize=1m\n", "fio-job", "steadfast fio job.fio"),
         (
-            "test.icf",
-            "Version 1.1.0 \n'TEST SETUP =====\n",
-            "iometer-icf",
+            "test.icf", "Version 1.1.0 \n'TEST SETUP =====\n", "iometer-icf",
             "steadfast iometer test.icf",
         ),
         (
-            "old.txt",
-            "CrystalDiskMark 8.0.4 x64\n",
-            "crystaldiskmark",
+            "old.txt", "CrystalDiskMark 8.0.4 x64\n", "crystaldiskmark",
             "crystaldiskmark --read old.txt",
         ),
         (
-            "suite.json",
-            "{\"def\":[{\"template\":\"a\"}]}",
-            "fiosynth-suite",
+            "suite.json", "{\"def\":[{\"template\":\"a\"}]}", "fiosynth-suite",
             "steadfast fiosynth suite.json",
         ),
         (

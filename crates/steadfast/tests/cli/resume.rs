@@ -1,7 +1,8 @@
 //! Runs killed at random moments.
 
 use super::scratch::{
-    Arguments, LoopDevice, code, is_root, run_in, skip, spawned, stderr, stdout, wait_until,
+    Arguments, LoopDevice, TestDirectory, code, finished_run, is_root, run_ending, run_in, skip,
+    spawned, stderr, stdout, wait_until,
 };
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -90,8 +91,8 @@ fn moments(seed: u64, count: u64, steps: usize, (least, most): (u64, u64)) -> Ve
 /// Breaks a simulated run off again and again; it must find what an unbroken one
 /// finds.
 fn killed(times: u64, begin: &[&str]) {
-    let scratch = tempfile::tempdir().unwrap();
-    let (broken, whole) = (scratch.path().join("broken"), scratch.path().join("whole"));
+    let here = &TestDirectory::new();
+    let (broken, whole) = (here.join("broken"), here.join("whole"));
     std::fs::create_dir_all(&broken).unwrap();
     std::fs::create_dir_all(&whole).unwrap();
     let started = SystemTime::now();
@@ -103,8 +104,7 @@ fn killed(times: u64, begin: &[&str]) {
     let kills = kill_again_and_again(&broken, begin, &moments(11, times, 0, (20, most)));
     let least = usize::try_from(times / 2).unwrap();
     assert!(kills >= least, "only {kills} of {times} runs were alive to be killed");
-    let output = run_in(&broken, "resume run");
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    run_ending(&broken, "resume run", &[0, 3]);
     let findings = |d: &Path| std::fs::read_to_string(d.join("run/findings.json")).unwrap();
     assert_eq!(findings(&broken), findings(&whole));
 }
@@ -127,8 +127,7 @@ pub fn resumes_without_its_command_line(run: &Path) {
     const NONSENSE: &str = "mv --class of=1 --seed 0 --exact";
     let command = Ledger::read(run).unwrap().plan.settings.command;
     let half = half_of(run, |plan| plan.settings.command = NONSENSE.into());
-    let resumed = run_in(run.parent().unwrap(), &["resume", "half"]);
-    assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
+    run_ending(run.parent().unwrap(), &["resume", "half"], &[0, 3]);
     let steps = |run: &Path| -> Vec<Step> {
         let lines = Ledger::read(run).unwrap().lines;
         let steps = lines.into_iter().filter_map(|line| match line.entry {
@@ -151,30 +150,28 @@ pub fn resumes_without_its_command_line(run: &Path) {
 
 #[test]
 fn a_run_resumes_whatever_its_command_line_says() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
     let chosen = ["--class", "enterprise", "--seed", "7", "--data-pattern", "random-unique"];
-    let ran = run_in(scratch.path(), &[&run[..], &chosen].concat());
-    assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
-    resumes_without_its_command_line(&scratch.path().join("run"));
+    run_ending(here, &[&run[..], &chosen].concat(), &[0, 3]);
+    resumes_without_its_command_line(&here.join("run"));
 }
 
 /// Nothing is done or written once more; what is missing of the report is.
 #[test]
 fn a_complete_run_says_so_and_nothing_else() {
-    let scratch = tempfile::tempdir().unwrap();
-    let run = "run iops --target sim:small --profile quick -o run";
-    assert!(matches!(code(&run_in(scratch.path(), run)), 0 | 3));
-    let directory = scratch.path().join("run");
+    let here = &TestDirectory::new();
+    finished_run(here, "sim:small", "run");
+    let directory = here.join("run");
     let journal = || std::fs::read(directory.join("journal.jsonl")).unwrap();
     let before = journal();
-    let again = run_in(scratch.path(), "resume run");
+    let again = run_in(here, "resume run");
     assert_eq!((code(&again), stdout(&again)), (0, String::new()));
     let said = stderr(&again);
     assert_eq!(said, "run is complete; print its findings with: steadfast study run\n");
     assert_eq!(journal(), before);
     std::fs::remove_file(directory.join("report.pdf")).unwrap();
-    assert!(matches!(code(&run_in(scratch.path(), "resume run")), 0 | 3));
+    assert!(matches!(code(&run_in(here, "resume run")), 0 | 3));
     assert!(directory.join("report.pdf").exists());
 }
 
@@ -205,28 +202,25 @@ fn a_real_run_killed_ten_times_repeats_no_finished_step() {
     }
     let kills = kill_again_and_again(scratch.path(), &begin, &all);
     assert!(kills >= 5, "only {kills} of ten runs were alive to be killed");
-    let output = run_in(scratch.path(), "resume run");
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    run_ending(scratch.path(), "resume run", &[0, 3]);
     repeats_no_step_and_tells_every_gap(&scratch.path().join("run"));
 }
 
 /// Sixty kills, most of them in the time in which the run is taken up.
 #[test]
 fn a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step() {
-    let test = "a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     let mut begin = vec!["run", "iops", "--profile", "quick", "--step-time", "100ms"];
     begin.extend(["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"]);
     let mut all = moments(31, 44, 0, (20, 400));
     for (index, long) in moments(37, 16, 1, (0, 200)).into_iter().enumerate() {
         all.insert(index * 3, long);
     }
-    let kills = kill_again_and_again(scratch.path(), &begin, &all);
+    let kills = kill_again_and_again(here, &begin, &all);
     assert!(kills >= 45, "only {kills} of sixty runs were alive to be killed");
-    let output = run_in(scratch.path(), "resume run");
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
-    repeats_no_step_and_tells_every_gap(&scratch.path().join("run"));
+    run_ending(here, "resume run", &[0, 3]);
+    repeats_no_step_and_tells_every_gap(&here.join("run"));
 }
 
 /// The run directory is deleted while the run goes on: it says so, and what is
@@ -241,9 +235,8 @@ fn kernel_written(device: &LoopDevice) -> u64 {
 /// what the kernel counts from the run's beginning to its end.
 #[test]
 fn bytes_written_by_a_killed_step_are_counted() {
-    let test = "bytes_written_by_a_killed_step_are_counted";
-    let Some(device) = LoopDevice::new(test, 256) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(256) else { return };
+    let here = &TestDirectory::new();
     let (target, name) = (&device.path, device.name());
     let begin = format!(
         "run wsat --profile quick --target {target} --yes-destroy {name} --purge none \
@@ -252,13 +245,12 @@ fn bytes_written_by_a_killed_step_are_counted() {
     let begin = begin.words();
     let before = kernel_written(&device);
     let moments = moments(5, 3, 2, (300, 900));
-    let kills = kill_again_and_again(scratch.path(), &begin, &moments);
+    let kills = kill_again_and_again(here, &begin, &moments);
     assert!(kills >= 2, "only {kills} of 3 runs were alive to be killed");
     let killed_at = kernel_written(&device) - before;
-    let output = run_in(scratch.path(), "resume run");
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    run_ending(here, "resume run", &[0, 3]);
     let after = kernel_written(&device) - before;
-    let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
+    let lines = Ledger::read(&here.join("run")).unwrap().lines;
     let (mut steps, mut gaps) = (0, 0);
     for line in &lines {
         if let JournalEntry::Applied { outcome, .. } = &line.entry {
@@ -272,7 +264,7 @@ fn bytes_written_by_a_killed_step_are_counted() {
     // The kernel is asked a moment after a step was cut off the load, which runs on meanwhile.
     println!("{after} bytes of the kernel, {steps} in steps, {gaps} in gaps");
     assert!(after.abs_diff(steps + gaps) <= gaps / 10, "{after} of the kernel, {steps} + {gaps}");
-    let findings = std::fs::read_to_string(scratch.path().join("run/findings.json")).unwrap();
+    let findings = std::fs::read_to_string(here.join("run/findings.json")).unwrap();
     assert!(findings.contains("total bytes written include them, and"));
 }
 
@@ -301,13 +293,11 @@ fn a_deleted_run_directory_is_noticed() {
 /// replays is not told as if it happened now.
 #[test]
 fn a_log_has_the_time_and_the_time_left_and_replays_nothing() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let mut begin = vec!["run", "iops", "--profile", "quick", "--target", "f.bin"];
     begin.extend(["--size", "64MiB", "--max-rounds", "1", "-o", "run"]);
-    let run = run_in(scratch.path(), &begin);
-    assert!(matches!(code(&run), 0 | 3), "{}", stderr(&run));
-    let resumed = run_in(scratch.path(), "resume run --max-rounds 2");
-    assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
+    let run = run_ending(here, &begin, &[0, 3]);
+    let resumed = run_ending(here, "resume run --max-rounds 2", &[0, 3]);
     let is_timed = |line: &str| {
         let time: Vec<&str> =
             line.get(..20).unwrap_or_default().split(['-', ' ', ':', 'Z']).collect();
@@ -326,7 +316,7 @@ fn a_log_has_the_time_and_the_time_left_and_replays_nothing() {
     assert!(!said.contains("Purged") && !said.contains("round 1,"), "{said}");
     assert!(said.contains("round 2, step 1 ("), "{said}");
     // Nothing is left to add to two rounds of two.
-    let again = run_in(scratch.path(), "resume run --max-rounds 2");
+    let again = run_in(here, "resume run --max-rounds 2");
     assert!(stderr(&again).contains("--max-rounds 2 changed nothing"), "{}", stderr(&again));
 }
 
@@ -334,9 +324,8 @@ fn a_log_has_the_time_and_the_time_left_and_replays_nothing() {
 /// way of the next try: no torn settings, and no settings without a run.
 #[test]
 fn a_run_that_could_not_begin_leaves_no_directory() {
-    let test = "a_run_that_could_not_begin_leaves_no_directory";
     if !is_root() {
-        return skip(test, "needs root to mount a small tmpfs");
+        return skip("needs root to mount a small tmpfs");
     }
     let mount = tempfile::tempdir().unwrap();
     let mounted = Command::new("mount")
@@ -344,7 +333,7 @@ fn a_run_that_could_not_begin_leaves_no_directory() {
         .arg(mount.path())
         .status();
     if !mounted.is_ok_and(|status| status.success()) {
-        return skip(test, "tmpfs cannot be mounted");
+        return skip("tmpfs cannot be mounted");
     }
     let begin = "run iops --target sim:small --profile quick -o run";
     let mut tried = Vec::new();
@@ -405,7 +394,6 @@ fn halted_by_ctrl_c() -> Duration {
     let child = spawned(scratch.path(), arguments, Stdio::piped(), Stdio::piped());
     // What follows its preconditioning is the step of a minute.
     wait_until("the first step", || finished_steps(&scratch.path().join("run")) > 0);
-    std::thread::sleep(Duration::from_millis(300));
     // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
     unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGINT) };
     let asked = Instant::now();
@@ -422,9 +410,8 @@ fn halted_by_ctrl_c() -> Duration {
 /// goes on when there is room again.
 #[test]
 fn a_full_disk_halts_the_run_resumably() {
-    let test = "a_full_disk_halts_the_run_resumably";
     if !is_root() {
-        return skip(test, "needs root to mount a small tmpfs");
+        return skip("needs root to mount a small tmpfs");
     }
     let mount = tempfile::tempdir().unwrap();
     let tmpfs = |options: &str| {
@@ -435,7 +422,7 @@ fn a_full_disk_halts_the_run_resumably() {
             .is_ok_and(|status| status.success())
     };
     if !tmpfs("size=64k") {
-        return skip(test, "tmpfs cannot be mounted");
+        return skip("tmpfs cannot be mounted");
     }
     let begin = "run iops --target sim:small --profile quick -o run";
     let output = run_in(mount.path(), begin);
@@ -454,15 +441,14 @@ fn a_full_disk_halts_the_run_resumably() {
 /// The loop device of this name is over another file now: resume refuses it.
 #[test]
 fn another_device_under_the_same_name_is_refused() {
-    let test = "another_device_under_the_same_name_is_refused";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(128) else { return };
+    let here = &TestDirectory::new();
     let (target, name) = (&device.path, device.name());
     let run = format!(
         "run iops --profile quick --step-time 60s --target {target} --yes-destroy {name} -o run"
     );
-    let child = spawned(scratch.path(), &run, Stdio::null(), Stdio::null());
-    wait_until("the first step", || finished_steps(&scratch.path().join("run")) > 0);
+    let child = spawned(here, &run, Stdio::null(), Stdio::null());
+    wait_until("the first step", || finished_steps(&here.join("run")) > 0);
     // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
     unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGTERM) };
     assert_eq!(code(&child.wait_with_output().unwrap()), 4);
@@ -473,7 +459,6 @@ fn another_device_under_the_same_name_is_refused() {
     };
     assert!(losetup(&["--detach", &device.path]));
     assert!(losetup(&[&device.path, other.path().to_str().unwrap()]));
-    let output = run_in(scratch.path(), "resume run");
-    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let output = run_ending(here, "resume run", &[1]);
     assert!(stderr(&output).contains(device.name()), "{}", stderr(&output));
 }

@@ -1,7 +1,7 @@
 //! JSON Schemas: those that are committed are those that the types give, and what the
 //! program writes and prints is as they say.
 
-use super::scratch::{TestDirectory, code, run_in, skip, stderr, succeed};
+use super::scratch::{TestDirectory, run_ending, run_in, skip, stderr, succeed};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,8 +43,7 @@ fn the_committed_schemas_are_those_of_the_types() {
 fn documents(place: &Path) -> Vec<(&'static str, String)> {
     let quick = ["run", "iops", "--profile", "quick", "--target", "sim:small"];
     let run = |more: &[&str]| {
-        let output = run_in(place, &[&quick[..], more].concat());
-        assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+        let output = run_ending(place, &[&quick[..], more].concat(), &[0, 3]);
         String::from_utf8(output.stdout).unwrap()
     };
     let found = run(&["-o", "run", "--json"]);
@@ -129,10 +128,9 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
 /// Python's jsonschema is the judge.
 #[test]
 fn what_the_program_gives_is_as_its_schemas_say() {
-    let test = "what_the_program_gives_is_as_its_schemas_say";
     let tried = Command::new("python3").args(["-c", "import jsonschema"]).output();
     if !tried.is_ok_and(|output| output.status.success()) {
-        return skip(test, "Python has no module jsonschema");
+        return skip("Python has no module jsonschema");
     }
     let place = &TestDirectory::new();
     let mut judged = std::collections::BTreeSet::new();
@@ -165,7 +163,7 @@ fn what_the_program_gives_is_as_its_schemas_say() {
     let mut left = names(place);
     left.retain(|name| !judged.contains(name.as_str()));
     if Command::new("fio").arg("--version").output().is_err() {
-        skip(test, "calibrate needs fio, which is not installed");
+        skip("calibrate needs fio, which is not installed");
         left.retain(|name| name != "calibrate");
     }
     assert!(left.is_empty(), "no document of {left:?} was judged");

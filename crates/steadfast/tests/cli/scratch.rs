@@ -1,9 +1,12 @@
 //! What tests need: the program, loop devices, and a way to say that something
 //! is missing here.
 
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The program under test.
@@ -118,6 +121,38 @@ pub fn succeed(directory: &Path, arguments: &(impl Arguments + ?Sized)) -> Strin
     stdout(&output)
 }
 
+/// Runs the program, which must end with one of these codes: a quick run may not be steady.
+#[track_caller]
+pub fn run_ending(
+    directory: &Path,
+    arguments: &(impl Arguments + ?Sized),
+    codes: &[i32],
+) -> Output {
+    let output = run_in(directory, arguments);
+    let (ended, said) = (code(&output), stderr(&output));
+    assert!(codes.contains(&ended), "{:?}: {ended}: {said}", arguments.words());
+    output
+}
+
+/// Puts a finished run of IOPS on a simulated drive into `directory/name`. Each is made once for all
+/// tests that only read or damage one.
+#[track_caller]
+pub fn finished_run(directory: &Path, target: &'static str, name: &str) {
+    static MADE: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let run = made.entry(target).or_insert_with(|| {
+        let runs = Path::new(env!("CARGO_TARGET_TMPDIR")).join("finished-runs");
+        let run = runs.join(target);
+        let _ = std::fs::remove_dir_all(&run);
+        std::fs::create_dir_all(&runs).unwrap();
+        let words = ["run", "iops", "--profile", "quick", "--target", target, "-o", target];
+        run_ending(&runs, &words, &[0, 3]);
+        run
+    });
+    let copied = Command::new("cp").arg("-a").arg(run).arg(directory.join(name)).status();
+    assert!(copied.unwrap().success());
+}
+
 /// Runs the program, which must fail with one line that says all of `parts`.
 #[track_caller]
 pub fn refuse(directory: &Path, arguments: &(impl Arguments + ?Sized), parts: &[&str]) {
@@ -137,14 +172,23 @@ pub fn is_root() -> bool {
 }
 
 /// Waits until something holds, for at most two minutes: a machine may be slow, and stand still
-/// for seconds.
+/// for seconds. Looks often enough to act within a step of a test.
 #[track_caller]
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(120);
     while !holds() {
         assert!(Instant::now() < end, "{what} did not come");
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Waits until a capture that writes its messages to this file listens; false where it ended.
+#[track_caller]
+pub fn wait_until_listening(capture: &mut Child, messages: &Path) -> bool {
+    let is_listening =
+        || std::fs::read_to_string(messages).is_ok_and(|said| said.contains("Ctrl-C ends it"));
+    wait_until("the capture", || capture.try_wait().unwrap().is_some() || is_listening());
+    is_listening()
 }
 
 /// Runs the program, once or twice more where a step was void because the machine stood still:
@@ -162,9 +206,10 @@ pub fn unless_stalled(mut run: impl FnMut() -> Output) -> Output {
     output
 }
 
-/// Says why a test does nothing here.
-pub fn skip(test: &str, reason: &str) {
-    eprintln!("SKIPPED: {test}: {reason}");
+/// Says why the test of this thread does nothing here.
+pub fn skip(reason: &str) {
+    let thread = std::thread::current();
+    eprintln!("SKIPPED: {}: {reason}", thread.name().unwrap_or_default());
 }
 
 /// A loop device over a file, removed at the end.
@@ -175,9 +220,9 @@ pub struct LoopDevice {
 
 impl LoopDevice {
     /// `None` with the reason printed where loop devices cannot be had.
-    pub fn new(test: &str, mib: u64) -> Option<LoopDevice> {
+    pub fn new(mib: u64) -> Option<LoopDevice> {
         if !is_root() {
-            skip(test, "needs root for a loop device");
+            skip("needs root for a loop device");
             return None;
         }
         let backing = tempfile::NamedTempFile::new().unwrap();
@@ -190,11 +235,11 @@ impl LoopDevice {
                 Some(LoopDevice { path, _backing: backing })
             }
             Ok(output) => {
-                skip(test, &format!("losetup: {}", String::from_utf8_lossy(&output.stderr).trim()));
+                skip(&format!("losetup: {}", String::from_utf8_lossy(&output.stderr).trim()));
                 None
             }
             Err(error) => {
-                skip(test, &format!("losetup: {error}"));
+                skip(&format!("losetup: {error}"));
                 None
             }
         }
@@ -237,10 +282,10 @@ pub struct Throttle {
 
 impl Throttle {
     /// `None` with the reason printed where there is no cgroup v1 blkio.
-    pub fn new(test: &str, device: &LoopDevice, iops: u32) -> Option<Throttle> {
+    pub fn new(device: &LoopDevice, iops: u32) -> Option<Throttle> {
         let root = Path::new("/sys/fs/cgroup/blkio");
         if !root.join("blkio.throttle.read_iops_device").exists() {
-            skip(test, "no cgroup v1 blkio throttle on this machine");
+            skip("no cgroup v1 blkio throttle on this machine");
             return None;
         }
         let group = root.join(format!("steadfast-test-{}-{}", std::process::id(), device.name()));
@@ -283,15 +328,48 @@ impl Drop for Throttle {
 }
 
 /// Runs a Python script where its modules are there.
-pub fn python(test: &str, modules: &[&str], arguments: &[&str], place: &Path) -> Option<Output> {
+pub fn python(modules: &[&str], arguments: &[&str], place: &Path) -> Option<Output> {
     for module in modules {
         let tried = Command::new("python3").args(["-c", &format!("import {module}")]).output();
         if !tried.is_ok_and(|output| output.status.success()) {
-            skip(test, &format!("Python has no module {module}"));
+            skip(&format!("Python has no module {module}"));
             return None;
         }
     }
     let output = Command::new("python3").args(arguments).current_dir(place).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     Some(output)
+}
+
+/// Runs the program, which must succeed, and reads the JSON that it prints.
+#[track_caller]
+pub fn succeed_json<T: DeserializeOwned>(
+    directory: &Path,
+    arguments: &(impl Arguments + ?Sized),
+) -> T {
+    serde_json::from_str(&succeed(directory, arguments)).unwrap()
+}
+
+/// Reads the JSON that a process printed.
+#[track_caller]
+pub fn parse_json<T: DeserializeOwned>(output: &Output) -> T {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Reads a JSON file.
+#[track_caller]
+pub fn read_json<T: DeserializeOwned>(path: impl AsRef<Path>) -> T {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// Reads the findings in a run directory.
+#[track_caller]
+pub fn findings(run: impl AsRef<Path>) -> serde_json::Value {
+    read_json(run.as_ref().join("findings.json"))
+}
+
+/// The elements of a JSON array.
+#[track_caller]
+pub fn array(value: &serde_json::Value) -> &Vec<serde_json::Value> {
+    value.as_array().unwrap_or_else(|| panic!("no array: {value}"))
 }

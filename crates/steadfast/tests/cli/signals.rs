@@ -2,8 +2,8 @@
 //! put back afterwards.
 
 use super::scratch::{
-    Arguments, LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast, succeed,
-    unless_stalled, wait_until,
+    Arguments, LoopDevice, TestDirectory, code, is_root, run_ending, skip, stderr, stdout,
+    steadfast, succeed, unless_stalled, wait_until, wait_until_listening,
 };
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,7 +11,6 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 use steadfast_domain::JournalEntry;
 use steadfast_runner::Ledger;
 
@@ -63,10 +62,10 @@ fn watch(terminal: &File, what: &str, holds: impl Fn() -> bool) {
 /// run goes on, and says so in its journal; SIGTERM still halts it resumably.
 #[test]
 fn a_run_outlives_its_terminal() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let (person, program) = terminal();
     let mut command = steadfast();
-    command.current_dir(scratch.path()).args(RUN.words());
+    command.current_dir(here).args(RUN.words());
     let stream = || Stdio::from(program.try_clone().unwrap());
     command.stdin(stream()).stdout(stream()).stderr(stream());
     let side = program.as_raw_fd();
@@ -82,14 +81,14 @@ fn a_run_outlives_its_terminal() {
     }
     let mut child = command.spawn().unwrap();
     drop((command, program));
-    watch(&person, "the first step", || steps(scratch.path()) > 0);
+    watch(&person, "the first step", || steps(here) > 0);
     drop(person);
-    let before = steps(scratch.path());
-    wait_until("a step without a terminal", || steps(scratch.path()) > before + 2);
+    let before = steps(here);
+    wait_until("a step without a terminal", || steps(here) > before + 2);
     assert!(child.try_wait().unwrap().is_none(), "it goes on");
     signal(&child, libc::SIGTERM);
     assert_eq!(child.wait().unwrap().code(), Some(4));
-    let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
+    let lines = Ledger::read(&here.join("run")).unwrap().lines;
     let said = lines.iter().any(|line| match &line.entry {
         JournalEntry::Examined(checks) => {
             checks.iter().any(|c| c.found.contains("lost during the run"))
@@ -104,9 +103,9 @@ fn a_run_outlives_its_terminal() {
 #[test]
 fn sigquit_and_sigterm_halt_and_sighup_under_nohup_does_nothing() {
     for ending in [libc::SIGQUIT, libc::SIGTERM] {
-        let scratch = tempfile::tempdir().unwrap();
+        let here = &TestDirectory::new();
         let mut command = steadfast();
-        command.current_dir(scratch.path()).args(RUN.words());
+        command.current_dir(here).args(RUN.words());
         command.stdout(Stdio::null()).stderr(Stdio::null());
         // SAFETY: between fork and exec only one system call is made.
         unsafe {
@@ -116,13 +115,13 @@ fn sigquit_and_sigterm_halt_and_sighup_under_nohup_does_nothing() {
             });
         }
         let mut child = command.spawn().unwrap();
-        wait_until("the first step", || steps(scratch.path()) > 0);
+        wait_until("the first step", || steps(here) > 0);
         signal(&child, libc::SIGHUP);
-        let before = steps(scratch.path());
-        wait_until("a further step", || steps(scratch.path()) > before);
+        let before = steps(here);
+        wait_until("a further step", || steps(here) > before);
         signal(&child, ending);
         assert_eq!(child.wait().unwrap().code(), Some(4), "signal {ending}");
-        let journal = fs::read_to_string(scratch.path().join("run/journal.jsonl")).unwrap();
+        let journal = fs::read_to_string(here.join("run/journal.jsonl")).unwrap();
         assert!(!journal.contains("SIGHUP"), "nothing was lost");
     }
 }
@@ -130,11 +129,11 @@ fn sigquit_and_sigterm_halt_and_sighup_under_nohup_does_nothing() {
 /// A limit of file sizes halts a run with a name; it does not kill it.
 #[test]
 fn a_limit_of_file_sizes_is_an_error_with_a_name() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let program = env!("CARGO_BIN_EXE_steadfast");
     let run = "run iops --target sim:small --profile quick -o run";
     let output = Command::new("bash")
-        .current_dir(scratch.path())
+        .current_dir(here)
         .args(["-c", &format!("ulimit -f 16; exec {program} {run}")])
         .output()
         .unwrap();
@@ -142,8 +141,7 @@ fn a_limit_of_file_sizes_is_an_error_with_a_name() {
     assert_eq!(output.status.signal(), None, "{text}");
     assert_eq!(code(&output), 4, "{text}");
     assert!(text.contains("File too large") && text.contains("journal.jsonl"), "{text}");
-    let output = run_in(scratch.path(), "resume run");
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    run_ending(here, "resume run", &[0, 3]);
 }
 
 /// A loop device with merges on, and the attribute that says so.
@@ -153,12 +151,12 @@ struct MergingDevice {
 }
 
 impl MergingDevice {
-    fn new(test: &str) -> Option<MergingDevice> {
-        let device = LoopDevice::new(test, 64)?;
+    fn new() -> Option<MergingDevice> {
+        let device = LoopDevice::new(64)?;
         // A detached loop device keeps its queue's settings for the next user.
         let attribute = format!("/sys/block/{}/queue/nomerges", device.name());
         if let Err(error) = fs::write(&attribute, "0") {
-            skip(test, &format!("{attribute}: {error}"));
+            skip(&format!("{attribute}: {error}"));
             return None;
         }
         Some(MergingDevice { device, attribute })
@@ -206,8 +204,7 @@ fn restore(state: &Path, more: &[&str]) -> (i32, String) {
 
 #[test]
 fn a_measurement_outlives_sighup_and_puts_everything_back() {
-    let test = "a_measurement_outlives_sighup_and_puts_everything_back";
-    let Some(merging) = MergingDevice::new(test) else { return };
+    let Some(merging) = MergingDevice::new() else { return };
     let state = tempfile::tempdir().unwrap();
     let output = unless_stalled(|| {
         let child = merging.measure(state.path(), "4s");
@@ -224,8 +221,7 @@ fn a_measurement_outlives_sighup_and_puts_everything_back() {
 
 #[test]
 fn what_a_killed_measurement_changed_is_said_and_put_back() {
-    let test = "what_a_killed_measurement_changed_is_said_and_put_back";
-    let Some(merging) = MergingDevice::new(test) else { return };
+    let Some(merging) = MergingDevice::new() else { return };
     let state = tempfile::tempdir().unwrap();
     merging.killed(state.path());
     let mut next = steadfast();
@@ -235,7 +231,7 @@ fn what_a_killed_measurement_changed_is_said_and_put_back() {
     assert!(said.contains(&setting) && said.contains("steadfast restore"), "{said}");
     let (code, said) = restore(state.path(), &["--json"]);
     let json: serde_json::Value = serde_json::from_str(&said).unwrap();
-    assert_eq!((code, &json["changes"][0]["outcome"]), (0, &"put-back".into()), "{said}");
+    assert_eq!((code, &json["changes"][0]["outcome"]), (0, &"restored".into()), "{said}");
     assert_eq!(merging.level(), "0");
     let (code, said) = restore(state.path(), &[]);
     assert!(code == 0 && said.contains("Nothing to restore"), "{said}");
@@ -245,8 +241,7 @@ fn what_a_killed_measurement_changed_is_said_and_put_back() {
 /// left as they are.
 #[test]
 fn what_is_no_longer_ours_is_left() {
-    let test = "what_is_no_longer_ours_is_left";
-    let Some(merging) = MergingDevice::new(test) else { return };
+    let Some(merging) = MergingDevice::new() else { return };
     let state = tempfile::tempdir().unwrap();
     merging.killed(state.path());
     fs::write(&merging.attribute, "1").unwrap();
@@ -296,32 +291,23 @@ fn captured(directory: &Path, device: &LoopDevice, file: &str) -> Result<Child, 
         .stderr(File::create(&said).unwrap())
         .spawn()
         .unwrap();
-    loop {
-        let text = fs::read_to_string(&said).unwrap();
-        if text.contains("Ctrl-C ends it") {
-            return Ok(child);
-        }
-        if child.try_wait().unwrap().is_some() {
-            return Err(text);
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let has_begun = wait_until_listening(&mut child, &said);
+    if has_begun { Ok(child) } else { Err(fs::read_to_string(&said).unwrap()) }
 }
 
 /// A killed capture records on in the kernel until it is removed: by `restore` or
 /// by the next capture, which leave those that run, and other programs', alone.
 #[test]
 fn the_trace_instance_of_a_killed_capture_is_removed() {
-    let test = "the_trace_instance_of_a_killed_capture_is_removed";
-    let Some(device) = LoopDevice::new(test, 16) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let mut dead = match captured(scratch.path(), &device, "dead.parquet") {
+    let Some(device) = LoopDevice::new(16) else { return };
+    let here = &TestDirectory::new();
+    let mut dead = match captured(here, &device, "dead.parquet") {
         Ok(child) => child,
-        Err(why) => return skip(test, why.trim()),
+        Err(why) => return skip(why.trim()),
     };
     let foreign = "/sys/kernel/tracing/instances/steadfast-test";
     assert!(with_tracefs(Path::new("mkdir"), &[foreign]).status().unwrap().success());
-    let mut live = captured(scratch.path(), &device, "live.parquet").unwrap();
+    let mut live = captured(here, &device, "live.parquet").unwrap();
     dead.kill().unwrap();
     dead.wait().unwrap();
     assert!(instances().contains(&instance_of(&dead)), "it is left behind");
@@ -334,7 +320,7 @@ fn the_trace_instance_of_a_killed_capture_is_removed() {
     assert!(left.contains(&"steadfast-test".to_owned()));
     live.kill().unwrap();
     live.wait().unwrap();
-    let mut next = captured(scratch.path(), &device, "next.parquet").unwrap();
+    let mut next = captured(here, &device, "next.parquet").unwrap();
     assert!(!instances().contains(&instance_of(&live)), "the next capture removes it too");
     signal(&next, libc::SIGINT);
     assert!(next.wait().unwrap().success());
@@ -344,22 +330,21 @@ fn the_trace_instance_of_a_killed_capture_is_removed() {
 /// What is written to a deleted file is lost: the capture says so and ends.
 #[test]
 fn a_capture_whose_file_is_deleted_ends_and_says_so() {
-    let test = "a_capture_whose_file_is_deleted_ends_and_says_so";
     if !is_root() {
-        return skip(test, "needs root to capture");
+        return skip("needs root to capture");
     }
-    let Some(device) = LoopDevice::new(test, 16) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let mut child = match captured(scratch.path(), &device, "t.parquet") {
+    let Some(device) = LoopDevice::new(16) else { return };
+    let here = &TestDirectory::new();
+    let mut child = match captured(here, &device, "t.parquet") {
         Ok(child) => child,
-        Err(why) => return skip(test, why.trim()),
+        Err(why) => return skip(why.trim()),
     };
     signal(&child, libc::SIGHUP);
-    let file = scratch.path().join("t.parquet");
+    let file = here.join("t.parquet");
     wait_until("the file", || file.exists());
     fs::remove_file(file).unwrap();
     let status = child.wait().unwrap();
-    let said = fs::read_to_string(scratch.path().join("said.txt")).unwrap();
+    let said = fs::read_to_string(here.join("said.txt")).unwrap();
     assert_eq!(status.code(), Some(1), "{said}");
     assert!(said.contains("t.parquet was deleted"), "{said}");
     assert!(!instances().contains(&instance_of(&child)), "nothing is left");
@@ -368,13 +353,12 @@ fn a_capture_whose_file_is_deleted_ends_and_says_so() {
 /// A host whose state cannot be written is not changed.
 #[test]
 fn nothing_is_changed_that_cannot_be_journalled() {
-    let test = "nothing_is_changed_that_cannot_be_journalled";
-    let Some(merging) = MergingDevice::new(test) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    fs::write(scratch.path().join("host-changes"), "a file in its way").unwrap();
+    let Some(merging) = MergingDevice::new() else { return };
+    let here = &TestDirectory::new();
+    fs::write(here.join("host-changes"), "a file in its way").unwrap();
     let (path, name) = (merging.device.path.as_str(), merging.device.name());
     let mut command = steadfast();
-    command.env("STATE_DIRECTORY", scratch.path());
+    command.env("STATE_DIRECTORY", &**here);
     let output = command
         .args(["measure", "RND 4K W", "--target", path, "--yes-destroy", name, "--time", "1s"])
         .output()

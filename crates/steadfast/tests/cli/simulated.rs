@@ -1,42 +1,32 @@
 //! Whole procedures on a simulated drive.
 
-use super::scratch::{code, run_in, stdout, succeed};
-use std::path::Path;
+use super::scratch::{
+    TestDirectory, array, code, findings, finished_run, run_in, stdout, succeed, succeed_json,
+};
 
 /// Files that a finished run leaves.
 const FILES: [&str; 8] = [
-    "settings.json",
-    "journal.jsonl",
-    "findings.json",
-    "report.pdf",
-    "report.html",
-    "iops.csv",
-    "steps.csv",
-    "rounds.csv",
+    "settings.json", "journal.jsonl", "findings.json", "report.pdf", "report.html", "iops.csv",
+    "steps.csv", "rounds.csv",
 ];
-
-fn findings(directory: &Path) -> serde_json::Value {
-    let text = std::fs::read_to_string(directory.join("findings.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
 
 #[test]
 fn the_full_method_ends_in_a_report_that_says_simulated() {
-    let scratch = tempfile::tempdir().unwrap();
-    let shown = succeed(scratch.path(), "run iops --target sim:small -o run");
+    let here = &TestDirectory::new();
+    let shown = succeed(here, "run iops --target sim:small -o run");
     assert!(
         shown.contains("SIMULATED") && shown.contains("0.5") && shown.contains("1024"),
         "{shown}"
     );
-    let run = scratch.path().join("run");
+    let run = here.join("run");
     for file in FILES {
         assert!(run.join(file).metadata().unwrap().len() > 100, "{file}");
     }
     let findings = findings(&run);
     assert_eq!(findings["simulated"], true);
     assert_eq!(findings["verdict"]["steady"], true);
-    assert_eq!(findings["form_pages"].as_array().unwrap().len(), 8);
-    assert_eq!(findings["verdict"]["tracks"].as_array().unwrap().len(), 3);
+    assert_eq!(array(&findings["form_pages"]).len(), 8);
+    assert_eq!(array(&findings["verdict"]["tracks"]).len(), 3);
     let html = std::fs::read_to_string(run.join("report.html")).unwrap();
     assert!(html.contains("SIMULATED"));
     assert!(std::fs::read(run.join("report.pdf")).unwrap().starts_with(b"%PDF"));
@@ -44,65 +34,58 @@ fn the_full_method_ends_in_a_report_that_says_simulated() {
 
 #[test]
 fn study_and_report_compute_the_same_again() {
-    let scratch = tempfile::tempdir().unwrap();
-    let arguments = "run iops --target sim:small --profile quick -o run";
-    run_in(scratch.path(), arguments);
-    let run = scratch.path().join("run");
+    let here = &TestDirectory::new();
+    finished_run(here, "sim:small", "run");
+    let run = here.join("run");
     let before = findings(&run);
     std::fs::remove_file(run.join("findings.json")).unwrap();
-    let printed: serde_json::Value =
-        serde_json::from_str(&succeed(scratch.path(), "study run --json")).unwrap();
+    let printed: serde_json::Value = succeed_json(here, "study run --json");
     assert_eq!(printed, before);
     assert_eq!(findings(&run), before);
     std::fs::remove_file(run.join("report.html")).unwrap();
-    let written = succeed(scratch.path(), "report run --format html,csv");
+    let written = succeed(here, "report run --format html,csv");
     assert!(written.contains("report.html") && written.contains("iops.csv"));
-    let text = succeed(scratch.path(), "report run --format text");
+    let text = succeed(here, "report run --format text");
     assert!(text.contains("NOT THE FULL METHOD"), "{text}");
 }
 
 #[test]
 fn a_run_that_is_never_steady_exits_with_3_and_goes_on_when_told() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let arguments = "run iops --target sim:small --profile quick --max-rounds 3 -o run";
-    let output = run_in(scratch.path(), arguments);
+    let output = run_in(here, arguments);
     assert_eq!(code(&output), 3);
     assert!(stdout(&output).contains("NOT ACHIEVED"), "{}", stdout(&output));
-    let output = run_in(scratch.path(), "resume run --max-rounds 25");
+    let output = run_in(here, "resume run --max-rounds 25");
     assert!(matches!(code(&output), 0 | 3), "{output:?}");
-    let rounds = std::fs::read_to_string(scratch.path().join("run/rounds.csv")).unwrap();
+    let rounds = std::fs::read_to_string(here.join("run/rounds.csv")).unwrap();
     assert!(rounds.lines().count() > 4, "{rounds}");
 }
 
 #[test]
 fn a_plan_touches_nothing_and_tells_both_ends() {
-    let scratch = tempfile::tempdir().unwrap();
-    let text = succeed(scratch.path(), "plan iops --target absent.bin --size 4GiB --assume 100MB");
+    let here = &TestDirectory::new();
+    let text = succeed(here, "plan iops --target absent.bin --size 4GiB --assume 100MB");
     assert!(text.contains("5 to 25 rounds of 56 steps"), "{text}");
     assert!(text.contains("RND 1024K R, RND 128K R"), "{text}");
-    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
-    let json: serde_json::Value =
-        serde_json::from_str(&succeed(scratch.path(), "plan iops --target sim:small --json"))
-            .unwrap();
+    assert_eq!(std::fs::read_dir(here).unwrap().count(), 0);
+    let json: serde_json::Value = succeed_json(here, "plan iops --target sim:small --json");
     assert_eq!(json["best_time_ns"], 5u64 * 56 * 60 * 1_000_000_000);
     assert_eq!(json["worst_time_ns"], 25u64 * 56 * 60 * 1_000_000_000);
 }
 
 #[test]
 fn measure_answers_in_the_standards_notation() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let measure = "measure 'RND 4K RW65' --target sim:small --demand T2Q8 --time 5s \
         --yes-destroy SIM-SMALL";
-    let text = succeed(scratch.path(), measure);
+    let text = succeed(here, measure);
     assert!(
         text.contains("SIMULATED") && text.contains("reads") && text.contains("writes"),
         "{text}"
     );
-    let json: serde_json::Value = serde_json::from_str(&succeed(
-        scratch.path(),
-        "measure 'RND 4K R' --target sim:small --time 3s --json",
-    ))
-    .unwrap();
+    let json: serde_json::Value =
+        succeed_json(here, "measure 'RND 4K R' --target sim:small --time 3s --json");
     let iops = json["iops"].as_f64().unwrap();
     let ios = json["measurement"]["streams"][0]["tally"]["ios"].as_f64().unwrap();
     assert!((iops - ios / 3.0).abs() < 1e-6);
@@ -110,14 +93,14 @@ fn measure_answers_in_the_standards_notation() {
 
 #[test]
 fn completions_and_the_manual_page_are_generated() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     for shell in ["bash", "zsh", "fish"] {
-        assert!(succeed(scratch.path(), &["completions", shell]).contains("yes-destroy"));
+        assert!(succeed(here, &["completions", shell]).contains("yes-destroy"));
     }
-    let man = succeed(scratch.path(), &["man"]);
+    let man = succeed(here, &["man"]);
     assert!(man.contains(".TH") && man.contains("resume"), "{man}");
     for command in ["devices", "plan", "run", "measure", "resume", "restore", "study", "report"] {
-        let help = succeed(scratch.path(), &[command, "--help"]);
+        let help = succeed(here, &[command, "--help"]);
         assert!(help.contains("Example"), "{command}: {help}");
     }
 }

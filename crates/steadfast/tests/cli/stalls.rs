@@ -30,8 +30,7 @@ fn is_void(output: &Output) {
 
 #[test]
 fn a_process_that_was_stopped_does_not_call_its_step_whole() {
-    let test = "a_process_that_was_stopped_does_not_call_its_step_whole";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let child = measuring(&device);
     let send = |signal| {
         // SAFETY: the child has not been waited for, so the number is its own.
@@ -66,10 +65,9 @@ impl Drop for Freezer {
 
 #[test]
 fn a_frozen_control_group_is_noticed() {
-    let test = "a_frozen_control_group_is_noticed";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let Some(freezer) = Freezer::new() else {
-        return skip(test, "no freezer of control groups of version 1");
+        return skip("no freezer of control groups of version 1");
     };
     let child = measuring(&device);
     std::fs::write(freezer.0.join("cgroup.procs"), child.id().to_string()).unwrap();

@@ -2,7 +2,10 @@
 //! while root works there. Nothing of his is executed or obeyed, and nothing is written outside.
 //! And files that are no files: nothing waits for them, reads them without end, or goes on.
 
-use super::scratch::{TestDirectory, code, is_root, run_in, skip, stderr, steadfast, wait_until};
+use super::scratch::{
+    TestDirectory, array, code, finished_run, is_root, run_ending, run_in, skip, stderr, steadfast,
+    wait_until,
+};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -156,9 +159,8 @@ fn copy_run(from: &Path, to: &Path) {
 /// none may be led astray.
 #[test]
 fn nothing_of_another_user_is_obeyed_while_root_writes() {
-    let test = "nothing_of_another_user_is_obeyed_while_root_writes";
     if !is_root() {
-        return skip(test, "needs root");
+        return skip("needs root");
     }
     let file = ["--target", "f.bin", "--size", "16MiB"];
     // Any device will do, for it is only listened to.
@@ -215,8 +217,7 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
     for run in ["root/run", "root/other"] {
         let mut simulated = SIMULATED;
         simulated[7] = run;
-        let output = run_in(&here, &simulated);
-        assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+        run_ending(&here, &simulated, &[0, 3]);
     }
     let log = "fio version 2 iolog\nsdb add\nsdb open\nsdb read 0 4096\nsdb close\n";
     fs::write(here.join("log"), log).unwrap();
@@ -246,19 +247,15 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
 /// /tmp, where nobody moves what is another's, it is.
 #[test]
 fn root_neither_makes_nor_obeys_a_run_that_another_user_can_exchange() {
-    let test = "root_neither_makes_nor_obeys_a_run_that_another_user_can_exchange";
     if !is_root() {
-        return skip(test, "needs root");
+        return skip("needs root");
     }
     let stranger = PathSwapper::new();
     let here = stranger.here();
-    let output = run_in(here, &SIMULATED);
-    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let output = run_ending(here, &SIMULATED, &[1]);
     assert!(stderr(&output).contains("belongs to user 64321"), "{}", stderr(&output));
     assert_eq!(fs::read_dir(stranger.his()).unwrap().count(), 0);
-    let mut own = SIMULATED;
-    own[7] = "run";
-    assert!(matches!(code(&run_in(here, &own)), 0 | 3));
+    finished_run(here, "sim:small", "run");
     fs::rename(here.join("run"), stranger.his().join("run")).unwrap();
     for command in ["resume", "restore", "unlock"] {
         let output = run_in(here, &[command, "his/run"]);
@@ -277,8 +274,7 @@ fn root_neither_makes_nor_obeys_a_run_that_another_user_can_exchange() {
     assert!(output.status.success(), "{}", stderr(&output));
     // A link of his on the way, and one of root's.
     symlink(here.join("outside"), stranger.his().join("link")).unwrap();
-    let output = run_in(here, "compare his/run his/run --output his/link/c.html");
-    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    run_ending(here, "compare his/run his/run --output his/link/c.html", &[1]);
     stranger.judge("compare");
     symlink("his", here.join("link")).unwrap();
     let output = run_in(here, "report link/run");
@@ -289,9 +285,8 @@ fn root_neither_makes_nor_obeys_a_run_that_another_user_can_exchange() {
 /// root mounted that is believed, and of the caller's by sudo.
 #[test]
 fn a_file_system_that_another_user_serves_takes_no_run() {
-    let test = "a_file_system_that_another_user_serves_takes_no_run";
     if !is_root() {
-        return skip(test, "needs root");
+        return skip("needs root");
     }
     let scratch = tempfile::tempdir().unwrap();
     let point = scratch.path().join("point");
@@ -328,7 +323,7 @@ fn a_file_system_that_another_user_serves_takes_no_run() {
         let _ = server.kill();
         let _ = server.wait();
         if said.is_empty() {
-            return skip(test, "no FUSE here");
+            return skip("no FUSE here");
         }
     }
 }
@@ -337,15 +332,12 @@ fn a_file_system_that_another_user_serves_takes_no_run() {
 /// write to them.
 #[test]
 fn reports_take_no_mode_from_a_link_and_are_nobody_elses_to_write() {
-    let test = "reports_take_no_mode_from_a_link_and_are_nobody_elses_to_write";
     if !is_root() {
-        return skip(test, "needs root");
+        return skip("needs root");
     }
     let stranger = PathSwapper::new();
     let here = stranger.here();
-    let mut own = SIMULATED;
-    own[7] = "run";
-    assert!(matches!(code(&run_in(here, &own)), 0 | 3));
+    finished_run(here, "sim:small", "run");
     let settings = here.join("run/settings.json");
     fs::set_permissions(&settings, PermissionsExt::from_mode(0o666)).unwrap();
     for report in ["report.html", "report.pdf", "findings.json"] {
@@ -400,9 +392,7 @@ fn odd_files() -> [OddFile; 5] {
 #[test]
 fn what_is_no_regular_file_of_a_run_is_refused_at_once() {
     let here = &TestDirectory::new();
-    let mut own = SIMULATED;
-    own[7] = "run";
-    assert!(matches!(code(&run_in(here, &own)), 0 | 3));
+    finished_run(here, "sim:small", "run");
     let commands: &[&[&str]] = &[
         &["resume", "run"],
         &["restore", "run"],
@@ -437,9 +427,7 @@ fn what_is_no_regular_file_of_a_run_is_refused_at_once() {
 #[test]
 fn what_is_no_regular_file_is_refused_wherever_a_file_is_named() {
     let here = &TestDirectory::new();
-    let mut own = SIMULATED;
-    own[7] = "run";
-    assert!(matches!(code(&run_in(here, &own)), 0 | 3));
+    finished_run(here, "sim:small", "run");
     let rows: &[&[&str]] = &[
         &["compare", "odd", "run"],
         &["check", "odd", "--list"],
@@ -471,9 +459,7 @@ fn what_is_no_regular_file_is_refused_wherever_a_file_is_named() {
 #[test]
 fn bytes_that_are_no_complete_line_are_said() {
     let here = &TestDirectory::new();
-    let mut own = SIMULATED;
-    own[7] = "run";
-    assert!(matches!(code(&run_in(here, &own)), 0 | 3));
+    finished_run(here, "sim:small", "run");
     let journal = here.join("run/journal.jsonl");
     let whole = fs::read(&journal).unwrap();
     let last = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
@@ -500,7 +486,7 @@ fn bytes_that_are_no_complete_line_are_said() {
         }
         let findings = fs::read(here.join("run/findings.json")).unwrap();
         let findings: serde_json::Value = serde_json::from_slice(&findings).unwrap();
-        let caveats = findings["caveats"].as_array().unwrap();
+        let caveats = array(&findings["caveats"]);
         assert!(caveats.iter().any(|caveat| caveat["id"] == "journal-torn"), "{what}");
     }
 }
@@ -521,15 +507,15 @@ fn no_signal_ends_a_run_without_an_end() {
     ];
     signals.extend([libc::SIGRTMIN(), libc::SIGRTMAX()]);
     for signal in signals {
-        let scratch = tempfile::tempdir().unwrap();
+        let here = &TestDirectory::new();
         let mut command = steadfast();
         let run = ["run", "iops", "--profile", "quick", "--step-time", "500ms"];
         let file = ["--target", "s.bin", "--size", "64MiB", "-o", "run"];
-        command.current_dir(scratch.path()).args(run).args(file);
+        command.current_dir(here).args(run).args(file);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         wait_until("the run", || {
-            let journal = fs::read_to_string(scratch.path().join("run/journal.jsonl"));
+            let journal = fs::read_to_string(here.join("run/journal.jsonl"));
             journal.is_ok_and(|journal| journal.contains("\"opened\""))
         });
         // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.

@@ -1,7 +1,9 @@
 //! What is around a test: the ambient temperature, a device that must cool down first, a vendor's
 //! purge command, and what the device counts during the steps.
 
-use super::scratch::{LoopDevice, TestDirectory, code, refuse, run_in, stderr, succeed};
+use super::scratch::{
+    LoopDevice, TestDirectory, array, read_json, refuse, run_ending, stderr, succeed,
+};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -16,10 +18,9 @@ fn record(directory: &Path) -> Record {
 
 /// Returns the value of a row of the report's head.
 fn head_row(directory: &Path, label: &str) -> Option<String> {
-    let text = std::fs::read_to_string(directory.join("findings.json")).unwrap();
-    let findings: Value = serde_json::from_str(&text).unwrap();
-    let blocks = findings["header"]["blocks"].as_array().unwrap().clone();
-    let rows = blocks.iter().flat_map(|block| block["rows"].as_array().unwrap());
+    let findings: Value = read_json(directory.join("findings.json"));
+    let blocks = array(&findings["header"]["blocks"]).clone();
+    let rows = blocks.iter().flat_map(|block| array(&block["rows"]));
     let row = rows.into_iter().find(|row| row["label"] == label)?;
     row["value"].as_str().map(str::to_owned)
 }
@@ -29,8 +30,7 @@ fn the_ambient_temperature_has_a_place() {
     let here = &TestDirectory::new();
     let run = |name: &str, more: &[&str]| {
         let arguments = [&["run", "iops"][..], &QUICK, &["-o", name], more].concat();
-        let output = run_in(here, &arguments);
-        assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+        run_ending(here, &arguments, &[0, 3]);
     };
     run("plain", &["--target", "sim:small"]);
     assert_eq!(head_row(&here.join("plain"), "Ambient Temperature"), None);
@@ -68,8 +68,7 @@ fn a_suite_waits_in_virtual_time_until_the_drive_is_cool() {
     let here = &TestDirectory::new();
     let suite = ["run", "suite", "--procedures", "iops,latency", "--profile", "quick"];
     let target = ["--target", "sim:small", "--start-below", "35C"];
-    let output = run_in(here, &[&suite[..], &target, &["-o", "run"]].concat());
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    run_ending(here, &[&suite[..], &target, &["-o", "run"]].concat(), &[0, 3]);
     let record = record(&here.join("run"));
     let waits: Vec<_> = record.cool_downs().copied().collect();
     assert_eq!(waits.len(), 2, "each part has a purge and a wait: {waits:?}");
@@ -86,8 +85,8 @@ fn a_suite_waits_in_virtual_time_until_the_drive_is_cool() {
 
     // Nothing cools below the temperature of an idle drive.
     let never = ["--target", "sim:small", "--start-below", "30C", "--start-below-limit", "2min"];
-    let output = run_in(here, &[&["run", "iops"][..], &QUICK, &never, &["-o", "warm"]].concat());
-    assert_eq!(code(&output), 4, "{}", stderr(&output));
+    let output =
+        run_ending(here, &[&["run", "iops"][..], &QUICK, &never, &["-o", "warm"]].concat(), &[4]);
     assert!(stderr(&output).contains("--start-below"), "{}", stderr(&output));
     let entries = Ledger::read(&here.join("warm")).unwrap().lines;
     assert!(entries.iter().all(|line| !matches!(line.entry, JournalEntry::Applied { .. })));
@@ -100,16 +99,15 @@ fn a_suite_waits_in_virtual_time_until_the_drive_is_cool() {
 /// A loop device has no temperature: nothing is written to it.
 #[test]
 fn a_device_without_a_temperature_is_refused_before_anything_is_written() {
-    let test = "a_device_without_a_temperature_is_refused_before_anything_is_written";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
     let before = device.written();
     let arguments =
         ["run", "iops", "--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
     let with = [&arguments[..], &["--start-below", "45C"]].concat();
-    refuse(scratch.path(), &with, &["no temperature", "--start-below"]);
+    refuse(here, &with, &["no temperature", "--start-below"]);
     assert_eq!(device.written(), before);
-    assert!(!scratch.path().join("run").exists());
+    assert!(!here.join("run").exists());
 }
 
 /// Everything that the simulated drive counts is exact: each step's host bytes are its own I/Os,
@@ -118,8 +116,7 @@ fn a_device_without_a_temperature_is_refused_before_anything_is_written() {
 fn the_counters_of_every_step_follow_from_its_ios() {
     let here = &TestDirectory::new();
     let target = ["--target", "sim:client", "-o", "run"];
-    let output = run_in(here, &[&["run", "iops"][..], &QUICK, &target].concat());
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    run_ending(here, &[&["run", "iops"][..], &QUICK, &target].concat(), &[0, 3]);
     let record = record(&here.join("run"));
     let mut written = None;
     for (step, outcome) in record.steps() {
@@ -154,8 +151,7 @@ fn the_counters_of_every_step_follow_from_its_ios() {
 
 #[test]
 fn a_vendors_purge_command_is_confirmed_recorded_and_shown() {
-    let test = "a_vendors_purge_command_is_confirmed_recorded_and_shown";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     let tool = here.join("tool");
     let script = "#!/bin/sh\n[ \"$1\" = --version ] && { echo tool 1.0; exit; }\n\
@@ -169,8 +165,7 @@ fn a_vendors_purge_command_is_confirmed_recorded_and_shown() {
     refuse(here, &with, &["--yes-destroy"]);
     let confirmed = [&with[..], &["--yes-destroy", device.name()]].concat();
     refuse(here, &[&confirmed[..], &["--purge", "discard"]].concat(), &["two purges"]);
-    let output = run_in(here, &confirmed);
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    run_ending(here, &confirmed, &[0, 3]);
     let record = record(&here.join("run"));
     assert_eq!(record.settings.purge_command.as_deref(), Some(line.as_str()));
     let told = record.entries.iter().find_map(|entry| match entry {

@@ -1,20 +1,20 @@
 //! Several targets at the same time.
 
 use super::scratch::{
-    LoopDevice, TestDirectory, code, refuse, run_in, skip, spawned, stderr, stdout, succeed,
+    LoopDevice, TestDirectory, array, code, parse_json, read_json, refuse, run_ending, run_in,
+    skip, spawned, stderr, stdout, succeed, succeed_json, wait_until,
 };
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 use steadfast_domain::measurement::CommonStart;
 use steadfast_domain::record::Note;
 use steadfast_domain::{JournalEntry, Op, caveats};
 use steadfast_runner::Ledger;
 
 /// Two loop devices of different sizes, or the reason why there are none.
-fn devices(test: &str) -> Option<[LoopDevice; 2]> {
-    Some([LoopDevice::new(test, 64)?, LoopDevice::new(test, 96)?])
+fn devices() -> Option<[LoopDevice; 2]> {
+    Some([LoopDevice::new(64)?, LoopDevice::new(96)?])
 }
 
 fn begin<'a>(devices: &'a [LoopDevice; 2], step: &'a str) -> Vec<&'a str> {
@@ -39,12 +39,10 @@ fn starts(run: &Path) -> Vec<CommonStart> {
 /// begin at the same moments, and there is a report over both.
 #[test]
 fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
-    let test = "two_devices_are_tested_together_and_each_agrees_with_its_diskstats";
-    let Some(devices) = devices(test) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let output = run_in(scratch.path(), &begin(&devices, "300ms"));
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
-    let both = scratch.path().join("both");
+    let Some(devices) = devices() else { return };
+    let here = &TestDirectory::new();
+    let output = run_ending(here, &begin(&devices, "300ms"), &[0, 3]);
+    let both = here.join("both");
     for device in &devices {
         let lines = Ledger::read(&both.join(device.name())).unwrap().lines;
         let mut checked = 0;
@@ -82,18 +80,16 @@ fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
     for file in ["report.pdf", "report.html", "findings.json", "targets.json"] {
         assert!(both.join(file).is_file(), "{file}");
     }
-    let findings = std::fs::read_to_string(both.join("findings.json")).unwrap();
-    let findings: serde_json::Value = serde_json::from_str(&findings).unwrap();
-    let caveats = findings["caveats"].as_array().unwrap();
+    let findings: serde_json::Value = read_json(both.join("findings.json"));
+    let caveats = array(&findings["caveats"]);
     assert!(caveats.iter().any(|caveat| caveat["id"] == "shared-host"));
 }
 
 /// One is refused: nothing is written to the other, and no directory is made.
 #[test]
 fn where_one_target_is_refused_none_is_touched() {
-    let test = "where_one_target_is_refused_none_is_touched";
-    let Some(devices) = devices(test) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(devices) = devices() else { return };
+    let here = &TestDirectory::new();
     let blank = std::fs::read(&devices[0].path).unwrap();
     let all = begin(&devices, "100ms");
     let unconfirmed: Vec<&str> =
@@ -102,8 +98,8 @@ fn where_one_target_is_refused_none_is_touched() {
     let unconfirmed: Vec<&str> =
         unconfirmed.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, word)| *word).collect();
     let parts = [devices[1].path.as_str(), "no target was written to", "--yes-destroy"];
-    refuse(scratch.path(), &unconfirmed, &parts);
-    assert!(!scratch.path().join("both").exists());
+    refuse(here, &unconfirmed, &parts);
+    assert!(!here.join("both").exists());
     assert!(std::fs::read(&devices[0].path).unwrap() == blank, "it was written to");
 }
 
@@ -124,8 +120,7 @@ fn a_device_is_named_once_whatever_its_names_are() {
     std::fs::hard_link(place.join("f.bin"), place.join("hard.bin")).unwrap();
     refused("f.bin", "link.bin");
     refused("f.bin", "hard.bin");
-    let test = "a_device_is_named_once_whatever_its_names_are";
-    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(device) = LoopDevice::new(64) else { return };
     let alias = place.join("alias");
     std::os::unix::fs::symlink(&device.path, &alias).unwrap();
     refused(&device.path, alias.to_str().unwrap());
@@ -134,10 +129,9 @@ fn a_device_is_named_once_whatever_its_names_are() {
 /// Killed again and again, and taken up together: no finished step is repeated.
 #[test]
 fn both_are_resumed_after_a_kill() {
-    let test = "both_are_resumed_after_a_kill";
-    let Some(devices) = devices(test) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let both = scratch.path().join("both");
+    let Some(devices) = devices() else { return };
+    let here = &TestDirectory::new();
+    let both = here.join("both");
     let first = begin(&devices, "150ms");
     let finished = |name: &str| Ledger::read(&both.join(name)).map_or(0, |all| all.lines.len());
     for wanted in [10, 30] {
@@ -145,18 +139,13 @@ fn both_are_resumed_after_a_kill() {
             10 => first.clone(),
             _ => vec!["resume", "both"],
         };
-        let mut child = spawned(scratch.path(), &words, Stdio::null(), Stdio::null());
-        let end = Instant::now() + Duration::from_secs(120);
+        let mut child = spawned(here, &words, Stdio::null(), Stdio::null());
         let enough = || devices.iter().all(|device| finished(device.name()) >= wanted);
-        while !enough() && child.try_wait().unwrap().is_none() {
-            assert!(Instant::now() < end, "no {wanted} lines in two minutes");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until("the steps", || enough() || child.try_wait().unwrap().is_some());
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    let output = run_in(scratch.path(), "resume both");
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    run_ending(here, "resume both", &[0, 3]);
     for device in &devices {
         let lines = Ledger::read(&both.join(device.name())).unwrap().lines;
         let mut places = Vec::new();
@@ -175,17 +164,12 @@ fn both_are_resumed_after_a_kill() {
 /// Ctrl-C ends both, and both can be resumed.
 #[test]
 fn a_stop_halts_all_of_them() {
-    let test = "a_stop_halts_all_of_them";
-    let Some(devices) = devices(test) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let both = scratch.path().join("both");
-    let child = spawned(scratch.path(), &begin(&devices, "1s"), Stdio::piped(), Stdio::piped());
-    let end = Instant::now() + Duration::from_secs(60);
+    let Some(devices) = devices() else { return };
+    let here = &TestDirectory::new();
+    let both = here.join("both");
+    let child = spawned(here, &begin(&devices, "1s"), Stdio::piped(), Stdio::piped());
     let lines = |name: &str| Ledger::read(&both.join(name)).map_or(0, |all| all.lines.len());
-    while devices.iter().any(|device| lines(device.name()) < 8) {
-        assert!(Instant::now() < end, "it did not begin in a minute");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("their beginning", || devices.iter().all(|device| lines(device.name()) >= 8));
     // SAFETY: the process is ours and was not waited for.
     unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGINT) };
     let output = child.wait_with_output().unwrap();
@@ -206,10 +190,9 @@ fn simulated_drives_run_as_each_does_alone() {
     let quick = ["run", "iops", "--profile", "quick"];
     let together =
         [&quick[..], &["--target", drives[0], "--target", drives[1], "-o", "both", "--json"]];
-    let output = run_in(scratch.path(), &together.concat());
-    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
-    let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!(answer["targets"].as_array().unwrap().len(), 2);
+    let output = run_ending(scratch.path(), &together.concat(), &[0, 3]);
+    let answer: serde_json::Value = parse_json(&output);
+    assert_eq!(array(&answer["targets"]).len(), 2);
     assert!(answer["combined"].is_object());
     let mut worst = 0;
     for (at, drive) in drives.iter().enumerate() {
@@ -218,10 +201,7 @@ fn simulated_drives_run_as_each_does_alone() {
             &[&quick[..], &["--target", drive, "-o", &at.to_string()]].concat(),
         );
         worst = worst.max(code(&alone));
-        let of = |run: &Path| {
-            let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
-            serde_json::from_str::<serde_json::Value>(&text).unwrap()
-        };
+        let of = |run: &Path| read_json::<serde_json::Value>(run.join("findings.json"));
         let own = of(&scratch.path().join(at.to_string()));
         let with = of(Path::new(
             &scratch.path().join(answer["targets"][at]["directory"].as_str().unwrap()),
@@ -231,38 +211,34 @@ fn simulated_drives_run_as_each_does_alone() {
     }
     assert_eq!(code(&output), worst);
     if !super::scratch::is_root() {
-        skip(
-            "simulated_drives_run_as_each_does_alone",
-            "loop devices need root; only drives in virtual time",
-        );
+        skip("loop devices need root; only drives in virtual time");
     }
 }
 
 /// What cannot be in one directory, or be read from it.
 #[test]
 fn a_list_of_targets_that_leads_elsewhere_is_refused() {
-    let scratch = tempfile::tempdir().unwrap();
-    let group = scratch.path().join("both");
+    let here = &TestDirectory::new();
+    let group = here.join("both");
     std::fs::create_dir(&group).unwrap();
     let list = r#"{"version":1,"together":"steps","targets":[{"target":"x","directory":"../x"}]}"#;
     std::fs::write(group.join("targets.json"), list).unwrap();
-    refuse(scratch.path(), "resume both", &["'../x' is not the name of a run directory"]);
+    refuse(here, "resume both", &["'../x' is not the name of a run directory"]);
     std::fs::write(group.join("targets.json"), list.replace(":1", ":9")).unwrap();
-    refuse(scratch.path(), "resume both", &["version 9"]);
+    refuse(here, "resume both", &["version 9"]);
     std::fs::write(group.join("targets.json"), "{").unwrap();
-    refuse(scratch.path(), "resume both", &["targets.json"]);
+    refuse(here, "resume both", &["targets.json"]);
 }
 
 #[test]
 fn several_targets_are_measured_from_one_moment() {
-    let test = "several_targets_are_measured_from_one_moment";
-    let Some(devices) = devices(test) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(devices) = devices() else { return };
+    let here = &TestDirectory::new();
     let paths: Vec<&str> = devices.iter().map(|device| device.path.as_str()).collect();
     let mut arguments = vec!["measure", "RND 4K R", "--ios", "1009", "--json"];
     paths.iter().for_each(|path| arguments.extend(["--target", path]));
-    let answer: Value = serde_json::from_str(&succeed(scratch.path(), &arguments)).unwrap();
-    let targets = answer["targets"].as_array().unwrap();
+    let answer: Value = succeed_json(here, &arguments);
+    let targets = array(&answer["targets"]);
     assert_eq!(targets.len(), 2);
     for target in targets {
         let measurement = &target["measurement"];
@@ -272,21 +248,20 @@ fn several_targets_are_measured_from_one_moment() {
         assert!(start["late"].as_u64().is_some(), "{start}");
     }
     let twice = ["measure", "RND 4K R", "--target", paths[0], "--target", paths[0]];
-    refuse(scratch.path(), &twice, &["same device"]);
+    refuse(here, &twice, &["same device"]);
     let simulated = "measure 'SEQ 128K W' --target sim:small --target sim:client";
-    let shown = succeed(scratch.path(), simulated);
+    let shown = succeed(here, simulated);
     assert!(shown.contains("sim:small") && shown.contains("sim:client"), "{shown}");
 }
 
 /// Killed between the making of the run directories and the first line of a journal.
 #[test]
 fn runs_that_had_not_begun_are_resumed_with_the_others() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let mut run = vec!["run", "iops", "--profile", "quick", "-o", "both"];
     run.extend(["--target", "sim:small", "--target", "sim:client"]);
-    let whole = run_in(scratch.path(), &run);
-    assert!(matches!(code(&whole), 0 | 3), "{}", stderr(&whole));
-    let members: Vec<_> = std::fs::read_dir(scratch.path().join("both"))
+    let whole = run_ending(here, &run, &[0, 3]);
+    let members: Vec<_> = std::fs::read_dir(here.join("both"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.join("journal.jsonl").exists())
@@ -299,8 +274,8 @@ fn runs_that_had_not_begun_are_resumed_with_the_others() {
         std::fs::write(member.join("journal.jsonl"), "").unwrap();
     }
     let alone = members[0].to_str().unwrap();
-    refuse(scratch.path(), &["resume", alone], &["no run"]);
-    let resumed = run_in(scratch.path(), "resume both");
+    refuse(here, &["resume", alone], &["no run"]);
+    let resumed = run_in(here, "resume both");
     assert_eq!(code(&resumed), code(&whole), "{}", stderr(&resumed));
     let after: Vec<usize> = members.iter().map(|member| journal(member).len()).collect();
     assert!(after.iter().zip(&before).all(|(after, before)| after.abs_diff(*before) < 1000));

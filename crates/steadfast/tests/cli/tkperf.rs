@@ -3,15 +3,10 @@
 
 use super::captions;
 use super::scratch::{
-    LoopDevice, TestDirectory, code, refuse, run_in, stderr, stdout, steadfast, succeed,
+    LoopDevice, TestDirectory, code, read_json, refuse, run_in, stderr, stdout, steadfast, succeed,
 };
 use std::path::Path;
 use steadfast_domain::Findings;
-
-fn findings(run: &Path) -> Findings {
-    let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
 
 /// Rounds x mixes x sizes of one value.
 fn matrix(rounds: usize, mixes: usize, sizes: usize, cell: &str) -> String {
@@ -38,6 +33,10 @@ fn log() -> String {
     )
 }
 
+fn findings(run: &Path) -> Findings {
+    read_json(run.join("findings.json"))
+}
+
 #[test]
 fn its_users_command_lines_are_planned_and_nothing_is_touched() {
     let here = &TestDirectory::new();
@@ -62,15 +61,15 @@ fn its_users_command_lines_are_planned_and_nothing_is_touched() {
 
 #[test]
 fn options_that_do_nothing_here_say_so_in_a_line() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let line = "tkperf ssd a sim:small --plan -ft -rfb -i sas -m me -s host -g x -d";
     let words: Vec<&str> = line.split(' ').collect();
-    let said = stderr(&run_in(scratch.path(), &words));
+    let said = stderr(&run_in(here, &words));
     for part in ["-ft: ", "--yes-destroy SERIAL", "in use is refused", "-rfb: ", "-i: ", "-g: "] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_eq!(said.lines().filter(|line| line.starts_with('-')).count(), 6, "{said}");
-    let quiet = stderr(&run_in(scratch.path(), &[&words[..], &["-q"]].concat()));
+    let quiet = stderr(&run_in(here, &[&words[..], &["-q"]].concat()));
     assert!(!quiet.contains("-ft:"), "{quiet}");
 }
 
@@ -93,13 +92,12 @@ fn wrong_modes_and_tkperf_cmp_say_what_to_type_instead() {
 
 #[test]
 fn tkperf_defect_04_a_purge_that_cannot_be_is_refused_before_anything_is_written() {
-    let test = "tkperf_defect_04";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(128) else { return };
+    let here = &TestDirectory::new();
     let words = ["tkperf", "ssd", "a", &device.path, "-i", "nvme", "--yes-destroy", device.name()];
     let words = [&words[..], &["--purge", "nvme-format", "-ssdt", "writesat"]].concat();
-    refuse(scratch.path(), &words, &["nvme-format"]);
-    assert!(!scratch.path().join("a").exists());
+    refuse(here, &words, &["nvme-format"]);
+    assert!(!here.join("a").exists());
 }
 
 #[test]
@@ -126,20 +124,19 @@ fn tkperf_defect_08_no_other_program_is_needed_and_a_name_may_begin_with_a_digit
 
 #[test]
 fn tkperf_defect_12_a_device_in_use_is_refused_whatever_ft_says() {
-    let test = "tkperf_defect_12";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(device) = LoopDevice::new(128) else { return };
+    let here = &TestDirectory::new();
     let words = ["tkperf", "ssd", "a", &device.path, "-ft", "-ssdt", "writesat", "--purge", "none"];
-    refuse(scratch.path(), &words, &["--yes-destroy"]);
+    refuse(here, &words, &["--yes-destroy"]);
     let held = std::ffi::CString::new(device.path.as_str()).unwrap();
     // SAFETY: the path is a valid C string; the handle is closed below.
     let handle = unsafe { libc::open(held.as_ptr(), libc::O_RDONLY | libc::O_EXCL) };
     assert!(handle >= 0);
     let named = [&words[..], &["--yes-destroy", device.name()]].concat();
-    refuse(scratch.path(), &named, &[&device.path]);
+    refuse(here, &named, &[&device.path]);
     // SAFETY: the handle is this test's own.
     unsafe { libc::close(handle) };
-    assert!(!scratch.path().join("a").exists());
+    assert!(!here.join("a").exists());
 }
 
 #[test]
@@ -168,13 +165,9 @@ fn a_run_on_a_simulated_drive_has_the_sections_of_a_tkperf_report() {
     captions::are_true(&found.parts[1]);
     let html = std::fs::read_to_string(here.join("drive/report.html")).unwrap();
     for title in [
-        "Setup Information",
-        "General Information",
-        "Latency - Steady State Information",
-        "LAT 3D Measurement Plot: average",
-        "Throughput Measurement Plot",
-        "Measurement Window Summary Table",
-        "Number of outstanding IOs (-iod)",
+        "Setup Information", "General Information", "Latency - Steady State Information",
+        "LAT 3D Measurement Plot: average", "Throughput Measurement Plot",
+        "Measurement Window Summary Table", "Number of outstanding IOs (-iod)",
     ] {
         assert!(html.contains(title), "{title}");
     }
@@ -208,8 +201,7 @@ fn a_log_of_tkperf_is_reported_and_compared_with_a_new_run() {
     let new = "tkperf ssd new sim:small -rt 1 -ssdt lat -q";
     assert!([0, 3].contains(&code(&run_in(here, new))));
     succeed(here, "compare old.xml new -o both.json");
-    let compared = std::fs::read_to_string(here.join("both.json")).unwrap();
-    let compared: Findings = serde_json::from_str(&compared).unwrap();
+    let compared: Findings = read_json(here.join("both.json"));
     assert_eq!(compared.title, "Comparison: Latency");
     let text = format!("{compared:?}");
     assert!(text.contains("0.1015") || text.contains("0.10150"), "101.5 us of the old run");

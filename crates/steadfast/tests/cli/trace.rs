@@ -1,6 +1,10 @@
 //! `steadfast trace`, on traces that these tests write.
 
-use super::scratch::{TestDirectory, code, refuse, run_in, stderr, stdout, steadfast, succeed};
+use super::made_up::write_trace;
+use super::scratch::{
+    TestDirectory, array, code, parse_json, read_json, refuse, run_ending, run_in, stderr, stdout,
+    steadfast, succeed, succeed_json,
+};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -47,13 +51,11 @@ fn write(path: &Path) {
         op: IoOp::Write,
         ..IoEvent::default()
     });
-    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
-    writer.write(&reads.chain(writes).collect::<Vec<_>>()).unwrap();
-    writer.finish(conditions).unwrap();
+    write_trace(path, conditions, &reads.chain(writes).collect::<Vec<_>>());
 }
 
 fn json(directory: &Path, arguments: &[&str]) -> serde_json::Value {
-    serde_json::from_str(&succeed(directory, arguments)).unwrap()
+    succeed_json(directory, arguments)
 }
 
 #[test]
@@ -61,7 +63,7 @@ fn streams_of_a_known_trace_are_counted_exactly() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory.path().join("t.parquet"));
     let found = json(directory.path(), &["trace", "streams", "t.parquet", "--json"]);
-    let streams = found["streams"].as_array().unwrap();
+    let streams = array(&found["streams"]);
     let counts: Vec<(String, u64)> = streams
         .iter()
         .map(|s| (s["stream"].as_str().unwrap().to_owned(), s["count"].as_u64().unwrap()))
@@ -98,13 +100,13 @@ fn steps_maps_and_hits_add_up() {
         values.as_array().unwrap().iter().map(|v| v[field].as_u64().unwrap()).sum()
     };
     let steps = json(directory.path(), &["trace", "steps", "t.parquet", "--step", "1s", "--json"]);
-    assert_eq!(steps["steps"].as_array().unwrap().len(), 10);
+    assert_eq!(array(&steps["steps"]).len(), 10);
     assert_eq!(sum(&steps["steps"], "count"), 10_510);
     // One read of 80 us every 999 us.
     let busy = steps["steps"][2]["utilisation"].as_f64().unwrap();
     assert!((busy - 0.08).abs() < 0.001, "{busy}");
     let map = json(directory.path(), &["trace", "map", "t.parquet", "--step", "5s", "--json"]);
-    assert_eq!(map["series"].as_array().unwrap().len(), 3);
+    assert_eq!(array(&map["series"]).len(), 3);
     let hits = json(directory.path(), &["trace", "hits", "t.parquet", "--ranges", "64", "--json"]);
     let hits = &hits["maps"][0]["hits"];
     assert_eq!(sum(hits, "writes"), 503);
@@ -121,7 +123,7 @@ fn a_workload_is_applied_and_goes_through_a_replay_representation() {
     let derive = ["workload", "derive", "t.parquet", "--threshold", "2%", "-o", "w.toml"];
     let found = json(here, &[&derive[..], &more].concat());
     let weights: Vec<_> =
-        found["io_streams"].as_array().unwrap().iter().map(|s| s["weight"].as_u64()).collect();
+        array(&found["io_streams"]).iter().map(|s| s["weight"].as_u64()).collect();
     assert_eq!(weights, [Some(10_006), Some(503)]);
     let text = std::fs::read_to_string(here.join("w.toml")).unwrap();
     let file = WorkloadFile::read(&text).unwrap();
@@ -133,7 +135,7 @@ fn a_workload_is_applied_and_goes_through_a_replay_representation() {
     std::fs::write(here.join("edited.toml"), text.replace("ios = 503", "ios = 10006")).unwrap();
     let measure = ["measure", "--workload", "edited.toml", "--target", "sim:small", "--json"];
     let answer = json(here, &[&measure[..], &["--ios", "10007"]].concat());
-    let streams = answer["measurement"]["streams"].as_array().unwrap();
+    let streams = array(&answer["measurement"]["streams"]);
     let ios: Vec<u64> = streams.iter().map(|s| s["tally"]["ios"].as_u64().unwrap()).collect();
     assert_eq!(ios.iter().sum::<u64>(), 10_007);
     // Half and half now: five standard deviations are 250.
@@ -141,7 +143,7 @@ fn a_workload_is_applied_and_goes_through_a_replay_representation() {
     // A Replay representation is applied as the workload file that is derived from it.
     let measure = ["measure", "--target", "sim:small", "--json", "--ios", "1009", "--workload"];
     let answer = json(here, &[&measure[..], &["steps.txt"]].concat());
-    let streams = answer["step"]["load"]["stimulus"]["streams"].as_array().unwrap();
+    let streams = array(&answer["step"]["load"]["stimulus"]["streams"]);
     let weights: Vec<_> = streams.iter().map(|stream| stream["weight"].as_u64()).collect();
     assert_eq!(weights, [Some(10_006), Some(503)]);
     refuse(here, &[&measure[..], &["t.parquet"]].concat(), &["t.parquet", "workload derive"]);
@@ -210,8 +212,7 @@ fn other_tools_traces_are_imported() {
 /// A published trace is recognized in every compression; a cut or doubled one is refused.
 #[test]
 fn compressed_traces_are_imported() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let line = |n: u64| {
         let ticks = 128_166_372_000_000_000 + n * 9_973;
         format!("{ticks},usr,0,Read,{},4096,{}\n", n * n % 10_007 * 4096, n % 977)
@@ -253,14 +254,17 @@ fn compressed_traces_are_imported() {
         refuse(here, &import, &["packed cannot be read at line", "cannot be unpacked after"]);
         std::fs::write(here.join("packed"), packer(&packed)).unwrap();
         refuse(here, &import, &["compressed twice"]);
+        std::fs::write(here.join("packed"), packer(&[1; 99])).unwrap();
+        refuse(here, &import, &["packed, unpacked: unknown format"]);
+        std::fs::write(here.join("packed"), "").unwrap();
+        refuse(here, &import, &["packed: it is empty"]);
     }
 }
 
 /// A cut blktrace file gives what is whole and the exit code of an incomplete answer.
 #[test]
 fn a_cut_blktrace_is_imported_as_incomplete() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let record = |time: u64, action: u32| {
         let words =
             |values: &[u32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();
@@ -280,8 +284,7 @@ fn a_cut_blktrace_is_imported_as_incomplete() {
 /// A table of another program is read by the names of its columns.
 #[test]
 fn a_mapping_file_names_the_columns() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let map = "time = { column = \"at\", unit = \"us\" }\nop = { always = \"write\" }\n\
                offset = \"at\"\nbytes = { column = \"n\", unit = \"KiB\" }\n";
     std::fs::write(here.join("map.toml"), map).unwrap();
@@ -344,7 +347,7 @@ fn the_files_of_a_rotated_capture_are_read_as_one() {
     assert_eq!(streams["streams"][0]["count"], 717, "{streams}");
     assert_eq!(streams["conditions"]["lasted_ns"], 718_000_000);
     let steps = of("steps", &["--step", "500ms", "--from", "300ms", "--to", "600ms"]);
-    let counts: Vec<_> = steps["steps"].as_array().unwrap().iter().map(|s| &s["count"]).collect();
+    let counts: Vec<_> = array(&steps["steps"]).iter().map(|s| &s["count"]).collect();
     assert_eq!(counts, [200, 100]);
     assert_eq!(of("compare", &[])["sides"].as_array().unwrap().len(), 1);
     let derived = ["workload", "derive", "t.parquet", "t.2.parquet", "--json"];
@@ -398,7 +401,7 @@ fn captures_stand_on_one_axis_whichever_is_named_first() {
     let arguments = ["trace", "compare", "late.parquet", "early.parquet", "--step", "1s", "--json"];
     let found = json(here, &arguments);
     let steps = |side: usize| -> Vec<(u64, u64)> {
-        let steps = found["sides"][side]["steps"].as_array().unwrap();
+        let steps = array(&found["sides"][side]["steps"]);
         let of = |step: &serde_json::Value, name: &str| step[name].as_u64().unwrap();
         steps.iter().map(|step| (of(step, "begin_ns") / second, of(step, "count"))).collect()
     };
@@ -421,14 +424,13 @@ fn what_a_log_does_not_tell_stays_unknown() {
     std::fs::write(here.join("io.log"), format!("fio version 3 iolog\n{log}")).unwrap();
     succeed(here, "trace import io.log -o t.parquet");
     let found = json(here, &["trace", "steps", "t.parquet", "--step", "1s", "--json"]);
-    let steps = found["steps"].as_array().unwrap();
+    let steps = array(&found["steps"]);
     assert_eq!((steps[0]["count"].as_u64(), steps[1]["count"].as_u64()), (Some(20), Some(11)));
     for name in ["utilisation", "response_mean_ns", "qd_mean"] {
         assert!(steps.iter().all(|step| step[name].is_null()), "{name}: {found}");
     }
     succeed(here, "trace report t.parquet -o r --format json,html");
-    let findings = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
-    let findings: serde_json::Value = serde_json::from_str(&findings).unwrap();
+    let findings: serde_json::Value = read_json(here.join("r/findings.json"));
     assert_eq!(findings["run_unix_ms"], serde_json::json!([0, 0]));
     assert!(!findings.to_string().contains("Disk utilization"));
     assert!(!std::fs::read_to_string(here.join("r/report.html")).unwrap().contains("1970-01"));
@@ -452,10 +454,7 @@ fn two_layers_are_not_added_up_unasked() {
         layer: if n.is_multiple_of(3) { Layer::Block } else { Layer::FileSystem },
         ..IoEvent::default()
     };
-    let mut writer =
-        TraceWriter::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
-    writer.write(&(0..303).map(io).collect::<Vec<_>>()).unwrap();
-    writer.finish(conditions).unwrap();
+    write_trace(here.join("t.parquet"), conditions, &(0..303).map(io).collect::<Vec<_>>());
     for (layer, ios) in [("", 101), ("block", 101), ("filesystem", 202), ("both", 303)] {
         let more = ["--layer", layer];
         let more: &[&str] = if layer.is_empty() { &[] } else { &more };
@@ -463,17 +462,15 @@ fn two_layers_are_not_added_up_unasked() {
         assert_eq!(json(here, &streams)["total"]["count"], ios, "{layer}");
         let report = ["trace", "report", "t.parquet", "--format", "json", "-o", "r", "--force"];
         succeed(here, &[&report[..], more].concat());
-        let findings = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
-        let findings: serde_json::Value = serde_json::from_str(&findings).unwrap();
+        let findings: serde_json::Value = read_json(here.join("r/findings.json"));
         let headline = findings["headline"].as_str().unwrap();
         assert_eq!(headline.contains("COUNTED TOGETHER"), layer == "both", "{headline}");
         // Both stand beside each other in any case.
-        let sides =
-            findings["chapters"].as_array().unwrap().last().unwrap()["exhibits"].to_string();
+        let sides = array(&findings["chapters"]).last().unwrap()["exhibits"].to_string();
         assert!(sides.contains("sda, block") && sides.contains("sda, filesystem"), "{layer}");
     }
     let compare = json(here, &["trace", "compare", "t.parquet", "--json"]);
-    assert_eq!(compare["sides"].as_array().unwrap().len(), 2);
+    assert_eq!(array(&compare["sides"]).len(), 2);
     let derive = ["workload", "derive", "t.parquet", "--json", "--threshold", "0%"];
     assert_eq!(json(here, &derive)["workload"]["total_count"], 101);
 }
@@ -499,10 +496,7 @@ fn missed_completions_are_reported_and_do_not_count_as_outstanding() {
         bytes: 4096,
         ..IoEvent::default()
     };
-    let mut writer =
-        TraceWriter::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
-    writer.write(&(0..10_000).map(io).collect::<Vec<_>>()).unwrap();
-    writer.finish(conditions).unwrap();
+    write_trace(here.join("t.parquet"), conditions, &(0..10_000).map(io).collect::<Vec<_>>());
     let streams = json(here, &["trace", "streams", "t.parquet", "--json"]);
     assert_eq!(streams["total"]["qd_max"], 4);
     let mean = streams["total"]["qd_mean"].as_f64().unwrap();
@@ -541,7 +535,7 @@ fn a_latency_log_of_rounded_times_tells_no_queue_depth() {
     assert_eq!(total["response"]["mean_ns"], 100_000);
     assert_eq!(streams["conditions"]["rounded_times"], true);
     let steps = json(here, &["trace", "steps", "t.parquet", "--json"]);
-    let steps = steps["steps"].as_array().unwrap();
+    let steps = array(&steps["steps"]);
     assert!(steps.iter().all(|step| step["qd_mean"].is_null() && step["utilisation"].is_null()));
     let text = succeed(here, "trace report t.parquet --format text -o r");
     assert!(!text.contains("Disk utilization"));
@@ -561,7 +555,7 @@ fn no_io_of_many_devices_is_left_out_of_the_steps() {
     succeed(here, &["trace", "import", "a.csv", "--csv", columns, "-o", "t.parquet"]);
     let steps = ["trace", "steps", "t.parquet", "--step", "500ms", "--json"];
     let found = json(here, &steps);
-    let steps = found["steps"].as_array().unwrap();
+    let steps = array(&found["steps"]);
     let counts: Vec<_> = steps.iter().map(|step| step["count"].as_u64().unwrap()).collect();
     assert_eq!(counts, [20_000, 20_000]);
     assert_eq!(steps[0]["utilisation"], 0.5);
@@ -598,15 +592,14 @@ fn damage_is_said_in_every_output_and_is_no_success() {
     write_part(&here.join("t.2.parquet"), 1_000, 307, 400);
     damage(&here.join("t.2.parquet"));
     let files = ["t.parquet", "t.2.parquet"];
-    let output = run_in(here, &[&["trace", "streams"], &files[..]].concat());
-    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let output = run_ending(here, &[&["trace", "streams"], &files[..]].concat(), &[1]);
     assert!(stdout(&output).contains("307 of 307 I/Os"), "{}", stdout(&output));
     let said = "file 2, row group 1";
     assert!(stderr(&output).contains(said) && stderr(&output).contains("400 I/Os"));
     for command in ["streams", "steps", "map", "processes", "hits", "compare"] {
         let output = run_in(here, &[&["trace", command, "--json"], &files[..]].concat());
         assert_eq!(code(&output), 1, "{command}");
-        let found: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let found: serde_json::Value = parse_json(&output);
         assert_eq!(found["integrity"]["damaged"][0]["ios"], 400, "{command}: {found}");
     }
     let report = ["trace", "report", "-o", "r", "--format", "text,json"];
@@ -677,13 +670,10 @@ fn a_trace_that_spans_centuries_fits_a_report() {
         ..IoEvent::default()
     };
     let conditions = CaptureConditions::default();
-    let mut writer =
-        TraceWriter::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
-    writer.write(&[event(0), event(year), event(530 * year)]).unwrap();
-    writer.finish(conditions).unwrap();
+    write_trace(here.join("t.parquet"), conditions, &[event(0), event(year), event(530 * year)]);
     succeed(here, "trace report t.parquet -o r --format html,csv,json");
     let steps = json(here, &["trace", "steps", "t.parquet", "--json"]);
-    assert!(steps["steps"].as_array().unwrap().len() < 300);
+    assert!(array(&steps["steps"]).len() < 300);
     assert_eq!(steps["step_ns"].as_u64().unwrap() % 3_600_000_000_000, 0);
     for command in ["map", "hits", "compare"] {
         json(here, &["trace", command, "t.parquet", "--json"]);
@@ -711,26 +701,19 @@ fn hits_are_of_the_devices_and_steps_that_were_asked_for() {
             ..IoEvent::default()
         })
         .collect();
-    let mut writer =
-        TraceWriter::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
-    writer.write(&events).unwrap();
-    writer.finish(conditions).unwrap();
+    write_trace(here.join("t.parquet"), conditions, &events);
     let hits =
         |more: &[&str]| json(here, &[&["trace", "hits", "t.parquet", "--json"], more].concat());
     let all = hits(&["--step", "10s", "--ranges", "1"]);
-    assert_eq!(
-        (&all["step_ns"], all["maps"].as_array().unwrap().len()),
-        (&10_000_000_000u64.into(), 20)
-    );
-    let begins =
-        all["maps"][0]["hits"].as_array().unwrap().iter().map(|hit| hit["begin_ns"].as_u64());
+    assert_eq!((&all["step_ns"], array(&all["maps"]).len()), (&10_000_000_000u64.into(), 20));
+    let begins = array(&all["maps"][0]["hits"]).iter().map(|hit| hit["begin_ns"].as_u64());
     assert_eq!(
         begins.collect::<Vec<_>>(),
         (0..7).map(|n| Some(n * 10_000_000_000)).collect::<Vec<_>>()
     );
     // A size that nobody tells is that device's end, in this selection.
     let found = hits(&["--device", "sd19", "--device", "sd3", "--ranges", "4"]);
-    let maps = found["maps"].as_array().unwrap();
+    let maps = array(&found["maps"]);
     assert_eq!((&maps[0]["device"], &maps[1]["device"]), (&"sd3".into(), &"sd19".into()));
     assert_eq!(
         (&maps[0]["range_bytes"], &maps[1]["range_bytes"]),

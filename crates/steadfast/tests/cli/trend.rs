@@ -1,6 +1,8 @@
 //! `steadfast trend` over runs of simulated drives whose speed differs from one run on.
 
-use super::scratch::{TestDirectory, code, refuse, run_in, stderr, stdout, succeed};
+use super::scratch::{
+    TestDirectory, array, code, finished_run, refuse, run_ending, run_in, stderr, stdout, succeed,
+};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
@@ -39,11 +41,11 @@ fn conduct_iops(directory: &Path, spec: &DriveSpec, day: u64) {
 
 /// Returns the rows of a table in the summary or a chapter of findings, as JSON.
 fn rows<'a>(findings: &'a Value, table: &str) -> Vec<&'a Value> {
-    let chapters = findings["chapters"].as_array().unwrap().iter();
-    let exhibits = chapters.flat_map(|page| page["exhibits"].as_array().unwrap());
-    let mut all = findings["summary"].as_array().unwrap().iter().chain(exhibits);
+    let chapters = array(&findings["chapters"]).iter();
+    let exhibits = chapters.flat_map(|page| array(&page["exhibits"]));
+    let mut all = array(&findings["summary"]).iter().chain(exhibits);
     let found = all.find(|exhibit| exhibit["table"]["id"] == table);
-    found.map_or(Vec::new(), |found| found["table"]["rows"].as_array().unwrap().iter().collect())
+    found.map_or(Vec::new(), |found| array(&found["table"]["rows"]).iter().collect())
 }
 
 fn number(row: &Value, cell: usize) -> f64 {
@@ -65,8 +67,7 @@ fn a_drive_that_became_slower_is_found_at_its_first_slow_run() {
     for day in 1..=12 {
         conduct_iops(&runs, if day < 8 { usual } else { &slower }, day);
     }
-    let output = run_in(here, "trend runs --json");
-    assert_eq!(code(&output), 5, "{}", stderr(&output));
+    let output = run_ending(here, "trend runs --json", &[5]);
     let found = parsed(&stdout(&output));
     assert_eq!(found["end"], "failed");
     let changes = rows(&found, "trend-changes");
@@ -159,8 +160,7 @@ fn left_out_and_refused(here: &Path) {
     assert!(newest["cells"][1]["text"].as_str().unwrap().starts_with("unfinished: "));
     refuse(here, "trend runs/run-13", &["no run is left", "unfinished"]);
     std::fs::remove_dir_all(&broken).unwrap();
-    let other = "run iops --target sim:throttling --profile quick -o other";
-    succeed(here, other);
+    finished_run(here, "sim:throttling", "other");
     refuse(
         here,
         "trend runs other",
@@ -169,8 +169,7 @@ fn left_out_and_refused(here: &Path) {
     succeed(here, "run idle-exit --target sim:small --profile quick -o idle");
     refuse(here, "trend runs idle", &["IOPS (12 runs)", "--procedure"]);
     refuse(here, "trend runs --procedure nope", &["'nope'", "IOPS (12 runs)"]);
-    let output = run_in(here, "trend runs idle --procedure iops");
-    assert_eq!(code(&output), 5, "{}", stderr(&output));
+    run_ending(here, "trend runs idle --procedure iops", &[5]);
     std::fs::create_dir(here.join("empty")).unwrap();
     refuse(here, "trend empty", &["no run directory", "empty"]);
 }
@@ -207,12 +206,12 @@ fn ci_scripts() -> [CiScript; 2] {
 
 #[test]
 fn the_scripts_of_the_page_on_ci_run() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let program = PathBuf::from(env!("CARGO_BIN_EXE_steadfast"));
     let directory = program.parent().unwrap().display().to_string();
     let path = format!("{directory}:{}", std::env::var("PATH").unwrap());
     for script in ci_scripts() {
-        let place = scratch.path().join(script.name);
+        let place = here.join(script.name);
         std::fs::create_dir(&place).unwrap();
         let pipeline = |number: u32| {
             std::process::Command::new("bash")

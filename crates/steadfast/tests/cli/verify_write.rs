@@ -1,20 +1,17 @@
 //! Verify-write as a user runs it, on a scratch file.
 
-use super::scratch::{TestDirectory, code, refuse, run_in, spawned, stderr, succeed};
+use super::scratch::{
+    TestDirectory, array, code, findings, refuse, run_ending, run_in, spawned, stderr, succeed,
+    wait_until,
+};
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 const SIZE: u64 = 256 << 20;
 const BEGIN: [&str; 8] =
     ["run", "verify-write", "--target", "f.bin", "--size", "256MiB", "-o", "run"];
-
-fn findings(here: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(here.join("run/findings.json")).unwrap()).unwrap()
-}
 
 #[test]
 fn what_was_written_reads_back_and_the_run_is_planned_reported_and_studied_like_any_other() {
@@ -23,20 +20,20 @@ fn what_was_written_reads_back_and_the_run_is_planned_reported_and_studied_like_
     let plan = succeed(here, "plan verify-write --target f.bin");
     assert!(plan.contains("fill") && plan.contains("read-back"), "{plan}");
     assert!(text.contains("0 miscompares: all 524,288 sectors"), "{text}");
-    let found = findings(here);
+    let found = findings(here.join("run"));
     assert_eq!(found["end"], "complete");
     assert!(succeed(here, "report run --format text").contains("0 miscompares"));
     succeed(here, "study run");
-    assert_eq!(findings(here), found);
+    assert_eq!(findings(here.join("run")), found);
     assert_eq!(code(&run_in(here, "resume run")), 0, "there is nothing left to do");
 }
 
 #[test]
 fn a_drive_that_keeps_no_data_is_refused_before_anything_is_done() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let run = "run verify-write --target sim:small -o run";
-    refuse(scratch.path(), run, &["verif"]);
-    refuse(scratch.path(), "plan verify-write --target sim:small", &["verif"]);
+    refuse(here, run, &["verif"]);
+    refuse(here, "plan verify-write --target sim:small", &["verif"]);
 }
 
 /// Changes the last sector between the writes and its turn to be read; `None`
@@ -45,16 +42,15 @@ fn spoiled() -> Option<(i32, Value)> {
     let here = &TestDirectory::new();
     let mut child = spawned(here, &BEGIN, Stdio::null(), Stdio::inherit());
     let journal = here.join("run/journal.jsonl");
-    let patience = Instant::now() + Duration::from_secs(120);
-    while !std::fs::read_to_string(&journal).unwrap_or_default().contains("\"phase\":\"fill\"") {
-        assert!(Instant::now() < patience && child.try_wait().unwrap().is_none());
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_until("the fill", || {
+        assert!(child.try_wait().unwrap().is_none());
+        std::fs::read_to_string(&journal).is_ok_and(|text| text.contains("\"phase\":\"fill\""))
+    });
     let file = File::options().write(true).open(here.join("f.bin")).unwrap();
     file.write_all_at(&[7; 512], SIZE - 512).unwrap();
     file.sync_all().unwrap();
     let ended = child.wait().unwrap().code().unwrap();
-    (ended != 0).then(|| (ended, findings(here)))
+    (ended != 0).then(|| (ended, findings(here.join("run"))))
 }
 
 #[test]
@@ -62,14 +58,13 @@ fn a_sector_that_changed_after_it_was_written_ends_the_run_with_3() {
     let (ended, found) = (0..5).find_map(|_| spoiled()).expect("five times too slow");
     assert_eq!((ended, &found["end"]), (3, &Value::from("failed")));
     assert!(found["ending"].as_str().unwrap().starts_with("MISCOMPARES: 1 of 524,288"));
-    let said = found["caveats"].as_array().unwrap();
+    let said = array(&found["caveats"]);
     assert!(said.iter().any(|caveat| caveat["id"] == "miscompares"));
 }
 
 #[test]
 fn rounds_are_no_part_of_it() {
-    let scratch = tempfile::tempdir().unwrap();
-    let output = run_in(scratch.path(), &[&BEGIN[..], &["--max-rounds", "5"]].concat());
-    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    let here = &TestDirectory::new();
+    let output = run_ending(here, &[&BEGIN[..], &["--max-rounds", "5"]].concat(), &[2]);
     assert!(stderr(&output).contains("verify-write has no rounds"));
 }

@@ -2,7 +2,10 @@
 //! trace, beside DuckDB's counts of the same file; and what a file does not tell unasked.
 
 use super::made_up::SeededRandom;
-use super::scratch::{LoopDevice, TestDirectory, python, refuse, skip, steadfast, succeed};
+use super::scratch::{
+    LoopDevice, TestDirectory, array, parse_json, python, refuse, skip, steadfast, succeed,
+    succeed_json,
+};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -98,24 +101,20 @@ fn write(path: &Path, conditions: CaptureConditions) {
 
 fn answer(place: &Path, words: &[&str]) -> Value {
     let words = [&["trace"], words, &["t.parquet", "--json"]].concat();
-    serde_json::from_str(&succeed(place, &words)).unwrap()
+    succeed_json(place, &words)
 }
 
 fn groups(place: &Path, words: &[&str]) -> Vec<Value> {
     let layer = ["--layer", "both"];
     let found = answer(place, &[&["groups"], words, &layer].concat());
-    found["groups"].as_array().unwrap().clone()
+    array(&found["groups"]).clone()
 }
 
 /// What both count: I/Os, bytes, merged requests, response times.
 fn figures(group: &Value) -> Value {
     let response = &group["response"];
     json!([
-        group["count"],
-        group["amount"],
-        group["merged"],
-        response["count"],
-        response["mean_ns"]
+        group["count"], group["amount"], group["merged"], response["count"], response["mean_ns"]
     ])
 }
 
@@ -137,12 +136,11 @@ fn sorted(mut rows: Vec<(Value, Value)>) -> Vec<(Value, Value)> {
 
 #[test]
 fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
-    let test = "threads_cgroups_and_files_are_as_duckdb_counts_them";
     let place = &TestDirectory::new();
     write(&place.join("t.parquet"), conditions());
     std::fs::write(place.join("who.py"), include_str!("who.py")).unwrap();
-    let Some(output) = python(test, &["duckdb"], &["who.py", "t.parquet"], place) else { return };
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let Some(output) = python(&["duckdb"], &["who.py", "t.parquet"], place) else { return };
+    let told: Value = parse_json(&output);
     let or_zero = |value: &Value| value.as_u64().unwrap_or(0);
     let or_empty = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let threads = groups(place, &["--by", "thread"]).into_iter().map(|group| {
@@ -233,8 +231,8 @@ fn has(file: &Path, text: &str) -> bool {
 }
 
 /// What a capture with these options says and writes about a process that writes a file.
-fn captured(test: &str, more: &[&str]) -> Option<(tempfile::TempDir, String)> {
-    let device = LoopDevice::new(test, 64)?;
+fn captured(more: &[&str]) -> Option<(tempfile::TempDir, String)> {
+    let device = LoopDevice::new(64)?;
     let scratch = tempfile::tempdir().unwrap();
     let place = scratch.path();
     let run = |program: &str, arguments: &[&str]| {
@@ -244,7 +242,7 @@ fn captured(test: &str, more: &[&str]) -> Option<(tempfile::TempDir, String)> {
     std::fs::create_dir(place.join("mount")).unwrap();
     let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
     if !run("mkfs.ext4", &options) || !run("mount", &[&device.path, "mount"]) {
-        skip(test, "ext4 cannot be made and mounted");
+        skip("ext4 cannot be made and mounted");
         return None;
     }
     let layers = ["--layer", "block,filesystem", "-o", "t.parquet"];
@@ -270,7 +268,7 @@ fn captured(test: &str, more: &[&str]) -> Option<(tempfile::TempDir, String)> {
     let ended = child.wait().unwrap();
     assert!(written && run("umount", &["mount"]));
     if !ended.success() {
-        skip(test, said.trim());
+        skip(said.trim());
         return None;
     }
     Some((scratch, said))
@@ -278,12 +276,11 @@ fn captured(test: &str, more: &[&str]) -> Option<(tempfile::TempDir, String)> {
 
 #[test]
 fn a_trace_has_no_path_unless_it_was_asked_for() {
-    let test = "a_trace_has_no_path_unless_it_was_asked_for";
-    let Some((scratch, said)) = captured(test, &[]) else { return };
+    let Some((scratch, said)) = captured(&[]) else { return };
     let file = scratch.path().join("t.parquet");
     assert!(!has(&file, "very-private") && !has(&file, "steadfast.files"));
     assert!(!said.contains("Paths:"), "{said}");
-    let Some((scratch, said)) = captured(test, &["--paths", "--cgroups", "--merges"]) else {
+    let Some((scratch, said)) = captured(&["--paths", "--cgroups", "--merges"]) else {
         return;
     };
     assert!(has(&scratch.path().join("t.parquet"), "very-private.txt"));
@@ -291,7 +288,7 @@ fn a_trace_has_no_path_unless_it_was_asked_for() {
     assert!(said.contains("Cgroups: ") && said.contains("Requests: "), "{said}");
     let by = ["groups", "--by", "file,command,cgroup", "--layer", "filesystem"];
     let found = answer(scratch.path(), &by);
-    let rows = found["groups"].as_array().unwrap();
+    let rows = array(&found["groups"]);
     let is_it = |row: &&Value| {
         row["path"].as_str().is_some_and(|path| path.ends_with("/very-private.txt"))
             && row["command"] == "dd"

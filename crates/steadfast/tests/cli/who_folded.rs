@@ -3,7 +3,7 @@
 //! came together; folds of the earlier version are still read.
 
 use super::made_up::SeededRandom;
-use super::scratch::{refuse, succeed};
+use super::scratch::{array, refuse, succeed, succeed_json};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
@@ -127,7 +127,7 @@ fn captured() -> tempfile::TempDir {
 /// steps of a fold are.
 fn told(here: &Path, files: &[&str], question: &[&str]) -> Value {
     let words = [&["trace", question[0]], files, &question[1..], &["--json"]].concat();
-    let mut found: Value = serde_json::from_str(&succeed(here, &words)).unwrap();
+    let mut found: Value = succeed_json(here, &words);
     found.as_object_mut().unwrap().remove("file");
     found["conditions"].as_object_mut().unwrap().remove("step_ns");
     found
@@ -177,7 +177,7 @@ fn folds_tell_threads_cgroups_files_merges_and_content_as_the_captures_do() {
     }
     let steps = told(here, &["all.fold"], &["steps", "--step", "5min"]);
     let is_known = |step: &Value| step["content"]["compression_ratio"].as_f64() > Some(1.0);
-    assert!(steps["steps"].as_array().unwrap().iter().any(is_known));
+    assert!(array(&steps["steps"]).iter().any(is_known));
     let merged = told(here, &["all.fold"], &["groups", "--by", "device"]);
     assert!(merged["groups"][0]["merged"].as_u64() > Some(0));
 }

@@ -1,16 +1,17 @@
 //! `workload export`: what other tools do with its files is what the workload says.
 
 use super::capture::{RunningCapture, settled};
-use super::scratch::{LoopDevice, python, refuse, skip, succeed};
+use super::made_up::write_trace;
+use super::scratch::{
+    LoopDevice, TestDirectory, array, parse_json, python, refuse, skip, succeed, succeed_json,
+};
 use serde_json::Value;
-use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 use steadfast_domain::io_event::CapturedDevice;
 use steadfast_domain::step::mix64;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
 use steadfast_exchange::iometer::{self, PlanOptions};
-use steadfast_tracefile::TraceWriter;
 
 /// 10,007 I/Os.
 const WORKLOAD: &str = "format = \"steadfast workload 1\"\ndemand = \"T1Q8\"\n\
@@ -26,25 +27,24 @@ const STREAMS: [(&str, IoOp, u32, u64); 4] = [
 /// Exports `source` as `format` to `output`; returns what is said of it.
 fn exported(here: &Path, source: &str, format: &str, output: &str, more: &[&str]) -> Value {
     let words = ["workload", "export", source, "--output-format", format, "-o", output, "--json"];
-    serde_json::from_str(&succeed(here, &[&words[..], more].concat())).unwrap()
+    succeed_json(here, &[&words[..], more].concat())
 }
 
 /// Captures while fio runs; returns fio's I/Os in issue order.
 fn captured_fio(
-    test: &str,
     here: &Path,
     device: &LoopDevice,
     (player, arguments): (&[&str], &[&str]),
 ) -> Option<Vec<IoEvent>> {
     if Command::new("fio").arg("--version").output().is_err() {
-        skip(test, "no fio");
+        skip("no fio");
         return None;
     }
     settled(device);
-    let capture = RunningCapture::new(test, here, device, &[])?;
+    let capture = RunningCapture::new(here, device, &[])?;
     // Only what sleeps between its I/Os may have real-time priority: jobs that share by flow spin.
     let [program, before @ ..] = player else { panic!("no player") };
-    let words = [before, &["timeout", "60", "fio"], arguments].concat();
+    let words = [before, &["timeout", "600", "fio"], arguments].concat();
     let fio = Command::new(program).args(words).current_dir(here).output().unwrap();
     let (conditions, mut events) = capture.end();
     assert!(fio.status.success(), "{}", String::from_utf8_lossy(&fio.stderr));
@@ -58,15 +58,15 @@ fn captured_fio(
 /// fio applies the exported job file: every I/O of every stream, in the order of its stream.
 #[test]
 fn fio_applies_the_streams_of_an_exported_workload() {
-    let test = "fio_applies_the_streams_of_an_exported_workload";
-    let Some(device) = LoopDevice::new(test, 256) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let Some(device) = LoopDevice::new(256) else { return };
+    let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
     let target = ["--filename", &device.path, "--device-size", "256MiB"];
     let said = exported(here, "w.toml", "fio", "w.fio", &target);
     assert_eq!((said["loads"].as_u64(), said["ios"].as_u64()), (Some(1), Some(10_007)), "{said}");
-    let Some(events) = captured_fio(test, here, &device, (&["env"], &["w.fio"])) else { return };
+    let timed = [&target[..], &["--time", "9s"]].concat();
+    assert_eq!(exported(here, "w.toml", "fio", "timed.fio", &timed).get("ios"), None);
+    let Some(events) = captured_fio(here, &device, (&["env"], &["w.fio"])) else { return };
     assert_eq!(events.len(), 10_007);
     for (order, op, bytes, ios) in STREAMS {
         let own = || events.iter().filter(|event| (event.op, event.bytes) == (op, bytes));
@@ -88,7 +88,7 @@ fn fio_applies_the_streams_of_an_exported_workload() {
 }
 
 /// 1,009 I/Os with gaps of 6 ms on average, exponentially distributed and 1 ms at least.
-fn write_trace(path: &Path) -> Vec<IoEvent> {
+fn write_sample(path: &Path) -> Vec<IoEvent> {
     let mut now = 0.0;
     let mut event = |number: u64| {
         let drawn = mix64(number);
@@ -113,9 +113,7 @@ fn write_trace(path: &Path) -> Vec<IoEvent> {
         lasted_ns: events[1008].issued_ns + 1_000_000,
         ..CaptureConditions::default()
     };
-    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
-    writer.write(&events).unwrap();
-    writer.finish(conditions).unwrap();
+    write_trace(path, conditions, &events);
     events
 }
 
@@ -138,16 +136,14 @@ fn gap_distance(first: &[IoEvent], second: &[IoEvent]) -> f64 {
 /// trace.
 #[test]
 fn fio_plays_an_exported_iolog() {
-    let test = "fio_plays_an_exported_iolog";
-    let Some(device) = LoopDevice::new(test, 512) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    let original = write_trace(&here.join("t.parquet"));
+    let Some(device) = LoopDevice::new(512) else { return };
+    let here = &TestDirectory::new();
+    let original = write_sample(&here.join("t.parquet"));
     let target = ["--filename", device.path.as_str()];
     let said = exported(here, "t.parquet", "fio-iolog", "t.log", &target);
     assert_eq!(said["ios"], 1009, "{said}");
     let next = said["next"].as_str().unwrap().split(' ').skip(1).collect::<Vec<_>>();
-    let Some(played) = captured_fio(test, here, &device, (&["chrt", "-f", "1"], &next)) else {
+    let Some(played) = captured_fio(here, &device, (&["chrt", "-f", "1"], &next)) else {
         return;
     };
     let what = |events: &[IoEvent]| -> Vec<(IoOp, u64, u32)> {
@@ -155,7 +151,7 @@ fn fio_plays_an_exported_iolog() {
     };
     assert!(what(&played) == what(&original), "{} of 1009 I/Os", played.len());
     let distance = gap_distance(&original, &played);
-    eprintln!("{test}: KS distance of the gaps {distance:.4}");
+    eprintln!("KS distance of the gaps {distance:.4}");
     assert!(distance <= 0.02, "{distance}");
 }
 
@@ -186,8 +182,7 @@ print(json.dumps({"rd": rd, "wd": [[int(p["rdpct"]), int(p["xfersize"]), int(p["
 
 #[test]
 fn iometer_and_vdbench_get_the_same_streams() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     let rounded = WORKLOAD.replace("5003", "500").replace("3001", "300");
     let rounded = rounded.replace("1501", "150").replace("502", "50");
     std::fs::write(here.join("w.toml"), rounded).unwrap();
@@ -216,8 +211,8 @@ fn iometer_and_vdbench_get_the_same_streams() {
     assert_eq!(streams, ["RND 4K R 50", "RND 8K W 30", "SEQ 16K R 5", "SEQ 64K W 15"]);
     assert_eq!(step.load.demand.to_string(), "T1Q8");
     exported(here, "w.toml", "vdbench", "w.parm", &["--filename", "/dev/sdx", "--time", "7s"]);
-    let Some(output) = python("vdbench", &["json"], &["-c", VDBENCH], here) else { return };
-    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let Some(output) = python(&["json"], &["-c", VDBENCH], here) else { return };
+    let found: Value = parse_json(&output);
     let workloads = serde_json::json!([
         [100, 4096, 100, 50.0],
         [0, 8192, 100, 30.0],
@@ -231,9 +226,8 @@ fn iometer_and_vdbench_get_the_same_streams() {
 
 #[test]
 fn exports_say_what_they_lose_and_replace_nothing() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    let events = write_trace(&here.join("t.parquet"));
+    let here = &TestDirectory::new();
+    let events = write_sample(&here.join("t.parquet"));
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
     let export = |source, format| ["workload", "export", source, "--output-format", format];
     exported(here, "t.parquet", "csv", "t.csv", &[]);
@@ -248,16 +242,14 @@ fn exports_say_what_they_lose_and_replace_nothing() {
     let streams = |file| succeed(here, &["trace", "streams", file]);
     assert_eq!(streams("t.parquet"), streams("again.parquet"));
     exported(here, "t.parquet", "parquet", "copy.parquet", &["--op", "read"]);
-    let copied: Value =
-        serde_json::from_str(&succeed(here, &["trace", "streams", "copy.parquet", "--json"]))
-            .unwrap();
+    let copied: Value = succeed_json(here, &["trace", "streams", "copy.parquet", "--json"]);
     let reads = events.iter().filter(|event| event.op == IoOp::Read).count();
     assert_eq!(copied["account"]["events"], reads);
     // The file says it, too.
     let size = ["--device-size", "512MiB"];
     let said = exported(here, "t.parquet", "fio", "t.fio", &size);
     let job = std::fs::read_to_string(here.join("t.fio")).unwrap();
-    let lost = said["lost"].as_array().unwrap();
+    let lost = array(&said["lost"]);
     assert!(lost.len() > 1 && lost.iter().all(|one| job.contains(one.as_str().unwrap())), "{said}");
     assert!(job.contains("rate_iops="), "{job}");
     let seconds = events[1008].issued_ns / 1_000_000_000 + 1;
@@ -268,7 +260,7 @@ fn exports_say_what_they_lose_and_replace_nothing() {
     let text = exported(here, "t.parquet", "replay-representation", "t.txt", &whole);
     assert_eq!((&text["loads"], &text["ios"]), (&seconds.into(), &1009.into()), "{text}");
     let derived = ["workload", "derive", "t.txt", "--threshold", "0%", "--json"];
-    let derived: Value = serde_json::from_str(&succeed(here, &derived)).unwrap();
+    let derived: Value = succeed_json(here, &derived);
     assert_eq!(derived["workload"]["total_count"], 1009);
     for (source, format, more, part) in [
         ("w.toml", "csv", &[][..], "no single I/Os"),

@@ -2,7 +2,7 @@
 //! against a closed formula and against another simulation.
 
 use super::recomputed::conducted_on;
-use super::scratch::{stderr, stdout, succeed};
+use super::scratch::{TestDirectory, stderr, stdout, succeed};
 use std::path::Path;
 use std::process::Command;
 use steadfast_domain::Settings;
@@ -41,8 +41,8 @@ fn compared(run: &Path, logical_pages: u32, superblocks: u32, tolerance: &str) {
 #[test]
 fn uniform_writes_amplify_as_the_formula_says_whatever_the_spare_capacity() {
     for superblocks in [2212, 2304, 2450, 2662, 2970] {
-        let scratch = tempfile::tempdir().unwrap();
-        let run = scratch.path().join("run");
+        let here = &TestDirectory::new();
+        let run = here.join("run");
         let spec = drive("greedy").unwrap().clone().with_flash(65_536, superblocks);
         measured(&run, &spec, &[("workloads", "uniform"), ("used", "100")]);
         compared(&run, 65_536, superblocks, "0.02");
@@ -51,20 +51,20 @@ fn uniform_writes_amplify_as_the_formula_says_whatever_the_spare_capacity() {
 
 #[test]
 fn a_smaller_used_capacity_is_spare_capacity_and_so_are_discards() {
-    let scratch = tempfile::tempdir().unwrap();
-    let run = scratch.path().join("run");
+    let here = &TestDirectory::new();
+    let run = here.join("run");
     measured(&run, drive("greedy").unwrap(), &[("workloads", "uniform,discards/10,discards/30")]);
     compared(&run, 65_536, 2304, "0.02");
 }
 
 #[test]
 fn skewed_and_mixed_writes_amplify_as_another_simulation_says() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let spec = drive("greedy").unwrap().clone().with_flash(16_384, 576);
     // Strongly skewed writes approach their steady state slowly; windows of a mix vary by chance.
     let skewed = "zipf/0.6,zipf/1.2,zones/80-20,scattered/90-10";
     for (workloads, limits, tolerance) in [(skewed, "2,1", "0.02"), ("mixed/50", "4,2", "0.03")] {
-        let run = scratch.path().join(format!("run-{limits}"));
+        let run = here.join(format!("run-{limits}"));
         let exact = [("workloads", workloads), ("window", "100"), ("steady-limits", limits)];
         measured(&run, &spec, &exact);
         compared(&run, 16_384, 576, tolerance);
@@ -73,9 +73,9 @@ fn skewed_and_mixed_writes_amplify_as_another_simulation_says() {
 
 #[test]
 fn the_plan_has_every_cell_and_a_captured_workload_is_one() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let target = ["write-amplification", "--target", "sim:greedy"];
-    let plan = |more: &[&str]| succeed(scratch.path(), &[&["plan"], &target[..], more].concat());
+    let plan = |more: &[&str]| succeed(here, &[&["plan"], &target[..], more].concat());
     let text = plan(&["--assume", "100MB"]);
     for phase in ["counters", "fill-uniform-50", "zipf-1-2-100", "scattered-80-20-100"] {
         assert!(text.contains(phase), "{text}");

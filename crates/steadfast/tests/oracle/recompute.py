@@ -956,8 +956,11 @@ def factors(run):
         enough = [
             at for at in range(6) if levels[at][0] >= (1 - tolerance) * max(m for m, _ in levels[at:])
         ]
-        if 0 < enough[0] < 5:
-            unit = (0.5, 4, 8, 16, 32, 64)[enough[0]]
+        first = enough[0]
+        slowest = min(mean for mean, _ in levels[first:])
+        faster = [mean for mean, _ in levels[:first] if mean >= slowest * (1 - tolerance)]
+        if 0 < first < 5 and not faster:
+            unit = (0.5, 4, 8, 16, 32, 64)[first]
     figures = {figure["id"]: figure.get("value") for figure in run.findings["front"]["figures"]}
     run.same("indirection unit", None if unit is None else float(unit), figures["indirection-unit"])
 

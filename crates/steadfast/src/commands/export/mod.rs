@@ -4,7 +4,7 @@ mod fio;
 
 use crate::cli::export::ParquetArguments;
 use crate::cli::other_tools::{ExportCommand, ExportCommandArguments};
-use crate::exit::ExitState;
+use crate::exit::{ExitState, misuse};
 use crate::output_files::OutputRule;
 use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
@@ -25,6 +25,13 @@ pub fn run(arguments: &ExportCommandArguments) -> anyhow::Result<ExitState> {
 }
 
 fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
+    if arguments.output.extension().is_none_or(|ending| ending != "parquet") {
+        return Err(misuse(format!(
+            "{} would be a Parquet file; name a file that ends in .parquet, or write CSV: steadfast \
+             compare RUN --long-table csv -o FILE.csv",
+            arguments.output.display()
+        )));
+    }
     // Refuse an impossible output file before the work.
     let file = OutputRule::from_arguments(&arguments.writing)?.begin(&arguments.output)?;
     let mut directories = Vec::new();
@@ -41,9 +48,10 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
     file.place()?;
     let what = if arguments.per_second { "seconds" } else { "steps" };
     terminal::tell(&format!(
-        "Written: {} ({rows} {what} of {} runs)",
+        "Written: {} ({rows} {what} of {} run{})",
         arguments.output.display(),
-        directories.len()
+        directories.len(),
+        if directories.len() == 1 { "" } else { "s" }
     ));
     Ok(ExitState::Done)
 }

@@ -472,7 +472,7 @@ fn text(target: &str, asked: &SingleLoad, runs: &[&MeasureOutput<'_>], numbers: 
         lines.push("SIMULATED: this drive runs in virtual time.".to_owned());
     }
     let times = if runs.len() > 1 { format!("{} runs of ", runs.len()) } else { String::new() };
-    let elapsed = first.measurement.elapsed;
+    let elapsed = first.measurement.elapsed.elapsed_text();
     lines.push(format!("{target}  {}  {}  {times}{elapsed}", asked.name, asked.demand));
     lines.push(numbers);
     lines.extend(depth_by_flushes(&asked.streams, asked.demand));
@@ -562,6 +562,13 @@ fn start_error_of(answer: &MeasureOutput<'_>) -> Option<String> {
             "; 99 % is more than {} % of the mean response time: the program was late itself, leave \
              a processor free for each thread",
             START_ERROR_LIMIT * 100.0
+        )
+    } else if let Some(longest) = answer.measurement.total().response_longest()
+        && error.max.0 > longest.0 / 2
+    {
+        format!(
+            "; the longest is most of the longest response time, {longest}, or may be: it is the \
+             program's as well as the device's"
         )
     } else {
         String::new()

@@ -80,7 +80,7 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
     });
     let runs = together(runs.collect(), &group)?;
     let state = finish(&group, threads::conduct(runs, metrics.as_ref(), &stop), first.json)?;
-    Ok(FinishedRun { state, directory: out })
+    Ok(FinishedRun { state, directory: out, was_stopped: stop.is_requested() })
 }
 
 /// Resumes all runs of a group that have not ended.

@@ -100,7 +100,7 @@ fn show(
 
 fn lines(arguments: &CompareArguments, compared: &CaptureComparison<'_>) -> String {
     let [a, b] = [0, 1].map(|at| {
-        let time = Nanos(compared.observed_ns[at]);
+        let time = Nanos(compared.observed_ns[at]).elapsed_text();
         format!("{} ({time})", printable(&compared.names[at]))
     });
     let Delta { a: total_a, b: total_b, .. } = &compared.total;

@@ -1,6 +1,6 @@
 //! `trace doctor`: limits of a capture's trustworthiness, with remedies.
 
-use crate::cli::questions::DoctorArguments;
+use crate::cli::questions::QuestionArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
@@ -19,7 +19,7 @@ pub struct DoctorContent {
 }
 
 /// Prints the limits of a capture.
-pub fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitState> {
+pub fn run(arguments: &QuestionArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let evidence = selected.ask(Evidence::read)?;
     let content = DoctorContent { limits: evidence.limits(), quality: evidence.quality };

@@ -48,8 +48,9 @@ pub struct ExportOutput<'a> {
     source: &'a str,
     /// Number of loads; 0 for single I/Os.
     loads: usize,
-    /// Number of I/Os of all loads.
-    ios: u64,
+    /// Number of I/Os of all loads; absent if only a time ends a load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ios: Option<u64>,
     /// What the format cannot say, one sentence each.
     lost: &'a [String],
     /// The command that takes the file.
@@ -57,15 +58,24 @@ pub struct ExportOutput<'a> {
 }
 
 /// An export, written or ready to be written.
-#[derive(Default)]
 struct WorkloadExport {
     text: String,
     loads: usize,
-    ios: u64,
+    /// Number of I/Os of the loads so far; `None` if only a time ends one of them.
+    ios: Option<u64>,
     lost: Vec<String>,
 }
 
 impl WorkloadExport {
+    fn new() -> Self {
+        WorkloadExport { text: String::new(), loads: 0, ios: Some(0), lost: Vec::new() }
+    }
+
+    /// Adds the number of I/Os of a load.
+    fn count(&mut self, load: &Stimulus) {
+        self.ios = self.ios.zip(load.until.ios).map(|(sum, ios)| sum.saturating_add(ios));
+    }
+
     fn lose(&mut self, sentence: String) {
         if !self.lost.contains(&sentence) {
             self.lost.push(sentence);
@@ -169,7 +179,7 @@ fn write_single_ios(
             exported
         }
     };
-    Ok(WorkloadExport { ios, lost, ..WorkloadExport::default() })
+    Ok(WorkloadExport { ios: Some(ios), lost, ..WorkloadExport::new() })
 }
 
 /// Returns the loads of the source in the chosen format.
@@ -177,7 +187,7 @@ fn composition(
     opened: &SelectedSource,
     arguments: &WorkloadExportArguments,
 ) -> anyhow::Result<WorkloadExport> {
-    let mut export = WorkloadExport::default();
+    let mut export = WorkloadExport::new();
     if matches!(&opened.source, WorkloadSource::Capture(_)) {
         export.lose("Addresses, order and times of single I/Os are left out.".to_owned());
     }
@@ -253,6 +263,12 @@ fn fio_jobs(export: &mut WorkloadExport, loads: &[PortableLoad], filename: &str,
         for mut one in streams {
             let name = one.streams.iter().map(ToString::to_string).collect::<String>();
             let pace = fio::playable_pace(one.pace);
+            if matches!((one.pace, pace), (Pace::Poisson { .. }, Pace::Burst { .. })) {
+                export.lose(format!(
+                    "Arrivals at random of streams with fewer than {} I/Os a second become even.",
+                    fio::WHOLE_RATES
+                ));
+            }
             if pace != one.pace {
                 export.lose(format!(
                     "Rates are whole I/Os per second; of a stream with fewer than {} a second, \
@@ -276,7 +292,7 @@ fn fio_jobs(export: &mut WorkloadExport, loads: &[PortableLoad], filename: &str,
                         section.push_str(&format!("flow={flow}\nflow_id={number}\n"));
                     }
                     section.push('\n');
-                    export.ios += ios_of(&one);
+                    export.count(&one);
                     outstanding += one.demand.outstanding();
                 }
             }
@@ -374,7 +390,7 @@ fn iometer_config(
             Err(why) => export.lose(format!("{why}.")),
             Ok((stimulus, lost)) => {
                 export.lose_all(subject(loads), &lost);
-                export.ios += ios_of(&stimulus);
+                export.count(&stimulus);
                 kept.push(PortableLoad { label, stimulus });
             }
         }
@@ -387,11 +403,8 @@ fn iometer_config(
             Some((_, what)) if !what.starts_with("left out") => {
                 export.lose(format!("{}: {what}.", subject(loads)));
             }
-            other => {
+            _ => {
                 left_out += 1;
-                let label = other.map(|(label, _)| label);
-                let own = kept.iter().find(|load| Some(load.label.as_str()) == label);
-                export.ios -= own.map_or(0, |load| ios_of(&load.stimulus));
                 export.lose(format!("{remark}."));
             }
         }
@@ -408,12 +421,12 @@ fn vdbench_parameters(export: &mut WorkloadExport, loads: &[PortableLoad], lun: 
         if stimulus.until.time <= Some(Nanos::SECOND) {
             export.lose("A run of vdbench takes at least 2 s.".to_owned());
         }
-        let express = |load: &Stimulus| vdbench::express(load).map(|run| (run, ios_of(load)));
+        let express = |load: &Stimulus| vdbench::express(load).map(|run| (run, load.clone()));
         match conceded(&stimulus, express) {
             Err(why) => export.lose(format!("{label} is left out: {why}.")),
-            Ok(((run, ios), lost)) => {
+            Ok(((run, stimulus), lost)) => {
                 export.lose_all(subject(loads), &lost);
-                export.ios += ios;
+                export.count(&stimulus);
                 runs.push(run);
             }
         }
@@ -467,7 +480,7 @@ fn representation(
     }
     let mut text = Vec::new();
     steps.write(&mut text)?;
-    export.ios = all().map(|(_, ios, _)| ios).sum::<u64>() - others;
+    export.ios = Some(all().map(|(_, ios, _)| ios).sum::<u64>() - others);
     export.loads = steps.steps.len();
     // Lines that begin with a number sign are comments; the first line names the workload.
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -545,6 +558,7 @@ fn tell(
         });
     }
     let file = arguments.output.display();
-    terminal::tell(&format!("Written: {file} ({format}, {} I/Os). Next: {next}", export.ios));
+    let ios = export.ios.map_or_else(String::new, |ios| format!(", {ios} I/Os"));
+    terminal::tell(&format!("Written: {file} ({format}{ios}). Next: {next}"));
     Ok(())
 }

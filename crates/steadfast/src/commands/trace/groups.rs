@@ -1,7 +1,7 @@
 //! `trace groups` and `trace drives`: I/Os by process, stream, device and more.
 
 use super::columns::listed;
-use crate::cli::questions::{DrivesArguments, GroupsArguments};
+use crate::cli::questions::{GroupsArguments, QuestionArguments};
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
@@ -79,7 +79,7 @@ pub struct DrivesContent {
 }
 
 /// Prints the drives of a capture.
-pub fn drives(arguments: &DrivesArguments) -> anyhow::Result<ExitState> {
+pub fn drives(arguments: &QuestionArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let PassResult { found, account } = selected.answer(|captured, pass| {
         let mut found = Drives::default();

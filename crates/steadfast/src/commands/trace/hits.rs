@@ -14,7 +14,7 @@ use steadfast_analysis::questions::compare::device_name;
 use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::hit_maps::{DeviceHits, HIT_RANGES, HitMaps, HitMapsChoice};
 use steadfast_analysis::questions::hits::{HitMap, HitMapQuantity};
-use steadfast_analysis::questions::read_out::{PlaceFigures, ReadOut, ReadOutChoice, StreamPlace};
+use steadfast_analysis::questions::read_out::{ReadOut, ReadOutChoice, StreamPlace};
 use steadfast_domain::Nanos;
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
@@ -45,7 +45,7 @@ struct DeviceReadOut {
     range_bytes: u64,
     /// Width of a range in percent of the device, within which a place is known.
     tolerance_percent: f64,
-    streams: Vec<PlaceFigures>,
+    streams: Vec<StreamPlace>,
 }
 
 /// Rows of a map on the terminal.
@@ -78,10 +78,7 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     }
     let over = (steps.width_ns, account.span_ns.unwrap_or_default());
     let axis = StepTimeFormat::new(
-        conditions,
-        &arguments.selection.filter,
-        arguments.axis.time_axis,
-        over,
+        conditions, &arguments.selection.filter, arguments.axis.time_axis, over,
     );
     for map in &maps {
         let name = printable(&name(map)).into_owned();
@@ -127,7 +124,7 @@ fn read_out(
             ranges: read_out.ranges,
             range_bytes: read_out.range_bytes,
             tolerance_percent: read_out.tolerance_percent(),
-            streams: read_out.streams.iter().map(PlaceFigures::from).collect(),
+            streams: read_out.streams.clone(),
         };
         let devices = found.iter().map(device).collect();
         let read_out = Some(ReadOutContent { begin_ns: from_ns, devices });
@@ -137,10 +134,7 @@ fn read_out(
     }
     let over = (step_ns.min(READ_OUT_NS), span_ns);
     let axis = StepTimeFormat::new(
-        conditions,
-        &arguments.selection.filter,
-        arguments.axis.time_axis,
-        over,
+        conditions, &arguments.selection.filter, arguments.axis.time_axis, over,
     );
     for read_out in &found {
         terminal::print(&format!(

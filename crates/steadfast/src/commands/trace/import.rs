@@ -16,12 +16,14 @@ use std::path::Path;
 use steadfast_analysis::clock::Moment;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::IncompleteIos;
+use steadfast_domain::text::shell_quoted;
 use steadfast_exchange::identify::FileKind;
 use steadfast_host::{NewFile, open_regular, read_file};
 use steadfast_tracefile::TraceError;
 use steadfast_tracefile::TraceWriter;
 use steadfast_tracefile::import::{
-    self, ColumnMapping, ColumnPlan, EventSink, ImportError, ImportInput, ImportResult, TraceFormat,
+    self, ColumnMapping, ColumnPlan, EventSink, ImportError, ImportInput, ImportResult,
+    RecognizedFormat, TraceFormat,
 };
 
 /// Number of leading bytes used to recognize a format.
@@ -37,6 +39,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     let mut inputs = Vec::new();
     let mut found = None;
     let mut first = Vec::new();
+    let mut possible: Option<(&Path, Vec<TraceFormat>)> = None;
     for path in &arguments.files {
         let (input, beginning) = open(path)?;
         // Check even with --input-format: binary data would be parsed as lines.
@@ -58,7 +61,13 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
                 );
             }
         }
-        found = found.or_else(|| import::recognize(&beginning));
+        match import::recognize_any(&beginning) {
+            Some(RecognizedFormat::Proven(format)) => found = found.or(Some(format)),
+            Some(RecognizedFormat::Possible(formats)) => {
+                possible = possible.or(Some((path, formats)));
+            }
+            None => {}
+        }
         if inputs.is_empty() {
             first = beginning;
         }
@@ -89,11 +98,18 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
             if let Some(found) = recognize(path, &first) {
                 bail!("{}: this is {}; {}", path.display(), found.name, found.what_to_do());
             }
+            if let Some((path, formats)) = possible {
+                bail!("{}", ask_for_format(path, &formats));
+            }
+            if first.is_empty() {
+                bail!("{}: it is empty; record it again", path.display());
+            }
+            let unpacked = if is_packed(path)? { ", unpacked" } else { "" };
             let formats = ImportFormat::value_variants().iter();
             let names = formats.filter_map(ValueEnum::to_possible_value);
             let names: Vec<String> = names.map(|value| value.get_name().to_owned()).collect();
             bail!(
-                "{}: unknown format; give --input-format ({}), or the columns of a text file with \
+                "{}{unpacked}: unknown format; give --input-format ({}), or the columns of a text file with \
                  --csv or --columns",
                 path.display(),
                 names.join(", ")
@@ -103,6 +119,32 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     // An error leaves no partial output file.
     let imported = write(&output, began, |sink| import::import(&format, inputs, sink))?;
     finish(arguments, output, &imported)
+}
+
+/// Returns the message for a file whose content fits formats that it does not prove.
+fn ask_for_format(path: &Path, formats: &[TraceFormat]) -> String {
+    let each: Vec<String> = formats
+        .iter()
+        .map(|format| format!("{} (--input-format {})", format.description(), format.name()))
+        .collect();
+    format!(
+        "{}: its lines fit {}, but nothing in it shows that its columns have these units; if it is \
+         one, type: steadfast trace import {} --input-format {} -o trace.parquet; if not, give \
+         columns and units with --csv or --columns",
+        path.display(),
+        each.join(" or "),
+        shell_quoted(&path.display().to_string()),
+        formats.first().map_or("FORMAT", TraceFormat::name)
+    )
+}
+
+/// Returns whether a file is compressed, and its content therefore read unpacked.
+fn is_packed(path: &Path) -> anyhow::Result<bool> {
+    let mut beginning = Vec::new();
+    open_regular(path)?.take(BEGINNING as u64).read_to_end(&mut beginning)?;
+    let kind = recognize(path, &beginning).and_then(|found| found.kind);
+    let packed = [FileKind::Gzip, FileKind::Zstd, FileKind::Xz, FileKind::Bzip2];
+    Ok(kind.is_some_and(|kind| packed.contains(&kind)))
 }
 
 fn finish(

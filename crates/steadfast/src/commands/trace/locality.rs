@@ -1,7 +1,7 @@
 //! `trace locality`: benefit of a cache, and reuse times of blocks.
 
 use super::columns::listed;
-use crate::cli::questions::LocalityArguments;
+use crate::cli::questions::QuestionArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
@@ -30,7 +30,7 @@ struct DeviceLocality {
 }
 
 /// Prints the locality of every device with reads or writes.
-pub fn run(arguments: &LocalityArguments) -> anyhow::Result<ExitState> {
+pub fn run(arguments: &QuestionArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let devices = devices(&selected)?;
     let PassResult { found, account } = selected.answer(|captured, pass| {
@@ -103,7 +103,7 @@ fn lines(device: &DeviceLocality) -> String {
 }
 
 fn times(times: &ResponseFigures) -> String {
-    let told = |ns: Option<u64>| ns.map_or("–".to_owned(), |ns| Nanos(ns).to_string());
+    let told = |ns: Option<u64>| ns.map_or("–".to_owned(), |ns| Nanos(ns).elapsed_text());
     format!(
         "average {}, 50 % within {}, 99 % within {}, at most {}",
         told(times.mean_ns),

@@ -11,8 +11,8 @@ use std::io::{self, IsTerminal};
 use steadfast_analysis::ShareMeasure;
 use steadfast_analysis::captured::{PassResult, StepsResult, StreamMapResult};
 use steadfast_analysis::columns::{ListingColumn, heads};
-use steadfast_analysis::questions::series::SeriesCell;
 use steadfast_analysis::questions::steps::StepFigures;
+use steadfast_analysis::sums::io_count::IoCount;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Nanos};
 
@@ -134,7 +134,7 @@ pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
 impl MapContent {
     fn new(StreamMapResult { width_ns, keys, series }: &StreamMapResult) -> Self {
         let names = keys.iter().map(ToString::to_string).chain(["others".to_owned()]);
-        let step = |(at, cells): (&u64, &Vec<SeriesCell>)| MapStep {
+        let step = |(at, cells): (&u64, &Vec<IoCount>)| MapStep {
             begin_ns: at.saturating_mul(*width_ns),
             counts: cells.iter().map(|cell| cell.ios).collect(),
             amounts: cells.iter().map(|cell| cell.bytes).collect(),

@@ -50,14 +50,14 @@ impl StreamsContent {
     }
 
     fn lines(&self) -> String {
-        let shown: u64 = self.streams.iter().map(|stream| stream.count).sum();
+        let shown: u64 = self.streams.iter().map(|stream| stream.count()).sum();
         format!(
             "{}\n{} of {} streams, {shown} of {} I/Os, {} moved",
-            listed(&StreamFigures::table(self.total.row.queued.count > 0), &self.streams),
+            listed(&StreamFigures::table(self.total.row.sums.queued.count > 0), &self.streams),
             self.streams.len(),
             self.streams_in_all,
-            self.total.row.count,
-            Bytes(self.total.row.amount)
+            self.total.row.count(),
+            Bytes(self.total.row.sums.amount())
         )
     }
 }
@@ -84,7 +84,7 @@ pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
     if arguments.json {
         selected.print(account, content)?
     } else {
-        let has_queue = content.processes.iter().any(|process| process.queued.count > 0);
+        let has_queue = content.processes.iter().any(|process| process.sums.queued.count > 0);
         let columns = ProcessFigures::table(has_queue);
         terminal::print(&listed(&columns, &content.processes))?;
     }

@@ -1,0 +1,137 @@
+"""Traces of other tools, by an own reader of each format. Argument: a format. Prints the files
+and what is in them: per I/O the issue time since the first in ns, operation (0 read, 1 write,
+2 discard, 3 flush, 4 other), offset, bytes, response time in ns or null."""
+import csv, io, json, random, re, struct, sys
+
+CLOCK = 1_456_135_200
+EPOCH_1601 = 11_644_473_600
+rng = random.Random(sys.argv[1])
+OPS = {"R": 0, "W": 1, "read": 0, "write": 1, "Read": 0, "Write": 1, "r": 0, "w": 1, "trim": 2, "sync": 3}
+SCSI = {0x28: 0, 0x88: 0, 0xA8: 0, 0x08: 0, 0x2A: 1, 0x8A: 1, 0xAA: 1, 0x0A: 1, 0x35: 3, 0x42: 2}
+
+
+def drawn():
+    """311 I/Os: time in us, offset and size in sectors, whether it reads, response in us."""
+    now = 0
+    for _ in range(311):
+        now += rng.choice([0, 1, 17, 250_000, 1_000_003])
+        yield now, rng.randrange(1 << 30), rng.randrange(1, 2049), rng.random() < 0.6, rng.randrange(1, 50_000)
+
+
+def text(line):
+    return "".join(line(*one) + "\n" for one in drawn()).encode()
+
+
+def rows(data, delimiter=","):
+    return csv.reader(io.StringIO(data.decode()), delimiter=delimiter)
+
+
+def msr_cambridge():
+    data = text(lambda t, s, n, r, l: f"{(CLOCK + EPOCH_1601) * 10**7 + t * 10},web,1,"
+                f"{'Read' if r else 'Write'},{s * 512},{n * 512},{l * 10}")
+    return data, [(int(t) * 100, OPS[o], int(a), int(b), int(l) * 100) for t, _, _, o, a, b, l in rows(data)]
+
+
+def alibaba():
+    data = text(lambda t, s, n, r, l: f"7,{'R' if r else 'W'},{s * 512},{n * 512},{CLOCK * 10**6 + t}")
+    return data, [(int(t) * 1000, OPS[o], int(a), int(b), None) for _, o, a, b, t in rows(data)]
+
+
+def tencent():
+    data = text(lambda t, s, n, r, l: f"{CLOCK + t // 10**6},{s},{n},{0 if r else 1},1283")
+    return data, [(int(t) * 10**9, int(o), int(a) * 512, int(b) * 512, None) for t, a, b, o, _ in rows(data)]
+
+
+def systor17():
+    data = b"Timestamp,Response,IOType,LUN,Offset,Size\n" + text(
+        lambda t, s, n, r, l: f"{CLOCK + t // 10**6}.{t % 10**6:06}000,0.{l:06}000,"
+        f"{'R' if r else 'W'},3,{s * 512},{n * 512}")
+    def ns(seconds):
+        whole, part = seconds.split(".")
+        return int(whole) * 10**9 + int(part)
+    found = list(rows(data))[1:]
+    return data, [(ns(t), OPS[o], int(a), int(b), ns(l)) for t, l, o, _, a, b in found]
+
+
+def spc():
+    data = text(lambda t, s, n, r, l: f"2,{s},{n * 512},{'r' if r else 'W'},{t // 10**6}.{t % 10**6:06}")
+    return data, [(round(float(t) * 10**6) * 1000, OPS[o], int(a) * 512, int(b), None) for _, a, b, o, t in rows(data)]
+
+
+def fiu():
+    data = text(lambda t, s, n, r, l: f"{t * 1000} 4892 pdflush {s} {n} {'R' if r else 'W'} 6 0 {l:032x}")
+    return data, [(int(one[0]), OPS[one[5]], int(one[3]) * 512, int(one[4]) * 512, None) for one in rows(data, " ")]
+
+
+def cloudphysics_csv():
+    data = text(lambda t, s, n, r, l: f"1,{t // 10**6},{'28' if r else '2a'},{n * 512},{s}")
+    return data, [(int(t) * 10**9, SCSI[int(o, 16)], int(a) * 512, int(b), None) for _, t, o, b, a in rows(data)]
+
+
+def vscsi1():
+    data = b"".join(struct.pack("<IIIHHQQ", 5, n * 512, 1, 0x28 if r else 0x2A, 0x100, s, t)
+                    for t, s, n, r, l in drawn())
+    found = struct.iter_unpack("<3I2H2Q", data)
+    return data, [(t * 1000, SCSI[c], s * 512, n, None) for _, n, _, c, _, s, t in found]
+
+
+def vscsi2():
+    data = b"".join(struct.pack("<HHIIIQQQ", 0x88 if r else 0x8A, 0x200, 5, n * 512, 1, s, t, l)
+                    for t, s, n, r, l in drawn())
+    found = struct.iter_unpack("<2H3I3Q", data)
+    return data, [(t * 1000, SCSI[c], s * 512, n, None) for c, _, _, n, _, s, t, _ in found]
+
+
+def oracle_general():
+    objects = [rng.randrange(40) for _ in range(311)]
+    def later(at):
+        return next((n + 1 for n in range(at + 1, 311) if objects[n] == objects[at]), -1)
+    data = b"".join(struct.pack("<IQIq", t // 10**6, objects[at], n * 512, later(at))
+                    for at, (t, s, n, r, l) in enumerate(drawn()))
+    return data, [(t * 10**9, 4, 0, n, None) for t, _, n, _ in struct.iter_unpack("<IQIq", data)]
+
+
+def fio_iolog():
+    ios = text(lambda t, s, n, r, l: f"{t + 1} /dev/sdb {'read' if r else 'write'} {s * 512} {n * 512}")
+    # The file is opened when the first I/O begins.
+    begun = ios.split()[0]
+    data = b"fio version 3 iolog\n" + begun + b" /dev/sdb add\n" + begun + b" /dev/sdb open\n" + ios
+    found = [line.split() for line in data.decode().splitlines()[3:]]
+    return data, [(int(t) * 1000, OPS[o], int(a), int(b), None) for t, _, o, a, b in found]
+
+
+def blktrace():
+    """Issue and completion of one I/O after the other, with and without a payload, then zeros."""
+    data, now = b"", 0
+    for at, (t, s, n, r, l) in enumerate(drawn()):
+        for action, wait, payload in (7, 1 + t % 977, b"x" * (at % 5)), (8, l, b""):
+            now += wait
+            data += struct.pack("<IIQQIIIIIHH", 0x65617407, at, now, s, n * 512,
+                                action | (1 if r else 2) << 16, 42, 8 << 20, 1, 0, len(payload)) + payload
+    data += bytes(4096)
+    found, begun, at = [], {}, 0
+    while data[at:at + 4] == b"\x07tae":
+        _, _, time, sector, size, action, _, _, _, _, more = struct.unpack_from("<IIQQIIIIIHH", data, at)
+        at += 48 + more
+        if action & 0xFFFF == 7:
+            begun[sector] = time
+        else:
+            found.append((begun.pop(sector), 0 if action >> 16 & 1 else 1, sector * 512, size, time))
+    return data, [(t, o, a, b, end - t) for t, o, a, b, end in found]
+
+
+def strace():
+    data = "9 1700000000.000000 openat(AT_FDCWD, \"/db\", O_RDWR) = 3</db> <0.000010>\n".encode() + text(
+        lambda t, s, n, r, l: f"9 {1700000001 + t // 10**6}.{t % 10**6:06} {'pread64' if r else 'pwrite64'}"
+        f"(3</db>, \"\"..., {n}, {s}) = {n} <0.{l:06}>")
+    call = r"9 (\d+)\.(\d+) p(\w+?)64\(3</db>, \"\"\.\.\., (\d+), (\d+)\) = \d+ <0\.(\d+)>"
+    found = re.findall(call, data.decode())
+    return data, [((int(s) - 1700000000) * 10**9 + int(u) * 1000, OPS[o], int(a), int(n), int(l) * 1000)
+                  for s, u, o, n, a, l in found]
+
+
+data, ios = globals()[sys.argv[1].replace("-", "_")]()
+open("sample", "wb").write(data)
+begun = 0 if sys.argv[1] in ("strace",) else min(io[0] for io in ios)
+ios = sorted((t - begun, o, a, b, -1 if l is None else l) for t, o, a, b, l in ios)
+print(json.dumps({"ios": ios}))

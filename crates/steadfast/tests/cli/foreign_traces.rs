@@ -1,0 +1,89 @@
+//! Traces of other tools, imported and read by parsers of their own in Python
+//! (`foreign_traces.py`).
+
+use super::scratch::{TestDirectory, python, refuse, run_in, stderr};
+use std::fs::{File, read, write};
+use steadfast_domain::io_event::RESPONSE_UNKNOWN;
+use steadfast_tracefile::{Batch, Fields, Trace};
+
+const SCRIPT: &str = include_str!("foreign_traces.py");
+
+/// Formats, and whether their content proves the units of their columns.
+const FORMATS: [(&str, bool); 13] = [
+    ("msr-cambridge", true),
+    ("alibaba", true),
+    ("tencent", false),
+    ("systor17", true),
+    ("spc", false),
+    ("fiu", true),
+    ("cloudphysics-csv", false),
+    ("vscsi1", true),
+    ("vscsi2", true),
+    ("oracle-general", true),
+    ("fio-iolog", true),
+    ("blktrace", true),
+    ("strace", true),
+];
+
+#[test]
+fn each_format_has_the_ios_that_another_parser_finds() {
+    for (format, is_proven) in FORMATS {
+        let here = &TestDirectory::new();
+        write(here.join("script.py"), SCRIPT).unwrap();
+        let Some(output) = python(&[], &["script.py", format], here) else { return };
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let found: Vec<(u64, u64, u64, u64, i64)> =
+            serde_json::from_value(found["ios"].clone()).unwrap();
+        let import = ["trace", "import", "sample", "-o", "t.parquet"];
+        if !is_proven {
+            refuse(here, &import, &[&format!("import sample --input-format {format} -o")]);
+        }
+        let chosen: &[&str] = if is_proven { &[] } else { &["--input-format", format] };
+        let output = run_in(here, &[&import[..], chosen].concat());
+        // The blktrace file ends in zeros.
+        let expected = if format == "blktrace" { 1 } else { 0 };
+        assert_eq!(output.status.code(), Some(expected), "{format}: {}", stderr(&output));
+        let trace = Trace::open(File::open(here.join("t.parquet")).unwrap()).unwrap();
+        let mut batch = Batch::default();
+        trace.batches(Fields::ALL).read(1 << 20, &mut batch).unwrap();
+        let mut ours: Vec<(u64, u64, u64, u64, i64)> = (0..batch.len())
+            .map(|row| {
+                let io = batch.event(row);
+                let response = match io.response_ns {
+                    RESPONSE_UNKNOWN => -1,
+                    known => known.cast_signed(),
+                };
+                (io.issued_ns, io.op as u64, io.offset, io.bytes.into(), response)
+            })
+            .collect();
+        ours.sort_unstable();
+        assert_eq!(ours.len(), 311, "{format}");
+        assert!(ours == found, "{format}: {:?}", ours.iter().zip(&found).find(|(a, b)| a != b));
+    }
+}
+
+/// The same columns in other units are no trace of the format: nanoseconds for seconds, bytes for
+/// sectors, sectors for bytes.
+#[test]
+fn a_table_with_other_units_is_not_taken_for_a_published_trace() {
+    let here = &TestDirectory::new();
+    type LineOf = fn(u64) -> String;
+    let tables: [(&str, LineOf); 7] = [
+        ("spc", |n| format!("0,{},4096,r,{}", n * 4096, n * 1_000_000)),
+        ("tencent", |n| format!("{},{},4096,0,7", 1_456_135_200 + n, n * 4096)),
+        ("cloudphysics-csv", |n| format!("1,{},28,4096,{}", n * 1_000_000, n * 4096)),
+        ("fio-iolog-1", |n| format!("{}, {}, 8", n % 2, n * 8)),
+        ("fiu", |n| format!("{n} 7 db {} 4096 W 8 0", n * 4096)),
+        ("msr-cambridge", |n| {
+            format!("{},db,0,Read,{},8,9", 128_166_372_000_000_000 + n * 1000, n * 8)
+        }),
+        ("fio-latency-log", |n| format!("{n}, 48000, 0, 4096, {}, 0", n * 4096)),
+    ];
+    for (format, line) in tables {
+        let text: String = (0..97).map(|n| line(n) + "\n").collect();
+        write(here.join("table"), text).unwrap();
+        let import = ["trace", "import", "table", "-o", "t.parquet"];
+        refuse(here, &import, &[&format!("--input-format {format}"), "--csv"]);
+        assert!(read(here.join("t.parquet")).is_err());
+    }
+}
