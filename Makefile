@@ -31,12 +31,14 @@ test: tools check
 	FEATURES=$(FEATURES) scripts/test
 
 # The second and third build are those that docs/explorer.md and docs/packages.md name: without the
-# explorer, and without eBPF; the programs, not their tests.
+# explorer, and without eBPF; the programs, not their tests. The examples have the features of the
+# libraries that tests use, so that no library is compiled a second time for other features.
 check: tools
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- -D warnings
-	cargo clippy --locked --workspace --no-default-features --features $(FEATURES) -- -D warnings
-	cargo clippy --locked --workspace -- -D warnings
+	cargo clippy --locked --workspace --bins --examples --no-default-features --features $(FEATURES) \
+	    -- -D warnings
+	cargo clippy --locked --workspace --bins --examples -- -D warnings
 
 # Last, what a capture costs beside blktrace, in a guest (docs/lab.md) where one
 # can be had: status 77 says that none can.
@@ -78,7 +80,7 @@ fleet: tools
 # be had the lab says why, and ends with status 77.
 lab: tools
 	@scripts/tools lab
-	cargo build --locked --workspace --features $(FEATURES)
+	cargo build --locked --workspace --bins --examples --features $(FEATURES)
 	$(BUILT)/steadfast-lab --program $(BUILT)/steadfast --directory target/lab $(LAB)
 
 # Packages in target/dist: .deb, tar.xz, bill of materials, checksums. TWICE=--twice builds twice and
