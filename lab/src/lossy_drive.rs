@@ -42,7 +42,7 @@ pub struct LossyDrive {
     /// State of the power.
     pub power: DrivePower,
     medium: Vec<u8>,
-    /// What the host reads: the medium below the cache.
+    /// Content that the host reads: the cached writes over the medium.
     content: Vec<u8>,
     /// Oldest first.
     cached: VecDeque<CachedWrite>,

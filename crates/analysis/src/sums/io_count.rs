@@ -1,4 +1,4 @@
-//! [`IoCount`]: the smallest sum of I/Os, of which series and parts keep millions.
+//! [`IoCount`]: the smallest sum of I/Os. Series and parts keep millions of them.
 
 use crate::cube::CellSums;
 use serde::{Deserialize, Serialize};
