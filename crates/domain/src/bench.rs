@@ -55,6 +55,16 @@ pub enum Halt {
         /// Measured time of the step.
         elapsed: Nanos,
     },
+    /// The clock of the engine restarted during a step, which is therefore void.
+    #[error(
+        "{place}: the processor's cycle counter restarted (the machine was suspended, or a \
+         processor was switched off), so the end of the step is unknown; the step is void and must \
+         be repeated"
+    )]
+    ClockReset {
+        /// Place of the step.
+        place: String,
+    },
     /// The engine, the test setup or the host cannot do what was requested.
     #[error("{0}")]
     Refused(String),

@@ -17,13 +17,13 @@ const SEARCHED_MAX: usize = 4000;
 const PENALTY: f64 = 6.0;
 
 /// Length of the stretches compared before and after a change point, in shortest levels.
-const COMPARED: usize = 4;
+const COMPARED_LEVELS: usize = 4;
 
 /// A level of fewer values between two equal levels is a row of bursts, in shortest levels.
-const DIP: usize = 4;
+const DIP_LEVELS: usize = 4;
 
-/// Only a high level at the beginning has fewer values, in shortest levels: a small cache.
-const SHORT: usize = 2;
+/// Minimum length of a level in shortest levels, except a high one at the start (a small cache).
+const SHORT_LEVELS: usize = 2;
 
 /// Standard errors by which two levels must differ.
 const SIGNIFICANT: f64 = 4.0;
@@ -65,7 +65,7 @@ pub fn change_points(rates: &[f64], criteria: &ChangeCriteria) -> Vec<usize> {
     }
     let shortest = criteria.shortest.max(2);
     // What lies this close to the end of the first values may be a dip.
-    let first = SEARCHED_MAX.saturating_sub(DIP * shortest);
+    let first = SEARCHED_MAX.saturating_sub(DIP_LEVELS * shortest);
     let mut points = search(&rates[..SEARCHED_MAX], criteria);
     points.retain(|point| *point < first);
     let grouped: Vec<f64> =
@@ -277,13 +277,13 @@ impl Levels<'_> {
         let level = |index: usize| median(&self.logs[bounds(index)]).unwrap_or_default();
         let length = bounds(index).len();
         if index == 0 {
-            return length < SHORT * self.shortest && level(0) < level(1);
+            return length < SHORT_LEVELS * self.shortest && level(0) < level(1);
         }
         let between_equals = || {
-            let is_inside = index < points.len() && length < DIP * self.shortest;
+            let is_inside = index < points.len() && length < DIP_LEVELS * self.shortest;
             is_inside && (level(index - 1) - level(index + 1)).abs() < self.least
         };
-        length < SHORT * self.shortest || between_equals()
+        length < SHORT_LEVELS * self.shortest || between_equals()
     }
 
     /// Returns the change of the level at a change point, as a multiple of the smallest one that
@@ -294,7 +294,7 @@ impl Levels<'_> {
         // The values at the change itself may be a mix of both levels.
         let left_end = if point - begin > self.shortest { point - 1 } else { point };
         let right_begin = if end - point > self.shortest { point + 1 } else { point };
-        let reach = COMPARED * self.shortest;
+        let reach = COMPARED_LEVELS * self.shortest;
         let near = (
             left_end.saturating_sub(reach).max(begin)..left_end,
             right_begin..(right_begin + reach).min(end),

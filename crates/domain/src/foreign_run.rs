@@ -1,8 +1,8 @@
 //! [`ForeignRun`]: results of another tool, read from its own file. `exchange` reads them;
 //! `procedures` shows them next to the results of this program.
 
-use crate::histogram::TAIL_MIN;
 use crate::notation::AccessPattern;
+use crate::percentile::MIN_IOS_BEYOND_PERCENTILE;
 use std::collections::BTreeMap;
 
 /// A run of another tool. Fields are `None` if the file does not contain them.
@@ -174,11 +174,11 @@ pub struct ForeignIos {
 
 impl ForeignIos {
     /// Returns a percentile in milliseconds; `None` where the file does not have it, or where
-    /// fewer than [`TAIL_MIN`] I/Os lie beyond it.
+    /// fewer than [`MIN_IOS_BEYOND_PERCENTILE`] I/Os lie beyond it.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         // Rounding avoids errors of binary fractions: 0.1 % of 10,000 I/Os are ten.
         let beyond = |ios: u64| (ios as f64 * (100.0 - percent) / 100.0 * 1e6).round() / 1e6;
-        if self.ios.is_some_and(|ios| beyond(ios) < TAIL_MIN as f64) {
+        if self.ios.is_some_and(|ios| beyond(ios) < MIN_IOS_BEYOND_PERCENTILE as f64) {
             return None;
         }
         let stated = self.percentiles.iter().find(|(of, _)| (of - percent).abs() < 1e-9);
@@ -202,7 +202,9 @@ impl ForeignIos {
 
     /// Returns true if no I/O was done.
     pub fn is_empty(&self) -> bool {
-        self.ios.unwrap_or(0) == 0 && self.iops.unwrap_or(0.0) == 0.0
+        self.ios.unwrap_or(0) == 0
+            && self.iops.unwrap_or(0.0) == 0.0
+            && self.bytes_per_second.unwrap_or(0.0) == 0.0
     }
 
     /// Returns the sum of I/Os that ran at the same time.
@@ -295,6 +297,8 @@ mod tests {
         assert_eq!(sum.percentile(50.0), None, "percentiles do not add up");
         assert_eq!(ForeignIos::mean_of(&[&one, &two]).iops, Some(20.0));
         assert_eq!(ForeignIos::at_once(&[&one, &ForeignIos::default()]), one);
+        let rate = ForeignIos { bytes_per_second: Some(5e6), ..ForeignIos::default() };
+        assert_eq!(ForeignIos::at_once(&[&rate]).bytes_per_second, Some(5e6));
     }
 
     #[test]

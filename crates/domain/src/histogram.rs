@@ -1,16 +1,20 @@
-//! Response-time histograms with a bounded error.
+//! Response-time histograms with a bounded error, and their percentiles (`percentile` has the rule
+//! for printing one).
 //!
 //! Buckets are log-linear: every value below `2^(BITS+1)` ns has its own bucket; above that, every
 //! power of two is split into `2^BITS` equal buckets, so a bucket is never wider than `1/2^BITS` of
 //! the values in it. [`FineHistogram`] (7 bits: 0.78 %) holds the response times of a step,
 //! [`CoarseHistogram`] (4 bits: 6.25 %) those of one second, [`QuarterHistogram`] (2 bits: 25 %)
 //! those that a capture accumulates in the kernel. A percentile is reported as the upper edge of
-//! its bucket: it may be too long by the bucket width, never too short.
+//! its bucket: it may be too long by the bucket width, never too short, except in the last bucket,
+//! which has no upper limit.
 //!
 //! The buckets match those of HdrHistogram (the tests compare with that library). This
 //! implementation exists because the engines index it once per I/O and the journal stores it by the
 //! million.
 
+use crate::percentile::MIN_IOS_BEYOND_PERCENTILE;
+use crate::text::excerpt;
 use crate::units::Nanos;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -23,8 +27,6 @@ pub type QuarterHistogram = Histogram<2>;
 
 /// Response times of 2^42 ns (over an hour) or more are counted in the last bucket.
 const MAX_BITS: u32 = 42;
-/// Number of I/Os that must lie beyond a percentile for it to be printed: a smaller tail is chance.
-pub const TAIL_MIN: u64 = 10;
 
 /// Histogram of response times: the buckets with a nonzero count, in ascending order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -97,7 +99,7 @@ impl<const BITS: u32> Histogram<BITS> {
 
     /// Returns the number of response times.
     pub fn total(&self) -> u64 {
-        self.buckets.iter().map(|(_, count)| count).sum()
+        self.buckets.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count))
     }
 
     /// Adds the counts of another histogram.
@@ -107,7 +109,7 @@ impl<const BITS: u32> Histogram<BITS> {
             (self.buckets.iter().peekable(), other.buckets.iter().peekable());
         loop {
             let next = match (left.peek(), right.peek()) {
-                (Some(a), Some(b)) if a.0 == b.0 => (a.0, a.1 + b.1),
+                (Some(a), Some(b)) if a.0 == b.0 => (a.0, a.1.saturating_add(b.1)),
                 (Some(a), Some(b)) if a.0 < b.0 => **a,
                 (Some(a), None) => **a,
                 (_, Some(b)) => **b,
@@ -154,18 +156,26 @@ impl<const BITS: u32> Histogram<BITS> {
         })
     }
 
-    /// Returns the same as [`Self::percentile`], but `None` if fewer than [`TAIL_MIN`] I/Os lie beyond
-    /// it, or if it lies in the last bucket, which has no upper limit.
+    /// Returns the same as [`Self::percentile`], but `None` if fewer than
+    /// [`MIN_IOS_BEYOND_PERCENTILE`] I/Os lie beyond it, or if it lies in the last bucket, which has
+    /// no upper limit.
     pub fn reportable_percentile(&self, fraction: f64) -> Option<Nanos> {
         let rank = self.rank(fraction)?;
-        let found = self.percentile(fraction).filter(|_| self.total() - rank >= TAIL_MIN)?;
+        let beyond = self.total() - rank;
+        let found = self.percentile(fraction).filter(|_| beyond >= MIN_IOS_BEYOND_PERCENTILE)?;
         // Values in the last bucket have no known upper limit.
         (Self::index(found.0) < Self::LEN - 1).then_some(found)
     }
 
     fn rank(&self, fraction: f64) -> Option<u64> {
         let total = self.total();
-        let rank = (fraction * total as f64).ceil() as u64;
+        let exact = fraction * total as f64;
+        // A product that misses an integer only by the rounding of binary fractions is that integer.
+        let rank = if (exact - exact.round()).abs() <= exact * 4.0 * f64::EPSILON {
+            exact.round() as u64
+        } else {
+            exact.ceil() as u64
+        };
         (total > 0).then(|| rank.clamp(1, total))
     }
 
@@ -190,13 +200,14 @@ impl<const BITS: u32> Histogram<BITS> {
 
     /// Parses the text that [`Self::encode`] produces; `None` if it is not valid.
     pub fn decode(text: &str) -> Option<Self> {
-        let mut index = 0u32;
+        let (mut index, mut total) = (0u32, 0u64);
         let mut buckets: Vec<(u32, u64)> = Vec::new();
         for word in text.split_whitespace() {
             let (step, count) = word.split_once(':').unwrap_or((word, "1"));
             let step: u32 = step.parse().ok()?;
             let count: u64 = count.parse().ok()?;
             index = index.checked_add(step)?;
+            total = total.checked_add(count)?;
             let ascending = step > 0 || buckets.is_empty();
             if !ascending || count == 0 || index as usize >= Self::LEN {
                 return None;
@@ -229,7 +240,10 @@ impl<'de, const BITS: u32> Deserialize<'de> for Histogram<BITS> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::decode(&text).ok_or_else(|| {
-            serde::de::Error::custom(format!("'{text}' is not a histogram of {BITS} bits"))
+            serde::de::Error::custom(format!(
+                "'{}' is not a histogram of {BITS} bits",
+                excerpt(&text)
+            ))
         })
     }
 }
@@ -286,8 +300,31 @@ mod tests {
     }
 
     #[test]
+    fn the_rank_of_a_percentile_is_exact() {
+        for total in [1_000u64, 10_000, 100_000, 1_000_000, 30_000, 70_000, 1_100_000] {
+            let histogram = FineHistogram { buckets: vec![(5, total)] };
+            for (fraction, beyond) in [(0.9, 10), (0.99, 100), (0.999, 1_000)] {
+                assert_eq!(histogram.rank(fraction), Some(total - total / beyond), "{total}");
+            }
+        }
+        let two = FineHistogram { buckets: vec![(1, 99_999), (2, 1)] };
+        assert_eq!(two.rank(0.999_991), Some(100_000));
+    }
+
+    #[test]
+    fn counts_of_a_damaged_file_add_up_to_the_maximum() {
+        let all = FineHistogram { buckets: vec![(1, u64::MAX)] };
+        let mut sum = all.clone();
+        sum.merge(&all);
+        assert_eq!(sum, all);
+        sum.merge(&of(&[7]));
+        assert_eq!(sum.total(), u64::MAX);
+    }
+
+    #[test]
     fn broken_texts_are_refused() {
-        for bad in ["x", "1:0", "5 0", "99999999", "4294967295 4294967295", "1:-2"] {
+        let too_many = format!("1:{} 1:1", u64::MAX);
+        for bad in ["x", "1:0", "5 0", "99999999", "4294967295 4294967295", "1:-2", &too_many] {
             assert!(FineHistogram::decode(bad).is_none(), "{bad}");
         }
     }

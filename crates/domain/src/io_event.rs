@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -93,7 +94,7 @@ pub mod flags {
     /// File-system layer: the I/O bypasses the page cache (`O_DIRECT`).
     pub const DIRECT: u16 = 1 << 8;
 
-    /// Every flag with its name, as tables have it.
+    /// Flags and their names, in the order in which tables list them.
     pub const NAMES: [(u16, &str); 9] = [
         (SYNC, "sync"),
         (FUA, "FUA"),
@@ -106,7 +107,7 @@ pub mod flags {
         (FAILED, "failed"),
     ];
 
-    /// The names of the flags that are set.
+    /// Returns the names of the flags that are set.
     ///
     /// ```
     /// use steadfast_domain::io_event::flags;
@@ -312,14 +313,18 @@ impl StreamInStep {
     }
     /// Adds another part of the same process's stream in the same step.
     pub fn merge(&mut self, other: &StreamInStep) {
-        self.ios += other.ios;
-        self.failed += other.failed;
-        self.responses += other.responses;
+        // The counts may come from a damaged file.
+        self.ios = self.ios.saturating_add(other.ios);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.responses = self.responses.saturating_add(other.responses);
         self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
         self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
         for &(bucket, ios) in &other.response_buckets {
             match self.response_buckets.binary_search_by_key(&bucket, |(ours, _)| *ours) {
-                Ok(at) => self.response_buckets[at].1 += ios,
+                Ok(at) => {
+                    let count = &mut self.response_buckets[at].1;
+                    *count = count.saturating_add(ios);
+                }
                 Err(at) => self.response_buckets.insert(at, (bucket, ios)),
             }
         }
@@ -427,8 +432,8 @@ pub struct FileName {
     pub path: String,
 }
 
-/// Processor time of the captured host since it started, up to a moment: ticks of all processors
-/// together. Stored as an array in this order.
+/// Processor time of the captured host since boot, in clock ticks summed over all processors. Stored
+/// as an array in this order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u64; 4]", into = "[u64; 4]")]
 pub struct ProcessorReading {
@@ -544,17 +549,19 @@ impl FromStr for TimeZone {
             Some(b'-') => -1,
             _ => return Err(wrong()),
         };
-        let digits = text[1..].replace(':', "");
-        let (hours, minutes) = match digits.len() {
-            1 | 2 => (digits.as_str(), "0"),
-            4 => digits.split_at(2),
-            _ => return Err(wrong()),
+        let digits = &text[1..];
+        let (hours, minutes) = match digits.split_once(':') {
+            Some((hours, minutes)) => (hours, minutes),
+            None if digits.len() == 4 => digits.split_at_checked(2).ok_or_else(wrong)?,
+            None => (digits, "00"),
         };
-        let part = |text: &str, below: i32| {
+        let part = |text: &str, digits: RangeInclusive<usize>, below: i32| {
             let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-            text.parse::<i32>().ok().filter(|number| is_number && *number < below)
+            let is_part = is_number && digits.contains(&text.len());
+            text.parse::<i32>().ok().filter(|number| is_part && *number < below)
         };
-        let (hours, minutes) = part(hours, 15).zip(part(minutes, 60)).ok_or_else(wrong)?;
+        let (hours, minutes) =
+            part(hours, 1..=2, 15).zip(part(minutes, 2..=2, 60)).ok_or_else(wrong)?;
         Ok(TimeZone::fixed(sign * (hours * 3600 + minutes * 60), None))
     }
 }
@@ -568,6 +575,28 @@ impl fmt::Display for TimeZone {
             Some(name) => write!(f, "{name} ({offset})"),
             None => f.write_str(&offset),
         }
+    }
+}
+
+/// CPU time of a capture itself. It is stored as a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(Option<u64>, u64)", into = "(Option<u64>, u64)")]
+pub struct CaptureCost {
+    /// Time in the kernel in nanoseconds; `None` if it was not measured.
+    pub kernel_ns: Option<u64>,
+    /// Time in user space in nanoseconds.
+    pub user_ns: u64,
+}
+
+impl From<(Option<u64>, u64)> for CaptureCost {
+    fn from((kernel_ns, user_ns): (Option<u64>, u64)) -> Self {
+        CaptureCost { kernel_ns, user_ns }
+    }
+}
+
+impl From<CaptureCost> for (Option<u64>, u64) {
+    fn from(cost: CaptureCost) -> Self {
+        (cost.kernel_ns, cost.user_ns)
     }
 }
 
@@ -607,7 +636,7 @@ pub struct IncompleteIos {
 impl IncompleteIos {
     /// Returns the number of I/Os that are not among the events.
     pub fn missing(&self) -> u64 {
-        self.begun_before + self.too_many
+        self.begun_before.saturating_add(self.too_many)
     }
 }
 
@@ -624,7 +653,7 @@ impl fmt::Display for IncompleteIos {
         .filter(|(count, _)| *count > 0)
         .map(|(count, reason)| format!("{count} {reason}"))
         .collect();
-        write!(f, "{} incomplete", self.missing() + self.unended)?;
+        write!(f, "{} incomplete", self.missing().saturating_add(self.unended))?;
         if reasons.is_empty() { Ok(()) } else { write!(f, " ({})", reasons.join(", ")) }
     }
 }
@@ -788,7 +817,8 @@ pub struct CaptureConditions {
     pub unseen: Vec<(String, u64)>,
     /// CPU time of the capture itself in nanoseconds, in the kernel and in user space; `None` if
     /// unknown.
-    pub cost_ns: Option<(u64, u64)>,
+    #[schemars(with = "Option<(Option<u64>, u64)>")]
+    pub cost_ns: Option<CaptureCost>,
     /// Named points in time.
     pub marks: Vec<Mark>,
     /// True if threads were captured as well as processes.
@@ -914,7 +944,10 @@ mod tests {
             let zone: TimeZone = text.parse().unwrap();
             assert_eq!((zone.offset_s, zone.to_string()), (offset_s, printed.to_owned()));
         }
-        for text in ["", "CET", "+", "+15:00", "+01:60", "01:00", "+1:0:0", "+é"] {
+        for text in [
+            "", "CET", "+", "+15:00", "+01:60", "01:00", "+1:0:0", "+é", "+aéb", "+:0:1:00",
+            "+1:5", "+100", "+é:00", "+1:é",
+        ] {
             assert!(text.parse::<TimeZone>().is_err(), "{text}");
         }
         let named = TimeZone::fixed(3600, Some("CET"));

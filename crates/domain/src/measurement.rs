@@ -90,9 +90,9 @@ pub struct CpuTime {
 /// machine was suspended, or the virtual machine had no CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stall {
-    /// Start of the stall, since the measurement began.
+    /// Start of the stall, since the measurement began; 0 for a stall in the ramp.
     pub at: Nanos,
-    /// Measured time lost to the stall.
+    /// Time lost to the stall.
     pub lasted: Nanos,
 }
 
@@ -438,7 +438,7 @@ impl Measurement {
     pub fn direction(&self, op: Op) -> Tally {
         self.sum_where(|stream| stream.op == op)
     }
-    /// Returns the tally of reads and writes together: the I/O count of a mixed step is their sum,
+    /// Returns the tally of all operations but flushes: the I/O count of a mixed step is their sum,
     /// never a mean weighted by the mix.
     pub fn total(&self) -> Tally {
         self.sum_where(|stream| stream.op != Op::Flush)
@@ -453,7 +453,7 @@ impl Measurement {
         self.streams.iter().filter(|s| wanted(s)).for_each(|s| sum.merge(&s.tally));
         sum
     }
-    /// Returns the reads and writes completed per second; `None` if no time was measured.
+    /// Returns the I/Os other than flushes completed per second; `None` if no time was measured.
     pub fn iops(&self) -> Option<f64> {
         let ios = self.streams.iter().filter(|s| s.op != Op::Flush).map(|s| s.tally.ios).sum();
         rate(ios, self.elapsed)

@@ -3,7 +3,7 @@
 //!
 //! Access patterns and demands parse back from what they print.
 
-use crate::distribution::Distribution;
+use crate::offset_distribution::Distribution;
 use crate::stimulus::{Cursor, Demand, Durability, IoStream, Op, Order};
 use crate::text::excerpt;
 use crate::units::Bytes;
@@ -215,17 +215,21 @@ impl FromStr for AccessPattern {
     }
 }
 
+/// Maximum number of threads, and of I/Os outstanding per thread.
+pub(crate) const DEMAND_MAX: u32 = 65_536;
+
 impl FromStr for Demand {
     type Err = NotationError;
     fn from_str(text: &str) -> Result<Self, NotationError> {
         let fail = || NotationError::Demand(text.to_owned());
-        let upper = text.trim().to_ascii_uppercase().replace('/', "");
+        let upper = text.trim().to_ascii_uppercase();
         let (threads, depth) =
             upper.strip_prefix('T').and_then(|rest| rest.split_once('Q')).ok_or_else(fail)?;
+        let threads = threads.strip_suffix('/').unwrap_or(threads);
         if !is_number(threads) || !is_number(depth) {
             return Err(fail());
         }
-        let number = |s: &str| s.parse::<u32>().ok().filter(|n| (1..=65_536).contains(n));
+        let number = |s: &str| s.parse::<u32>().ok().filter(|n| (1..=DEMAND_MAX).contains(n));
         match (number(threads), number(depth)) {
             (Some(threads), Some(depth)) => Ok(Demand { threads, depth }),
             _ => Err(NotationError::above(text, "T and Q are 1 to 65,536 each")),
@@ -253,6 +257,9 @@ mod tests {
         }
         assert_eq!("rnd 64k rw0".parse::<AccessPattern>().unwrap().to_string(), "RND 64K W");
         assert_eq!("T4/Q32".parse::<Demand>().unwrap().to_string(), "T4Q32");
+        for text in ["T4Q3/2", "T/4Q32", "T4//Q32", "T4Q32/", "/T4Q32"] {
+            assert!(text.parse::<Demand>().is_err(), "{text}");
+        }
     }
 
     /// Every pattern that can be constructed prints as a text that parses to it again.

@@ -239,7 +239,7 @@ impl FromStr for PurgeFailure {
     }
 }
 
-/// Content of sampled places all over the device, before and after a purge.
+/// Comparison of sampled places all over the device before and after a purge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadBack {
     /// Number of places read.
@@ -259,9 +259,9 @@ pub struct ReadBack {
 }
 
 impl ReadBack {
-    /// Returns true if every place is blank.
+    /// Returns true if places were read and every one is blank.
     pub const fn is_blank(&self) -> bool {
-        self.zero + self.constant == self.places
+        self.places > 0 && self.zero + self.constant == self.places
     }
 }
 
@@ -277,7 +277,7 @@ impl fmt::Display for ReadBack {
         }
         // A mark was written by this program and does not show what the device held.
         let own = written_before.saturating_sub(*marked);
-        write!(f, "; {own} of them held data before")?;
+        write!(f, "; {own} places held data before")?;
         if *marked > 0 {
             write!(f, ", {marked} were marked for this check")?;
         }
@@ -394,10 +394,10 @@ mod tests {
         let mut read = ReadBack { places: 64, zero: 64, ..ReadBack::default() };
         (read.unit, read.written_before) = (Bytes(4096), 60);
         assert!(read.is_blank());
-        let said = "64 of 64 places of 4096 B read zero; 60 of them held data before";
+        let said = "64 of 64 places of 4096 B read zero; 60 places held data before";
         assert_eq!(read.to_string(), said);
         read.marked = 50;
-        let marked = "; 10 of them held data before, 50 were marked for this check";
+        let marked = "; 10 places held data before, 50 were marked for this check";
         assert!(read.to_string().ends_with(marked), "{read}");
         (read.zero, read.constant, read.unchanged) = (40, 20, 4);
         assert!(!read.is_blank());

@@ -1,6 +1,7 @@
 //! Rates at which I/Os are offered to a device, whether or not earlier ones have completed.
 
 use crate::measurement::Measurement;
+use crate::notation::DEMAND_MAX;
 use crate::serde_text::serde_text;
 use crate::start_error::START_ERROR_LIMIT;
 use crate::step::Load;
@@ -76,8 +77,8 @@ impl fmt::Display for OfferedLoad {
 /// Error for a text that is not a rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{}' is not a rate above 0; write it like 20000, 20000iops, 500kB/s, 150MB/s or 2GB/s (decimal \
-     units)",
+    "'{}' is not a rate of at least 0.001 IOPS or 1 kB/s; write it like 20000, 20000iops, 500kB/s, \
+     150MB/s or 2GB/s (decimal units)",
     excerpt(.0)
 )]
 pub struct RateError(String);
@@ -144,6 +145,12 @@ impl OfferedRate {
         let iops = self.iops(streams).ok_or("the load moves no bytes: give a rate in IOPS")?;
         if iops > THREAD_RATE_MAX * f64::from(threads) {
             let needed = (iops / THREAD_RATE_MAX).ceil();
+            if needed > f64::from(DEMAND_MAX) {
+                return Err(format!(
+                    "{self} is more than {DEMAND_MAX} threads can issue ({THREAD_RATE_MAX} IOPS \
+                     a thread): give a lower rate"
+                ));
+            }
             return Err(format!(
                 "{self} is more than T{threads} can issue ({THREAD_RATE_MAX} IOPS a thread): \
                  use {needed} threads (T{needed}Q32)"
@@ -191,13 +198,13 @@ impl Measurement {
     /// Returns true if a load with this pace completed as many I/Os as were offered; `None` if it
     /// has no rate. May be missing: 1 % of the I/Os and, of random arrivals, three standard
     /// deviations of their number. If `maximum`, the I/Os per second that the device completed in
-    /// a closed loop of the same load, is known and less than the rate, only 0.1 % may be missing:
-    /// a step too short for its queue to show would otherwise pass. All of this is our rule
+    /// a closed loop of the same load, is known and not above the rate, only 0.1 % may be missing: a
+    /// step too short for its queue to show would otherwise pass. All of this is our rule
     /// (docs/procedures/load-curve.md).
     pub fn kept_up_below(&self, pace: Pace, maximum: Option<f64>) -> Option<bool> {
         let rate = pace.offered_iops()?;
         let offered = rate * self.elapsed.as_secs_f64();
-        let missing = if maximum.is_some_and(|maximum| rate > maximum + RATE_ROUNDING) {
+        let missing = if maximum.is_some_and(|maximum| rate >= maximum - RATE_ROUNDING) {
             0.001 * offered
         } else if matches!(pace, Pace::Poisson { .. }) {
             0.01 * offered + 3.0 * offered.sqrt()
@@ -255,6 +262,11 @@ mod tests {
         let pace = rate.pace(&streams, 1, Arrivals::Fixed).unwrap();
         assert_eq!(pace, Pace::Fixed { ios: 10_000_000, per: PERIOD });
         assert_eq!(pace.offered_iops(), Some(10_000.0));
+        let most = OfferedRate::Iops(THREAD_RATE_MAX * f64::from(DEMAND_MAX));
+        assert!(most.pace(&streams, 1, Arrivals::Fixed).unwrap_err().contains("T65536Q32"));
+        let more = OfferedRate::Iops(THREAD_RATE_MAX * f64::from(DEMAND_MAX) + 1.0);
+        let refusal = more.pace(&streams, DEMAND_MAX, Arrivals::Fixed).unwrap_err();
+        assert!(!refusal.contains("T65537"), "no such demand: {refusal}");
     }
 
     #[test]
@@ -266,7 +278,7 @@ mod tests {
         for (text, rate) in [("20GB/s", 20_000.0), ("150MB/s", 150.0), ("300kB/s", 0.3)] {
             assert_eq!(text.parse(), Ok(OfferedRate::MegabytesPerSecond(rate)));
         }
-        for text in ["20MiB/s", "20k", "0", "-1GB/s", "kB/s"] {
+        for text in ["20MiB/s", "20k", "0", "-1GB/s", "kB/s", "0.5kB/s", "0.0005"] {
             assert!(text.parse::<OfferedRate>().is_err(), "{text}");
         }
     }
@@ -293,14 +305,16 @@ mod tests {
     /// 100 random I/Os per second for 10 s: 1000 offered, of which 10 + 95 may be missing; 1 if the
     /// device is known to do less, even if only a little.
     #[test]
-    fn above_the_closed_loop_maximum_a_thousandth_may_be_missing() {
+    fn from_the_closed_loop_maximum_on_a_thousandth_may_be_missing() {
         let measured = |ios| Measurement {
             elapsed: Nanos::from_secs(10),
             streams: vec![StreamTally { op: Op::Read, tally: Tally { ios, ..Tally::default() } }],
             ..Measurement::default()
         };
         let pace = Pace::poisson(100.0);
-        for (maximum, fewest) in [(None, 895), (Some(100.0), 895), (Some(99.9), 998)] {
+        for (maximum, fewest) in
+            [(None, 895), (Some(101.0), 895), (Some(100.0), 998), (Some(99.9), 998)]
+        {
             assert_eq!(measured(fewest).kept_up_below(pace, maximum), Some(true), "{maximum:?}");
             let missed = measured(fewest - 1).kept_up_below(pace, maximum);
             assert_eq!(missed, Some(false), "{maximum:?}");

@@ -246,7 +246,7 @@ impl ScriptLoad {
         let why = if self.demand.outstanding() == 0 {
             format!("demand {} has no outstanding I/O", self.demand)
         } else if self.timing == (Timing::Faster { thousandths: 0 }) {
-            "at 0 times the original speed it would never end".to_owned()
+            "timing faster:0 never ends; give faster:0.001 or more".to_owned()
         } else if self.unit.0 == 0 && self.reach.0 > 0 {
             "the alignment of its offsets is missing".to_owned()
         } else if self.open.is_none() {
@@ -297,7 +297,7 @@ impl fmt::Display for Timing {
     }
 }
 
-/// Error for a text that is not a [`Timing`], an [`OverlapRule`], an [`DueTimeSource`] or a [`MapRule`].
+/// Error for a text that is not a [`Timing`], an [`OverlapRule`], a [`DueTimeSource`] or a [`MapRule`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{}' is not {wanted}", excerpt(text))]
 pub struct ReplayRuleError {

@@ -147,19 +147,19 @@ pub struct NamedLoad {
     pub load: SequenceLoad,
 }
 
-/// When the rate of a step is steady, by fio's rule: over every second of the window, all
-/// of it after the ramp.
+/// fio's steady-state condition, judged on the one-second rates of a window that begins after the
+/// ramp.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SteadyEnd {
     /// Rate that is judged.
     pub rate: SteadyRate,
-    /// Compare the slope of a line through the window, per second; otherwise the largest
-    /// deviation from the mean.
+    /// True if the slope of a line through the window is judged, per second; false if the largest
+    /// deviation from the mean is.
     pub slope: bool,
-    /// The most that the slope or the deviation may be: a share of the mean in percent, or
-    /// I/Os or bytes per second.
+    /// Maximum slope or deviation: percent of the mean if `percent`, otherwise I/Os or bytes per
+    /// second.
     pub limit: f64,
-    /// The limit is in percent of the mean.
+    /// True if the limit is in percent of the mean.
     pub percent: bool,
     /// Length of the window.
     pub window: Nanos,
@@ -307,13 +307,13 @@ pub struct SequenceLoad {
     /// Time at the start that is not measured.
     #[serde(default)]
     pub ramp: Nanos,
-    /// Time before its first I/O, which the loads next to it may use already.
+    /// Delay before the first I/O. Concurrent loads do not wait.
     #[serde(default, skip_serializing_if = "is_no_time")]
     pub delay: Nanos,
     /// True to record the tallies of each thread, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_thread: bool,
-    /// When it is complete.
+    /// End condition.
     pub until: SequenceEnd,
 }
 
@@ -329,8 +329,8 @@ pub struct Extent {
     /// True if a length beyond the end of the target is cut off there; false if it is refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clipped: bool,
-    /// A beginning that is a share of the target is rounded up to a multiple of this, and
-    /// offsets count from the beginning; both go by the target's own blocks where absent.
+    /// Unit to which a start given as a share is rounded up; `None` for the target's sectors. If
+    /// set, offsets are aligned to the start of the extent; otherwise to the start of the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<Bytes>,
 }
@@ -437,10 +437,10 @@ impl SequenceLoad {
     pub fn on(&self, capacity: Bytes, logical_sector: u32) -> Result<Stimulus, LoadError> {
         let sector = u64::from(logical_sector.max(1));
         self.fits_sectors(sector)?;
-        for time in [self.until.time.unwrap_or(Nanos::ZERO), self.ramp] {
+        for time in [self.until.time.unwrap_or(Nanos::ZERO), self.ramp, self.delay] {
             if time > LONGEST {
                 return Err(LoadError::Other(format!(
-                    "the load lasts {time}, more than the maximum of {LONGEST} (365 days); choose \
+                    "a time of the load is {time}, more than the maximum of {LONGEST} (365 days); choose \
                      a shorter time"
                 )));
             }
@@ -488,11 +488,14 @@ impl SequenceLoad {
         let from = match (self.extent.from, self.extent.block) {
             (Amount::Bytes(from), Some(_)) if !from.0.is_multiple_of(sector) => {
                 return Err(LoadError::Sector(format!(
-                    "it begins at byte {}, which is no whole number of sectors of {sector} B",
+                    "the load begins at byte {}, which is not a multiple of the sector size of \
+                     {sector} B; choose another offset",
                     from.0
                 )));
             }
-            (Amount::Bytes(from), _) => Bytes(from.0.next_multiple_of(sector)),
+            (Amount::Bytes(from), _) => {
+                Bytes(from.0.checked_next_multiple_of(sector).unwrap_or(u64::MAX))
+            }
             (share, Some(block)) => {
                 let exact = share.resolve(capacity, 1).0;
                 let unit = block.0.max(sector);
@@ -535,7 +538,17 @@ impl SequenceLoad {
         range: ActiveRange,
     ) -> Result<Option<Bytes>, LoadError> {
         let amount = self.until.bytes.map(|amount| amount.resolve(capacity, sector));
-        let laps = self.until.laps.map(|laps| self.whole_transfers(range).0.saturating_mul(laps));
+        let lap = self.whole_transfers(range).0;
+        if let Some(stream) = self.streams.iter().find(|stream| stream.size > range.length)
+            && self.until.laps.is_some()
+        {
+            return Err(LoadError::Other(format!(
+                "'{stream}' does not fit into a range of {} bytes; choose a larger range or a \
+                 smaller transfer size",
+                range.length.0
+            )));
+        }
+        let laps = self.until.laps.map(|laps| lap.saturating_mul(laps));
         let least = amount.into_iter().chain(laps.map(Bytes)).min();
         match least {
             Some(Bytes(0)) => Err(LoadError::Other("the load ends before its first I/O".into())),
@@ -690,6 +703,17 @@ mod tests {
         assert!(on(load(4096).within(clipped)).is_ok());
         let behind = Extent { from: Amount::Ppm(WHOLE_PPM), ..Extent::default() };
         assert!(on(load(4096).within(behind)).is_err());
+        let last = Extent { from: Amount::Bytes(Bytes(u64::MAX)), ..Extent::default() };
+        assert!(on(load(4096).within(last)).is_err(), "not at byte 0");
+        let small = Extent { length: Some(Amount::Bytes(Bytes(4096))), ..Extent::default() };
+        let until = SequenceEnd { laps: Some(1), ..SequenceEnd::default() };
+        let laps = SequenceLoad { until, ..load(8192).within(small) };
+        assert!(
+            on(laps).unwrap_err().to_string().contains("4096 bytes"),
+            "not the end of the load"
+        );
+        let late = SequenceLoad { delay: Nanos(u64::MAX), ..load(4096) };
+        assert!(on(late).unwrap_err().to_string().contains("365 days"));
     }
 
     #[test]

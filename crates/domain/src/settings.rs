@@ -8,6 +8,7 @@ use crate::serde_text::serde_text;
 use crate::service_level::ServiceLevel;
 use crate::stimulus::{DataPattern, Demand};
 use crate::suggestion::UnknownName;
+use crate::text::excerpt;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -290,7 +291,10 @@ impl FromStr for SimGap {
             Some(SimGap { before: before.trim().parse().ok()?, lasts })
         });
         parsed.filter(|gap| gap.before > 0 && gap.lasts.0 > 0).ok_or_else(|| {
-            format!("'{text}' is not a gap; write the step that follows it and its length: 120:1h")
+            format!(
+                "'{}' is not a gap; write the step that follows it and its length: 120:1h",
+                excerpt(text)
+            )
         })
     }
 }
@@ -376,8 +380,14 @@ impl FromStr for SteadyStateMethod {
                 "btw" => Some(SteadyStateMethod::Btw),
                 _ => None,
             },
-            Some(("time", time)) => time.parse().ok().map(SteadyStateMethod::Time),
-            Some(("bytes", bytes)) => bytes.parse().ok().map(SteadyStateMethod::Bytes),
+            Some(("time", time)) => time
+                .parse()
+                .ok()
+                .filter(|time: &Nanos| *time > Nanos::ZERO)
+                .map(SteadyStateMethod::Time),
+            Some(("bytes", bytes)) => {
+                bytes.parse().ok().filter(|bytes: &Bytes| bytes.0 > 0).map(SteadyStateMethod::Bytes)
+            }
             Some(("fills", fills)) => {
                 fills.parse().ok().filter(|fills| *fills > 0).map(SteadyStateMethod::Fills)
             }
@@ -410,7 +420,9 @@ mod tests {
             let method: SteadyStateMethod = text.parse().unwrap();
             assert_eq!(method.to_string().parse(), Ok(method), "{text}");
         }
-        for text in ["", "time:", "time:x", "bytes:-1", "fills:0", "fills:1.5", "round"] {
+        for text in [
+            "", "time:", "time:x", "bytes:-1", "time:0", "bytes:0", "fills:0", "fills:1.5", "round",
+        ] {
             assert!(text.parse::<SteadyStateMethod>().is_err(), "{text}");
         }
     }

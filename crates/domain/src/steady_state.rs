@@ -88,6 +88,14 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Returns the lowest and highest value of the first variable in the window; `None` with fewer
+    /// than two values.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        let values = &self.tracks.first().filter(|track| track.values.len() > 1)?.values;
+        let low = values.iter().copied().reduce(f64::min)?;
+        Some((low, values.iter().copied().reduce(f64::max)?))
+    }
+
     /// Changes the verdict to not steady, for a reason that the values do not show.
     pub fn refused(self, reason: impl Into<String>) -> Self {
         Verdict { steady: false, reservation: Some(reason.into()), ..self }

@@ -3,8 +3,8 @@
 //! Every synthetic workload of the standards, a JESD219 composite and a captured database load have
 //! this form.
 
-use crate::distribution::Distribution;
 use crate::hex::{from_hex, to_hex};
+use crate::offset_distribution::Distribution;
 pub use crate::segments::ActiveRange;
 use crate::text::excerpt;
 use crate::units::{Bytes, Nanos};
@@ -406,7 +406,10 @@ impl Stimulus {
         }
         let end = self.until.time.map(|time| self.ramp + time);
         if self.ramp > Nanos::ZERO && end.is_some_and(|end| self.delay >= end) {
-            return Some(format!("it begins after {}, when its step has ended", self.delay));
+            return Some(format!(
+                "the load starts {} after its step, which has ended by then; shorten the delay",
+                self.delay
+            ));
         }
         if let Some(fault) = self.active_range.segments.and_then(|s| s.fault(self.active_range)) {
             return Some(fault);
@@ -540,22 +543,28 @@ impl FromStr for DataPattern {
     type Err = PatternError;
     fn from_str(text: &str) -> Result<Self, PatternError> {
         let fail = || PatternError(text.to_owned());
-        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        match name {
-            "random-unique" | "random" => Ok(DataPattern::RandomUnique),
-            "random-once" => Ok(DataPattern::RandomOnce),
-            "zero" => Ok(DataPattern::Zero),
-            "file" if !rest.is_empty() => Ok(DataPattern::File(rest.to_owned())),
-            "repeating" => from_hex(rest).map(DataPattern::Repeating).ok_or_else(fail),
-            "entropy" => entropy(rest).ok_or_else(fail),
-            _ => Err(fail()),
+        match text.split_once(':') {
+            None => match text {
+                "random-unique" | "random" => Ok(DataPattern::RandomUnique),
+                "random-once" => Ok(DataPattern::RandomOnce),
+                "zero" => Ok(DataPattern::Zero),
+                _ => Err(fail()),
+            },
+            Some(("file", path)) if !path.is_empty() => Ok(DataPattern::File(path.to_owned())),
+            Some(("repeating", hex)) => from_hex(hex).map(DataPattern::Repeating).ok_or_else(fail),
+            Some(("entropy", percents)) => entropy(percents).ok_or_else(fail),
+            Some(_) => Err(fail()),
         }
     }
 }
 
 fn entropy(text: &str) -> Option<DataPattern> {
     let (random, duplicate) = text.split_once(',').unwrap_or((text, "0"));
-    let percent = |s: &str| s.trim().trim_end_matches('%').parse::<u8>().ok().filter(|p| *p <= 100);
+    let percent = |text: &str| {
+        let text = text.trim();
+        let number = text.strip_suffix('%').unwrap_or(text).parse::<u8>();
+        number.ok().filter(|percent| *percent <= 100)
+    };
     Some(DataPattern::Entropy {
         random_percent: percent(random)?,
         duplicate_percent: percent(duplicate)?,
@@ -566,6 +575,16 @@ fn entropy(text: &str) -> Option<DataPattern> {
 mod tests {
     use super::*;
     use crate::segments::Segments;
+
+    #[test]
+    fn a_data_pattern_has_nothing_after_its_name() {
+        for text in ["zero:4096", "random:", "random-once:7", "file:", "entropy:50%%", "repeating:"]
+        {
+            assert!(text.parse::<DataPattern>().is_err(), "{text}");
+        }
+        let half = DataPattern::Entropy { random_percent: 50, duplicate_percent: 0 };
+        assert_eq!("entropy:50%".parse(), Ok(half));
+    }
 
     fn scattered(stream: IoStream, zones: Vec<Zone>) -> Stimulus {
         let unit = Bytes::mib(1);

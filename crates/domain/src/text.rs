@@ -43,6 +43,17 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
     lines
 }
 
+/// Formats a count with its noun, which must have a plural in -s.
+///
+/// ```
+/// use steadfast_domain::text::counted;
+/// assert_eq!(counted(1, "I/O"), "1 I/O");
+/// assert_eq!(counted(0, "I/O"), "0 I/Os");
+/// ```
+pub fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 /// Formats a number with thousands separators, such as `1,234.5`.
 pub fn number(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());

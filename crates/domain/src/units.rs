@@ -218,9 +218,10 @@ impl fmt::Display for Bytes {
     /// Prints a capacity in decimal units with three significant digits (`240 GB`, `1.60 TB`).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = match self.0 {
-            n if n >= 1_000_000_000_000 => (n as f64 / 1e12, "TB"),
-            n if n >= 1_000_000_000 => (n as f64 / 1e9, "GB"),
-            n if n >= 1_000_000 => (n as f64 / 1e6, "MB"),
+            // 999.5 and more round to a thousand of the unit, which is one of the next.
+            n if n >= 999_500_000_000 => (n as f64 / 1e12, "TB"),
+            n if n >= 999_500_000 => (n as f64 / 1e9, "GB"),
+            n if n >= 999_500 => (n as f64 / 1e6, "MB"),
             n if n >= 1_000 => (n as f64 / 1e3, "kB"),
             n => return write!(f, "{n} B"),
         };
@@ -307,11 +308,14 @@ fn split_number(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim())
 }
 
-/// Returns `number` x `unit`, exact if the number is an integer; `None` on overflow or if it is not
-/// a number.
+/// Returns `number` x `unit`, exact if the number is an integer; `None` on overflow, for a fraction
+/// of the smallest unit, or if it is not a number.
 fn scaled(number: &str, unit: u64) -> Option<u64> {
     if let Ok(whole) = number.parse::<u64>() {
         return whole.checked_mul(unit);
+    }
+    if unit == 1 {
+        return None;
     }
     let value = number.parse::<f64>().ok()? * unit as f64;
     (0.0..1e19).contains(&value).then_some(value.round() as u64)
@@ -351,7 +355,8 @@ impl FromStr for Nanos {
         let factor: u64 = match unit.to_ascii_lowercase().as_str() {
             "" | "s" | "sec" => 1_000_000_000,
             "ns" => 1,
-            "us" | "µs" => 1_000,
+            // The micro sign and the Greek letter.
+            "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
             "ms" => 1_000_000,
             "m" | "min" => 60_000_000_000,
             "h" => 3_600_000_000_000,
@@ -384,8 +389,12 @@ pub fn parse_celsius(text: &str) -> Result<f64, UnitError> {
 }
 
 /// Parses `75%` or `75` into whole percent, 1 to 100.
+///
+/// # Errors
+/// The text is not such a number.
 pub fn parse_percent(text: &str) -> Result<u8, UnitError> {
-    let number = text.trim().trim_end_matches('%').trim();
+    let number = text.trim();
+    let number = number.strip_suffix('%').unwrap_or(number).trim_end();
     match number.parse::<u8>() {
         Ok(percent) if (1..=100).contains(&percent) => Ok(percent),
         _ => Err(UnitError {
@@ -414,6 +423,35 @@ mod tests {
         ] {
             assert_eq!(Nanos(nanos).elapsed_text(), text, "{nanos}");
         }
+    }
+
+    #[test]
+    fn a_capacity_has_three_digits() {
+        for (bytes, text) in [
+            (999, "999 B"),
+            (1_000, "1.00 kB"),
+            (999_499, "999 kB"),
+            (999_999, "1.00 MB"),
+            (999_600_000, "1.00 GB"),
+            (999_499_999_999, "999 GB"),
+            (999_600_000_000, "1.00 TB"),
+            (1_600_321_314_816, "1.60 TB"),
+        ] {
+            assert_eq!(Bytes(bytes).to_string(), text, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn a_fraction_of_a_byte_is_refused_and_both_micros_are_read() {
+        for text in ["4096.7", "0.5", "1.5 ns"] {
+            assert!(text.parse::<Bytes>().is_err(), "{text}");
+        }
+        assert_eq!("1.5K".parse(), Ok(Bytes(1536)));
+        for text in ["20us", "20\u{b5}s", "20\u{3bc}s"] {
+            assert_eq!(text.parse(), Ok(Nanos(20_000)), "{text}");
+        }
+        assert!(parse_percent("75%%").is_err());
+        assert_eq!(parse_percent("75 %"), Ok(75));
     }
 
     #[test]

@@ -83,6 +83,10 @@ pub struct KeyFigure {
     pub id: String,
     /// Label in print.
     pub label: String,
+    /// What the value is of, if the results decide it, such as the load of the best value; figures
+    /// of several runs are compared only if it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// Value, not rounded; `None` if it was not measured.
     pub value: Option<f64>,
     /// Unit of the value.
@@ -109,6 +113,7 @@ impl KeyFigure {
         KeyFigure {
             id,
             label: label.into(),
+            subject: None,
             value,
             unit,
             digits: OF_MEANS,
@@ -136,6 +141,10 @@ impl KeyFigure {
     /// Sets the lowest and highest of the values whose mean is the figure.
     pub fn ranging(self, range: Option<(f64, f64)>) -> Self {
         KeyFigure { range, ..self }
+    }
+    /// Sets what the value is of, if the results decide it.
+    pub fn about(self, subject: Option<String>) -> Self {
+        KeyFigure { subject, ..self }
     }
     /// Sets what is printed after the unit, or in place of a missing value.
     pub fn noted(self, note: Option<String>) -> Self {
