@@ -115,12 +115,7 @@ impl<'a> DeviceUses<'a> {
     /// loop devices on the same file, other devices on the same sectors, and everything stacked on
     /// any of these.
     pub fn uses(&self, node: &SysfsNode) -> Result<Vec<DeviceUse>, HostError> {
-        let mut survey = UseSurvey {
-            snapshot: self,
-            below: Vec::new(),
-            seen: BTreeSet::new(),
-            found: Vec::new(),
-        };
+        let mut survey = UseSurvey::new(self);
         survey.visit_all(node)?;
         survey.visit_below(&node.whole())?;
         let own = node.name.clone();
@@ -139,6 +134,7 @@ impl<'a> DeviceUses<'a> {
         Ok(stack)
     }
 
+    /// Adds a device, what shares its sectors, and what is below it, to a stack.
     fn add_to(&self, stack: &mut DeviceStack, node: &SysfsNode) -> Result<(), HostError> {
         let whole = node.whole();
         let new = stack.nodes.insert(node.clone()) | stack.nodes.insert(whole.clone());
@@ -148,10 +144,10 @@ impl<'a> DeviceUses<'a> {
         if *node == whole {
             stack.nodes.extend(node.parts()?);
         }
-        for beside in self.sharers(node)?.beside {
-            stack.nodes.extend(beside.parts()?);
-            stack.nodes.insert(beside.clone());
-            stack.claims.insert(beside);
+        for sibling in self.sharers(node)?.siblings {
+            stack.nodes.extend(sibling.parts()?);
+            stack.nodes.insert(sibling.clone());
+            stack.claims.insert(sibling);
         }
         match self.backing_of(&whole) {
             Some(LoopBacking::Device(below)) => {
@@ -160,10 +156,10 @@ impl<'a> DeviceUses<'a> {
             }
             Some(LoopBacking::File(file)) => {
                 let inodes = self.inodes_below(&whole, *file)?;
-                for beside in self.loops_over(&inodes.ids).filter(|beside| **beside != whole) {
-                    stack.claims.insert(beside.clone());
-                    stack.nodes.insert(beside.clone());
-                    stack.nodes.extend(beside.parts()?);
+                for other in self.loops_over(&inodes.ids).filter(|other| **other != whole) {
+                    stack.claims.insert(other.clone());
+                    stack.nodes.insert(other.clone());
+                    stack.nodes.extend(other.parts()?);
                 }
                 stack.files.extend(inodes.ids);
             }
@@ -178,7 +174,7 @@ impl<'a> DeviceUses<'a> {
     fn sharers(&self, node: &SysfsNode) -> Result<SectorSharers, HostError> {
         let mut found = SectorSharers::default();
         if node.partition().is_some() {
-            found.beside.extend(extents::partitions_beside(node)?);
+            found.siblings.extend(extents::partitions_beside(node)?);
         }
         let mut pending = vec![node.whole()];
         while let Some(upper) = pending.pop() {
@@ -188,9 +184,9 @@ impl<'a> DeviceUses<'a> {
             for piece in extents::pieces(&upper, self.roots)? {
                 let lower = [piece.on.clone(), piece.on.whole()];
                 for on in &lower {
-                    found.beside.extend(self.loops_on(on));
+                    found.siblings.extend(self.loops_on(on));
                 }
-                found.beside.extend(extents::beside_piece(&piece, &upper, self.roots)?);
+                found.siblings.extend(extents::beside_piece(&piece, &upper, self.roots)?);
                 // Partitions cannot be opened exclusively while the whole disk is.
                 if piece.on == lower[1] {
                     found.below.extend(piece.on.parts()?);
@@ -199,7 +195,7 @@ impl<'a> DeviceUses<'a> {
                 found.below.extend(lower);
             }
         }
-        found.beside.retain(|beside| !found.above.contains(beside));
+        found.siblings.retain(|sibling| !found.above.contains(sibling));
         Ok(found)
     }
 
@@ -240,7 +236,7 @@ impl<'a> DeviceUses<'a> {
         for (over, on) in self.loops.iter().filter(|(over, _)| Some(over) != own) {
             let LoopBacking::File(file) = on else { continue };
             if let Err(why) = self.layers.inodes_of(*file, over.backing_file().as_deref())
-                && let Some(used) = self.uses_of_alone(over)?.first()
+                && let Some(used) = self.uses_above(over)?.first()
                 // Skip a loop device that was detached meanwhile.
                 && backing(over, self.roots)?.as_ref() == Some(on)
             {
@@ -259,13 +255,8 @@ impl<'a> DeviceUses<'a> {
     }
 
     /// Returns the uses of a device and of what is built on it, regardless of what is below it.
-    fn uses_of_alone(&self, node: &SysfsNode) -> Result<Vec<DeviceUse>, HostError> {
-        let mut survey = UseSurvey {
-            snapshot: self,
-            below: Vec::new(),
-            seen: BTreeSet::new(),
-            found: Vec::new(),
-        };
+    fn uses_above(&self, node: &SysfsNode) -> Result<Vec<DeviceUse>, HostError> {
+        let mut survey = UseSurvey::new(self);
         survey.visit_all(node)?;
         Ok(survey.found)
     }
@@ -309,6 +300,7 @@ impl<'a> DeviceUses<'a> {
         Ok(found)
     }
 
+    /// Adds the disks below a device to those found.
     fn descend(
         &self,
         node: &SysfsNode,
@@ -338,8 +330,8 @@ impl<'a> DeviceUses<'a> {
         let existing = existing(path);
         // The mount ID is valid even if this process's root directory hides the mount.
         let id = mount_id(path).or_else(|| mount_id(&existing));
-        let told = self.mounts.iter().map(|(mount, _)| mount).find(|mount| Some(mount.id) == id);
-        let Some(mount) = told.cloned().or_else(|| mount_of(&existing, &self.own_mounts)) else {
+        let by_id = self.mounts.iter().map(|(mount, _)| mount).find(|mount| Some(mount.id) == id);
+        let Some(mount) = by_id.cloned().or_else(|| mount_of(&existing, &self.own_mounts)) else {
             return Err(HostError::Unclear {
                 what: format!("disk of {}", path.display()),
                 why: "no list of mounts shows its file system".into(),
@@ -356,6 +348,8 @@ impl<'a> DeviceUses<'a> {
         self.disks_of_mounts(first_roots(self.roots)?)
     }
 
+    /// Returns the disks that store file systems: through overlays, ZFS pools and the files of loop
+    /// devices.
     fn disks_of_mounts(&self, mut mounts: Vec<Mount>) -> Result<BTreeSet<SysfsNode>, HostError> {
         let mut seen: Vec<Mount> = Vec::new();
         let mut found = BTreeSet::new();
@@ -495,7 +489,7 @@ pub(crate) fn disks_of_path(path: &Path, roots: &SystemRoots) -> BTreeSet<SysfsN
 #[derive(Debug, Default)]
 struct SectorSharers {
     /// Devices neither above nor below it.
-    beside: BTreeSet<SysfsNode>,
+    siblings: BTreeSet<SysfsNode>,
     /// Devices that it is built from.
     below: BTreeSet<SysfsNode>,
     /// The device, and those of `below` that are built from others.
@@ -511,7 +505,11 @@ struct UseSurvey<'a> {
     found: Vec<DeviceUse>,
 }
 
-impl UseSurvey<'_> {
+impl<'a> UseSurvey<'a> {
+    fn new(snapshot: &'a DeviceUses<'a>) -> UseSurvey<'a> {
+        UseSurvey { snapshot, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() }
+    }
+
     fn add(&mut self, node: &SysfsNode, kind: UseKind) {
         self.found.push(DeviceUse { place: Some(node.name.clone()), kind });
     }
@@ -528,9 +526,9 @@ impl UseSurvey<'_> {
         for below in sharers.below.difference(&self.seen.clone()) {
             self.note(below);
         }
-        for beside in &sharers.beside {
-            self.visit(beside)?;
-            beside.parts()?.iter().try_for_each(|part| self.visit(part))?;
+        for sibling in &sharers.siblings {
+            self.visit(sibling)?;
+            sibling.parts()?.iter().try_for_each(|part| self.visit(part))?;
         }
         Ok(())
     }
@@ -552,26 +550,28 @@ impl UseSurvey<'_> {
         Ok(())
     }
 
-    /// Notes mounts and swap.
+    /// Notes mounts and swap. A mount of another namespace is noted only if this one has none at
+    /// the same path.
     fn note(&mut self, node: &SysfsNode) {
-        let on = self.snapshot.mounts.iter().filter(|(_, nodes)| nodes.contains(node));
-        let (own, others): (Vec<&Mount>, Vec<&Mount>) = on
-            .map(|(mount, _)| mount)
-            .partition(|mount| mount.process(self.snapshot.roots).is_none());
-        let points: BTreeSet<PathBuf> = own.iter().map(|mount| mount.point.clone()).collect();
+        let snapshot = self.snapshot;
+        let mounts = snapshot.mounts.iter().filter(|(_, nodes)| nodes.contains(node));
+        let mut here: BTreeSet<PathBuf> = BTreeSet::new();
         let mut elsewhere: BTreeMap<PathBuf, String> = BTreeMap::new();
-        for mount in others.iter().filter(|mount| !points.contains(&mount.point)) {
-            if let Some(process) = mount.process(self.snapshot.roots) {
+        for (mount, _) in mounts {
+            if let Some(process) = mount.process(snapshot.roots) {
                 elsewhere.entry(mount.point.clone()).or_insert(process);
+            } else {
+                here.insert(mount.point.clone());
             }
         }
-        for point in points {
+        elsewhere.retain(|point, _| !here.contains(point));
+        for point in here {
             self.add(node, UseKind::Mounted(point));
         }
         for (point, process) in elsewhere {
             self.add(node, UseKind::MountedElsewhere { point, process });
         }
-        if self.snapshot.swaps.nodes.contains(node) {
+        if snapshot.swaps.nodes.contains(node) {
             self.add(node, UseKind::Swap);
         }
     }
@@ -591,14 +591,15 @@ impl UseSurvey<'_> {
         }
     }
 
+    /// Notes the uses of the file below a loop device by any other way.
     fn visit_file(&mut self, over: &SysfsNode, file: FileId) -> Result<(), HostError> {
         let inodes = self.snapshot.inodes_below(over, file)?;
         if self.snapshot.swaps_to(&inodes)? {
             self.add(over, UseKind::Swap);
         }
-        for beside in self.snapshot.loops_over(&inodes.ids).filter(|beside| *beside != over) {
-            if !self.snapshot.uses_of_alone(beside)?.is_empty() {
-                self.add(over, UseKind::SharedFile(beside.name.clone()));
+        for other in self.snapshot.loops_over(&inodes.ids).filter(|other| *other != over) {
+            if !self.snapshot.uses_above(other)?.is_empty() {
+                self.add(over, UseKind::SharedFile(other.name.clone()));
             }
         }
         self.snapshot.refuse_lost_uses(Some(over))

@@ -1,8 +1,8 @@
 //! Finds the device of an interrupted run after a reboot or on another port.
 
-use crate::arming::title;
 use crate::error::HostError;
 use crate::identity::{describe, inspect};
+use crate::refusal::title;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
 use std::fs::{File, OpenOptions};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, DirectBuffer, Transport};
 
 /// Number of bytes that a returned device must be able to read.
-const ANSWER: usize = 4096;
+const TEST_READ: usize = 4096;
 
 /// Finds the device of an earlier run by world-wide identifier or serial number (with namespace and
 /// partition) and by capacity, never by its name in `/dev`.
@@ -30,7 +30,7 @@ pub fn find_again(device: &Device, roots: &SystemRoots) -> Result<Device, HostEr
     }
     let found: Vec<SysfsNode> = every_node(roots)
         .into_iter()
-        .filter(|node| is_it(&describe(node, path, roots), device))
+        .filter(|node| matches_identity(&describe(node, path, roots), device))
         .collect();
     match found.as_slice() {
         [node] => Ok(describe(node, &path_to(node, path, roots), roots)),
@@ -50,10 +50,11 @@ pub fn has_returned(device: &Device, roots: &SystemRoots) -> bool {
         .custom_flags(libc::O_DIRECT | libc::O_NONBLOCK)
         .open(&found.path)
         .or_else(|_| File::open(&found.path));
-    let mut content = DirectBuffer::new(ANSWER);
+    let mut content = DirectBuffer::new(TEST_READ);
     opened.is_ok_and(|file| file.read_exact_at(&mut content, 0).is_ok())
 }
 
+/// Returns all disks and partitions, without the hidden paths of NVMe drives.
 fn every_node(roots: &SystemRoots) -> Vec<SysfsNode> {
     SysfsNode::all(roots)
         .into_iter()
@@ -65,8 +66,9 @@ fn every_node(roots: &SystemRoots) -> Vec<SysfsNode> {
         .collect()
 }
 
-fn is_it(found: &Device, wanted: &Device) -> bool {
-    let alike = match (&found.wwid, &wanted.wwid, &wanted.serial) {
+/// Returns true if a device found now is the wanted one, as far as its identity shows.
+fn matches_identity(found: &Device, wanted: &Device) -> bool {
+    let same_identity = match (&found.wwid, &wanted.wwid, &wanted.serial) {
         (Some(here), Some(there), _) => here == there && same_serial(found, wanted),
         (_, None, Some(_)) => same_serial(found, wanted),
         // If neither side has an identity, only the name can be compared.
@@ -76,7 +78,7 @@ fn is_it(found: &Device, wanted: &Device) -> bool {
     // The model of a loop device is the path of its backing file, which proves nothing.
     let same_kind = found.transport == wanted.transport
         && (found.model == wanted.model || found.transport == Transport::Loop);
-    alike && same_kind && found.capacity == wanted.capacity
+    same_identity && same_kind && found.capacity == wanted.capacity
 }
 
 /// Returns true if the serial numbers match. Ignores a namespace suffix that only one of them has:

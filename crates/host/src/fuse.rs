@@ -3,25 +3,42 @@
 use crate::backing::FileId;
 use crate::error::HostError;
 use crate::processes;
+use crate::refusal::ArmRefusal;
 use crate::system_roots::SystemRoots;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use steadfast_domain::Device;
 
 /// Device number of `/dev/fuse` (Documentation/admin-guide/devices.txt).
 const DEVICE: (u32, u32) = (10, 229);
+
+/// Refuses a file that a FUSE server has open.
+///
+/// # Errors
+/// Returns [`ArmRefusal::InUse`] with the servers, or the reason why they are unknown.
+pub(crate) fn refuse_fuse(
+    files: &BTreeSet<FileId>,
+    found: &Device,
+    roots: &SystemRoots,
+) -> Result<(), ArmRefusal> {
+    let servers = servers(files, roots)?;
+    if servers.is_empty() {
+        return Ok(());
+    }
+    let uses = servers.iter().map(|server| format!("served through FUSE by {server}")).collect();
+    let remedy = "unmount the FUSE file system (fusermount -u)".into();
+    Err(ArmRefusal::InUse { device: found.path.clone(), uses, remedy })
+}
 
 /// Returns the processes that serve a FUSE file system and have one of the files open. Mounts,
 /// locks and opens in the FUSE file system are not visible on the backing file.
 ///
 /// # Errors
 /// The open files of a process cannot be read.
-pub(crate) fn servers(
-    files: &BTreeSet<FileId>,
-    roots: &SystemRoots,
-) -> Result<Vec<String>, HostError> {
+fn servers(files: &BTreeSet<FileId>, roots: &SystemRoots) -> Result<Vec<String>, HostError> {
     let mut found = Vec::new();
     for process in processes::all(roots)? {
         let serves = processes::look(&process, roots, || serves(&process, files));

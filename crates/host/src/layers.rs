@@ -10,7 +10,9 @@
 use crate::backing::FileId;
 use crate::mounts::{Mount, mount_id, mount_id_of, unescape};
 use crate::system_roots::SystemRoots;
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -140,7 +142,12 @@ pub(crate) struct MountTable {
     host_views: [PathBuf; 3],
     /// All root directories that a path may be relative to, for files found by their inode.
     views: Vec<PathBuf>,
+    /// Names of files with hard links, by the ID of the layer's directory.
+    linked_names: RefCell<BTreeMap<FileId, LinkedNames>>,
 }
+
+/// Names of each file with hard links, relative to a directory.
+type LinkedNames = BTreeMap<FileId, Vec<PathBuf>>;
 
 impl MountTable {
     /// Determines the layers of every overlay in a mount table.
@@ -154,7 +161,13 @@ impl MountTable {
                 views.push(mount.view.clone());
             }
         }
-        let mut layers = MountTable { mounts, overlays: Vec::new(), host_views, views };
+        let mut layers = MountTable {
+            mounts,
+            overlays: Vec::new(),
+            host_views,
+            views,
+            linked_names: RefCell::default(),
+        };
         let mut overlays: Vec<Overlay> = Vec::new();
         for mount in layers.mounts.iter().filter(|mount| mount.kind == "overlay") {
             if overlays.iter().all(|overlay| overlay.number != mount.number) {
@@ -401,12 +414,8 @@ impl MountTable {
             for layer in layers.iter().filter(|layer| layer.place.number == place.number) {
                 let mut names: Vec<PathBuf> = Vec::new();
                 names.extend(place.relative_to(&layer.place).map(Path::to_owned));
-                if metadata.nlink() > 1
-                    && let Some(directory) = self.find(&layer.place)?
-                {
-                    let more = names_in(&directory, metadata)
-                        .map_err(|error| format!("{}: {error}", layer.place.path.display()))?;
-                    names.extend(more);
+                if metadata.nlink() > 1 {
+                    names.extend(self.linked_names(&layer.place, metadata)?);
                 }
                 for name in names {
                     let merged = root.below(&name);
@@ -419,6 +428,20 @@ impl MountTable {
             }
         }
         Ok(above)
+    }
+
+    /// Returns the names of a file with hard links below a layer. A layer is searched once per mount
+    /// table: overlays share layers, and many files may have to be compared.
+    fn linked_names(&self, layer: &FilePlace, metadata: &Metadata) -> Result<Vec<PathBuf>, String> {
+        let Some(directory) = self.find(layer)? else { return Ok(Vec::new()) };
+        let wrong = |error: io::Error| format!("{}: {error}", layer.path.display());
+        let id = FileId::from_metadata(&directory.metadata().map_err(wrong)?);
+        let mut searched = self.linked_names.borrow_mut();
+        let names = match searched.entry(id) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(linked_names_in(&directory).map_err(wrong)?),
+        };
+        Ok(names.get(&FileId::from_metadata(metadata)).cloned().unwrap_or_default())
     }
 
     /// Checks that an overlay shows a layer's file at the same path, which is not the case after a
@@ -673,13 +696,12 @@ fn open_at(directory: &File, path: &Path, flags: i32, resolve: u64) -> io::Resul
 /// Maximum number of layer entries searched for other names of a file.
 const LAYER_ENTRIES_MAX: usize = 1 << 20;
 
-/// Returns the names of a file below a directory, without leading slash. Other mounts below it are
-/// skipped, as they are not part of the layer.
-fn names_in(directory: &File, metadata: &Metadata) -> io::Result<Vec<PathBuf>> {
-    let id = FileId::from_metadata(metadata);
+/// Returns the names of all files with hard links below a directory, without leading slash. Other
+/// mounts below it are skipped, as they are not part of the layer.
+fn linked_names_in(directory: &File) -> io::Result<LinkedNames> {
     let top = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
     let mount = mount_id_of(directory);
-    let mut found = Vec::new();
+    let mut found = LinkedNames::new();
     let mut pending = vec![PathBuf::new()];
     let mut left = LAYER_ENTRIES_MAX;
     while let Some(below) = pending.pop() {
@@ -700,13 +722,12 @@ fn names_in(directory: &File, metadata: &Metadata) -> io::Result<Vec<PathBuf>> {
                 Err(error) if is_absent(&error) => continue,
                 other => other?,
             };
-            if FileId::from_metadata(&seen) == id {
-                found.push(name);
-                if found.len() as u64 == metadata.nlink() {
-                    return Ok(found);
+            if seen.is_dir() {
+                if mount_id(&entry.path()) == mount {
+                    pending.push(name);
                 }
-            } else if seen.is_dir() && mount_id(&entry.path()) == mount {
-                pending.push(name);
+            } else if seen.nlink() > 1 {
+                found.entry(FileId::from_metadata(&seen)).or_default().push(name);
             }
         }
     }

@@ -11,12 +11,14 @@ mod block_queue;
 mod checkup;
 mod created_files;
 mod cut_command;
+mod device_checks;
 mod device_log;
 mod device_uses;
 mod disk_array;
 mod error;
 mod extents;
 mod facts;
+mod file_checks;
 mod files;
 mod find_device;
 mod fuse;
@@ -38,6 +40,7 @@ mod proof;
 mod purge;
 mod refusal;
 mod remote;
+mod retry;
 mod run_queue;
 mod scratch;
 mod scratch_mark;
@@ -62,8 +65,8 @@ pub use device_log::{DeviceLogs, LogReading, SelfTest, drive_pages, power_counte
 pub use error::HostError;
 pub use facts::{host_facts, random_name};
 pub use files::{
-    Directory, FileError, ForeignControl, NewFile, OverwritePolicy, ReadAccess, open_regular,
-    read_file, read_regular, read_regular_text, read_sized, sealed_text,
+    Directory, FileError, ForeignControl, NewFile, OutputStorage, OverwritePolicy, ReadAccess,
+    open_regular, read_file, read_regular, read_regular_text, read_sized, sealed_text,
 };
 pub use find_device::{find_again, has_returned};
 #[cfg(fuzzing)]

@@ -1,4 +1,5 @@
-//! Mounts in all mount namespaces, and the devices of their file systems.
+//! Mounts in all mount namespaces, and the devices of their file systems. `device_uses` decides
+//! which of them forbid a run.
 
 use crate::error::HostError;
 use crate::processes;

@@ -2,6 +2,16 @@
 
 use crate::error::HostError;
 use std::path::PathBuf;
+use steadfast_domain::Device;
+
+/// Formats a device for messages: path, model, serial number, capacity.
+pub(crate) fn title(device: &Device) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(device.model.clone());
+    parts.extend(device.serial.as_ref().map(|serial| format!("serial number {serial}")));
+    parts.push(device.capacity.to_string());
+    format!("{} ({})", device.path, parts.join(", "))
+}
 
 /// Reason why a device was not armed, printed in one line; [`ArmRefusal::remedy`] says what to do.
 /// Only [`ArmRefusal::Unconfirmed`] can be overridden by a confirmation of the user.

@@ -6,9 +6,10 @@ use super::subject::CheckSubject;
 use super::topic::{CheckTopic, counted};
 use crate::sensors::{DatalessIos, ProcessorTimes, counters_of, dataless_ios_of, processor_times};
 use crate::sysfs_node::SysfsNode;
-use crate::system_roots::{SystemRoots, entries, read_text};
+use crate::system_roots::{SystemRoots, read_text};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{HostCpu, KernelCounters};
@@ -141,10 +142,21 @@ fn is_loader(name: &str) -> bool {
 
 fn openers(subject: &CheckSubject<'_>, programs: &[RunningProgram]) -> Check {
     let paths = own_paths(subject);
-    let found: Vec<&RunningProgram> = programs
-        .iter()
-        .filter(|program| has_open(subject.roots, &program.number, &paths))
-        .collect();
+    let mut found: Vec<&RunningProgram> = Vec::new();
+    let mut unreadable = 0;
+    for program in programs {
+        match has_open(subject.roots, &program.number, &paths) {
+            Some(true) => found.push(program),
+            Some(false) => {}
+            None => unreadable += 1,
+        }
+    }
+    if found.is_empty() && unreadable > 0 {
+        return OPENERS.unknown(format!(
+            "the open files of {} cannot be read: permission denied (run as root)",
+            counted(unreadable, "program")
+        ));
+    }
     if found.is_empty() {
         return OPENERS.good("no other program has the device open");
     }
@@ -167,11 +179,17 @@ fn own_paths(subject: &CheckSubject<'_>) -> BTreeSet<PathBuf> {
     nodes.iter().map(|node| node.path(subject.roots)).chain(file).collect()
 }
 
-fn has_open(roots: &SystemRoots, number: &str, paths: &BTreeSet<PathBuf>) -> bool {
-    entries(&roots.proc.join(number).join("fd"))
-        .iter()
-        .filter_map(|handle| fs::read_link(handle).ok())
-        .any(|open| paths.contains(&open))
+/// Returns true if a program has one of these files open; `None` if this user must not see the
+/// program's open files.
+fn has_open(roots: &SystemRoots, number: &str, paths: &BTreeSet<PathBuf>) -> Option<bool> {
+    let handles = match fs::read_dir(roots.proc.join(number).join("fd")) {
+        Ok(handles) => handles,
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return None,
+        // The program has ended.
+        Err(_) => return Some(false),
+    };
+    let opened = handles.filter_map(|handle| fs::read_link(handle.ok()?.path()).ok());
+    Some(opened.into_iter().any(|open| paths.contains(&open)))
 }
 
 /// Returns the processor time of this process and its reaped children in ticks: fields 14 to 17 of

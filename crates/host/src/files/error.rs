@@ -86,6 +86,12 @@ pub enum FileError {
         /// Directory or link that gives the control.
         power: ForeignControl,
     },
+    /// The output would go into a run directory.
+    #[error("{0} is in a run directory, which takes no other files; give another directory")]
+    InRunDirectory(PathBuf),
+    /// The output would replace a file that the command reads.
+    #[error("{0} is also an input of this command, which would be lost; give another name")]
+    IsInput(PathBuf),
     /// An unknown group.
     #[error("there is no group '{0}' on this host; getent group lists them")]
     NoGroup(String),

@@ -2,22 +2,22 @@
 
 use super::directory::Directory;
 use super::error::FileError;
+use super::output_storage::OutputStorage;
 use super::overwrite_policy::OverwritePolicy;
 use super::readers::ReadAccess;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A file that gets its name only when it is complete. Dropping it before removes it.
 #[derive(Debug)]
-pub struct NewFile {
-    directory: Directory,
+pub struct NewFile<D: OutputStorage = Directory> {
+    directory: D,
     name: OsString,
     /// Temporary name; `None` after the file got its final name.
     unfinished: Option<OsString>,
-    file: File,
+    file: D::File,
     existing: OverwritePolicy,
 }
 
@@ -47,24 +47,26 @@ impl NewFile {
         let (directory, name) = Directory::of_file(path)?;
         directory.check_overwrite(name, existing).map(drop)
     }
+}
 
+impl<D: OutputStorage> NewFile<D> {
     /// Creates the file in a directory.
     ///
     /// # Errors
     /// Returns the errors of [`NewFile::create`].
     pub fn create_in(
-        directory: &Directory,
+        directory: &D,
         name: &OsStr,
         existing: OverwritePolicy,
         readers: ReadAccess,
-    ) -> Result<NewFile, FileError> {
-        let path = directory.path().join(name);
-        directory.check_overwrite(name, existing)?;
+    ) -> Result<NewFile<D>, FileError> {
+        let path = directory.place().join(name);
+        directory.check_name(name, existing)?;
         loop {
             let number = COUNT.fetch_add(1, Ordering::Relaxed);
             let unfinished: OsString =
                 format!(".steadfast-{}-{number}.unfinished", std::process::id()).into();
-            match directory.create(&unfinished, readers) {
+            match directory.create_file(&unfinished, readers) {
                 Ok(file) => {
                     let (name, unfinished) = (name.to_owned(), Some(unfinished));
                     let directory = directory.clone();
@@ -79,15 +81,15 @@ impl NewFile {
 
     /// Returns the final path.
     pub fn path(&self) -> PathBuf {
-        self.directory.path().join(&self.name)
+        self.directory.place().join(&self.name)
     }
 
     /// Returns a handle for writing.
     ///
     /// # Errors
     /// Returns [`FileError::Io`] if the process has too many open files.
-    pub fn handle(&self) -> Result<File, FileError> {
-        self.file.try_clone().map_err(FileError::io("open it twice", &self.path()))
+    pub fn handle(&self) -> Result<D::File, FileError> {
+        D::duplicate(&self.file).map_err(FileError::io("open it twice", &self.path()))
     }
 
     /// Writes the content and gives the file its name.
@@ -104,33 +106,33 @@ impl NewFile {
     /// # Errors
     /// Returns [`FileError::Exists`] if the name was taken meanwhile, and
     /// [`FileError::Interfered`] if the temporary file was removed or replaced.
-    pub fn place(mut self) -> Result<File, FileError> {
+    pub fn place(mut self) -> Result<D::File, FileError> {
         let path = self.path();
         let file = self.handle()?;
-        self.file.sync_all().map_err(FileError::io("write it", &path))?;
+        D::sync_file(&self.file).map_err(FileError::io("write it", &path))?;
         let Some(unfinished) = self.unfinished.clone() else { return Ok(file) };
-        if !self.directory.is(&unfinished, &self.file) {
+        if !self.directory.has_file(&unfinished, &self.file) {
             return Err(FileError::Interfered(path));
         }
-        let given = if self.directory.check_overwrite(&self.name, self.existing)? {
-            self.directory.rename_to_free(&unfinished, &self.name)
+        let given = if self.directory.check_name(&self.name, self.existing)? {
+            self.directory.give_free_name(&unfinished, &self.name)
         } else {
-            self.directory.rename_over(&unfinished, &self.name)
+            self.directory.give_used_name(&unfinished, &self.name)
         };
         given.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => FileError::Exists(path.clone()),
             _ => FileError::io("rename it", &path)(error),
         })?;
         self.unfinished = None;
-        self.directory.sync().map_err(FileError::io("make its name durable", &path))?;
+        self.directory.sync_names().map_err(FileError::io("make its name durable", &path))?;
         Ok(file)
     }
 }
 
-impl Drop for NewFile {
+impl<D: OutputStorage> Drop for NewFile<D> {
     fn drop(&mut self) {
         if let Some(unfinished) = self.unfinished.take() {
-            self.directory.remove_own(&unfinished, &self.file);
+            self.directory.remove_file(&unfinished, &self.file);
         }
     }
 }

@@ -525,21 +525,46 @@ mod tests {
     }
 
     /// Files in place of the kernel's, as version 2 has them.
-    #[test]
-    fn a_rule_that_another_program_changed_is_found() {
-        let scratch = tempfile::tempdir().unwrap();
-        let groups = LoadCgroups {
-            version: CgroupVersion::Two,
-            directory: scratch.path().to_owned(),
-            number: (259, 3),
-        };
+    fn groups_of_files(directory: &Path) -> LoadCgroups {
         for group in LoadGroup::ALL {
-            let group = scratch.path().join(group.name());
+            let group = directory.join(group.name());
             fs::create_dir(&group).unwrap();
-            for file in ["io.max", "io.bfq.weight"] {
+            for file in ["io.max", "io.bfq.weight", "io.latency"] {
                 fs::write(group.join(file), "").unwrap();
             }
         }
+        LoadCgroups {
+            version: CgroupVersion::Two,
+            directory: directory.to_owned(),
+            number: (259, 3),
+        }
+    }
+
+    #[test]
+    fn a_latency_target_is_the_victim_s_and_is_removed_by_the_next_rule() {
+        let scratch = tempfile::tempdir().unwrap();
+        let groups = groups_of_files(scratch.path());
+        let read = |group: &str| fs::read_to_string(scratch.path().join(group).join("io.latency"));
+        let target = IoControl::Latency { target: Nanos(5_250_000) };
+        groups.apply(target).unwrap();
+        assert_eq!(read("victim").unwrap(), "259:3 target=5250", "in microseconds");
+        assert_eq!(read("offender").unwrap(), "", "the offender has no target");
+        groups.check(target).unwrap();
+        for changed in ["", "259:3 target=6000", "8:0 target=5250"] {
+            fs::write(scratch.path().join("victim/io.latency"), changed).unwrap();
+            assert!(groups.check(target).is_err(), "{changed}");
+        }
+        groups.apply(IoControl::Uncontrolled).unwrap();
+        assert_eq!(read("victim").unwrap(), "259:3 target=0");
+        fs::remove_file(scratch.path().join("victim/io.latency")).unwrap();
+        assert!(matches!(groups.apply(target), Err(HostError::NoGroupFile { .. })));
+        groups.apply(IoControl::Uncontrolled).unwrap();
+    }
+
+    #[test]
+    fn a_rule_that_another_program_changed_is_found() {
+        let scratch = tempfile::tempdir().unwrap();
+        let groups = groups_of_files(scratch.path());
         let limit = scratch.path().join("offender/io.max");
         assert!(groups.check(IoControl::Uncontrolled).is_ok());
         let limits = GroupLimits { write_bytes: Some(4_000_000), ..GroupLimits::default() };
