@@ -13,6 +13,7 @@
 #![allow(clippy::print_stdout, reason = "its table is what it is for")]
 
 #[path = "shared/mod.rs"]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod shared;
 
 use shared::{Fallible, LoopDevice, MemoryFile, SIZE, Zram, new_engine, pin};

@@ -2,8 +2,12 @@
 //! Prints a Markdown table of medians. Then the start errors of one thread at rates up to 200,000
 //! IOPS, on a file in memory and on compressed memory.
 //!
-//! `cargo bench -p steadfast-engine --bench service [-- --pairs N]`. Needs root, fio and 2 GiB of
-//! free memory. A commit is a write of 4 KiB and its flush, one at a time (fio: `fdatasync=1`); its
+//! `cargo bench -p steadfast-engine --bench service [-- --pairs N] [--directory DIR]`. Needs root,
+//! fio and 2 GiB of free memory. With a directory, the comparison runs at low rates on a loop device
+//! with direct I/O over a file in it, and ends there: that device's time is the disk's, not that of
+//! a kernel thread which shares the processors with the two programs.
+//!
+//! A commit is a write of 4 KiB and its flush, one at a time (fio: `fdatasync=1`); its
 //! time is the sum of both. A rate has Poisson arrivals (fio: `rate_process=poisson`); our response
 //! times count from when an I/O is due, fio's from when it is submitted, so that ours are longer by
 //! the start error. Flushes are compared with the kernel's own count, run by run.
@@ -30,6 +34,9 @@ const SECONDS: u64 = 3;
 
 /// Rates in I/Os per second.
 const RATES: [u32; 3] = [1_000, 5_000, 20_000];
+
+/// Rates on a disk, in I/Os per second.
+const DISK_RATES: [u32; 3] = [200, 500, 1_000];
 
 /// Rates of one thread alone, in I/Os per second.
 const ALONE: [u32; 4] = [1_000, 20_000, 100_000, 200_000];
@@ -93,21 +100,20 @@ impl ServiceLoad {
 
 fn main() -> Fallible<()> {
     let arguments: Vec<String> = std::env::args().collect();
-    let at = arguments.iter().position(|argument| argument == "--pairs");
-    let pairs = at.and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(PAIRS).max(1);
+    let value = |option: &str| {
+        let at = arguments.iter().position(|argument| argument == option)?;
+        arguments.get(at + 1)
+    };
+    let pairs = value("--pairs").and_then(|pairs| pairs.parse().ok()).unwrap_or(PAIRS).max(1);
+    if let Some(directory) = value("--directory") {
+        let file = tempfile::NamedTempFile::new_in(directory)?;
+        file.as_file().set_len(SIZE.0)?;
+        let device = LoopDevice::with_direct_io(file.path())?;
+        return print_comparison(&device.path, &DISK_RATES, pairs);
+    }
     let memory = MemoryFile::new()?;
     let device = LoopDevice::new(&memory.path)?;
-    fill(&device.path)?;
-    println!("{}, {pairs} pairs of {SECONDS} s\n", new_engine(&device.path, None)?.describe());
-    println!(
-        "| load | IOPS, engine | fio | ratio | mean us, engine | fio | ratio (lowest to highest) \
-         | flush us, engine | fio | flushes, engine - kernel | fio - kernel | 99 % start error us |"
-    );
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
-    print_row(&device.path, ServiceLoad::Commits, pairs)?;
-    RATES
-        .into_iter()
-        .try_for_each(|rate| print_row(&device.path, ServiceLoad::Rate(rate), pairs))?;
+    print_comparison(&device.path, &RATES, pairs)?;
     drop(device);
     println!(
         "\n| RND 4K R T1Q256 on | arrivals | offered | achieved | start error us, 50 % | 99 % | max \
@@ -119,6 +125,19 @@ fn main() -> Fallible<()> {
     let zram = Zram::new()?;
     fill(&zram.path)?;
     print_start_errors("zram", &zram.path)
+}
+
+/// Prints the table of commits and rates, ours and fio's.
+fn print_comparison(path: &Path, rates: &[u32], pairs: usize) -> Fallible<()> {
+    fill(path)?;
+    println!("{}, {pairs} pairs of {SECONDS} s\n", new_engine(path, None)?.describe());
+    println!(
+        "| load | IOPS, engine | fio | ratio | mean us, engine | fio | ratio (lowest to highest) \
+         | flush us, engine | fio | flushes, engine - kernel | fio - kernel | 99 % start error us |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    print_row(path, ServiceLoad::Commits, pairs)?;
+    rates.iter().try_for_each(|rate| print_row(path, ServiceLoad::Rate(*rate), pairs))
 }
 
 /// Prints the start errors at each rate, of the run of three with the median 99 %.

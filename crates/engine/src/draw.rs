@@ -318,8 +318,10 @@ impl AlignedPositions {
                 Ok(AlignedPositions { first, count: room / alignment + 1, alignment })
             }
             _ => Err(format!(
-                "'{stream}' has no position aligned to {} B inside bytes {} to {}",
-                alignment, range.0, range.1
+                "'{stream}' has no position aligned to {} B in {} bytes from byte {}",
+                alignment,
+                range.1.saturating_sub(range.0),
+                range.0
             )),
         }
     }

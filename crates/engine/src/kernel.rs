@@ -68,7 +68,8 @@ const SETUPS: [RingSetup; 5] = [
 
 /// Creates a ring for `depth` I/Os and returns it with a description of its setup.
 ///
-/// Errors: the kernel's, if it provides no ring at all.
+/// # Errors
+/// Returns the kernel's error if it provides no ring at all.
 pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, &'static str)> {
     let entries = (depth + 1).next_power_of_two();
     let mut refusal = io::Error::from_raw_os_error(libc::EINVAL);
@@ -86,7 +87,8 @@ pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, &'static str)> {
 
 /// Returns the best interface for a target and its description.
 ///
-/// Errors: why none works.
+/// # Errors
+/// Returns the reasons if none works.
 pub(crate) fn preferred(target: &Target) -> Result<(Backend, String), String> {
     if begins_at_once(target) {
         return choose(&BACKENDS);
@@ -96,7 +98,8 @@ pub(crate) fn preferred(target: &Target) -> Result<(Backend, String), String> {
 
 /// Returns the first of these interfaces that works on this host and its description.
 ///
-/// Errors: why none of them works.
+/// # Errors
+/// Returns the reasons if none of them works.
 pub(crate) fn choose(wanted: &[Backend]) -> Result<(Backend, String), String> {
     let mut said = Vec::new();
     for backend in wanted.iter().copied() {

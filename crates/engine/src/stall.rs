@@ -91,7 +91,10 @@ fn nanos_of(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Returns the measurement. Errors: it was stalled for so long that its step is void.
+/// Returns the measurement, unless stalls make its step void.
+///
+/// # Errors
+/// Returns [`Halt::Stalled`] if they do.
 pub(crate) fn unless_void(measurement: Measurement, step: &Step) -> Result<Measurement, Halt> {
     if measurement.stalling() != StallEffect::Void {
         return Ok(measurement);

@@ -680,17 +680,17 @@ fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
         system.freeze("--freeze");
         let until = LoadLimits::time(Nanos::from_secs(600));
         let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
-        let asker = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(1200));
-            stop.request();
-            Instant::now()
-        });
         let mut seconds = Vec::new();
+        let mut requested = None;
         let halt = engine
-            .perform(&step, &StepStart::default(), &mut |i| seconds.push(i.clone()))
+            .perform(&step, &StepStart::default(), &mut |interval| {
+                seconds.push(interval.clone());
+                stop.request();
+                requested.get_or_insert_with(Instant::now);
+            })
             .unwrap_err();
         assert_eq!(halt, Halt::Stopped);
-        assert!(asker.join().unwrap().elapsed() < SOON, "{backend}");
+        assert!(requested.unwrap().elapsed() < SOON, "{backend}");
         assert_eq!(seconds.len(), 1, "a hanging second is an interval too");
         let again = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
         assert!(again.to_string().contains("have not completed"), "{again}");
@@ -752,9 +752,12 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
     let _turn = alone();
     for backend in [Backend::Uring, Backend::Aio] {
         let Some(device) = LoopDevice::new(8 << 20) else { return };
-        let patience = Duration::from_secs(1);
-        let options =
-            NativeOptions { backend: Some(backend), patience, ..NativeOptions::default() };
+        let completion_timeout = Duration::from_secs(1);
+        let options = NativeOptions {
+            backend: Some(backend),
+            completion_timeout,
+            ..NativeOptions::default()
+        };
         let mut engine = Native::new(device.target(), StopSignal::default(), options).unwrap();
         let Some(throttle) = Throttle::new(&device, 4) else { return };
         let second = LoadLimits::time(Nanos::SECOND);
@@ -835,9 +838,12 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
     let path = system.mount.path().join("scratch");
     create_scratch(&path, Bytes(8 << 20)).unwrap();
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let patience = Duration::from_millis(500);
-        let options =
-            NativeOptions { backend: Some(backend), patience, ..NativeOptions::default() };
+        let completion_timeout = Duration::from_millis(500);
+        let options = NativeOptions {
+            backend: Some(backend),
+            completion_timeout,
+            ..NativeOptions::default()
+        };
         let mut engine = Native::new(armed_soon(&path), StopSignal::default(), options).unwrap();
         system.freeze("--freeze");
         // With a time limit, and without one.
@@ -860,13 +866,35 @@ fn a_device_that_never_answers_is_gone_even_where_no_time_is_set() {
     let Some(system) = FrozenFileSystem::new() else { return };
     let path = system.mount.path().join("scratch");
     create_scratch(&path, Bytes(8 << 20)).unwrap();
-    let patience = Duration::from_millis(150);
-    let options = NativeOptions { patience, ..NativeOptions::default() };
+    let completion_timeout = Duration::from_millis(150);
+    let options = NativeOptions { completion_timeout, ..NativeOptions::default() };
     let mut engine = Native::new(armed_soon(&path), StopSignal::default(), options).unwrap();
     system.freeze("--freeze");
     let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(1000)));
     let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
     assert!(matches!(halt, Halt::DeviceGone { .. }), "{halt}");
+    system.freeze("--unfreeze");
+    drop(engine);
+    drop(armed_soon(&path));
+}
+
+/// A device that hangs in the ramp is gone long before the end of the ramp.
+#[test]
+fn a_device_that_never_answers_is_gone_in_the_ramp() {
+    let _turn = alone();
+    let Some(system) = FrozenFileSystem::new() else { return };
+    let path = system.mount.path().join("scratch");
+    create_scratch(&path, Bytes(8 << 20)).unwrap();
+    let completion_timeout = Duration::from_millis(150);
+    let options = NativeOptions { completion_timeout, ..NativeOptions::default() };
+    let mut engine = Native::new(armed_soon(&path), StopSignal::default(), options).unwrap();
+    system.freeze("--freeze");
+    let until = LoadLimits::time(Nanos::SECOND);
+    let load = stimulus("RND 4K W", "T1Q4", 8 << 20, until).ramp(Nanos::from_secs(120));
+    let begun = Instant::now();
+    let halt = engine.perform(&alone_step(load), &StepStart::default(), &mut |_| {}).unwrap_err();
+    assert!(matches!(halt, Halt::DeviceGone { .. }), "{halt}");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     system.freeze("--unfreeze");
     drop(engine);
     drop(armed_soon(&path));

@@ -58,18 +58,24 @@ impl SettledConditions {
         is_over
     }
 
-    /// Stores conditions that were read. Returns a caveat if they differ from those read before.
-    pub fn read(&mut self, got: &Conditions, when: RereadOccasion) -> Option<Caveat> {
+    /// Stores conditions that were read; `when` is `None` for those of a resumed run, which were set
+    /// again. Returns a caveat if they differ from those read before.
+    pub fn read(&mut self, got: &Conditions, when: Option<RereadOccasion>) -> Option<Caveat> {
         let before = std::mem::replace(&mut self.got, got.clone());
         self.wanted.as_ref()?;
         let changes = changes(&before, got);
-        (!changes.is_empty()).then(|| {
-            Caveat::deviation(
-                caveats::CONDITIONS_CHANGED,
-                format!("Read back {when}: {}.", changes.join("; ")),
-                "Find out what changed it: a purge, a reset of the drive, or another program.",
-            )
-        })
+        if changes.is_empty() {
+            return None;
+        }
+        let occasion = match when {
+            Some(when) => format!("Read back {when}"),
+            None => "Set again when the run was resumed".to_owned(),
+        };
+        Some(Caveat::deviation(
+            caveats::CONDITIONS_CHANGED,
+            format!("{occasion}: {}.", changes.join("; ")),
+            "Find out what changed it: a purge, a reset of the drive, or another program.",
+        ))
     }
 }
 
@@ -114,10 +120,10 @@ mod tests {
         assert!(!settled.replaces_rule(&wanted));
         settled.set(&wanted, &wanted);
         assert!(settled.replaces_rule(&Conditions::default()) && !settled.replaces_rule(&wanted));
-        assert_eq!(settled.read(&wanted, RereadOccasion::End), None);
-        let caveat = settled.read(&Conditions::default(), RereadOccasion::End).unwrap();
+        assert_eq!(settled.read(&wanted, Some(RereadOccasion::End)), None);
+        let caveat = settled.read(&Conditions::default(), Some(RereadOccasion::End)).unwrap();
         assert_eq!(caveat.id, caveats::CONDITIONS_CHANGED);
         assert!(caveat.text.contains("not in effect, was io.max wbps=20000000"), "{}", caveat.text);
-        assert_eq!(settled.read(&Conditions::default(), RereadOccasion::End), None);
+        assert_eq!(settled.read(&Conditions::default(), Some(RereadOccasion::End)), None);
     }
 }

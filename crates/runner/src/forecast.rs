@@ -68,7 +68,7 @@ pub struct Outline {
     /// order of appearance.
     pub demands: Vec<Demand>,
     /// All steps that may run.
-    pub stretches: Vec<OutlineSection>,
+    pub sections: Vec<OutlineSection>,
 }
 
 impl Outline {
@@ -93,7 +93,7 @@ impl Outline {
             unknown_time_bytes: best.bytes_of_unknown_time(),
             write_cache: worst.write_cache,
             demands: demands(&worst),
-            stretches: stretches(&worst),
+            sections: sections(&worst),
         })
     }
 }
@@ -111,10 +111,10 @@ fn demands(plan: &StepPlan) -> Vec<Demand> {
     demands
 }
 
-fn stretches(plan: &StepPlan) -> Vec<OutlineSection> {
-    let mut stretches: Vec<OutlineSection> = Vec::new();
+fn sections(plan: &StepPlan) -> Vec<OutlineSection> {
+    let mut sections: Vec<OutlineSection> = Vec::new();
     for step in &plan.steps {
-        match stretches.last_mut() {
+        match sections.last_mut() {
             Some(last) if last.phase == step.phase && last.round == step.round => {
                 match last.steps.last_mut() {
                     Some(same) if same.label == step.label => same.times += 1,
@@ -122,7 +122,7 @@ fn stretches(plan: &StepPlan) -> Vec<OutlineSection> {
                 }
                 last.time_ns = last.time_ns.zip(step.time).map(|(a, b)| a + b);
             }
-            _ => stretches.push(OutlineSection {
+            _ => sections.push(OutlineSection {
                 phase: step.phase.clone(),
                 round: step.round,
                 steps: vec![RepeatedStep { label: step.label.clone(), times: 1 }],
@@ -132,7 +132,7 @@ fn stretches(plan: &StepPlan) -> Vec<OutlineSection> {
             }),
         }
     }
-    stretches
+    sections
 }
 
 /// Returns the fewest and the most rounds of every phase that has rounds.
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!((outline.best_rounds, outline.worst_rounds), (5, 25));
         assert_eq!(outline.rounds, BTreeMap::from([("rounds".to_owned(), (5, 25))]));
         assert_eq!(outline.unknown_time_bytes, Bytes::gib(2));
-        let round = outline.stretches.iter().find(|s| s.round == 25).unwrap();
+        let round = outline.sections.iter().find(|s| s.round == 25).unwrap();
         assert_eq!((round.step_count(), round.time_ns), (56, Some(Nanos::from_secs(56 * 60))));
         assert_eq!(outline.best_time_ns, Nanos::from_secs(5 * 56 * 60));
         let assumed = Outline::rehearse(iops.as_ref(), Some(1 << 30)).unwrap();

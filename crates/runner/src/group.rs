@@ -76,7 +76,7 @@ impl RunGroup {
         };
         let path = place.join(FILE);
         directory.refuse_exchangeable()?;
-        refuse_foreign(&file.metadata().map_err(ledger::at(&path))?, &path)?;
+        refuse_foreign(&file.metadata().map_err(ledger::io_error(&path))?, &path)?;
         refuse_foreign(&directory.metadata()?, place)?;
         let text = read_file(&file, &path, FILE_MAX)?;
         let malformed = |why: String| LedgerError::Malformed { path: path.clone(), why };

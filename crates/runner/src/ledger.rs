@@ -24,7 +24,7 @@ use steadfast_domain::hex::to_hex;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::power_cut::PowerCutTrial;
 use steadfast_domain::record::RECORD_VERSION;
-use steadfast_domain::{JournalEntry, Nanos, Record};
+use steadfast_domain::{JournalEntry, Load, Nanos, Note, Record};
 use steadfast_host::{Directory, FileError, ReadAccess, SystemRoots, is_locked};
 
 const SETTINGS: &str = "settings.json";
@@ -149,6 +149,12 @@ pub enum LedgerError {
     /// A program that was never released wrote it.
     #[error("{0} was written by an unreleased version; run again")]
     Unreleased(PathBuf),
+    /// It has no version, as every `settings.json` of a run has.
+    #[error(
+        "{0} is damaged, or another program's file: it has no version; restore it from a copy, or \
+         name a run directory"
+    )]
+    ForeignSettings(PathBuf),
     /// A newer program wrote it.
     #[error(
         "{path} was written in format {found}; this program reads format {RECORD_VERSION}. Use a \
@@ -234,7 +240,8 @@ impl LedgerError {
     }
 }
 
-pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> LedgerError + '_ {
+/// Returns a conversion of the system's errors on this path.
+pub(crate) fn io_error(path: &Path) -> impl FnOnce(io::Error) -> LedgerError + '_ {
     move |source| LedgerError::Io { path: path.to_owned(), source }
 }
 
@@ -296,7 +303,7 @@ impl Ledger {
                 let opened = opened?;
                 // Its creator may not have made its name durable.
                 if let Ok((parent, _)) = Directory::of_file(directory) {
-                    parent.sync().map_err(at(directory))?;
+                    parent.sync().map_err(io_error(directory))?;
                 }
                 Ledger::create_in(opened, readers, plan)
             }
@@ -311,9 +318,9 @@ impl Ledger {
     /// Opens the ledger of one of several runs to resume it. Such a run may have ended before its
     /// device was confirmed while others had begun; the device is then confirmed now.
     pub fn open_member(directory: &Path) -> Result<(Ledger, LedgerContents), LedgerError> {
-        let may_go_on =
+        let may_resume =
             |contents: &LedgerContents| contents.opening().is_some() || contents.lines.is_empty();
-        Ledger::open_begun(Ledger::find(directory)?, may_go_on)
+        Ledger::open_begun(Ledger::find(directory)?, may_resume)
     }
 
     /// Reads a ledger without locking it.
@@ -374,12 +381,12 @@ impl<D: RunStorage> Ledger<D> {
         plan: &RunPlan,
     ) -> Result<Ledger<D>, LedgerError> {
         let trusted = refuse_foreign_directory(&directory);
-        let journal = trusted.and_then(|()| own(&directory)).inspect_err(|_| {
+        let journal = trusted.and_then(|()| create_journal(&directory)).inspect_err(|_| {
             if let LedgerOrigin::Directory(parent) = &origin {
                 parent.remove_made(&directory);
             }
         })?;
-        match begin(&directory, journal, plan, readers) {
+        match begin_ledger(&directory, journal, plan, readers) {
             Ok(ledger) => Ok(Ledger { origin, ..ledger }),
             Err(error) => {
                 discard(&directory, &origin);
@@ -388,10 +395,11 @@ impl<D: RunStorage> Ledger<D> {
         }
     }
 
-    fn let_in(&self, readers: ReadAccess) -> Result<(), LedgerError> {
+    /// Sets the final permissions of the files.
+    fn grant_access(&self, readers: ReadAccess) -> Result<(), LedgerError> {
         let path = self.directory.path();
-        self.settings.grant(readers).map_err(at(path))?;
-        self.journal.file().grant(readers).map_err(at(path))
+        self.settings.grant(readers).map_err(io_error(path))?;
+        self.journal.file().grant(readers).map_err(io_error(path))
     }
 
     /// Opens the ledger in a directory to resume its run; an incomplete last line is cut off.
@@ -402,7 +410,7 @@ impl<D: RunStorage> Ledger<D> {
     /// Opens the ledger of a run that may continue; any other is left unchanged.
     fn open_begun(
         directory: D,
-        may_go_on: impl FnOnce(&LedgerContents) -> bool,
+        may_resume: impl FnOnce(&LedgerContents) -> bool,
     ) -> Result<(Ledger<D>, LedgerContents), LedgerError> {
         let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
         let trusted = refuse_foreign_directory(&directory);
@@ -417,21 +425,21 @@ impl<D: RunStorage> Ledger<D> {
         })?;
         trusted?;
         for (file, path) in [(&settings, &settings_path), (&journal, &path)] {
-            refuse_writer(file.foreign_writer().map_err(at(path))?, path)?;
+            refuse_writer(file.foreign_writer().map_err(io_error(path))?, path)?;
         }
         lock(&journal, directory.path())?;
         // A killed process may have left lines and names only in the cache. They must be on disk
         // before the run continues.
-        journal.refresh().map_err(at(&path))?;
-        directory.sync().map_err(at(directory.path()))?;
+        journal.refresh().map_err(io_error(&path))?;
+        directory.sync().map_err(io_error(directory.path()))?;
         // Read the files that were checked, whatever their paths refer to by now.
-        let decided = read_plan(&mut settings, &settings_path)?;
-        let contents = Ledger::<D>::understand(decided, Some(&mut journal), &path)?;
-        if !may_go_on(&contents) {
+        let settings_text = read_settings(&mut settings, &settings_path)?;
+        let contents = Ledger::<D>::parse(settings_text, Some(&mut journal), &path)?;
+        if !may_resume(&contents) {
             return Err(LedgerError::NotBegun(directory.path().to_owned()));
         }
         let mut journal = LineFile::new(journal, contents.length, contents.torn > 0);
-        journal.cut_off().map_err(at(&path))?;
+        journal.cut_off().map_err(io_error(&path))?;
         let ledger = Ledger {
             directory,
             settings,
@@ -447,26 +455,25 @@ impl<D: RunStorage> Ledger<D> {
     /// Reads the ledger in an open directory without locking it.
     pub fn read_in(directory: &D) -> Result<LedgerContents, LedgerError> {
         let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
-        let decided = read_plan(&mut open_settings(directory)?, &settings_path)?;
+        let settings = read_settings(&mut open_settings(directory)?, &settings_path)?;
         let mut journal = match directory.open_file(OsStr::new(JOURNAL)) {
             Err(error) if error.is_missing() => None,
             opened => Some(opened?),
         };
-        Ledger::<D>::understand(decided, journal.as_mut(), &path)
+        Ledger::<D>::parse(settings, journal.as_mut(), &path)
     }
 
-    /// Parses settings and an open journal, line by line.
-    fn understand(
-        (plan, text): (RunPlan, String),
+    /// Parses an open journal, line by line. The chain of its lines starts from the settings.
+    fn parse(
+        settings: ParsedSettings,
         journal: Option<&mut D::File>,
         path: &Path,
     ) -> Result<LedgerContents, LedgerError> {
-        let mut chain = to_hex(&Sha256::digest(text.as_bytes()));
-        drop(text);
+        let ParsedSettings { plan, digest: mut chain } = settings;
         let mut contents =
             LedgerContents { plan, lines: Vec::new(), torn: 0, chain: String::new(), length: 0 };
         if let Some(journal) = journal {
-            if journal.size().map_err(at(path))? > JOURNAL_MAX {
+            if journal.size().map_err(io_error(path))? > JOURNAL_MAX {
                 let path = path.to_owned();
                 return Err(FileError::TooLong { path, most: JOURNAL_MAX }.into());
             }
@@ -475,11 +482,11 @@ impl<D: RunStorage> Ledger<D> {
             loop {
                 line.clear();
                 let read = (&mut reader).take(LINE_MAX).read_until(b'\n', &mut line);
-                read.map_err(at(path))?;
+                read.map_err(io_error(path))?;
                 let number = contents.lines.len() + 1;
                 let edited =
                     |why: String| LedgerError::Edited { path: path.to_owned(), line: number, why };
-                let has_ended = reader.fill_buf().map_err(at(path))?.is_empty();
+                let has_ended = reader.fill_buf().map_err(io_error(path))?.is_empty();
                 if has_ended && has_unwritten_block(&line, contents.length) {
                     contents.torn = line.len() as u64;
                     break;
@@ -526,7 +533,7 @@ impl<D: RunStorage> Ledger<D> {
         if !fits(self.journal.length(), text.len() as u64, entry) {
             return Err(LedgerError::Full { path, line: text.len() as u64 });
         }
-        self.journal.append(text.as_bytes()).map_err(at(&path))?;
+        self.journal.append(text.as_bytes()).map_err(io_error(&path))?;
         self.chain = digest;
         self.next += 1;
         self.steps += u64::from(is_step(entry));
@@ -538,7 +545,7 @@ impl<D: RunStorage> Ledger<D> {
     pub fn is_there(&self) -> Result<(), LedgerError> {
         for (file, name) in [(&self.settings, SETTINGS), (self.journal.file(), JOURNAL)] {
             let path = self.directory.path().join(name);
-            if !file.has_name().map_err(at(&path))? {
+            if !file.has_name().map_err(io_error(&path))? {
                 return Err(LedgerError::Deleted { path, steps: self.steps });
             }
         }
@@ -616,6 +623,22 @@ impl LedgerContents {
         }
         trial.and_then(|(trial, is_cut)| is_cut.then_some(&**trial))
     }
+    /// Returns the number of complete rounds, that is those with a verdict.
+    pub fn complete_rounds(&self) -> u32 {
+        let is_verdict = |line: &JournalLine| {
+            matches!(&line.entry, JournalEntry::Noted(note)
+                if matches!(**note, Note::Verdict(_)))
+        };
+        let last_verdict = self.lines.iter().rposition(is_verdict).unwrap_or(0);
+        let round_of = |line: &JournalLine| match &line.entry {
+            JournalEntry::Applied { step, .. } if !matches!(step.load, Load::Script(_)) => {
+                Some(step.place.round)
+            }
+            _ => None,
+        };
+        self.lines[..last_verdict].iter().rev().find_map(round_of).unwrap_or(0)
+    }
+
     /// Returns the last opening: the line with which a process began or resumed the run on a
     /// device that was confirmed or proven.
     pub fn opening(&self) -> Option<&JournalLine> {
@@ -638,16 +661,17 @@ impl LedgerContents {
 
 /// Creates the journal. If two processes begin a run in one directory at once, the one that
 /// creates it owns the directory, and the other leaves it alone.
-fn own<D: RunStorage>(directory: &D) -> Result<D::File, LedgerError> {
+fn create_journal<D: RunStorage>(directory: &D) -> Result<D::File, LedgerError> {
     directory.create(OsStr::new(JOURNAL), ReadAccess::Usual).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
             return LedgerError::Exists(directory.path().to_owned());
         }
-        at(&directory.path().join(JOURNAL))(error)
+        io_error(&directory.path().join(JOURNAL))(error)
     })
 }
 
-fn begin<D: RunStorage>(
+/// Locks the journal and writes the settings.
+fn begin_ledger<D: RunStorage>(
     directory: &D,
     journal: D::File,
     plan: &RunPlan,
@@ -667,9 +691,9 @@ fn begin<D: RunStorage>(
         );
         return Err(LedgerError::Malformed { path, why });
     }
-    let settings = put_settings(directory, &text, &path)?;
-    journal.refresh().map_err(at(&directory.path().join(JOURNAL)))?;
-    directory.sync().map_err(at(directory.path()))?;
+    let settings = write_settings(directory, &text, &path)?;
+    journal.refresh().map_err(io_error(&directory.path().join(JOURNAL)))?;
+    directory.sync().map_err(io_error(directory.path()))?;
     let ledger = Ledger {
         directory: directory.clone(),
         settings,
@@ -679,19 +703,19 @@ fn begin<D: RunStorage>(
         steps: 0,
         origin: LedgerOrigin::Resumed,
     };
-    ledger.let_in(readers)?;
+    ledger.grant_access(readers)?;
     Ok(ledger)
 }
 
 /// Writes the settings so that they appear completely or not at all.
-fn put_settings<D: RunStorage>(
+fn write_settings<D: RunStorage>(
     directory: &D,
     text: &str,
     path: &Path,
 ) -> Result<D::File, LedgerError> {
     let unfinished = OsStr::new(SETTINGS_UNFINISHED);
-    let mut file = directory.create(unfinished, ReadAccess::Usual).map_err(at(path))?;
-    file.write_all(text.as_bytes()).and_then(|()| file.refresh()).map_err(at(path))?;
+    let mut file = directory.create(unfinished, ReadAccess::Usual).map_err(io_error(path))?;
+    file.write_all(text.as_bytes()).and_then(|()| file.refresh()).map_err(io_error(path))?;
     directory.rename(unfinished, OsStr::new(SETTINGS))?;
     Ok(file)
 }
@@ -730,7 +754,7 @@ fn lock(journal: &impl StoredFile, directory: &Path) -> Result<(), LedgerError> 
     match journal.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(LedgerError::Locked(directory.to_owned())),
-        Err(TryLockError::Error(source)) => Err(at(directory)(source)),
+        Err(TryLockError::Error(source)) => Err(io_error(directory)(source)),
     }
 }
 
@@ -744,8 +768,15 @@ fn open_settings<D: RunStorage>(directory: &D) -> Result<D::File, LedgerError> {
     })
 }
 
-fn read_plan(file: &mut impl StoredFile, path: &Path) -> Result<(RunPlan, String), LedgerError> {
-    let size = file.size().map_err(at(path))?;
+/// Content of `settings.json`.
+struct ParsedSettings {
+    plan: RunPlan,
+    /// SHA-256 of the file.
+    digest: String,
+}
+
+fn read_settings(file: &mut impl StoredFile, path: &Path) -> Result<ParsedSettings, LedgerError> {
+    let size = file.size().map_err(io_error(path))?;
     let bytes = steadfast_host::read_sized(file, size, path, SETTINGS_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| FileError::NotText(path.to_owned()))?;
     let path = path.to_owned();
@@ -753,20 +784,21 @@ fn read_plan(file: &mut impl StoredFile, path: &Path) -> Result<(RunPlan, String
         |e: serde_json::Error| LedgerError::Malformed { path: path.clone(), why: e.to_string() };
     // Parsing into a tree of values would take many times the memory of the text.
     let found = serde_json::from_str::<SettingsVersion>(&text).map_err(malformed)?.version;
+    let found = found.ok_or_else(|| LedgerError::ForeignSettings(path.clone()))?;
     match found.cmp(&u64::from(RECORD_VERSION)) {
         Ordering::Less => return Err(LedgerError::Unreleased(path)),
         Ordering::Greater => return Err(LedgerError::Newer { path, found }),
         Ordering::Equal => {}
     }
     let plan = serde_json::from_str(&text).map_err(malformed)?;
-    Ok((plan, text))
+    Ok(ParsedSettings { plan, digest: to_hex(&Sha256::digest(text.as_bytes())) })
 }
 
 /// Version of `settings.json`, which any version of the program writes.
 #[derive(Deserialize)]
 struct SettingsVersion {
     #[serde(default)]
-    version: u64,
+    version: Option<u64>,
 }
 
 /// Returns the line `{"chain":"<SHA-256 of the chain so far and of the rest>","n":1,...}` and its
@@ -774,7 +806,7 @@ struct SettingsVersion {
 fn print_line(line: &JournalLine, chain: &str) -> Result<(String, String), serde_json::Error> {
     let body = serde_json::to_string(line)?;
     let rest = &body[1..];
-    let digest = link(chain, rest.as_bytes());
+    let digest = chain_digest(chain, rest.as_bytes());
     Ok((format!("{LINE_HEAD}{digest}\",{rest}\n"), digest))
 }
 
@@ -784,7 +816,7 @@ fn parse_line(line: &[u8], chain: &str) -> Result<(String, JournalLine), String>
     let rest = text.strip_prefix(LINE_HEAD).ok_or("it has no chain")?;
     let (digest, rest) = rest.split_at_checked(DIGEST_LENGTH).ok_or("its chain is too short")?;
     let rest = rest.strip_prefix("\",").ok_or("its chain is too long")?;
-    if link(chain, rest.as_bytes()) != digest {
+    if chain_digest(chain, rest.as_bytes()) != digest {
         return Err("its content does not match its chain".to_owned());
     }
     let parsed = serde_json::from_str(&format!("{{{rest}")).map_err(|e| e.to_string())?;
@@ -815,7 +847,8 @@ fn has_unwritten_block(line: &[u8], position: u64) -> bool {
     is_unwritten(first) || others.chunks(SECTOR).any(is_unwritten)
 }
 
-fn link(chain: &str, content: &[u8]) -> String {
+/// Returns the digest of the chain with another line.
+fn chain_digest(chain: &str, content: &[u8]) -> String {
     let mut hash = Sha256::new();
     hash.update(chain.as_bytes());
     hash.update(content);

@@ -8,22 +8,25 @@
 
 mod applied_settings;
 pub mod calibrate;
+mod cooling;
 mod cut_log;
 pub mod forecast;
 mod group;
 pub mod host_changes;
 pub mod hosts;
 pub mod ledger;
-pub mod ledger_check;
 pub mod live;
 mod outage;
 mod physical;
 pub mod progress;
 pub mod real_rig;
 pub mod rehearsal;
+mod replay_cursor;
+pub mod resume_identity;
 pub mod rig;
 pub mod run;
 pub mod run_plan;
+mod run_position;
 pub mod simulated_rig;
 pub mod single_step;
 pub mod start_together;

@@ -98,12 +98,12 @@ fn length(
 }
 
 fn cause(lines: &[JournalLine]) -> String {
-    let told = lines.iter().rev().find_map(|line| match &line.entry {
+    let stated = lines.iter().rev().find_map(|line| match &line.entry {
         JournalEntry::Halted(why) => Some(why.clone()),
         JournalEntry::Ended => Some("the procedure had ended".to_owned()),
         _ => None,
     });
-    told.unwrap_or_else(|| "the process exited without an error message".to_owned())
+    stated.unwrap_or_else(|| "the process exited without an error message".to_owned())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::cut_log::{CutLog, read_logs};
 use crate::ledger::ClockReading;
 use crate::physical;
 use crate::progress::PowerCutStage;
-use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig, StageCallback};
+use crate::rig::{FlushDelivery, IntervalCallback, Journal, PurgeCallback, Rig, StageCallback};
 use crate::start_together::StartTicket;
 use crate::surroundings::{HostRequests, Surroundings};
 use std::time::Duration;
@@ -371,7 +371,7 @@ impl Rig for DeviceRig {
         self.surroundings.cut_command().map(str::to_owned)
     }
 
-    fn prepare_cut(&mut self, plan: &WritePlan) -> Result<bool, Halt> {
+    fn prepare_cut(&mut self, plan: &WritePlan) -> Result<FlushDelivery, Halt> {
         if !self.engine.target().is_direct() {
             return Err(Halt::Refused(format!(
                 "{}: its file system does not support O_DIRECT, so that a read would return what \
@@ -380,10 +380,12 @@ impl Rig for DeviceRig {
             )));
         }
         let target = self.engine.target();
-        let without_flushes =
-            steadfast_host::sends_flushes(target.device(), &self.roots) == Some(false);
+        let flushes = match steadfast_host::sends_flushes(target.device(), &self.roots) {
+            Some(false) => FlushDelivery::Dropped,
+            Some(true) | None => FlushDelivery::Sent,
+        };
         let cache = steadfast_host::conditions(target, &self.roots).write_cache;
-        if without_flushes && cache == Some(WriteCache::Enabled) {
+        if flushes == FlushDelivery::Dropped && cache == Some(WriteCache::Enabled) {
             return Err(Halt::Refused(format!(
                 "{}: its write cache is on, but the kernel sends it no flush \
                  (queue/write_cache is 'write through'), so that nothing would be flushed; write \
@@ -395,7 +397,7 @@ impl Rig for DeviceRig {
         let unwritten = |error| Halt::Refused(format!("the log of acknowledged writes: {error}"));
         let log = CutLog::open(self.directory()?, second.as_ref(), plan.key());
         self.cut_log = Some(log.map_err(unwritten)?);
-        Ok(without_flushes)
+        Ok(flushes)
     }
     fn power_counters(&mut self) -> PowerCounters {
         steadfast_host::power_counters(self.engine.target().device(), &self.roots)

@@ -28,6 +28,15 @@ pub type PurgeCallback<'a> = &'a mut dyn FnMut(&PurgeProgress<'_>);
 /// Called with the stages of a power cut.
 pub type StageCallback<'a> = &'a mut dyn FnMut(PowerCutStage<'_>);
 
+/// What the kernel does with the flushes that a program asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlushDelivery {
+    /// It sends them to the device, as far as is known.
+    Sent,
+    /// It drops them, because it takes the device's cache for non-volatile.
+    Dropped,
+}
+
 /// The device and host that a bench drives.
 pub trait Rig: Send {
     /// Returns the device, as found.
@@ -87,8 +96,10 @@ pub trait Rig: Send {
     fn read_back(&mut self) -> Option<Conditions> {
         None
     }
-    /// Returns the purge method that will be used; nothing is written. Errors: the user's choice
-    /// is not possible.
+    /// Returns the purge method that will be used; nothing is written.
+    ///
+    /// # Errors
+    /// Returns [`Halt::Refused`] if the user's choice is not possible.
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt>;
     /// Returns the vendor's purge command that the user gave; `None` if another purge is wanted.
     fn purge_command(&self) -> Option<String> {
@@ -105,8 +116,10 @@ pub trait Rig: Send {
     }
     /// Purges the device to the state of never having been written.
     fn purge(&mut self, journal: Journal<'_>, tell: PurgeCallback<'_>) -> Result<Purge, Halt>;
-    /// Allocates what a step needs, before anything is touched. Errors: why the step cannot be
-    /// applied.
+    /// Allocates what a step needs, before anything is touched.
+    ///
+    /// # Errors
+    /// Returns the reason if the step cannot be applied.
     fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal>;
     /// Applies a step and measures it.
     fn apply(
@@ -131,10 +144,10 @@ pub trait Rig: Send {
         None
     }
     /// Opens what [`Rig::write_until_cut`] needs, before the trial is journaled: a trial that could
-    /// not begin is not read back. Returns true if the kernel sends the device no flush.
-    fn prepare_cut(&mut self, plan: &WritePlan) -> Result<bool, Halt> {
+    /// not begin is not read back.
+    fn prepare_cut(&mut self, plan: &WritePlan) -> Result<FlushDelivery, Halt> {
         let _ = plan;
-        Ok(false)
+        Ok(FlushDelivery::Sent)
     }
     /// Reads the drive's own counters of power losses.
     fn power_counters(&mut self) -> PowerCounters {

@@ -16,6 +16,7 @@ mod limits;
 mod observer;
 mod ours;
 #[path = "../shared/mod.rs"]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod shared;
 mod start_times;
 mod trace;

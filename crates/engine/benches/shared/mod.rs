@@ -80,8 +80,19 @@ pub struct LoopDevice {
 
 impl LoopDevice {
     pub fn new(file: &Path) -> Fallible<LoopDevice> {
-        let name = command("losetup", &["--find", "--show", &file.to_string_lossy()])?;
-        Ok(LoopDevice { path: PathBuf::from(name.trim()) })
+        Self::attach(&[], file)
+    }
+
+    /// Attaches a device whose I/Os pass by the page cache.
+    pub fn with_direct_io(file: &Path) -> Fallible<LoopDevice> {
+        Self::attach(&["--direct-io=on"], file)
+    }
+
+    fn attach(options: &[&str], file: &Path) -> Fallible<LoopDevice> {
+        let name = file.to_string_lossy();
+        let arguments = [&["--find", "--show"], options, &[name.as_ref()]].concat();
+        let device = command("losetup", &arguments)?;
+        Ok(LoopDevice { path: PathBuf::from(device.trim()) })
     }
 }
 

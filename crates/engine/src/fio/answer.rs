@@ -59,7 +59,8 @@ impl FioDirection {
 
 /// Parses an answer of `sections` job sections.
 ///
-/// Errors: what is wrong with it.
+/// # Errors
+/// Returns what is wrong with it.
 pub(super) fn read(text: &str, sections: usize) -> Result<FioReport, String> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;

@@ -141,7 +141,8 @@ impl Expression {
 
     /// Expresses a stimulus from its beginning.
     ///
-    /// Errors: why fio cannot apply it.
+    /// # Errors
+    /// Returns the reason if fio cannot apply it.
     pub(super) fn new(stimulus: &Stimulus, facts: &FioTarget<'_>) -> Result<Expression, String> {
         refuse_place(stimulus, facts)?;
         stimulus.streams.iter().try_for_each(|stream| refuse_stream(stream, facts.sector))?;

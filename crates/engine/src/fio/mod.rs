@@ -69,7 +69,8 @@ pub struct Fio {
 impl Fio {
     /// Finds fio and the engine that it can use on this host.
     ///
-    /// Errors: fio is missing, older than 3.20, or lacks that engine.
+    /// # Errors
+    /// Returns [`Halt::Refused`] if fio is missing, older than 3.20, or lacks that engine.
     pub fn new(target: Target, stop: StopSignal, mut options: FioOptions) -> Result<Self, Halt> {
         let version = options.locate()?;
         // fio registers its buffers, which count as locked memory.

@@ -222,7 +222,7 @@ impl FioLoad {
         if means.stop.is_requested() {
             return Err(Halt::Stopped);
         }
-        self.check_patience(step)?;
+        self.check_runtime(step)?;
         let Some(process) = &self.process else { return Ok(FioWaitOutcome::CallOver) };
         let (time, called) = (self.time_to_look(step), self.called);
         let now = || u64::try_from(called.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -317,7 +317,10 @@ impl FioLoad {
         self.keep(step, means)
     }
 
-    /// Errors: a call did less than requested, whatever its exit status.
+    /// Checks that a call did all that was requested, whatever its exit status.
+    ///
+    /// # Errors
+    /// Returns an error if it did less.
     fn check_length(&mut self, step: &Step, means: &mut FioContext<'_>) -> Result<(), Halt> {
         let ran = self.latest.elapsed.saturating_sub(self.before_call.elapsed);
         let ios = self.latest.ios() - self.before_call.ios() + self.latest.faults;
@@ -413,8 +416,11 @@ impl FioLoad {
         Ok(())
     }
 
-    /// Errors: fio runs longer than its time allows.
-    fn check_patience(&mut self, step: &Step) -> Result<(), Halt> {
+    /// Checks that fio does not run longer than its time allows.
+    ///
+    /// # Errors
+    /// Returns [`Halt::Refused`] if it does.
+    fn check_runtime(&mut self, step: &Step) -> Result<(), Halt> {
         let Some(time) = self.part.time else { return Ok(()) };
         if self.called.elapsed() < time.to_duration() + PATIENCE {
             return Ok(());

@@ -9,13 +9,19 @@ use steadfast_host::command;
 /// Oldest fio 3.x with these options and answers.
 const OLDEST: (u32, u32) = (3, 20);
 
-/// Returns the version that an installed fio reports. Errors: it is not supported, or not fio.
+/// Returns the version that an installed fio reports.
+///
+/// # Errors
+/// Returns the reason if it is not supported, or not fio.
 pub(super) fn installed(program: &Path) -> Result<String, String> {
     let said = ask(program, "--version")?;
     known(said.trim(), &program.display().to_string())
 }
 
-/// Returns the version `name` that a fio reports. Errors: it is not supported, or not fio.
+/// Returns the version `name` that a fio reports.
+///
+/// # Errors
+/// Returns the reason if it is not supported, or not fio's.
 pub(super) fn known(name: &str, program: &str) -> Result<String, String> {
     let number = |text: &str| -> Option<u32> {
         text.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok())

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{
-    CommonStart, CpuTime, Interval, IntervalTally, LoadPart, UnmeasuredIos,
+    CommonStart, CpuTime, Interval, IntervalTally, LoadPart, Silence, UnmeasuredIos,
 };
 use steadfast_domain::{Bytes, Halt, LoadGroup, Measurement, Nanos, Op, Step, Tally};
 use steadfast_host::{HostError, LoadProcess, MessageLink, inherit_target, monotonic};
@@ -106,7 +106,7 @@ impl Native {
             return Err(halt);
         }
         for load in &mut loads {
-            if !load.process.await_end(self.options.patience) {
+            if !load.process.await_end(self.options.completion_timeout) {
                 return Err(Halt::DeviceGone {
                     device: self.target.device().path.clone(),
                     why: format!("I/Os of the load '{}' have not completed", load.group),
@@ -262,6 +262,7 @@ fn merged(loads: Vec<Measurement>) -> Measurement {
         complete: true,
         began_unix_ms: loads.iter().map(|load| load.began_unix_ms).min().unwrap_or_default(),
         elapsed: loads.iter().map(|load| load.elapsed).max().unwrap_or_default(),
+        silences: common_silences(&loads),
         ..Measurement::default()
     };
     for (number, load) in loads.into_iter().enumerate() {
@@ -279,7 +280,6 @@ fn merged(loads: Vec<Measurement>) -> Measurement {
         whole.threads.extend(load.threads);
         whole.unmeasured.extend(load.unmeasured);
         whole.outstanding += load.outstanding;
-        whole.silences.extend(load.silences);
         whole.stalls.extend(load.stalls);
         add_intervals(&mut whole.intervals, load.intervals);
         let prefix = if is_one { String::new() } else { cursors_of_part(number) };
@@ -313,6 +313,49 @@ fn merged(loads: Vec<Measurement>) -> Measurement {
         overlaps
     });
     whole
+}
+
+/// Returns the times in which the device completed I/Os of none of the loads that still ran. A load
+/// that completes nothing while others do is throttled by its group, which is no silence.
+fn common_silences(loads: &[Measurement]) -> Vec<Silence> {
+    let mut common = Vec::new();
+    for (number, load) in loads.iter().enumerate() {
+        let others = loads.iter().enumerate().filter(|(other, _)| *other != number);
+        let silent = others.fold(load.silences.clone(), |silent, (_, other)| {
+            // Nothing is expected of a load that has ended.
+            let ended = Silence { at: other.elapsed, lasted: Nanos(u64::MAX - other.elapsed.0) };
+            overlaps(&silent, &united(other.silences.iter().copied().chain([ended])))
+        });
+        common.extend(silent);
+    }
+    let mut common = united(common);
+    common.retain(|silence| silence.lasted >= Silence::SHORTEST);
+    common
+}
+
+/// Returns the times that are in any of these, in order and without overlaps.
+fn united(times: impl IntoIterator<Item = Silence>) -> Vec<Silence> {
+    let mut times: Vec<Silence> = times.into_iter().collect();
+    times.sort_by_key(|time| time.at);
+    times.dedup_by(|later, time| {
+        let end = time.at + time.lasted;
+        let overlaps = later.at <= end;
+        if overlaps {
+            time.lasted = end.max(later.at + later.lasted).saturating_sub(time.at);
+        }
+        overlaps
+    });
+    times
+}
+
+/// Returns the times that are in both of two lists.
+fn overlaps(these: &[Silence], those: &[Silence]) -> Vec<Silence> {
+    let overlap = |a: &Silence, b: &Silence| {
+        let at = a.at.max(b.at);
+        let end = (a.at + a.lasted).min(b.at + b.lasted);
+        (end > at).then(|| Silence { at, lasted: end.saturating_sub(at) })
+    };
+    these.iter().flat_map(|a| those.iter().filter_map(move |b| overlap(a, b))).collect()
 }
 
 /// Adds the intervals of another load, which began at the same time and has the same length.
@@ -387,6 +430,32 @@ mod tests {
         assert_eq!(keys, ["#1 SEQ", "#2 SEQ"]);
         let late = UnmeasuredIos { op: Op::Write, ios: 2, bytes: Bytes(8192) };
         assert_eq!(both.unmeasured, [late]);
+    }
+
+    /// One load is silent from 1 s to 5 s and from 8 s to 14 s, the other from 2 s to 7 s and from
+    /// 12 s on, each of 10 s or less.
+    #[test]
+    fn the_device_is_silent_only_while_all_loads_are() {
+        let silences = |times: &[(u64, u64)]| -> Vec<Silence> {
+            let seconds = Nanos::from_secs;
+            let silence = |(from, to): &(u64, u64)| Silence {
+                at: seconds(*from),
+                lasted: seconds(to - from),
+            };
+            times.iter().map(silence).collect()
+        };
+        let of = |elapsed: u64, times: &[(u64, u64)]| Measurement {
+            elapsed: Nanos::from_secs(elapsed),
+            silences: silences(times),
+            ..Measurement::default()
+        };
+        let first = of(10, &[(1, 5), (8, 14)]);
+        assert_eq!(common_silences(std::slice::from_ref(&first)), silences(&[(1, 5), (8, 14)]));
+        let second = of(10, &[(2, 7), (12, 13)]);
+        assert_eq!(common_silences(&[first.clone(), second]), silences(&[(2, 5), (10, 14)]));
+        let ended_early = of(3, &[]);
+        assert_eq!(common_silences(&[first, ended_early]), silences(&[(3, 5), (8, 14)]));
+        assert_eq!(common_silences(&[of(10, &[]), of(10, &[])]), []);
     }
 
     #[test]

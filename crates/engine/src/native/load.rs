@@ -1,14 +1,14 @@
 //! A running load: its threads, and the accounting of the steps that cut it into pieces.
 
 use super::clock::Clock;
-use super::load_threads::{PreparedLoad, ScriptProgress};
-use super::part::{LoadContext, PartHandles, RunningPart};
+use super::load_threads::ScriptProgress;
+use super::part::{LoadContext, PartToStart, RunningPart, StartedPart};
 use super::shared::{FAULTS_KEPT, LoadFailure, LocatedFault, SharedLoad, ThreadCpu};
 use super::silence::SilenceWatch;
 use crate::accounting::StepMeter;
 use crate::engine::StartAgreement;
 use crate::handover::ActiveLoad;
-use crate::stall::{LateWakeup, Watchdog};
+use crate::stall::{LATE, LateWakeup, Watchdog};
 use crate::start::{StepStart, cursors_of_part};
 use crate::stop::StopSignal;
 use std::collections::BTreeMap;
@@ -21,20 +21,20 @@ use steadfast_domain::measurement::{
     Verification,
 };
 use steadfast_domain::step::is_partial;
-use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step};
+use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, StepPlace};
 
 /// Time from the moment everything is ready to the start of a script, so that the playing thread
 /// is awake and its first I/O is not late.
-const HEADWAY_NS: u64 = 2_000_000;
+const SCRIPT_START_DELAY_NS: u64 = 2_000_000;
 
-/// Interval between checks for a stop by a waiting accounting thread.
-const LOOK: Duration = Duration::from_millis(50);
+/// Longest wait of the accounting thread, after which it looks for a stop, failures and stalls.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// An interval is extended to a cut or an end that follows within this time.
-const SLACK_NS: u64 = 50_000_000;
+const MERGE_INTERVAL_NS: u64 = 50_000_000;
 
-/// Longest wait for the outstanding I/Os of a load that is called off.
-const PATIENCE: Duration = Duration::from_millis(700);
+/// Longest wait for the outstanding I/Os of a load that is aborted.
+const ABORT_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// A load with running threads.
 pub(super) struct NativeLoad {
@@ -47,19 +47,19 @@ pub(super) struct NativeLoad {
     /// Agreed and actual start of the load; `None` once a step has reported it.
     common_start: Option<CommonStart>,
     /// Ticks at which the current step's measurement begins.
-    begin: u64,
-    /// Wall clock in milliseconds since 1970, and the ticks at the same moment.
-    wall: (u64, u64),
-    /// Ticks at which the last interval ended.
-    turned: u64,
+    step_start: u64,
+    /// Ticks at which the current interval begins.
+    interval_start: u64,
+    /// Reading taken when the load started.
+    wall_clock: WallClockReading,
     /// Processor time of each thread when the step began.
     cpu: Vec<ThreadCpu>,
     ramp: Nanos,
     unmeasured: Vec<UnmeasuredIos>,
     stalls: Vec<Stall>,
     silence: SilenceWatch,
-    /// Number of I/Os that were given up.
-    outstanding: u64,
+    /// I/Os still outstanding when the load was abandoned.
+    abandoned: u64,
 }
 
 /// Why a step ends.
@@ -70,6 +70,59 @@ enum StepEnd {
     Cut,
     /// The load's time is long over, and I/Os are still outstanding.
     Overdue,
+}
+
+/// The wall clock and the load's clock at the same moment.
+#[derive(Debug, Clone, Copy, Default)]
+struct WallClockReading {
+    /// Milliseconds since 1970 (UTC).
+    unix_ms: u64,
+    ticks: u64,
+}
+
+impl WallClockReading {
+    fn now(clock: Clock) -> WallClockReading {
+        // Read back to back: threads that wake up may take this processor for a while.
+        WallClockReading { ticks: clock.ticks(), unix_ms: unix_ms() }
+    }
+
+    /// Returns the wall-clock time in milliseconds at a later moment in ticks.
+    fn unix_ms_at(self, ticks: u64, clock: Clock) -> u64 {
+        self.unix_ms + clock.nanos(ticks.saturating_sub(self.ticks)) / 1_000_000
+    }
+}
+
+/// A finished wait of the accounting thread.
+#[derive(Debug, Clone, Copy)]
+struct FinishedWait {
+    /// Longest time that it was to take.
+    limit: Duration,
+    /// Ticks at which it began.
+    begun: u64,
+    /// Ticks at which it ended.
+    woken: u64,
+}
+
+impl FinishedWait {
+    /// Returns its length. If it ended so late that the program may have been stalled, returns its
+    /// limit: a stall must not count against the device.
+    fn counted(&self, clock: Clock) -> Duration {
+        let waited = self.woken.saturating_sub(self.begun);
+        let waited = Duration::from_nanos(clock.nanos(waited));
+        if waited < self.limit + LATE { waited } else { self.limit }
+    }
+
+    /// Checks that the clock did not restart: the cycle counter of a processor that was switched
+    /// off begins again at zero. Readings of different processors may differ slightly.
+    ///
+    /// # Errors
+    /// Returns [`Halt::ClockReset`] if the clock went back by more than a second.
+    fn check_clock(&self, clock: Clock, place: &StepPlace) -> Result<(), Halt> {
+        if self.woken >= self.begun.saturating_sub(clock.ticks_in(Nanos::SECOND.0)) {
+            return Ok(());
+        }
+        Err(Halt::ClockReset { place: place.to_string() })
+    }
 }
 
 impl ActiveLoad for NativeLoad {
@@ -83,56 +136,55 @@ impl NativeLoad {
     /// what this host could not provide.
     pub(super) fn start(
         load: &Load,
-        made: Vec<(PreparedLoad, PartHandles)>,
+        parts: Vec<PartToStart>,
         start: &StepStart,
         context: &LoadContext<'_>,
         agree: StartAgreement<'_>,
     ) -> Result<(NativeLoad, Vec<String>), Halt> {
         let mut running = NativeLoad {
-            parts: Vec::with_capacity(made.len()),
+            parts: Vec::with_capacity(parts.len()),
             clock: context.clock,
             load: load.clone(),
             script: None,
             common_start: None,
-            begin: 0,
-            wall: (0, 0),
-            turned: 0,
+            step_start: 0,
+            interval_start: 0,
+            wall_clock: WallClockReading::default(),
             cpu: Vec::new(),
             ramp: load.ramp(),
             unmeasured: Vec::new(),
             stalls: Vec::new(),
             silence: SilenceWatch::default(),
-            outstanding: 0,
+            abandoned: 0,
         };
         let mut notes = Vec::new();
-        let ready = running.make_parts(made, start, context, &mut notes);
-        match ready.and_then(|()| agree()).and_then(|begins| running.open(begins)) {
+        let ready = running.start_parts(parts, start, context, &mut notes);
+        match ready.and_then(|()| agree()).and_then(|agreed_start| running.open(agreed_start)) {
             Ok(()) => Ok((running, notes)),
             Err(halt) => {
-                drop(running.call_off());
+                drop(running.abort());
                 Err(halt)
             }
         }
     }
 
-    fn make_parts(
+    fn start_parts(
         &mut self,
-        made: Vec<(PreparedLoad, PartHandles)>,
+        parts: Vec<PartToStart>,
         start: &StepStart,
         context: &LoadContext<'_>,
         notes: &mut Vec<String>,
     ) -> Result<(), Halt> {
-        let stimuli: Vec<Load> = match &self.load {
-            Load::Together(stimuli) => stimuli.iter().cloned().map(Load::Stimulus).collect(),
-            one => vec![one.clone()],
-        };
         let at_once = matches!(self.load, Load::Together(_));
-        for (number, (load, (prepared, handles))) in stimuli.iter().zip(made).enumerate() {
+        for (number, part) in parts.into_iter().enumerate() {
             let own = if at_once { start.of_part(number) } else { start.clone() };
-            let (part, script, missing) =
-                RunningPart::start(load, prepared, &own, handles, context)?;
+            let started = RunningPart::start(part, &own, context)?;
+            let StartedPart { part, script, notes: missing } = started;
             self.parts.push(part);
-            self.script = script;
+            // A script is never one of several loads.
+            if script.is_some() {
+                self.script = script;
+            }
             for note in missing {
                 if !notes.contains(&note) {
                     notes.push(note);
@@ -143,41 +195,40 @@ impl NativeLoad {
         Ok(())
     }
 
-    /// Lets the threads begin. Errors: a script's agreed start has already passed.
-    fn open(&mut self, begins: Option<Nanos>) -> Result<(), Halt> {
+    /// Lets the threads begin: at the agreed start, or as soon as they can.
+    ///
+    /// # Errors
+    /// Returns [`Halt::Refused`] if a script's agreed start has already passed.
+    fn open(&mut self, agreed_start: Option<Nanos>) -> Result<(), Halt> {
         let clock = self.clock;
-        if let Some(agreed) = begins {
-            let waits = self.script.is_none();
-            let late = if waits { steadfast_host::wait_until(agreed) } else { Nanos::ZERO };
+        let is_script = self.script.is_some();
+        if let Some(agreed) = agreed_start {
+            // The threads of a script wait for its start themselves.
+            let late = if is_script { Nanos::ZERO } else { steadfast_host::wait_until(agreed) };
             self.common_start =
                 Some(CommonStart { agreed, late: Some(late), ..CommonStart::default() });
         }
-        // Read back to back: threads that wake up may take this processor for a while.
-        let (now, now_unix_ms) = (clock.ticks(), unix_ms());
-        // The threads of a script wait for its start themselves; its clock counts nanoseconds.
-        let soon = Nanos(now.saturating_add(HEADWAY_NS));
-        let at = self.script.is_some().then(|| begins.unwrap_or(soon).0);
-        if let Some(late) = at.and_then(|at| now.checked_sub(at)) {
-            return Err(Halt::Refused(format!(
-                "the script was due to begin {} before everything was ready; allow more time",
-                Nanos(late)
-            )));
-        }
+        let wall_clock = WallClockReading::now(clock);
+        let now = wall_clock.ticks;
+        let script_start = if is_script { Some(script_start(agreed_start, now)?) } else { None };
         // Loads that run at once start at the same tick.
-        let at = at.or((self.parts.len() > 1).then_some(now));
-        let measured_at_once = self.ramp == Nanos::ZERO;
-        let mut begin = now;
+        let common_start = script_start.or((self.parts.len() > 1).then_some(now));
+        let is_measured_at_once = self.ramp == Nanos::ZERO;
+        let mut step_start = now;
         for part in &mut self.parts {
-            let limit = part.time_left.filter(|_| measured_at_once).map(|t| clock.ticks_in(t.0));
+            let limit = part.time_left.filter(|_| is_measured_at_once);
+            let limit = limit.map(|time| clock.ticks_in(time.0));
             let delay = clock.ticks_in(part.delay.0);
-            let at = at.or((delay > 0).then_some(now)).map(|at| at.saturating_add(delay));
-            part.begins = part.shared.open(at, limit);
-            begin = part.begins - delay;
+            let undelayed_start = common_start.or((delay > 0).then_some(now));
+            let part_start = undelayed_start.map(|start| start.saturating_add(delay));
+            part.begins = part.shared.open(part_start, limit);
+            step_start = part.begins - delay;
         }
-        let begin_unix_ms = now_unix_ms + clock.nanos(begin.saturating_sub(now)) / 1_000_000;
-        (self.begin, self.turned, self.wall) = (begin, begin, (begin_unix_ms, begin));
+        self.wall_clock = wall_clock;
+        self.step_start = step_start;
+        self.interval_start = step_start;
         if let Some(script) = &mut self.script {
-            script.began = begin;
+            script.began = step_start;
         }
         Ok(())
     }
@@ -200,7 +251,7 @@ impl NativeLoad {
         running.map(|part| part.shared.deadline()).max().or_else(all).unwrap_or(u64::MAX)
     }
 
-    /// Waits until something changes in a part that still runs, at most `time`.
+    /// Waits until something changes in the first part that still runs, at most `time`.
     fn wait(&self, time: Duration) {
         let running = self.parts.iter().find(|part| !part.shared.all_ended());
         if let Some(part) = running.or(self.parts.first()) {
@@ -215,7 +266,7 @@ impl NativeLoad {
     /// Moves all accounts of the interval into a meter and returns the ticks of the turn.
     fn turn_over(&self, meter: &mut StepMeter) -> u64 {
         let (mut first, mut thread) = (0, 0);
-        let mut ticks = self.turned;
+        let mut ticks = self.interval_start;
         for part in &self.parts {
             ticks = part.turn_over(meter, first, thread);
             first += part.streams;
@@ -238,12 +289,12 @@ impl NativeLoad {
         let mut meter = self.meter();
         let watchdog = Watchdog::new();
         let end = loop {
-            self.rest(&watchdog, self.time_to_look(step), step)?;
-            self.check(step, device, stop)?;
+            self.wait_and_observe(&watchdog, self.wait_limit(step), step)?;
+            self.check_failure(step, device, stop)?;
             if self.all_ended() {
                 break StepEnd::Complete;
             }
-            self.check_answers(device)?;
+            self.check_device_completes(device)?;
             if self.parts.iter().all(RunningPart::is_done) {
                 break StepEnd::Overdue;
             }
@@ -257,25 +308,25 @@ impl NativeLoad {
         };
         let complete = !matches!(end, StepEnd::Cut);
         if matches!(end, StepEnd::Overdue) {
-            self.give_up_waiting(&mut meter);
+            self.abandon_outstanding(&mut meter);
         }
         self.close_interval(&mut meter, step, complete).into_iter().for_each(watch);
         if matches!(end, StepEnd::Complete) {
             self.parts.iter_mut().for_each(RunningPart::join);
         }
         if complete {
-            self.check(step, device, &StopSignal::default())?;
+            self.check_failure(step, device, &StopSignal::default())?;
         }
         self.silence.end();
         Ok(self.conclude(meter, complete))
     }
 
     /// Ends the load without its outstanding I/Os, which count with their time so far.
-    fn give_up_waiting(&mut self, meter: &mut StepMeter) {
+    fn abandon_outstanding(&mut self, meter: &mut StepMeter) {
         let mut first = 0;
         for part in &self.parts {
             let (count, silent) = part.shared.give_up_waiting();
-            self.outstanding += count;
+            self.abandoned += count;
             for (stream, response_ns) in silent {
                 meter.add_outstanding(first + stream as usize, response_ns);
             }
@@ -283,35 +334,55 @@ impl NativeLoad {
         }
     }
 
-    /// Waits for the next event, and records a stall if no thread could run meanwhile.
-    fn rest(&mut self, watchdog: &Watchdog, time: Duration, step: &Step) -> Result<(), Halt> {
+    /// Waits for the next event, at most `limit`. Records stalls, silences and the time without
+    /// completions.
+    ///
+    /// # Errors
+    /// Returns [`Halt::ClockReset`] if the clock restarted during the wait: the end of the step is
+    /// unknown.
+    fn wait_and_observe(
+        &mut self,
+        watchdog: &Watchdog,
+        limit: Duration,
+        step: &Step,
+    ) -> Result<(), Halt> {
         let clock = self.clock;
         let begun = clock.ticks();
         let now = || clock.nanos(clock.ticks());
-        let ((), late) = watchdog.over(time, now, || self.wait(time));
+        let ((), late) = watchdog.over(limit, now, || self.wait(limit));
+        let wait = FinishedWait { limit, begun, woken: clock.ticks() };
+        wait.check_clock(clock, &step.place)?;
+        if let Some(late) = late {
+            self.record_stall(&late);
+        }
+        self.update_timeouts(&wait);
+        Ok(())
+    }
+
+    /// Records the part of a late wake-up in which no thread could run.
+    fn record_stall(&mut self, late: &LateWakeup) {
         let deadline = self.deadline();
-        let end = if deadline == u64::MAX { u64::MAX } else { clock.nanos(deadline) };
-        let measured = (clock.nanos(self.begin), end);
-        let stall = late.and_then(|late| late.stall(self.not_seen_in(&late), measured));
-        self.stalls.extend(stall);
-        let woken = clock.ticks();
-        let mut all_wait = true;
+        let end = if deadline == u64::MAX { u64::MAX } else { self.clock.nanos(deadline) };
+        let measured = (self.clock.nanos(self.step_start), end);
+        self.stalls.extend(late.stall(self.not_seen_in(late), measured));
+    }
+
+    /// Adds a wait to the time in which the device completed nothing, unless it did or had nothing
+    /// to complete.
+    fn update_timeouts(&mut self, wait: &FinishedWait) {
+        let waited = wait.counted(self.clock);
+        let mut nothing_due = true;
         let mut progress = 0u64;
         for part in &mut self.parts {
-            // Between two due times nothing comes back, however long that is.
-            let waits = woken < part.begins || part.has_due_times() && !part.shared.waits_for_ios();
-            part.pass(time, woken, waits);
-            all_wait &= waits || part.shared.all_ended();
+            // Between two due times nothing completes, however long that is.
+            let part_idles =
+                wait.woken < part.begins || part.has_due_times() && !part.shared.waits_for_ios();
+            part.pass(waited, wait.woken, part_idles);
+            nothing_due &= part_idles || part.shared.all_ended();
             progress = progress.wrapping_add(part.shared.progress());
         }
-        self.silence.passed(time, progress, all_wait, Nanos(clock.nanos(woken)));
-        if woken >= begun.saturating_sub(clock.ticks_in(Nanos::SECOND.0)) {
-            return Ok(());
-        }
-        // The counter of a processor that was switched off starts again at zero, so the end of
-        // the step can no longer be determined.
-        let stalled = Nanos(self.stalls.iter().map(|stall| stall.lasted.0).sum());
-        Err(Halt::Stalled { place: step.place.to_string(), stalled, elapsed: stalled })
+        let now = Nanos(self.clock.nanos(wait.woken));
+        self.silence.passed(waited, progress, nothing_due, now);
     }
 
     /// Returns how many nanoseconds of a delay passed without a clock reading of any thread.
@@ -319,9 +390,12 @@ impl NativeLoad {
         self.parts.iter().map(|part| part.shared.not_seen_in(late)).min().unwrap_or(u64::MAX)
     }
 
-    /// Errors: the device has stopped completing I/Os.
-    fn check_answers(&self, device: &str) -> Result<(), Halt> {
-        let Some(silent) = self.parts.iter().find_map(RunningPart::is_lost_for) else {
+    /// Checks that the device still completes I/Os.
+    ///
+    /// # Errors
+    /// Returns [`Halt::DeviceGone`] if none has completed for longer than a device may take.
+    fn check_device_completes(&self, device: &str) -> Result<(), Halt> {
+        let Some(silent) = self.parts.iter().find_map(RunningPart::silent_too_long) else {
             return Ok(());
         };
         Err(Halt::DeviceGone {
@@ -336,23 +410,30 @@ impl NativeLoad {
     /// Waits for the end of the ramp and moves what it counted to the unmeasured I/Os.
     fn pass_ramp(&mut self, step: &Step, device: &str, stop: &StopSignal) -> Result<(), Halt> {
         let clock = self.clock;
-        let over = self.begin.saturating_add(clock.ticks_in(self.ramp.0));
-        while clock.ticks() < over {
-            let left = Duration::from_nanos(clock.nanos(over.saturating_sub(clock.ticks())));
-            self.wait(left.min(LOOK));
-            self.check(step, device, stop)?;
+        let ramp_end = self.step_start.saturating_add(clock.ticks_in(self.ramp.0));
+        let watchdog = Watchdog::new();
+        while clock.ticks() < ramp_end {
+            let left = clock.nanos(ramp_end.saturating_sub(clock.ticks()));
+            let limit = Duration::from_nanos(left).min(POLL_INTERVAL);
+            self.wait_and_observe(&watchdog, limit, step)?;
+            self.check_failure(step, device, stop)?;
+            self.check_device_completes(device)?;
         }
         self.cpu = self.cpu_times();
         let mut meter = self.meter();
         let ticks = self.turn_over(&mut meter);
         meter.close_interval([], Nanos::ZERO, self.ramp, false);
-        let passed = |stream: StreamTally| {
+        let unmeasured = |stream: StreamTally| {
             let (ios, bytes) = (stream.tally.ios, stream.tally.bytes);
             UnmeasuredIos { op: stream.op, ios, bytes }
         };
-        self.unmeasured.extend(meter.finish().0.into_iter().map(passed));
+        self.unmeasured.extend(meter.finish().0.into_iter().map(unmeasured));
         self.ramp = Nanos::ZERO;
-        (self.begin, self.turned) = (ticks, ticks);
+        (self.step_start, self.interval_start) = (ticks, ticks);
+        // A stalled ramp did not bring the device into the state that was asked for, so its stalls
+        // count. The time without completions continues, but only its measured part is a silence.
+        self.stalls.iter_mut().for_each(|stall| stall.at = Nanos::ZERO);
+        self.silence.restart();
         for part in &self.parts {
             if let Some(time) = part.time_left {
                 part.shared.set_deadline(ticks.saturating_add(clock.ticks_in(time.0)));
@@ -361,71 +442,72 @@ impl NativeLoad {
         Ok(())
     }
 
-    /// Errors: a stop was requested, or the load has failed.
-    fn check(&self, step: &Step, device: &str, stop: &StopSignal) -> Result<(), Halt> {
+    /// Checks that the load runs and no stop was requested.
+    ///
+    /// # Errors
+    /// Returns [`Halt::Stopped`] after a request, [`Halt::DeviceGone`] or [`Halt::Faults`] if I/Os
+    /// failed, and [`Halt::Refused`] where the device is not to blame: a script that cannot be
+    /// read, a kernel interface that fails, or a defect of this program.
+    fn check_failure(&self, step: &Step, device: &str, stop: &StopSignal) -> Result<(), Halt> {
         if stop.is_requested() {
             return Err(Halt::Stopped);
         }
         let failure_of = |part: &RunningPart| part.shared.state().failure.clone();
-        let failure = self.parts.iter().find_map(failure_of);
-        let error = |errno| io::Error::from_raw_os_error(errno).to_string();
-        match failure {
-            None => Ok(()),
-            Some(LoadFailure::Script(error)) => {
-                Err(Halt::Refused(format!("{}: {error}", step.place)))
+        let Some(failure) = self.parts.iter().find_map(failure_of) else { return Ok(()) };
+        let place = &step.place;
+        Err(match failure {
+            LoadFailure::Script(error) => Halt::Refused(format!("{place}: {error}")),
+            LoadFailure::Gone(errno) => {
+                Halt::DeviceGone { device: device.to_owned(), why: errno_text(errno) }
             }
-            Some(LoadFailure::Gone(errno)) => {
-                Err(Halt::DeviceGone { device: device.to_owned(), why: error(errno) })
-            }
-            Some(LoadFailure::Faults) => {
+            LoadFailure::Faults => {
                 let (count, faults) = self.take_faults();
                 let first = faults.first().map(|f| describe(f, device)).unwrap_or_default();
-                Err(Halt::Faults { place: step.place.to_string(), count, first })
+                Halt::Faults { place: place.to_string(), count, first }
             }
-            Some(LoadFailure::Broken(errno)) => Err(Halt::Refused(format!(
-                "{}: the kernel accepts no more I/Os for {device}: {}",
-                step.place,
-                error(errno)
-            ))),
-            Some(LoadFailure::Died) => Err(Halt::Refused(format!(
-                "{}: a thread that did I/O on {device} ended unexpectedly; this is a defect of \
-                 the engine, please report it",
-                step.place
-            ))),
-        }
+            LoadFailure::Broken(errno) => Halt::Refused(format!(
+                "{place}: the kernel accepts no more I/Os for {device}: {}",
+                errno_text(errno)
+            )),
+            LoadFailure::Died => Halt::Refused(format!(
+                "{place}: a thread that did I/O on {device} ended unexpectedly. This is a bug in \
+                 Steadfast; please report it with this message"
+            )),
+        })
     }
 
     /// Returns the ticks at which the current interval should end, on the step's grid of
     /// intervals.
     fn boundary(&self, step: &Step) -> u64 {
         let interval = self.clock.ticks_in(step.interval().0);
-        let passed = self.turned.saturating_sub(self.begin);
-        self.begin + (passed + interval / 2) / interval * interval + interval
+        let passed = self.interval_start.saturating_sub(self.step_start);
+        self.step_start + (passed + interval / 2) / interval * interval + interval
     }
 
     fn cut_at(&self, step: &Step) -> Option<u64> {
-        step.cut.map(|cut| self.begin.saturating_add(self.clock.ticks_in(cut.0)))
+        step.cut.map(|cut| self.step_start.saturating_add(self.clock.ticks_in(cut.0)))
     }
 
     /// Returns true if a cut or the end follows the end of the interval so closely that the
     /// interval is extended to it.
     fn ends_soon(&self, step: &Step) -> bool {
         let end = self.cut_at(step).unwrap_or(u64::MAX).min(self.deadline());
-        end < self.boundary(step).saturating_add(self.clock.ticks_in(SLACK_NS))
+        end < self.boundary(step).saturating_add(self.clock.ticks_in(MERGE_INTERVAL_NS))
     }
 
-    fn time_to_look(&self, step: &Step) -> Duration {
+    /// Returns the time until the accounting thread has something to do.
+    fn wait_limit(&self, step: &Step) -> Duration {
         let clock = self.clock;
         let now = clock.ticks();
         if now >= self.deadline() {
-            return LOOK;
+            return POLL_INTERVAL;
         }
         let next = self.cut_at(step).unwrap_or(u64::MAX).min(self.boundary(step));
-        Duration::from_nanos(clock.nanos(next.saturating_sub(now))).min(LOOK)
+        Duration::from_nanos(clock.nanos(next.saturating_sub(now))).min(POLL_INTERVAL)
     }
 
-    /// Closes the current interval: now, or, if the load `is_over`, at its deadline or at the last
-    /// completion before that. `None` if nothing is left to close.
+    /// Closes the current interval and returns it, or `None` if it is empty. If the load
+    /// `is_over`, the interval ends at the deadline or at the last completion before it.
     fn close_interval<'m>(
         &mut self,
         meter: &'m mut StepMeter,
@@ -435,12 +517,12 @@ impl NativeLoad {
         let mut ended = self.turn_over(meter);
         if is_over {
             let last = self.parts.iter().map(|part| part.shared.ended_at()).max();
-            ended = last.unwrap_or_default().max(self.turned);
+            ended = last.unwrap_or_default().max(self.interval_start);
         }
         self.script.iter_mut().for_each(ScriptProgress::mark);
-        let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.begin)));
-        let (begin, end) = (since(self.turned), since(ended));
-        self.turned = ended;
+        let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.step_start)));
+        let (begin, end) = (since(self.interval_start), since(ended));
+        self.interval_start = ended;
         let partial = is_partial(end.saturating_sub(begin), step.interval());
         let any = end > begin || meter.has_open_ios();
         any.then(|| meter.close_interval([], begin, end, partial))
@@ -460,12 +542,12 @@ impl NativeLoad {
     }
 
     /// Returns the measured time of each part since the step began; empty for a load of one part.
-    fn apart(&self, elapsed: Nanos) -> Vec<LoadPart> {
+    fn measured_parts(&self, elapsed: Nanos) -> Vec<LoadPart> {
         let load_part = |part: &RunningPart| {
             let ended = part.shared.all_ended().then(|| part.shared.ended_at());
-            let begin = part.begins.max(self.begin);
+            let begin = part.begins.max(self.step_start);
             let passed = |end: u64| Nanos(self.clock.nanos(end.saturating_sub(begin)));
-            let late = Nanos(self.clock.nanos(begin - self.begin));
+            let late = Nanos(self.clock.nanos(begin - self.step_start));
             let elapsed = elapsed.saturating_sub(late);
             let elapsed = ended.map_or(elapsed, |end| passed(end).min(elapsed));
             LoadPart { streams: u32::try_from(part.tallies).unwrap_or(u32::MAX), elapsed }
@@ -492,7 +574,7 @@ impl NativeLoad {
     /// Builds the measurement; the next one begins at the end of its last interval.
     fn conclude(&mut self, mut meter: StepMeter, complete: bool) -> Measurement {
         let clock = self.clock;
-        let begin = self.begin;
+        let begin = self.step_start;
         let (fault_count, faults) = self.take_faults();
         let located = |fault: &LocatedFault| Fault {
             op: fault.op,
@@ -519,22 +601,22 @@ impl NativeLoad {
                 let (streams, intervals) = meter.finish();
                 (streams, intervals, None)
             }
-            Some(script) => script.conclude(meter.finish_script(), self.turned),
+            Some(script) => script.conclude(meter.finish_script(), self.interval_start),
         };
         let mut measurement = Measurement {
-            began_unix_ms: self.wall.0 + clock.nanos(begin.saturating_sub(self.wall.1)) / 1_000_000,
+            began_unix_ms: self.wall_clock.unix_ms_at(begin, clock),
             elapsed,
             complete,
             streams,
             writes_alone,
             unmeasured: self.take_unmeasured(),
-            outstanding: self.outstanding,
+            outstanding: self.abandoned,
             stalls: std::mem::take(&mut self.stalls),
             start_error,
             silences: self.silence.take(Nanos(clock.nanos(begin))),
             intervals,
             threads,
-            parts: self.apart(elapsed),
+            parts: self.measured_parts(elapsed),
             cursors: self.cursors(),
             seed: self.parts.first().and_then(|part| part.seed),
             cpu: Some(CpuTime {
@@ -548,8 +630,8 @@ impl NativeLoad {
             common_start: self.common_start.take(),
             ..Measurement::default()
         };
-        measurement.sensed.busiest_thread = busiest(&used, elapsed);
-        self.begin = self.turned;
+        measurement.sensed.busiest_thread = busiest_thread(&used, elapsed);
+        self.step_start = self.interval_start;
         self.cpu = cpu;
         measurement
     }
@@ -574,35 +656,35 @@ impl NativeLoad {
     }
 
     /// Ends the load: no more I/Os are issued, and outstanding ones are waited for, at most
-    /// `patience` and only briefly after a stop. Returns threads that still wait.
-    pub(super) fn end(mut self, patience: Duration, stop: &StopSignal) -> Vec<StuckLoad> {
+    /// `timeout` and only briefly after a stop. Returns threads that still wait.
+    pub(super) fn finish(mut self, timeout: Duration, stop: &StopSignal) -> Vec<StuckLoad> {
         self.parts.iter().for_each(|part| part.shared.finish());
         let begun = Instant::now();
         while !self.all_ended() {
-            let left = patience.saturating_sub(begun.elapsed());
-            let stopped = stop.is_requested() && begun.elapsed() > PATIENCE;
-            if left.is_zero() || stopped {
-                return self.leave();
+            let left = timeout.saturating_sub(begun.elapsed());
+            let is_stopped = stop.is_requested() && begun.elapsed() > ABORT_TIMEOUT;
+            if left.is_zero() || is_stopped {
+                return self.into_stuck();
             }
-            self.wait(left.min(LOOK));
+            self.wait(left.min(POLL_INTERVAL));
         }
         self.parts.iter_mut().for_each(RunningPart::join);
         Vec::new()
     }
 
     /// Releases a complete load. Returns threads that still wait for I/Os.
-    pub(super) fn leave(self) -> Vec<StuckLoad> {
-        let left = self.parts.into_iter().filter(|part| !part.threads.is_empty());
-        left.map(|part| StuckLoad { shared: part.shared, threads: part.threads }).collect()
+    pub(super) fn into_stuck(self) -> Vec<StuckLoad> {
+        let stuck = self.parts.into_iter().filter(|part| !part.threads.is_empty());
+        stuck.map(|part| StuckLoad { shared: part.shared, threads: part.threads }).collect()
     }
 
     /// Ends a load whose step has failed or was stopped. Returns threads that still wait.
-    pub(super) fn call_off(self) -> Vec<StuckLoad> {
-        self.end(PATIENCE, &StopSignal::default())
+    pub(super) fn abort(self) -> Vec<StuckLoad> {
+        self.finish(ABORT_TIMEOUT, &StopSignal::default())
     }
 }
 
-/// Threads of a load that was called off with I/Os stuck in the kernel. They own all memory that
+/// Threads of an aborted or abandoned load with I/Os stuck in the kernel. They own all memory that
 /// those I/Os may still access.
 pub(super) struct StuckLoad {
     shared: Arc<SharedLoad>,
@@ -625,9 +707,30 @@ impl StuckLoad {
 /// if a thread never waits: the device completes faster than the thread submits, or does its work
 /// inside the submitting system calls (zram, a file in memory). A paced load spins shortly before
 /// its I/Os are due, so part of its share is not work.
-fn busiest(used: &[ThreadCpu], elapsed: Nanos) -> Option<f64> {
+fn busiest_thread(used: &[ThreadCpu], elapsed: Nanos) -> Option<f64> {
     let most = used.iter().map(|thread| thread.user + thread.system).max()?;
     (elapsed > Nanos::ZERO).then(|| (most as f64 / elapsed.0 as f64).min(1.0))
+}
+
+/// Returns the tick at which a script starts, `now` being the current one: its clock counts
+/// nanoseconds.
+///
+/// # Errors
+/// Returns [`Halt::Refused`] if the agreed start has passed.
+fn script_start(agreed_start: Option<Nanos>, now: u64) -> Result<u64, Halt> {
+    let Some(agreed) = agreed_start else { return Ok(now.saturating_add(SCRIPT_START_DELAY_NS)) };
+    match now.checked_sub(agreed.0) {
+        None => Ok(agreed.0),
+        Some(late) => Err(Halt::Refused(format!(
+            "the script's agreed start passed {} before everything was ready; agree on a later \
+             start",
+            Nanos(late)
+        ))),
+    }
+}
+
+fn errno_text(errno: i32) -> String {
+    io::Error::from_raw_os_error(errno).to_string()
 }
 
 fn unix_ms() -> u64 {
@@ -644,12 +747,18 @@ fn describe(fault: &LocatedFault, device: &str) -> String {
         Op::Flush => "flush",
     };
     let why = match fault.errno {
-        0 => "moved fewer bytes than requested".to_owned(),
-        errno => io::Error::from_raw_os_error(errno).to_string(),
+        0 => "transferred fewer bytes than requested".to_owned(),
+        errno => errno_text(errno),
     };
     let advice = match (fault.errno, fault.op) {
-        (libc::EOPNOTSUPP, Op::Discard) => "; the device cannot discard blocks: omit discards",
-        (libc::EOPNOTSUPP, Op::Write) => "; the file system may not support FUA writes: omit FUA",
+        (libc::EOPNOTSUPP, Op::Discard) => {
+            "; the device cannot discard blocks: remove discards from the load (of a replay: \
+             --leave-out discard)"
+        }
+        (libc::EOPNOTSUPP, Op::Write) => {
+            "; the file system may not support FUA writes: remove FUA from the load (of a replay: \
+             --leave-out fua)"
+        }
         (libc::EINVAL, _) => {
             "; use transfer sizes and alignments that are multiples of its sectors"
         }
@@ -659,7 +768,7 @@ fn describe(fault: &LocatedFault, device: &str) -> String {
         (libc::ENODATA, _) => {
             "; the drive reports a medium error: see its own log (smartctl -x) and dmesg"
         }
-        (0, _) => "; it may be smaller than it claims",
+        (0, _) => "; the device may be smaller than it reports",
         _ => "",
     };
     format!(
@@ -674,12 +783,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_busiest_thread_is_told_as_a_share_of_the_measured_time() {
+    fn a_clock_that_restarts_voids_the_step() {
+        let clock = Clock::monotonic();
+        let second = |n: u64| n * Nanos::SECOND.0;
+        let limit = POLL_INTERVAL;
+        let place = StepPlace::new("rounds", 1, 2, "RND 4K R");
+        let check = |begun, woken| FinishedWait { limit, begun, woken }.check_clock(clock, &place);
+        assert_eq!(check(second(100), second(101)), Ok(()));
+        assert_eq!(check(second(100), second(99)), Ok(()), "processors differ");
+        let reset = Halt::ClockReset { place: place.to_string() };
+        assert_eq!(check(second(100), second(99) - 1), Err(reset.clone()));
+        assert_eq!(check(second(100), 7), Err(reset));
+    }
+
+    /// A wait counts with its length: it ends early whenever a thread ends. One that ends as late as
+    /// a stall counts with its limit.
+    #[test]
+    fn a_wait_counts_with_its_length_unless_the_program_was_stalled() {
+        let clock = Clock::monotonic();
+        let counted = |millis: u64| {
+            let woken = 5 + millis * 1_000_000;
+            FinishedWait { limit: POLL_INTERVAL, begun: 5, woken }.counted(clock)
+        };
+        let expected = [(0, 0), (3, 3), (50, 50), (99, 99), (100, 50), (90_000, 50)];
+        for (waited, as_counted) in expected {
+            assert_eq!(counted(waited), Duration::from_millis(as_counted), "{waited}");
+        }
+        let back = FinishedWait { limit: POLL_INTERVAL, begun: 5, woken: 4 };
+        assert_eq!(back.counted(clock), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_script_starts_when_agreed_or_soon() {
+        assert_eq!(script_start(None, 1_000), Ok(1_000 + SCRIPT_START_DELAY_NS));
+        assert_eq!(script_start(Some(Nanos(1_001)), 1_000), Ok(1_001));
+        assert!(matches!(script_start(Some(Nanos(1_000)), 1_000), Err(Halt::Refused(_))));
+    }
+
+    #[test]
+    fn busiest_thread_is_a_share_of_measured_time() {
         let thread = |user, system| ThreadCpu { user, system };
         let used = [thread(100, 200), thread(250, 500), thread(0, 0)];
-        assert_eq!(busiest(&used, Nanos(1000)), Some(0.75));
-        assert_eq!(busiest(&used, Nanos(500)), Some(1.0));
-        assert_eq!(busiest(&used, Nanos::ZERO), None);
-        assert_eq!(busiest(&[], Nanos(1000)), None);
+        assert_eq!(busiest_thread(&used, Nanos(1000)), Some(0.75));
+        assert_eq!(busiest_thread(&used, Nanos(500)), Some(1.0));
+        assert_eq!(busiest_thread(&used, Nanos::ZERO), None);
+        assert_eq!(busiest_thread(&[], Nanos(1000)), None);
     }
 }

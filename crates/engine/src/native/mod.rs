@@ -11,13 +11,13 @@ mod aio;
 mod blocking;
 mod buffers;
 mod clock;
+mod completion_timeout;
 mod due_times;
 mod grouped;
 mod load;
 mod load_threads;
 mod memory;
 mod part;
-mod patience;
 mod pattern;
 mod pool;
 mod precedence;
@@ -44,11 +44,11 @@ use crate::start::StepStart;
 use crate::stop::StopSignal;
 use crate::zones::check_zones;
 use clock::Clock;
+use completion_timeout::CompletionTimeout;
 pub use grouped::attend_load;
 use load::{NativeLoad, StuckLoad};
 use load_threads::{IoSource, LoadDimensions, PreparedLoad};
-use part::{LoadContext, PartHandles};
-use patience::CompletionTimeout;
+use part::{LoadContext, PartHandles, PartToStart};
 use pattern::{FillPattern, StampKey};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -77,10 +77,10 @@ const SIZE_LIMIT: u64 = 1 << 30;
 const DISCARD_LIMIT: u64 = 3 << 30;
 
 /// The kernel gives up an I/O of most devices after this time.
-const DEVICE_PATIENCE: Duration = Duration::from_secs(30);
+const COMPLETION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Interval between checks of I/Os that were given up.
-const LOOK: Duration = Duration::from_millis(20);
+/// Interval between checks of I/Os that were abandoned.
+const STRANDED_POLL: Duration = Duration::from_millis(20);
 
 /// Options of a [`Native`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,12 +94,12 @@ pub struct NativeOptions {
     pub fault_limit: u64,
     /// Longest wait for the outstanding I/Os at the end of a load. A device that completes none of
     /// them in this time is gone.
-    pub patience: Duration,
+    pub completion_timeout: Duration,
 }
 
 impl Default for NativeOptions {
     fn default() -> Self {
-        NativeOptions { backend: None, fault_limit: 100, patience: DEVICE_PATIENCE }
+        NativeOptions { backend: None, fault_limit: 100, completion_timeout: COMPLETION_TIMEOUT }
     }
 }
 
@@ -129,7 +129,8 @@ pub struct Native {
 impl Native {
     /// Selects the kernel interface and calibrates the clock (20 ms).
     ///
-    /// Errors: the options force an interface that this host does not provide.
+    /// # Errors
+    /// Returns [`Halt::Refused`] if the options force an interface that this host does not provide.
     pub fn new(target: Target, stop: StopSignal, options: NativeOptions) -> Result<Self, Halt> {
         kernel::raise_locked_memory_limit();
         let (backend, interface) = match options.backend {
@@ -199,21 +200,25 @@ impl Native {
         self.track_written_sectors(load);
         let mut backends = prepared.iter().map(|prepared| prepared.backend);
         let other = backends.find(|backend| *backend != self.backend);
-        let mut made = Vec::with_capacity(prepared.len());
-        for prepared in prepared {
-            made.push((prepared, self.handles()?));
+        let loads = match load {
+            Load::Together(stimuli) => stimuli.iter().cloned().map(Load::Stimulus).collect(),
+            one => vec![one.clone()],
+        };
+        let mut parts = Vec::with_capacity(prepared.len());
+        for (load, prepared) in loads.into_iter().zip(prepared) {
+            parts.push(PartToStart { load, prepared, handles: self.handles()? });
         }
         let context = LoadContext {
             block_device: self.is_block_device(),
             memory_alignment: self.target.memory_alignment(),
             key: self.key,
             fault_limit: self.options.fault_limit,
-            patience: self.options.patience,
+            completion_timeout: self.options.completion_timeout,
             written: self.written.as_ref(),
             clock: clock_of(load, self.clock),
             stop: &self.stop,
         };
-        let (running, mut notes) = NativeLoad::start(load, made, start, &context, agree)?;
+        let (running, mut notes) = NativeLoad::start(load, parts, start, &context, agree)?;
         if let Some(backend) = other {
             notes.push(format!("{backend} for loads with discards"));
         }
@@ -445,7 +450,7 @@ impl Native {
     }
 
     fn give_up(&mut self, running: NativeLoad) {
-        self.stranded.extend(running.call_off());
+        self.stranded.extend(running.abort());
     }
 }
 
@@ -548,7 +553,7 @@ impl Engine for Native {
                 Ok(measurement)
             }
             Ok(measurement) => {
-                self.stranded.extend(running.leave());
+                self.stranded.extend(running.into_stuck());
                 Ok(measurement)
             }
             Err(halt) => {
@@ -560,7 +565,7 @@ impl Engine for Native {
 
     fn end_load(&mut self) {
         if let Some(running) = self.running.take() {
-            self.stranded.extend(running.end(self.options.patience, &self.stop));
+            self.stranded.extend(running.finish(self.options.completion_timeout, &self.stop));
         }
         self.await_stranded();
     }
@@ -607,22 +612,25 @@ impl Native {
         })
     }
 
-    /// Waits for I/Os that were given up, as long as some of them complete.
+    /// Waits for I/Os that were abandoned, as long as some of them complete.
     fn await_stranded(&mut self) {
-        let mut patience = CompletionTimeout::new(self.options.patience);
+        let mut timeout = CompletionTimeout::new(self.options.completion_timeout);
         loop {
             self.stranded.retain(|stranded| !stranded.is_over());
             let progress = self.stranded.iter().map(StuckLoad::progress);
-            patience.passed(LOOK, progress.fold(0, u64::wrapping_add), false);
-            let is_silent = patience.silent() >= self.options.patience;
+            timeout.passed(STRANDED_POLL, progress.fold(0, u64::wrapping_add), false);
+            let is_silent = timeout.silent() >= self.options.completion_timeout;
             if self.stranded.is_empty() || is_silent || self.stop.is_requested() {
                 return;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(STRANDED_POLL);
         }
     }
 
-    /// Errors: I/Os of an earlier load are still stuck.
+    /// Checks that no I/Os of an earlier load are stuck.
+    ///
+    /// # Errors
+    /// Returns [`Halt::DeviceGone`] if any are.
     fn refuse_stranded(&mut self) -> Result<(), Halt> {
         self.stranded.retain(|stranded| !stranded.is_over());
         if self.stranded.is_empty() {

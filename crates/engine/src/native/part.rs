@@ -4,8 +4,8 @@
 //! threads, a budget, an end and cursors of its own; `load` accounts for all of them.
 
 use super::clock::Clock;
+use super::completion_timeout::CompletionTimeout;
 use super::load_threads::{IoSource, LoadTask, PreparedLoad, ScriptProgress, ThreadSetup, spawn};
-use super::patience::CompletionTimeout;
 use super::pattern::StampKey;
 use super::queue::QueueTarget;
 use super::shared::{IoBudget, LoadFailure, SharedLoad};
@@ -28,7 +28,8 @@ pub(super) struct LoadContext<'e> {
     pub memory_alignment: u32,
     pub key: StampKey,
     pub fault_limit: u64,
-    pub patience: Duration,
+    /// As in [`NativeOptions`](super::NativeOptions).
+    pub completion_timeout: Duration,
     pub written: Option<&'e Arc<WrittenSectors>>,
     pub clock: Clock,
     pub stop: &'e StopSignal,
@@ -40,6 +41,22 @@ pub(super) struct PartHandles {
     pub wake: OwnedFd,
     /// First sequence number of its writes, above those of every earlier part.
     pub sequence: u64,
+}
+
+/// One of the loads that run at once, or the only one, before its threads exist.
+pub(super) struct PartToStart {
+    pub load: Load,
+    pub prepared: PreparedLoad,
+    pub handles: PartHandles,
+}
+
+/// A part whose threads wait to begin.
+pub(super) struct StartedPart {
+    pub part: RunningPart,
+    /// Progress of a script; `None` for a stimulus.
+    pub script: Option<ScriptProgress>,
+    /// Notes on what this host could not provide.
+    pub notes: Vec<String>,
 }
 
 /// One of the loads that run at once, or the only one.
@@ -55,7 +72,7 @@ pub(super) struct RunningPart {
     pub delay: Nanos,
     /// Ticks at which it begins; 0 before the load was opened.
     pub begins: u64,
-    pub patience: CompletionTimeout,
+    timeout: CompletionTimeout,
     pace: Pace,
     /// Number of streams that its threads account for.
     pub streams: usize,
@@ -66,15 +83,13 @@ pub(super) struct RunningPart {
 }
 
 impl RunningPart {
-    /// Creates the threads and their memory; they wait to begin. Also returns the progress of a
-    /// script, and notes on what this host could not provide.
+    /// Creates the threads and their memory; they wait to begin.
     pub(super) fn start(
-        load: &Load,
-        prepared: PreparedLoad,
+        part: PartToStart,
         start: &StepStart,
-        handles: PartHandles,
         context: &LoadContext<'_>,
-    ) -> Result<(RunningPart, Option<ScriptProgress>, Vec<String>), Halt> {
+    ) -> Result<StartedPart, Halt> {
+        let PartToStart { load, prepared, handles } = part;
         let PreparedLoad { source, content, backend, sizing } = prepared;
         let PartHandles { file, wake, sequence } = handles;
         let target =
@@ -84,7 +99,7 @@ impl RunningPart {
         let shared = Arc::new(SharedLoad::new(
             context.clock, target, budget, sizing.threads, sizing.streams, context.fault_limit,
         ));
-        let (task, plan, script) = match (source, load) {
+        let (task, plan, script) = match (source, &load) {
             (IoSource::Drawn(plan), Load::Stimulus(stimulus)) => {
                 let plan = Arc::new(plan.going_on_from(&start.cursors));
                 let task = LoadTask::Draw {
@@ -122,25 +137,25 @@ impl RunningPart {
             time_left: limit.map(|time| time.saturating_sub(start.measured_of(delay, ramp))),
             delay: delay.saturating_sub(start.passed_with(ramp)),
             begins: 0,
-            patience: CompletionTimeout::new(context.patience),
+            timeout: CompletionTimeout::new(context.completion_timeout),
             pace: stimulus.map_or(Pace::Closed, |stimulus| stimulus.pace),
             streams: sizing.streams,
             tallies: stimulus.map_or(0, |stimulus| tallied_streams(&stimulus.streams)),
             by_thread: stimulus.is_some_and(|stimulus| stimulus.by_thread),
         };
-        Ok((part, script, notes))
+        Ok(StartedPart { part, script, notes })
     }
 
-    /// Lets `time` pass, up to the ticks `woken`. `waits` means that nothing is outstanding and
-    /// nothing due.
-    pub(super) fn pass(&mut self, time: Duration, woken: u64, waits: bool) {
+    /// Adds a wait of the accounting thread, which ended at the ticks `woken`. `is_idle` means
+    /// that nothing is outstanding and nothing due.
+    pub(super) fn pass(&mut self, waited: Duration, woken: u64, is_idle: bool) {
         if self.shared.all_ended() {
-            return self.patience.rest();
+            return self.timeout.rest();
         }
         let is_over = woken >= self.shared.deadline();
-        self.patience.passed(time, self.shared.progress(), is_over);
-        if waits {
-            self.patience.rest();
+        self.timeout.passed(waited, self.shared.progress(), is_over);
+        if is_idle {
+            self.timeout.rest();
         }
     }
 
@@ -151,13 +166,13 @@ impl RunningPart {
     }
 
     /// Returns how long no I/O completed, if that is longer than the device may take.
-    pub(super) fn is_lost_for(&self) -> Option<Duration> {
-        self.patience.lost_by(self.pace)
+    pub(super) fn silent_too_long(&self) -> Option<Duration> {
+        self.timeout.silent_too_long(self.pace)
     }
 
-    /// Returns true if it has ended, or is so overdue that its outstanding I/Os are given up.
+    /// Returns true if it has ended, or is so overdue that its outstanding I/Os are abandoned.
     pub(super) fn is_done(&self) -> bool {
-        self.shared.all_ended() || self.patience.is_at_an_end()
+        self.shared.all_ended() || self.timeout.is_expired()
     }
 
     /// Adds its threads' accounts to a meter as the streams from `first` and the threads from

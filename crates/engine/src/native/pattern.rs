@@ -188,7 +188,8 @@ impl FillPattern {
 /// Returns the whole content of a file. Only a regular file has content that is available at once
 /// and ends; a FIFO is not waited for.
 ///
-/// Errors: why the file is no data pattern.
+/// # Errors
+/// Returns the reason if the file is no data pattern.
 fn read_pattern(path: &str) -> Result<Vec<u8>, String> {
     let unreadable = |error: io::Error| format!("cannot be read: {error}");
     let file = OpenOptions::new()

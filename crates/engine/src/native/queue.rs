@@ -43,7 +43,8 @@ pub(super) trait Queue {
 
     /// Submits the batch and waits.
     ///
-    /// Errors: the error number, if no I/O of the batch can ever be submitted.
+    /// # Errors
+    /// Returns the error number if no I/O of the batch can ever be submitted.
     fn submit(&mut self, wait: SubmitWait) -> Result<(), i32>;
 
     /// Checks once for completions and returns how many there are; a wake-up may count as one.

@@ -484,8 +484,10 @@ impl SharedLoad {
 
     // Called by the accounting thread.
 
-    /// Waits until all threads are ready and returns their notes. Errors: one of them cannot
-    /// begin.
+    /// Waits until all threads are ready and returns their notes.
+    ///
+    /// # Errors
+    /// Returns the reason if one of them cannot begin.
     pub(super) fn await_ready(&self) -> Result<Vec<String>, String> {
         let mut state = self.state();
         loop {

@@ -4,7 +4,7 @@ use std::time::Duration;
 use steadfast_domain::Nanos;
 use steadfast_domain::measurement::Silence;
 
-/// Watches for completions. Like `patience`, it adds up time from waits: a stalled program must
+/// Watches for completions. Like `completion_timeout`, it adds up time from waits: a stalled program must
 /// not report a silent device.
 #[derive(Debug, Default)]
 pub(super) struct SilenceWatch {
@@ -28,6 +28,12 @@ impl SilenceWatch {
             self.silent += time;
         }
         self.now = now;
+    }
+
+    /// Forgets what was found. A silence that continues counts from now on.
+    pub(super) fn restart(&mut self) {
+        self.found.clear();
+        self.silent = Duration::ZERO;
     }
 
     /// Ends the current silence, with its time so far.
@@ -76,5 +82,23 @@ mod tests {
         });
         assert_eq!(watch.take(Nanos::from_millis(100)), expected);
         assert_eq!(watch.take(Nanos::ZERO), []);
+    }
+
+    /// A silence of 5 s that begins 3 s before the end of a ramp, which had one of its own.
+    #[test]
+    fn only_the_measured_part_of_a_silence_is_kept() {
+        let mut watch = SilenceWatch::default();
+        let look = Duration::from_millis(50);
+        let mut progress = 0;
+        for at in (0..12_000).step_by(50) {
+            if at == 5_000 {
+                watch.restart();
+            }
+            progress += u64::from(at == 1_950 || at >= 6_950);
+            watch.passed(look, progress, false, Nanos::from_millis(at + 50));
+        }
+        watch.end();
+        let found = watch.take(Nanos::from_secs(5));
+        assert_eq!(found, [Silence { at: Nanos::ZERO, lasted: Nanos::from_millis(1_950) }]);
     }
 }

@@ -93,16 +93,16 @@ impl FaultState {
 
     /// Counts an I/O and returns its outcome.
     #[inline(always)]
-    pub(super) fn of_next(&mut self) -> IoOutcome {
+    pub(super) fn next_outcome(&mut self) -> IoOutcome {
         self.issued += 1;
         match self.next {
-            Some(next) if self.issued >= next => self.fate_by_fault(),
+            Some(next) if self.issued >= next => self.outcome_by_fault(),
             _ => IoOutcome::Completes,
         }
     }
 
     #[cold]
-    fn fate_by_fault(&mut self) -> IoOutcome {
+    fn outcome_by_fault(&mut self) -> IoOutcome {
         match self.fault {
             Some(SimFault::FailEvery(every)) => {
                 self.next = Some(self.issued + every.max(1));
@@ -116,7 +116,7 @@ impl FaultState {
 
     /// Returns the time at which an I/O completes that would complete at `done` without a freeze.
     #[inline(always)]
-    pub(super) fn thawed(&self, done: u64) -> u64 {
+    pub(super) fn delayed_by_freeze(&self, done: u64) -> u64 {
         match self.fault {
             Some(SimFault::Freezes { at, lasts }) if done >= at.0 && done - at.0 < lasts.0 => {
                 done + lasts.0
@@ -141,7 +141,7 @@ impl FaultState {
     }
 
     /// Updates throttling for the temperature after `passed` more nanoseconds.
-    pub(super) fn feel(&mut self, celsius: f64, passed: u64) {
+    pub(super) fn update_throttling(&mut self, celsius: f64, passed: u64) {
         let Some(SimFault::Throttles { above, below, .. }) = self.fault else { return };
         if self.is_throttled {
             self.throttling.nanos += passed;

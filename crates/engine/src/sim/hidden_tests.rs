@@ -66,3 +66,55 @@ fn the_last_indirection_unit_of_a_drive_may_be_smaller() {
         assert_eq!(log.unwrap().nand_written, Some(written));
     }
 }
+
+/// A step's writes have its own data, not that of the step before.
+#[test]
+fn scripts_and_loads_at_once_have_their_own_data() {
+    let limit = WriteLimit { mb_per_second: 10, compresses: true };
+    let spec = drive("exact").unwrap().clone().with_write_limit(limit);
+    let range = ActiveRange::new(Bytes(0), spec.capacity());
+    let writes = |data: &str| {
+        let pattern: AccessPattern = "SEQ 128K W".parse().unwrap();
+        let until = LoadLimits::time(Nanos::from_secs(4));
+        let mut load = Stimulus::new(pattern.streams(), range, Demand::new(1, 8), until);
+        load.data_pattern = data.parse::<DataPattern>().unwrap();
+        load
+    };
+    let mut ssd = SimulatedSsd::new(&spec, 1, StopSignal::default());
+    let mut run = |load: Load| {
+        let step = Step::alone(StepPlace::new("test", 0, 1, "test"), load);
+        ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap()
+    };
+    assert!(run(Load::Stimulus(writes("zero"))).mb_per_second().unwrap() > 30.0);
+    let both = run(Load::Together(vec![writes("random-unique"), writes("random-unique")]));
+    assert!((both.mb_per_second().unwrap() / 10.0 - 1.0).abs() < 0.1, "{both:?}");
+    let mixed = run(Load::Together(vec![writes("random-unique"), writes("zero")]));
+    assert!(mixed.mb_per_second().unwrap() > 15.0, "{mixed:?}");
+    assert!(run(Load::Stimulus(writes("zero"))).mb_per_second().unwrap() > 30.0);
+    // 40 MB at 10 MB/s.
+    let due = |n: u64| {
+        steadfast_domain::DueIo::new(Nanos(0), Op::Write, Bytes(n % 1000 * 4096), Bytes(4096))
+    };
+    let ios: Vec<_> = (0..10_000).map(due).collect();
+    let replayed = run(Load::Script(crate::play::tests::listed(&ios, 64)));
+    assert!((replayed.elapsed.as_secs_f64() / 4.096 - 1.0).abs() < 0.1, "{}", replayed.elapsed);
+}
+
+#[test]
+fn parts_of_seconds_of_throttling_add_up() {
+    let fault = SimFault::Throttles { above: 0, below: 0, slower_percent: 10 };
+    let spec = drive("exact").unwrap();
+    let mut ssd = SimulatedSsd::new(spec, 1, StopSignal::default()).with_fault(fault);
+    let mut seconds = 0;
+    for _ in 0..60 {
+        let pattern: AccessPattern = "RND 4K R".parse().unwrap();
+        let range = ActiveRange::new(Bytes(0), spec.capacity());
+        let until = LoadLimits::time(Nanos(900_000_000));
+        let load = Stimulus::new(pattern.streams(), range, Demand::new(1, 1), until);
+        let step = Step::alone(StepPlace::new("test", 0, 1, "test"), load);
+        let measured = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
+        seconds += measured.sensed.log.unwrap().throttle_seconds.unwrap();
+    }
+    // Throttling begins after the first step.
+    assert_eq!(seconds, 59 * 9 / 10);
+}

@@ -12,6 +12,7 @@ use crate::stop::StopSignal;
 use std::sync::Arc;
 use steadfast_domain::measurement::{self, Fault, Interval, Silence};
 use steadfast_domain::step::is_partial;
+use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Load, Nanos, Op, Stimulus};
 
 /// Number of failed I/Os after which a step is void.
@@ -86,7 +87,7 @@ impl OutstandingIo {
 /// The drive that a load runs on, its faults, and the stop flag.
 pub(super) struct SimContext<'a> {
     pub(super) drive: &'a mut SimulatedDrive,
-    pub(super) fates: &'a mut FaultState,
+    pub(super) faults: &'a mut FaultState,
     pub(super) stop: &'a StopSignal,
 }
 
@@ -139,20 +140,19 @@ impl RunningLoad {
         let measured = start.measured_of(delay, ramp);
         // Without a ramp its time counts from its first I/O.
         let timed_from = if stimulus.ramp > Nanos::ZERO { measured_from } else { begins };
-        let now = begins;
         RunningLoad {
             plan,
             drawers,
             seed: start.other_seed(stimulus.seed),
-            pacer: Pacer::new(stimulus.pace, seed, now),
+            pacer: Pacer::new(stimulus.pace, seed, begins),
             commits: (0..stimulus.demand.threads)
                 .filter_map(|_| CommitGroups::new(&stimulus.streams, stimulus.demand.depth))
                 .collect(),
-            calendar: EventCalendar::new(slots, now),
+            calendar: EventCalendar::new(slots, begins),
             slots: vec![OutstandingIo::NONE; slots].into(),
             free: (0..slots).rev().collect(),
-            now,
-            idle_since: now,
+            now: begins,
+            idle_since: begins,
             begins,
             measured_from,
             ends_at: until.time.map(|t| timed_from.saturating_add(t.saturating_sub(measured).0)),
@@ -195,6 +195,11 @@ impl RunningLoad {
     /// Returns the virtual time that the load has reached.
     pub(super) fn now(&self) -> u64 {
         self.now
+    }
+
+    /// Returns the content of its writes.
+    pub(super) fn data_pattern(&self) -> &DataPattern {
+        &self.stimulus.data_pattern
     }
 
     pub(super) fn plan(&self) -> &DrawPlan {
@@ -251,7 +256,8 @@ impl RunningLoad {
         self.free.iter().rev().any(|slot| self.is_open(*slot))
     }
 
-    fn open_slot(&mut self) -> Option<usize> {
+    /// Takes a free slot whose next I/O need not wait for a flush.
+    fn take_open_slot(&mut self) -> Option<usize> {
         let at = self.free.iter().rposition(|slot| self.is_open(*slot))?;
         Some(self.free.remove(at))
     }
@@ -259,30 +265,48 @@ impl RunningLoad {
     /// Counts a completed write that a flush follows, or that flush with the writes that it
     /// commits. Returns true if the slot has to flush.
     fn settle(&mut self, slot: usize, window: &mut SimulatedMeasurement, time: SettleTime) -> bool {
+        if self.slots[slot].op == Op::Write {
+            return self.settle_write(slot, window, time);
+        }
+        self.settle_flush(slot, window, time);
+        false
+    }
+
+    /// Counts a completed write that a flush follows. Returns true if the slot has to flush.
+    fn settle_write(
+        &mut self,
+        slot: usize,
+        window: &mut SimulatedMeasurement,
+        time: SettleTime,
+    ) -> bool {
         let io = self.slots[slot];
         let (thread, place) = self.place_of(slot);
         let is_paced = !self.pacer.is_closed();
-        let (first, now, commits) = (self.first_stream, self.now, &mut self.commits[thread]);
-        if io.op == Op::Write {
-            if io.fails {
-                commits.failed(place);
-                return false;
-            }
-            let alone = commits.write_only_stream() + first;
-            match time {
-                SettleTime::Measured => {
-                    window.account.count_sized(alone, now - io.since, io.size.into());
-                    if is_paced {
-                        window.account.count_start_error(0);
-                    }
-                }
-                SettleTime::Ramp => {}
-                SettleTime::Ended(_) => window.account.count_outstanding(alone, now - io.since),
-            }
-            let OutstandingIo { stream, size, short: missing, since: began, .. } = io;
-            return commits.written(place, UncommittedWrite { stream, size, missing, began });
+        let (now, commits) = (self.now, &mut self.commits[thread]);
+        if io.fails {
+            commits.failed(place);
+            return false;
         }
-        let flush_stream = commits.flush_stream() + first;
+        let alone = commits.write_only_stream() + self.first_stream;
+        match time {
+            SettleTime::Measured => {
+                window.account.count_sized(alone, now - io.since, io.size.into());
+                if is_paced {
+                    window.account.count_start_error(0);
+                }
+            }
+            SettleTime::Ramp => {}
+            SettleTime::Ended(_) => window.account.count_outstanding(alone, now - io.since),
+        }
+        let OutstandingIo { stream, size, short: missing, since: began, .. } = io;
+        commits.written(place, UncommittedWrite { stream, size, missing, began })
+    }
+
+    /// Counts a completed flush and the writes that it commits.
+    fn settle_flush(&mut self, slot: usize, window: &mut SimulatedMeasurement, time: SettleTime) {
+        let (thread, place) = self.place_of(slot);
+        let (now, commits) = (self.now, &mut self.commits[thread]);
+        let flush_stream = commits.flush_stream() + self.first_stream;
         let (flushed_from, writes) = commits.committed(place);
         match time {
             SettleTime::Measured => window.account.count(flush_stream, now - flushed_from),
@@ -309,7 +333,6 @@ impl RunningLoad {
                 }
             }
         }
-        false
     }
 
     /// Flushes in a slot without an outstanding I/O.
@@ -374,12 +397,14 @@ impl RunningLoad {
             }
             let settled = self.is_durable(slot) && !self.slots[slot].fails;
             if !settled && !self.complete(slot, window) {
+                self.release(slot);
                 return AdvanceEnd::Faulty;
             }
-            let again = self.pacer.is_closed() && self.may_issue() && self.is_open(slot);
-            if !again {
+            let reissues = self.pacer.is_closed() && self.may_issue() && self.is_open(slot);
+            if !reissues {
                 self.release(slot);
             } else if let Some(pause) = self.issue(slot, done, done, context) {
+                self.release(slot);
                 return pause;
             }
         }
@@ -387,7 +412,7 @@ impl RunningLoad {
 
     /// Checks for a stop once every [`STOP_EVERY`] I/Os.
     #[inline(always)]
-    fn is_to_stop(&mut self, stop: &StopSignal) -> bool {
+    fn is_stop_requested(&mut self, stop: &StopSignal) -> bool {
         self.until_stop -= 1;
         if self.until_stop > 0 {
             return false;
@@ -432,11 +457,12 @@ impl RunningLoad {
                     window.end_idle_time(at);
                 }
             }
-            let slot = self.open_slot()?;
+            let slot = self.take_open_slot()?;
             let since = if self.pacer.is_closed() { at } else { due };
             self.now = at;
             self.pacer.took();
             if let Some(pause) = self.issue(slot, since, at, context) {
+                self.free.push(slot);
                 return Some(pause);
             }
         }
@@ -461,12 +487,12 @@ impl RunningLoad {
         now: u64,
         context: &mut SimContext,
     ) -> Option<AdvanceEnd> {
-        if self.is_to_stop(context.stop) {
+        if self.is_stop_requested(context.stop) {
             return Some(AdvanceEnd::Stopped);
         }
-        let fate = context.fates.of_next();
-        if fate == IoOutcome::Gone || fate == IoOutcome::Hangs {
-            return Some(if fate == IoOutcome::Gone {
+        let outcome = context.faults.next_outcome();
+        if outcome == IoOutcome::Gone || outcome == IoOutcome::Hangs {
+            return Some(if outcome == IoOutcome::Gone {
                 AdvanceEnd::Gone
             } else {
                 AdvanceEnd::Hangs
@@ -474,11 +500,11 @@ impl RunningLoad {
         }
         let thread = slot / self.stimulus.demand.depth as usize;
         let mut io = self.drawers[thread].draw();
-        let short = self.book(&mut io);
-        let done = context.fates.thawed(context.drive.submit(now, &io));
+        let short = self.charge(&mut io);
+        let done = context.faults.delayed_by_freeze(context.drive.submit(now, &io));
         let DrawnIo { op, offset, size, .. } = io;
         let stream = io.stream + self.first_stream;
-        let fails = fate == IoOutcome::Fails;
+        let fails = outcome == IoOutcome::Fails;
         if op == Op::Write && !self.commits.is_empty() {
             let (thread, place) = self.place_of(slot);
             self.commits[thread].issued(place);
@@ -491,7 +517,7 @@ impl RunningLoad {
     /// Subtracts an I/O from what is left. The last one before a limit in bytes may have to be
     /// shortened; returns by how many bytes.
     #[inline(always)]
-    fn book(&mut self, io: &mut DrawnIo) -> u32 {
+    fn charge(&mut self, io: &mut DrawnIo) -> u32 {
         self.left_ios -= 1;
         let size = u64::from(io.size).min(self.left_bytes) as u32;
         let short = io.size - size;
@@ -547,19 +573,26 @@ impl RunningLoad {
 
 /// I/Os completed in a ramp or after the end, by operation.
 #[derive(Debug, Default)]
-pub(super) struct UnmeasuredCounts([(u64, u64); Op::ALL.len()]);
+pub(super) struct UnmeasuredCounts([OpTotal; Op::ALL.len()]);
+
+/// I/Os of one operation.
+#[derive(Debug, Clone, Copy, Default)]
+struct OpTotal {
+    ios: u64,
+    bytes: u64,
+}
 
 impl UnmeasuredCounts {
     pub(super) fn add(&mut self, op: Op, size: u32) {
-        let (ios, bytes) = &mut self.0[op as usize];
-        *ios += 1;
-        *bytes += u64::from(size);
+        let total = &mut self.0[op as usize];
+        total.ios += 1;
+        total.bytes += u64::from(size);
     }
 
     /// Returns the operations that had any.
     pub(super) fn parts(&self) -> Vec<measurement::UnmeasuredIos> {
         let part = |op: Op| {
-            let (ios, bytes) = self.0[op as usize];
+            let OpTotal { ios, bytes } = self.0[op as usize];
             measurement::UnmeasuredIos { op, ios, bytes: Bytes(bytes) }
         };
         Op::ALL.into_iter().map(part).filter(|part| part.ios > 0).collect()

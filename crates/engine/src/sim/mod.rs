@@ -6,7 +6,7 @@
 //! when idle). It is a model: its numbers say nothing about any product. `docs/sim.md` describes
 //! what it models and what it lacks.
 //!
-//! [`spec`] holds the named drives, [`mapping`] the translation layer, [`flash`] the clocks of
+//! [`spec`] holds the named drives, [`ftl`] the translation layer, [`flash`] the clocks of
 //! dies and channels, [`drive`] the commands, [`load`] and [`calendar`] the closed or paced loop
 //! of I/Os, [`script`] the replay of a script.
 
@@ -71,8 +71,8 @@ const LONGEST_TRANSFER: Bytes = Bytes::mib(64);
 /// Largest discard in bytes.
 const LONGEST_DISCARD: Bytes = Bytes::gib(3);
 
-/// Between two looks at whether a hanging step is to stop.
-const PATIENCE: Duration = Duration::from_millis(5);
+/// Interval between checks for a stop of a hanging step, in real time.
+const STOP_POLL: Duration = Duration::from_millis(5);
 
 /// Counters of the drive when a step's measurement began.
 struct CounterBaseline {
@@ -87,7 +87,7 @@ pub struct SimulatedSsd {
     spec: DriveSpec,
     device: Device,
     drive: SimulatedDrive,
-    fates: FaultState,
+    faults: FaultState,
     stop: StopSignal,
     /// Virtual nanoseconds since the drive was created.
     clock: u64,
@@ -99,15 +99,15 @@ impl SimulatedSsd {
     /// nanosecond.
     pub fn new(spec: &DriveSpec, seed: u64, stop: StopSignal) -> Self {
         let drive = SimulatedDrive::new(spec, seed);
-        let mut fates = FaultState::default();
+        let mut faults = FaultState::default();
         if let Some(fault) = spec.fault {
-            fates.set(fault);
+            faults.set(fault);
         }
         SimulatedSsd {
             device: device(spec, drive.write_cache()),
             spec: spec.clone(),
             drive,
-            fates,
+            faults,
             stop,
             clock: 0,
             running: None,
@@ -117,7 +117,7 @@ impl SimulatedSsd {
     /// Sets the drive's fault, which replaces an earlier one.
     #[must_use]
     pub fn with_fault(mut self, fault: SimFault) -> Self {
-        self.fates.set(fault);
+        self.faults.set(fault);
         self
     }
 
@@ -197,18 +197,18 @@ impl SimulatedSsd {
         to: u64,
         step: &Step,
     ) -> Result<bool, Halt> {
-        if self.clock >= self.fates.gone_at() {
+        if self.clock >= self.faults.gone_at() {
             return Err(self.gone());
         }
         let began = self.clock;
-        let wear = self.fates.wear(self.drive.host_bytes());
+        let wear = self.faults.wear(self.drive.host_bytes());
         self.drive.set_wear(wear);
         let mut context =
-            SimContext { drive: &mut self.drive, fates: &mut self.fates, stop: &self.stop };
+            SimContext { drive: &mut self.drive, faults: &mut self.faults, stop: &self.stop };
         let pause = load.advance(to, &mut context, window);
         self.clock = load.now();
         self.drive.warm(self.clock);
-        self.fates.feel(self.drive.celsius(), self.clock - began);
+        self.faults.update_throttling(self.drive.celsius(), self.clock - began);
         match pause {
             AdvanceEnd::Reached | AdvanceEnd::Complete if self.stop.is_requested() => {
                 Err(Halt::Stopped)
@@ -234,7 +234,7 @@ impl SimulatedSsd {
     fn baseline(&self) -> CounterBaseline {
         CounterBaseline {
             counters: self.drive.counters(),
-            throttling: self.fates.throttling(),
+            throttling: self.faults.throttling(),
             work_joules: self.drive.work_joules(),
         }
     }
@@ -244,7 +244,7 @@ impl SimulatedSsd {
         let (before, after) = (earlier.counters, self.drive.counters());
         let since =
             |bytes: fn(&DeviceCounters) -> Option<Bytes>| Some(bytes(&after)? - bytes(&before)?);
-        let throttling = self.fates.throttling().zip(earlier.throttling);
+        let throttling = self.faults.throttling().zip(earlier.throttling);
         LogDelta {
             host_written: since(|counters| counters.host_written),
             nand_written: since(|counters| counters.nand_written),
@@ -254,8 +254,9 @@ impl SimulatedSsd {
             before: Some(before),
             after: Some(after),
             throttle_events: throttling.map(|(now, then)| now.events - then.events),
+            // The log counts whole seconds since the drive was created.
             throttle_seconds: throttling
-                .map(|(now, then)| (now.nanos - then.nanos) / Nanos::SECOND.0),
+                .map(|(now, then)| now.nanos / Nanos::SECOND.0 - then.nanos / Nanos::SECOND.0),
             ..LogDelta::default()
         }
     }
@@ -271,7 +272,7 @@ impl SimulatedSsd {
     /// Waits, in real time, until a stop is requested.
     fn hang(&self) -> Halt {
         while !self.stop.is_requested() {
-            std::thread::sleep(PATIENCE);
+            std::thread::sleep(STOP_POLL);
         }
         Halt::Stopped
     }
@@ -338,7 +339,7 @@ impl SimulatedSsd {
         };
         if complete {
             load.drain(&mut self.drive, &mut window);
-            self.reach(load.now());
+            self.advance_clock(load.now());
         } else if !load.is_idle() {
             window.note_completion(self.clock);
         }
@@ -390,11 +391,11 @@ impl SimulatedSsd {
     fn drain(&mut self, mut load: SimulatedRun) {
         let mut unseen = SimulatedMeasurement::new(&load.load, Nanos::SECOND, self.clock);
         load.drain(&mut self.drive, &mut unseen);
-        self.reach(load.now());
+        self.advance_clock(load.now());
     }
 
     /// Lets virtual time pass up to `now`.
-    fn reach(&mut self, now: u64) {
+    fn advance_clock(&mut self, now: u64) {
         self.clock = self.clock.max(now);
         self.drive.warm(self.clock);
     }
@@ -443,7 +444,7 @@ impl SimulatedSsd {
         }
         (script.largest > LONGEST_TRANSFER).then(|| {
             let most = LONGEST_TRANSFER.0 >> 20;
-            format!("script '{name}': one I/O moves at most {most} MiB here; split larger ones")
+            format!("script '{name}': {path} takes at most {most} MiB per I/O; split larger ones")
         })
     }
 
@@ -452,7 +453,7 @@ impl SimulatedSsd {
             .fault()
             .or_else(|| self.refuse_place(stimulus))
             .or_else(|| stimulus.streams.iter().find_map(refuse_stream))
-            .or_else(|| refuse_manner(stimulus));
+            .or_else(|| refuse_limits(stimulus));
         match refusal {
             Some(why) => Err(StepRefusal(why)),
             None => Ok(DrawPlan::new(stimulus)?),
@@ -544,11 +545,11 @@ fn refuse_stream(stream: &IoStream) -> Option<String> {
     }
     let longest = if stream.op == Op::Discard { LONGEST_DISCARD } else { LONGEST_TRANSFER };
     (size > longest)
-        .then(|| format!("'{stream}': one I/O moves at most {} MiB here", longest.0 >> 20))
+        .then(|| format!("'{stream}': a drive takes at most {} MiB per I/O", longest.0 >> 20))
 }
 
 /// Returns why the load cannot be ended, paced, carried or verified as requested.
-fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
+fn refuse_limits(stimulus: &Stimulus) -> Option<String> {
     let until = stimulus.until;
     let counted = until.bytes.is_some() || until.ios.is_some();
     if counted && stimulus.ramp > Nanos::ZERO {
@@ -594,8 +595,11 @@ impl Engine for SimulatedSsd {
     ) -> Result<Measurement, Halt> {
         let (step, prepared) = prepared.into_parts();
         let step = &step;
-        if let Some(stimulus) = step.load.stimulus() {
-            self.drive.set_data_pattern(&stimulus.data_pattern);
+        match &step.load {
+            Load::Stimulus(stimulus) => self.drive.set_data_pattern(&stimulus.data_pattern),
+            Load::Script(script) => self.drive.set_data_pattern(&script.data_pattern),
+            // Each load sets its own before its I/Os.
+            Load::Together(_) => {}
         }
         let mut load = self.load_for(step, prepared, start)?;
         let mut window = SimulatedMeasurement::new(

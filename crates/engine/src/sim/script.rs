@@ -173,9 +173,9 @@ impl RunningScript {
                 return Some(AdvanceEnd::Stopped);
             }
         }
-        let fate = context.fates.of_next();
-        if fate == IoOutcome::Gone || fate == IoOutcome::Hangs {
-            return Some(if fate == IoOutcome::Gone {
+        let outcome = context.faults.next_outcome();
+        if outcome == IoOutcome::Gone || outcome == IoOutcome::Hangs {
+            return Some(if outcome == IoOutcome::Gone {
                 AdvanceEnd::Gone
             } else {
                 AdvanceEnd::Hangs
@@ -188,8 +188,8 @@ impl RunningScript {
             window.end_idle_time(self.now);
         }
         let drawn = DrawnIo { stream: 0, op, fua, offset, size };
-        let done = context.fates.thawed(context.drive.submit(self.now, &drawn));
-        let fails = fate == IoOutcome::Fails;
+        let done = context.faults.delayed_by_freeze(context.drive.submit(self.now, &drawn));
+        let fails = outcome == IoOutcome::Fails;
         let io = OutstandingIo { since: ready.due, offset, size, short: 0, stream: 0, op, fails };
         self.slots[slot as usize] = (io, self.now);
         self.calendar.set(slot as usize, done);

@@ -165,6 +165,7 @@ impl ConcurrentLoad {
             self.load.drain(context.drive, window);
             return AdvanceEnd::Complete;
         }
+        context.drive.set_data_pattern(self.load.data_pattern());
         let pause = self.load.advance(at.saturating_add(1), context, window);
         if pause == AdvanceEnd::Complete {
             self.ended = Some(self.load.now());

@@ -57,9 +57,20 @@ fn figure(findings: &Findings, id: &str) -> Option<f64> {
 
 /// Asserts that a figure is within 3 % of what the drive was made with.
 fn recovered(findings: &Findings, id: &str, expected: f64) {
-    let found = figure(findings, id).unwrap_or_else(|| panic!("{id} is missing"));
-    println!("{id}: {found:.3} for {expected:.3}");
-    assert!((found / expected - 1.0).abs() < 0.03, "{id}: {found} for {expected}");
+    assert_recovered(id, figure(findings, id), expected);
+}
+
+/// Asserts that a metric of a point is within 3 % of what the drive was made with.
+fn recovered_metric(findings: &Findings, name: &str, point: &str, expected: f64) {
+    let mut metrics = findings.metrics.iter();
+    let found = metrics.find(|metric| metric.metric == name && metric.point == point);
+    assert_recovered(&format!("{name}, {point}"), found.map(|metric| metric.value), expected);
+}
+
+fn assert_recovered(name: &str, found: Option<f64>, expected: f64) {
+    let found = found.unwrap_or_else(|| panic!("{name} is missing"));
+    println!("{name}: {found:.3} for {expected:.3}");
+    assert!((found / expected - 1.0).abs() < 0.03, "{name}: {found} for {expected}");
 }
 
 const CACHE: PseudoSlc = PseudoSlc {
@@ -106,6 +117,34 @@ fn the_cache_of_a_drive_is_recovered_by_fill() {
         recovered(&findings, "back-after-60s", back(60.0));
         recovered(&findings, "back-after-180s", back(180.0));
         recovered(&findings, "back-after-1200s", size);
+    }
+}
+
+/// The writes replace data of a drive that is 50 or 90 % full: its cache is as large as when empty.
+#[test]
+fn the_cache_of_a_filled_drive_is_recovered_by_fill() {
+    let caches = [
+        CACHE,
+        PseudoSlc { size: Bytes(900_000_000), mb_per_second: 150, ..CACHE },
+        PseudoSlc { direct_mb_per_second: 60, fold_mb_per_second: 8, ..CACHE },
+    ];
+    for cache in caches {
+        let spec = drive("pslc").unwrap().clone().with_pseudo_slc(cache);
+        let parameters = [("levels", "50,90"), ("idle-times", "1min,20min"), ("again-max", "50")];
+        let findings = run(&spec, "fill", &parameters);
+        let size = cache.size.as_gb();
+        let back = |seconds: f64| {
+            let time = seconds - cache.fold_after.as_secs_f64();
+            (time * f64::from(cache.fold_mb_per_second) / 1000.0).min(size)
+        };
+        for level in ["50 % full", "90 % full"] {
+            recovered_metric(&findings, "full-speed", level, cache.mb_per_second.into());
+            recovered_metric(&findings, "full-speed-amount", level, size);
+            recovered_metric(&findings, "next-speed", level, cache.direct_mb_per_second.into());
+            let idle = |time: &str| format!("{level}, {time} idle");
+            recovered_metric(&findings, "returned", &idle("60 s"), back(60.0));
+            recovered_metric(&findings, "returned", &idle("20 min"), size);
+        }
     }
 }
 

@@ -6,11 +6,11 @@ use std::path::Path;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::{HostChange, RECORD_VERSION, RereadOccasion};
 use steadfast_domain::{
-    Bytes, Conditions, Device, Findings, Halt, Host, JournalEntry, Measurement, Nanos, Profile,
-    Purge, PurgeMethod, Settings, Step, Tally, WriteCache,
+    Bytes, Caveat, Conditions, Device, Findings, Halt, Host, JournalEntry, Measurement, Nanos,
+    Note, Profile, Purge, PurgeMethod, Settings, Step, Tally, WriteCache,
 };
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart};
-use steadfast_runner::progress::NoProgress;
+use steadfast_runner::progress::{NoProgress, ProgressSink, RunEvent};
 use steadfast_runner::rig::{IntervalCallback, Journal, PurgeCallback};
 use steadfast_runner::run::{RunOutcome, conduct};
 use steadfast_runner::{HostRequests, Ledger, Rig, RunPlan};
@@ -26,11 +26,31 @@ struct WriteCacheRig {
     /// Phase and write cache state of each applied step.
     seen: Vec<(String, Option<WriteCache>)>,
     halt_after: usize,
+    /// True if the drive accepts no change of its cache.
+    is_stuck: bool,
+}
+
+/// Keeps the caveats that were shown.
+#[derive(Default)]
+struct ShownCaveats(Vec<Caveat>);
+
+impl ProgressSink for ShownCaveats {
+    fn tell(&mut self, event: &RunEvent<'_>) {
+        if let RunEvent::Noted(Note::Caveat(caveat)) = event {
+            self.0.push(caveat.clone());
+        }
+    }
 }
 
 fn fickle(turned_on_by: &'static str) -> WriteCacheRig {
-    let halt_after = usize::MAX;
-    WriteCacheRig { device: device(), cache: ON, turned_on_by, seen: Vec::new(), halt_after }
+    WriteCacheRig {
+        device: device(),
+        cache: ON,
+        turned_on_by,
+        seen: Vec::new(),
+        halt_after: usize::MAX,
+        is_stuck: false,
+    }
 }
 
 impl Rig for WriteCacheRig {
@@ -51,7 +71,7 @@ impl Rig for WriteCacheRig {
     }
     fn wish(&mut self, _: &HostRequests) {}
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
-        if self.cache != wanted.write_cache {
+        if self.cache != wanted.write_cache && !self.is_stuck {
             let [before, after] = ["write back", "write through"].map(str::to_owned);
             journal(&HostChange {
                 setting: "write_cache".into(),
@@ -113,6 +133,15 @@ impl Rig for WriteCacheRig {
 }
 
 fn run(directory: &Path, rig: &mut WriteCacheRig, resumed: bool) -> RunOutcome {
+    run_shown(directory, rig, resumed, &mut NoProgress)
+}
+
+fn run_shown(
+    directory: &Path,
+    rig: &mut WriteCacheRig,
+    resumed: bool,
+    progress: &mut dyn ProgressSink,
+) -> RunOutcome {
     let mut settings = Settings::new("iops", 7);
     settings.profile = Profile::Quick;
     let settings = RunPlan {
@@ -131,7 +160,7 @@ fn run(directory: &Path, rig: &mut WriteCacheRig, resumed: bool) -> RunOutcome {
         (Ledger::create(directory, &settings).unwrap(), Vec::new())
     };
     let test = test.unwrap();
-    conduct(test.as_ref(), rig, ledger, &lines, "steadfast 0", &mut NoProgress).unwrap()
+    conduct(test.as_ref(), rig, ledger, &lines, "steadfast 0", progress).unwrap()
 }
 
 fn findings(directory: &Path) -> Findings {
@@ -197,6 +226,29 @@ fn a_run_broken_off_goes_on_with_or_without_what_was_read_back() {
         assert_eq!(run(&directory, &mut rig, true), RunOutcome::Complete);
         assert!(rig.seen.iter().all(|(phase, cache)| phase == "rounds" && *cache == OFF));
         assert!(findings(&directory).verdict.unwrap().steady);
+    }
+}
+
+/// A setting that cannot be made again when a run is resumed is shown and disclosed, with both
+/// values.
+#[test]
+fn a_cache_that_stays_on_after_an_interruption_is_shown_and_disclosed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let mut rig = fickle("none");
+    rig.halt_after = 12;
+    assert!(matches!(run(&directory, &mut rig, false), RunOutcome::Halted(_)));
+    let mut rig = fickle("none");
+    rig.is_stuck = true;
+    let mut shown = ShownCaveats::default();
+    assert_eq!(run_shown(&directory, &mut rig, true, &mut shown), RunOutcome::Complete);
+    assert_eq!(occasions(&directory).last(), Some(&(Some(RereadOccasion::End), ON)));
+    let disclosed = findings(&directory).caveats;
+    for caveats in [&shown.0, &disclosed] {
+        let changed: Vec<_> = caveats.iter().filter(|c| c.id == "conditions-changed").collect();
+        assert_eq!(changed.len(), 1);
+        let text = &changed[0].text;
+        assert!(text.contains("resumed: the write cache is enabled (WCE), was disabled"), "{text}");
     }
 }
 

@@ -213,7 +213,10 @@ impl HostWork<'_> {
         }
     }
 
-    /// Errors: a call did less than requested, or its answer is inconsistent.
+    /// Checks that a call did all that was requested.
+    ///
+    /// # Errors
+    /// Returns an error if it did less, or its answer is inconsistent.
     fn check(
         &self,
         part: &FioCallSpec,

@@ -84,7 +84,10 @@ impl MeasuredShare<'_> {
 }
 
 /// Separates the ramp of a host, which lasts to its first report after `ramp`, from its measured
-/// time. Errors: no report follows that one.
+/// time.
+///
+/// # Errors
+/// Returns an error if no report follows that one.
 fn measured(share: &HostShare, ramp: Nanos) -> Result<MeasuredShare<'_>, Halt> {
     let reports = &share.done.reports;
     if ramp == Nanos::ZERO {

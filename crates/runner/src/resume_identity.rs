@@ -1,41 +1,41 @@
-//! Checks of a ledger for resuming: whether a device is the one that the run may continue on, and
-//! how far the run got.
+//! Identity of a resumed run: whether a device is the one that the run may continue on, and a
+//! directory the one in which it was conducted.
 
 use crate::ledger::{JournalLine, LedgerContents};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
-use steadfast_domain::{Device, DirectoryProof, JournalEntry, Load, Note, Proof, Transport};
+use steadfast_domain::{Device, DirectoryProof, JournalEntry, Proof, Transport};
 
 /// Returns the reasons why it is not proven that a device with the proof `now` is the run's
 /// device, or `directory` the run's directory. Empty if both are proven.
 ///
 /// # Errors
 /// Returns an error if a file cannot be examined.
-pub fn doubts(
+pub fn reasons_to_doubt_device(
     contents: &LedgerContents,
     directory: &Path,
     device: &Device,
     now: &Proof,
 ) -> io::Result<Vec<String>> {
-    let mut doubts = match opening(contents) {
+    let mut reasons = match opening(contents) {
         Some((Some(then), _)) => then.differences(now, &contents.plan.device),
         _ if contents.lines.is_empty() => {
             vec!["the run was interrupted before its device was confirmed".into()]
         }
         _ => vec!["its record has no proof of the device".into()],
     };
-    doubts.extend(directory_doubts(contents, directory));
+    reasons.extend(reasons_to_doubt_directory(contents, directory));
     if device.transport == Transport::File && now.mark.is_none() {
-        doubts.extend(changed_since(Path::new(&device.path), &contents.lines)?);
+        reasons.extend(changed_since(Path::new(&device.path), &contents.lines)?);
     }
-    Ok(doubts)
+    Ok(reasons)
 }
 
 /// Returns the reasons why a directory may not be the one in which the run was conducted. A run in
 /// its place could have been confirmed for another device.
-pub fn directory_doubts(contents: &LedgerContents, directory: &Path) -> Vec<String> {
+pub fn reasons_to_doubt_directory(contents: &LedgerContents, directory: &Path) -> Vec<String> {
     let Some((_, then)) = opening(contents) else { return Vec::new() };
     match (then, steadfast_host::directory_proof(directory)) {
         (Some(then), Some(now)) => then.differences(&now),
@@ -73,24 +73,6 @@ fn opening(contents: &LedgerContents) -> Option<(Option<&Proof>, Option<&Directo
         }
         _ => None,
     }
-}
-
-/// Returns the number of complete rounds, i.e. those with a verdict.
-pub fn complete_rounds(lines: &[JournalLine]) -> u32 {
-    let last_complete = lines.iter().rposition(|line| {
-        matches!(&line.entry, JournalEntry::Noted(note)
-            if matches!(**note, Note::Verdict(_)))
-    });
-    lines[..last_complete.unwrap_or(0)]
-        .iter()
-        .rev()
-        .find_map(|line| match &line.entry {
-            JournalEntry::Applied { step, .. } if !matches!(step.load, Load::Script(_)) => {
-                Some(step.place.round)
-            }
-            _ => None,
-        })
-        .unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ impl CompletionTimeout {
         CompletionTimeout { limit, progress: 0, silent: Duration::ZERO, beyond: Duration::ZERO }
     }
 
-    /// Lets `time` pass; `progress` changes with every completed I/O, and `is_over` means that
+    /// Adds a wait of length `time`; `progress` changes with every completed I/O, and `is_over` means that
     /// the load should have ended.
     pub(super) fn passed(&mut self, time: Duration, progress: u64, is_over: bool) {
         self.silent += time;
@@ -51,7 +51,7 @@ impl CompletionTimeout {
     }
 
     /// Returns how long nothing has completed, if that is too long for a load of this pace.
-    pub(super) fn lost_by(&self, pace: Pace) -> Option<Duration> {
+    pub(super) fn silent_too_long(&self, pace: Pace) -> Option<Duration> {
         let limit = if self.beyond.is_zero() {
             (self.limit + between(pace)).saturating_mul(WHILE_RUNNING)
         } else {
@@ -60,8 +60,8 @@ impl CompletionTimeout {
         (self.silent >= limit).then_some(self.silent)
     }
 
-    /// Returns true if the load should have ended so long ago that outstanding I/Os are given up.
-    pub(super) fn is_at_an_end(&self) -> bool {
+    /// Returns true if the load should have ended so long ago that outstanding I/Os are abandoned.
+    pub(super) fn is_expired(&self) -> bool {
         self.beyond >= self.limit
     }
 }
@@ -86,30 +86,30 @@ mod tests {
 
     #[test]
     fn a_device_that_answers_now_and_then_is_not_lost_but_not_waited_for_either() {
-        let mut patience = CompletionTimeout::new(3 * SECOND);
+        let mut timeout = CompletionTimeout::new(3 * SECOND);
         for n in 0..100 {
-            patience.passed(SECOND, n / 2, false);
+            timeout.passed(SECOND, n / 2, false);
         }
-        assert!(patience.lost_by(Pace::Closed).is_none() && !patience.is_at_an_end());
+        assert!(timeout.silent_too_long(Pace::Closed).is_none() && !timeout.is_expired());
         for n in 50..53 {
-            assert!(!patience.is_at_an_end());
-            patience.passed(SECOND, n, true);
+            assert!(!timeout.is_expired());
+            timeout.passed(SECOND, n, true);
         }
-        assert!(patience.lost_by(Pace::Closed).is_none() && patience.is_at_an_end());
+        assert!(timeout.silent_too_long(Pace::Closed).is_none() && timeout.is_expired());
     }
 
     #[test]
     fn silence_is_borne_longer_while_a_load_runs_and_longer_with_a_slow_pace() {
-        let mut patience = CompletionTimeout::new(3 * SECOND);
+        let mut timeout = CompletionTimeout::new(3 * SECOND);
         let slow = Pace::Fixed { ios: 1, per: Nanos::from_secs(60) };
         for _ in 0..29 {
-            patience.passed(SECOND, 0, false);
+            timeout.passed(SECOND, 0, false);
         }
-        assert_eq!(patience.lost_by(Pace::Closed), None);
-        patience.passed(SECOND, 0, false);
-        assert_eq!(patience.lost_by(Pace::Closed), Some(30 * SECOND));
-        assert_eq!(patience.lost_by(slow), None);
-        patience.passed(SECOND, 0, true);
-        assert_eq!(patience.lost_by(slow), Some(31 * SECOND));
+        assert_eq!(timeout.silent_too_long(Pace::Closed), None);
+        timeout.passed(SECOND, 0, false);
+        assert_eq!(timeout.silent_too_long(Pace::Closed), Some(30 * SECOND));
+        assert_eq!(timeout.silent_too_long(slow), None);
+        timeout.passed(SECOND, 0, true);
+        assert_eq!(timeout.silent_too_long(slow), Some(31 * SECOND));
     }
 }
