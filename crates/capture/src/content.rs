@@ -17,7 +17,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use steadfast_domain::io_event::{ContentMeasurement, ContentSample, FINGERPRINTS, flags};
+use steadfast_domain::io_event::{
+    CommandName, ContentMeasurement, ContentSample, FINGERPRINTS, flags,
+};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{DirectBuffer, IoEvent, IoOp, Layer};
 
@@ -25,7 +27,7 @@ use steadfast_domain::{DirectBuffer, IoEvent, IoOp, Layer};
 pub const BLOCK: usize = 4096;
 
 /// Maximum number of blocks waiting to be read; further ones are counted as passed over.
-const WAITING: usize = 1024;
+const QUEUE_MAX: usize = 1024;
 
 /// zstd compression level.
 const LEVEL: i32 = 1;
@@ -41,7 +43,7 @@ pub struct SampledDevice {
 }
 
 /// Longest time an I/O is held back for the measurements of its blocks.
-const HELD: Duration = Duration::from_secs(1);
+const HOLD_TIME: Duration = Duration::from_secs(1);
 /// Maximum number of I/Os held back (30 MB).
 const HELD_MAX: usize = 1 << 18;
 
@@ -68,6 +70,7 @@ struct SampleResults {
 /// I/Os are held back until their blocks are measured, so that the results are stored with them; an
 /// I/O that has waited longer than a second is released without.
 pub struct ContentSampler {
+    own_reads: OwnReads,
     bases: Vec<u64>,
     every: u64,
     /// Written blocks until the next sampled one.
@@ -93,14 +96,26 @@ impl ContentSampler {
         let files = devices.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let sample = ContentSample { every, ..ContentSample::default() };
         let done = Arc::new(Mutex::new(SampleResults { sample, ..SampleResults::default() }));
-        let (wanted, queue) = sync_channel(WAITING);
+        let (wanted, queue) = sync_channel(QUEUE_MAX);
         let shared = Arc::clone(&done);
-        let reader = std::thread::spawn(move || SampleReader::new(files).read(&queue, &shared));
+        let drawn = RandomState::new().hash_one(every);
+        // A name of the greatest length that no other thread has.
+        let name = format!("sample-{:08x}", drawn as u32);
+        let reader = std::thread::Builder::new()
+            .name(name.clone())
+            .spawn(move || SampleReader::new(files).read(&queue, &shared))
+            .map_err(|error| {
+                CaptureError::new(
+                    format!("cannot start the thread that samples content: {error}"),
+                    "end other processes, or omit --content-sample",
+                )
+            })?;
         let mut sampler = ContentSampler {
+            own_reads: OwnReads { pid: std::process::id(), thread: CommandName::new(&name) },
             bases: devices.iter().map(|device| device.base).collect(),
             every: every.max(1),
             left: 0,
-            drawn: RandomState::new().hash_one(every),
+            drawn,
             wanted: Some(wanted),
             reader: Some(reader),
             done,
@@ -114,12 +129,8 @@ impl ContentSampler {
 
     /// Samples the blocks written by these I/Os, and removes the sampler's own reads from them. On
     /// return, `events` holds the I/Os of this and earlier calls that need not wait any longer.
-    pub fn look(&mut self, events: &mut Vec<IoEvent>) {
-        let process = std::process::id();
-        events.retain(|event| {
-            let read = event.op == IoOp::Read && event.layer == Layer::Block;
-            !(read && event.pid == process)
-        });
+    pub fn process(&mut self, events: &mut Vec<IoEvent>) {
+        events.retain(|event| !self.own_reads.contains(event));
         let now = Instant::now();
         for event in events.drain(..) {
             let failed = event.flags & flags::FAILED != 0;
@@ -179,7 +190,7 @@ impl ContentSampler {
             return self.held.len();
         }
         let waits = |(number, since): &&(u64, Instant)| {
-            *number >= self.first && now.duration_since(*since) < HELD
+            *number >= self.first && now.duration_since(*since) < HOLD_TIME
         };
         match self.pending.iter().find(waits) {
             Some((number, _)) => usize::try_from(number - self.first).unwrap_or(usize::MAX),
@@ -231,6 +242,21 @@ impl ContentSampler {
 impl Drop for ContentSampler {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// The mark of the sampler's own reads among the events.
+struct OwnReads {
+    /// Process; in a container, events have another number for it.
+    pid: u32,
+    /// Name of the reader thread.
+    thread: CommandName,
+}
+
+impl OwnReads {
+    fn contains(&self, event: &IoEvent) -> bool {
+        let is_own = event.pid == self.pid || [event.command, event.thread].contains(&self.thread);
+        is_own && event.op == IoOp::Read && event.layer == Layer::Block
     }
 }
 
@@ -306,6 +332,27 @@ impl SampleReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// In a container, the process has another number than in the events.
+    #[test]
+    fn own_reads_are_known_by_process_or_by_thread() {
+        let thread = CommandName::new("sample-01234567");
+        let own = OwnReads { pid: 17, thread };
+        let read = |pid, command, thread| IoEvent {
+            pid,
+            command,
+            thread,
+            op: IoOp::Read,
+            layer: Layer::Block,
+            ..IoEvent::default()
+        };
+        let other = CommandName::new("dd");
+        assert!(own.contains(&read(17, other, other)));
+        assert!(own.contains(&read(9_017, thread, CommandName::default())));
+        assert!(own.contains(&read(9_017, CommandName::new("steadfast"), thread)));
+        assert!(!own.contains(&read(9_017, other, other)));
+        assert!(!own.contains(&IoEvent { op: IoOp::Write, ..read(17, other, thread) }));
+    }
     use steadfast_domain::io_event::Share;
 
     fn write(offset: u64, bytes: u32) -> IoEvent {
@@ -318,7 +365,7 @@ mod tests {
         let device = SampledDevice { path: scratch.path().to_owned(), base };
         let mut sampler = ContentSampler::begin(&[device], every).unwrap();
         let mut events = writes.to_vec();
-        sampler.look(&mut events);
+        sampler.process(&mut events);
         sampler.finish(&mut events);
         assert_eq!(events.len(), writes.len(), "none is lost");
         let (mut found, all) = (SampledCounts::default(), sampler.so_far());
@@ -408,7 +455,7 @@ mod tests {
         let device = SampledDevice { path: scratch.path().to_owned(), base: 0 };
         let mut sampler = ContentSampler::begin(&[device], 1).unwrap();
         let mut events = vec![own, failed, other];
-        sampler.look(&mut events);
+        sampler.process(&mut events);
         assert_eq!(events, [failed, other]);
         sampler.finish(&mut Vec::new());
         assert_eq!(sampler.so_far().blocks, 0);

@@ -23,8 +23,8 @@ pub use content::{ContentSampler, SampledDevice};
 pub use counters::CaptureCounters;
 pub use error::CaptureError;
 pub use options::{
-    CaptureDevice, CaptureFileSystem, CaptureOptions, DEVICES_MAX, FileCaptureMode, STEP_NS,
-    SourceName, WHOLE_DISK, usual_buffer,
+    CaptureDevice, CaptureFileSystem, CaptureOptions, DEVICES_MAX, FileCaptureMode, RING_BYTES,
+    STEP_NS, SourceName, WHOLE_DISK, usual_buffer,
 };
 pub use tracefs::remove_left_behind;
 
@@ -35,10 +35,10 @@ use paths::FilePaths;
 use process_names::ProcessNames;
 use std::path::PathBuf;
 use std::sync::Arc;
-use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{
     CapturedCgroup, DeviceBusyStep, FileName, Layer, MergeCounts, RangeInStep, StreamInStep,
 };
+use steadfast_domain::{IoEvent, Nanos};
 
 /// A running capture. Dropping it detaches the probes.
 pub struct Capture {
@@ -70,8 +70,12 @@ impl Capture {
         if options.layers.contains(&Layer::FileSystem) {
             opened.push(open_files(options, &cgroup_setup)?);
         }
-        let (mut sources, remarks): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
-        let mut remarks: Vec<String> = remarks.into_iter().flatten().collect();
+        let mut remarks = Vec::new();
+        let mut sources = Vec::new();
+        for OpenedLayer { source, remark } in opened {
+            sources.push(source);
+            remarks.extend(remark);
+        }
         remarks.extend(cgroup_setup.remark);
         let began_monotonic_ns = monotonic_ns();
         sources.iter_mut().try_for_each(|source| source.begin(began_monotonic_ns))?;
@@ -260,7 +264,10 @@ pub fn check(options: &CaptureOptions) -> Result<(), CaptureError> {
             format!("give 1 to {DEVICES_MAX}"),
         ));
     }
-    if let Some((one, other)) = overlap(&options.devices) {
+    if let Some([one, other]) = overlap(&options.devices) {
+        if one == other {
+            return Err(CaptureError::new(format!("{one} was given twice"), "give it once"));
+        }
         return Err(CaptureError::new(
             format!("{one} and {other} overlap on one disk"),
             "give the disk, or partitions of it",
@@ -280,9 +287,8 @@ pub fn check(options: &CaptureOptions) -> Result<(), CaptureError> {
     if options.step_ns.is_some() {
         check_steps(options)?;
     }
-    check_asked(options)?;
-    let page = 4096;
-    if !options.ring_bytes.is_power_of_two() || options.ring_bytes < page {
+    check_details(options)?;
+    if !options.ring_bytes.is_power_of_two() || !RING_BYTES.contains(&options.ring_bytes) {
         return Err(CaptureError::new(
             format!("a buffer of {} bytes is impossible", options.ring_bytes),
             "give a power of two from 4 KiB to 1 GiB",
@@ -292,7 +298,7 @@ pub fn check(options: &CaptureOptions) -> Result<(), CaptureError> {
 }
 
 /// Returns the names of the first two devices that share sectors of a disk.
-fn overlap(devices: &[CaptureDevice]) -> Option<(&str, &str)> {
+fn overlap(devices: &[CaptureDevice]) -> Option<[&str; 2]> {
     let pairs = devices
         .iter()
         .enumerate()
@@ -300,11 +306,11 @@ fn overlap(devices: &[CaptureDevice]) -> Option<(&str, &str)> {
     let meets = |a: &CaptureDevice, b: &CaptureDevice| {
         a.number == b.number && a.sectors.start < b.sectors.end && b.sectors.start < a.sectors.end
     };
-    pairs.into_iter().find(|(a, b)| meets(a, b)).map(|(a, b)| (&*a.name, &*b.name))
+    pairs.into_iter().find(|(a, b)| meets(a, b)).map(|(a, b)| [&*a.name, &*b.name])
 }
 
 /// Checks the options for paths, cgroups and merges.
-fn check_asked(options: &CaptureOptions) -> Result<(), CaptureError> {
+fn check_details(options: &CaptureOptions) -> Result<(), CaptureError> {
     let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
     if !options.range_bytes.is_empty() {
         if options.step_ns.is_none() || !options.layers.contains(&Layer::Block) {
@@ -330,8 +336,8 @@ fn check_asked(options: &CaptureOptions) -> Result<(), CaptureError> {
             "add --layer block,filesystem, or omit --merges",
         );
     }
-    let single = options.paths || options.cgroups || options.merges;
-    if single && options.step_ns.is_some() {
+    let needs_single_ios = options.paths || options.cgroups || options.merges;
+    if needs_single_ios && options.step_ns.is_some() {
         return refuse(
             "a capture of steps cannot record paths, cgroups or merges",
             "omit --totals-every, or --paths, --cgroups and --merges",
@@ -357,23 +363,38 @@ fn check_steps(options: &CaptureOptions) -> Result<(), CaptureError> {
     if options.source == Some(SourceName::Tracefs) {
         return refuse("tracefs cannot add up capture steps", "omit --source, or --totals-every");
     }
-    if !STEP_NS.contains(&options.step_ns.unwrap_or(0)) {
-        return refuse("this width of a capture step is impossible", "give 100us to 1h");
+    let width = options.step_ns.unwrap_or(0);
+    if !STEP_NS.contains(&width) {
+        let what = format!("a capture step of {} is not possible", Nanos(width));
+        return refuse(&what, "give --totals-every 100us to 1h");
     }
     Ok(())
 }
 
-type LayerSource = (Box<dyn EventSource>, Option<String>);
+/// The source of a layer's events, and why it is not the preferred one.
+struct OpenedLayer {
+    source: Box<dyn EventSource>,
+    remark: Option<String>,
+}
 
-fn open(options: &CaptureOptions, cgroup_setup: &CgroupSetup) -> Result<LayerSource, CaptureError> {
+impl From<Box<dyn EventSource>> for OpenedLayer {
+    fn from(source: Box<dyn EventSource>) -> Self {
+        OpenedLayer { source, remark: None }
+    }
+}
+
+fn open(options: &CaptureOptions, cgroup_setup: &CgroupSetup) -> Result<OpenedLayer, CaptureError> {
     match options.source {
-        Some(SourceName::Ebpf) => Ok((open_ebpf(options, cgroup_setup)?, None)),
-        Some(SourceName::Tracefs) => Ok((open_tracefs(options)?, None)),
-        None if needs_ebpf(options) => Ok((open_ebpf(options, cgroup_setup)?, None)),
+        Some(SourceName::Ebpf) => Ok(open_ebpf(options, cgroup_setup)?.into()),
+        Some(SourceName::Tracefs) => Ok(open_tracefs(options)?.into()),
+        None if needs_ebpf(options) => Ok(open_ebpf(options, cgroup_setup)?.into()),
         None => match open_ebpf(options, cgroup_setup) {
-            Ok(source) => Ok((source, None)),
+            Ok(source) => Ok(source.into()),
             Err(first) => match open_tracefs(options) {
-                Ok(source) => Ok((source, Some(format!("eBPF is unavailable: {first}")))),
+                Ok(source) => {
+                    let remark = Some(format!("eBPF is unavailable: {first}"));
+                    Ok(OpenedLayer { source, remark })
+                }
                 Err(second) => Err(CaptureError::new(
                     format!(
                         "neither eBPF ({}) nor tracefs ({}) works here",
@@ -391,23 +412,23 @@ fn open(options: &CaptureOptions, cgroup_setup: &CgroupSetup) -> Result<LayerSou
 fn open_files(
     options: &CaptureOptions,
     cgroup_setup: &CgroupSetup,
-) -> Result<LayerSource, CaptureError> {
+) -> Result<OpenedLayer, CaptureError> {
     if options.source == Some(SourceName::Tracefs) {
         return Err(CaptureError::new(
             "the file-system layer cannot be captured through tracefs",
             "omit --source, or capture --layer block",
         ));
     }
-    let (files, why) = ebpf::FileSource::open(options, cgroup_setup.hierarchy)?;
-    Ok((Box::new(files), why))
+    let (files, remark) = ebpf::FileSource::open(options, cgroup_setup.hierarchy)?;
+    Ok(OpenedLayer { source: Box::new(files), remark })
 }
 
 #[cfg(not(feature = "ebpf"))]
 fn open_files(
     options: &CaptureOptions,
     cgroup_setup: &CgroupSetup,
-) -> Result<LayerSource, CaptureError> {
-    Ok((open_ebpf(options, cgroup_setup)?, None))
+) -> Result<OpenedLayer, CaptureError> {
+    Ok(open_ebpf(options, cgroup_setup)?.into())
 }
 
 #[cfg(feature = "ebpf")]

@@ -8,13 +8,16 @@ pub const DEVICES_MAX: usize = 16;
 /// Valid lengths of a capture step, in nanoseconds.
 pub const STEP_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
+/// Valid sizes of the buffer between kernel and reader, in bytes.
+pub const RING_BYTES: std::ops::RangeInclusive<u64> = 4 << 10..=1 << 30;
+
 /// Returns the default size of the buffer between kernel and reader, in bytes: at least 1 MiB per
 /// processor, which a processor that completes 160,000 I/Os a second fills in a tenth of a second.
 /// Not less than 16 MiB and not more than 1 GiB in all.
-pub fn usual_buffer() -> u32 {
+pub fn usual_buffer() -> u64 {
     // SAFETY: sysconf takes a number and returns a number.
     let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
-    let mebibytes = u32::try_from(processors).unwrap_or(1).clamp(16, 1024);
+    let mebibytes = u64::try_from(processors).unwrap_or(1).clamp(16, 1024);
     (mebibytes << 20).next_power_of_two()
 }
 
@@ -64,9 +67,9 @@ pub struct CaptureOptions {
     /// Bytes of an LBA range of each device, whose reads and writes are counted in every capture
     /// step ([`crate::Capture::take_ranges`]); empty counts none.
     pub range_bytes: Vec<u64>,
-    /// Size of the buffer between kernel and reader in bytes: a power of two, divided evenly among
-    /// the processors.
-    pub ring_bytes: u32,
+    /// Size of the buffer between kernel and reader in bytes: a power of two within
+    /// [`RING_BYTES`], divided evenly among the processors.
+    pub ring_bytes: u64,
     /// Source of the block layer's events; `None` selects the best that works on this host.
     pub source: Option<SourceName>,
     /// Way to capture the file-system layer; `None` selects the best that works on this host.

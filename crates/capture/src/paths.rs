@@ -229,7 +229,10 @@ impl FilePaths {
         let path = opened.filter_map(|file| handles::path(&file).ok()).next();
         let Some(path) = path else { return false };
         // A file that is deleted and still open keeps the path that it had.
-        if !path.as_os_str().as_bytes().ends_with(DELETED) && path != state.path {
+        if !path.as_os_str().as_bytes().ends_with(DELETED)
+            && path != state.path
+            && self.bytes < BYTES_MAX
+        {
             let inode = numbered_inode(key.1, state.file);
             self.add(key.0, inode, &path);
             if let Some(state) = self.inodes.get_mut(&key) {
@@ -285,8 +288,7 @@ impl FilePaths {
         }
         let mut of_process: BTreeMap<u32, Vec<InodeKey>> = BTreeMap::new();
         for key in wanted.iter().filter(|key| !found.contains_key(key)) {
-            if let Some(state) = self.inodes.get_mut(key) {
-                state.tries += 1;
+            if let Some(state) = self.inodes.get(key) {
                 of_process.entry(state.pid).or_default().push(*key);
             }
         }
@@ -306,7 +308,13 @@ impl FilePaths {
                 }
             }
             if left == 0 {
+                // The rest was not examined and is looked up with the next I/Os.
                 break;
+            }
+            for key in keys {
+                if let Some(state) = self.inodes.get_mut(&key) {
+                    state.tries += 1;
+                }
             }
         }
         found.into_iter().collect()

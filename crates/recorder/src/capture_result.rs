@@ -40,10 +40,10 @@ impl Recorded {
     /// Returns the processor time per I/O; `None` if there was no I/O or the time is not known.
     pub fn cost_per_io(&self) -> Option<CostPerIo> {
         let per_io = |nanos: u64| nanos as f64 / self.ios as f64;
-        let (_, own) = self.conditions.cost_ns?;
+        let cost = self.conditions.cost_ns?;
         (self.ios > 0).then(|| CostPerIo {
-            kernel_ns: self.counters.kernel_ns.map(per_io),
-            own_ns: per_io(own),
+            kernel_ns: cost.kernel_ns.map(per_io),
+            own_ns: per_io(cost.user_ns),
         })
     }
 }
@@ -51,11 +51,12 @@ impl Recorded {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::io_event::CaptureCost;
 
     fn recorded(ios: u64, kernel_ns: Option<u64>) -> Recorded {
         Recorded {
             conditions: CaptureConditions {
-                cost_ns: Some((kernel_ns.unwrap_or(0), 3500)),
+                cost_ns: Some(CaptureCost { kernel_ns, user_ns: 3500 }),
                 ..CaptureConditions::default()
             },
             counters: CaptureCounters { kernel_ns, ..CaptureCounters::default() },

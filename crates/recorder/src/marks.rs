@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use steadfast_domain::io_event::Mark;
 use steadfast_domain::text::printable;
 use steadfast_host::{Directory, ReadAccess, wall_clock_unix_ms};
 
@@ -26,7 +27,7 @@ const PATH_MAX: usize = 4096;
 /// Returns the name of a mark in one line.
 ///
 /// # Errors
-/// Returns [`MarkError::Name`] if it is empty or longer than 200 letters.
+/// Returns [`MarkError::Name`] if it is empty or longer than 200 characters.
 ///
 /// ```
 /// assert_eq!(steadfast_recorder::mark_name("backup\nbegins").unwrap(), "backup begins");
@@ -36,8 +37,8 @@ pub fn mark_name(name: &str) -> Result<String, MarkError> {
     let name = name.replace(['\n', '\r'], " ").trim().to_owned();
     match name.chars().count() {
         0 => Err(MarkError::Name("is empty".to_owned())),
-        letters if letters > NAME_MAX => {
-            Err(MarkError::Name(format!("has {letters} letters, {NAME_MAX} at most")))
+        characters if characters > NAME_MAX => {
+            Err(MarkError::Name(format!("has {characters} characters, {NAME_MAX} at most")))
         }
         _ => Ok(name),
     }
@@ -82,9 +83,9 @@ impl MarkFile {
         }
     }
 
-    /// Returns the marks added since the last call: wall-clock time in nanoseconds since the Unix
-    /// epoch, and name.
-    pub(crate) fn read(&mut self) -> Vec<(u64, String)> {
+    /// Returns the marks added since the last call, in a capture that began at this wall-clock time
+    /// in nanoseconds since the Unix epoch.
+    pub(crate) fn read(&mut self, began_unix_ns: u64) -> Vec<Mark> {
         // Called many times a second and nearly always without a new mark, so only the length is
         // read.
         let new = self.file.metadata().map_or(0, |file| file.len()).saturating_sub(self.seen);
@@ -97,11 +98,18 @@ impl MarkFile {
         };
         bytes.truncate(whole + 1);
         self.seen += bytes.len() as u64;
-        let parted = |line: &str| {
-            let (time, name) = line.split_once(' ')?;
-            Some((time.parse().ok()?, name.to_owned()))
+        let parse = |line: &str| {
+            let (unix_ns, name) = line.split_once(' ')?;
+            let at_ns = unix_ns.parse::<u64>().ok()?.saturating_sub(began_unix_ns);
+            Some(Mark { at_ns, name: name.to_owned() })
         };
-        String::from_utf8_lossy(&bytes).lines().filter_map(parted).collect()
+        String::from_utf8_lossy(&bytes).lines().filter_map(parse).collect()
+    }
+
+    /// Lets no further marks in, and returns those added since the last call of [`Self::read`].
+    pub(crate) fn end(&mut self, began_unix_ns: u64) -> Vec<Mark> {
+        self.directory.remove_own(&self.name, &self.file);
+        self.read(began_unix_ns)
     }
 }
 
@@ -256,15 +264,29 @@ mod tests {
             let marked = mark_in(&here, "backup ends", Some(Path::new(wanted)), 9).unwrap();
             assert_eq!(marked.traces, traces(&["/b/other.parquet"]));
         }
-        let (begins, ends) = ((7, "backup begins".to_owned()), (9, "backup ends".to_owned()));
-        assert_eq!(one.read(), std::slice::from_ref(&begins));
-        assert_eq!(other.read(), [begins, ends.clone(), ends]);
-        assert_eq!((one.read(), other.read()), (Vec::new(), Vec::new()));
+        let mark = |at_ns, name: &str| Mark { at_ns, name: name.to_owned() };
+        let (begins, ends) = (mark(2, "backup begins"), mark(4, "backup ends"));
+        assert_eq!(one.read(5), std::slice::from_ref(&begins));
+        assert_eq!(other.read(5), [begins, ends.clone(), ends]);
+        assert_eq!((one.read(5), other.read(5)), (Vec::new(), Vec::new()));
         let error = mark_in(&here, "x", Some(Path::new("third.parquet")), 11).unwrap_err();
         assert!(error.to_string().contains("/a/one.parquet"), "{error}");
         drop((one, other));
         assert_eq!(here.names().unwrap().len(), 0);
         assert!(matches!(mark_in(&here, "too late", None, 11), Err(MarkError::NoCapture)));
+    }
+
+    /// Every mark that was accepted is in the trace.
+    #[test]
+    fn the_end_of_a_capture_takes_the_last_marks_and_lets_no_more_in() {
+        let scratch = tempfile::tempdir().unwrap();
+        let here = directory(scratch.path());
+        let trace = Path::new("/a/one.parquet");
+        let mut capture = MarkFile::in_directory(directory(scratch.path()), trace).unwrap();
+        assert_eq!(capture.read(5), []);
+        mark_in(&here, "last", None, 7).unwrap();
+        assert_eq!(capture.end(5), [Mark { at_ns: 2, name: "last".to_owned() }]);
+        assert!(matches!(mark_in(&here, "too late", None, 8), Err(MarkError::NoCapture)));
     }
 
     #[test]

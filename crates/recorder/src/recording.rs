@@ -79,7 +79,16 @@ impl Output {
     pub(crate) fn part(&self, part: u32) -> PathBuf {
         match part {
             1 => self.path.clone(),
-            part => self.path.with_extension(format!("{part}.parquet")),
+            part => {
+                // Another extension is a part of the name: NAME.day may be captured next to
+                // NAME.night.
+                let mut path = self.path.clone();
+                if path.extension().is_some_and(|extension| extension == "parquet") {
+                    path.set_extension("");
+                }
+                path.as_mut_os_string().push(format!(".{part}.parquet"));
+                path
+            }
         }
     }
 
@@ -116,7 +125,7 @@ impl Recording {
                 sizes.map(|size| size.div_ceil(ranges.into())).collect()
             }),
             ring_bytes: match self.buffer {
-                Some(asked) => u32::try_from(asked.0).unwrap_or(u32::MAX),
+                Some(asked) => asked.0,
                 None => steadfast_capture::usual_buffer(),
             },
             source: self.source,
@@ -367,6 +376,31 @@ mod tests {
         assert!(error.contains("t.2.parquet exists"), "{error}");
         recording.output.existing = OverwritePolicy::Overwrite;
         recording.check(&options).unwrap();
+    }
+
+    #[test]
+    fn captures_into_different_files_rotate_into_different_files() {
+        let second = |path: &str| recording(Path::new(path)).output.part(2);
+        assert_eq!(second("a/my.parquet"), Path::new("a/my.2.parquet"));
+        assert_eq!(second("a/my.trace"), Path::new("a/my.trace.2.parquet"));
+        assert_eq!(second("a/my.other"), Path::new("a/my.other.2.parquet"));
+        assert_eq!(second("a.b/my"), Path::new("a.b/my.2.parquet"));
+    }
+
+    #[test]
+    fn a_buffer_has_a_size_between_4_kib_and_1_gib() {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut recording = recording(&scratch.path().join("t.parquet"));
+        let mut refusal = |bytes: Bytes| {
+            recording.buffer = Some(bytes);
+            recording.check(&recording.options(&on_a_disk())).err().map(|error| error.to_string())
+        };
+        assert_eq!(refusal(Bytes::kib(4)), None);
+        assert_eq!(refusal(Bytes::gib(1)), None);
+        for bytes in [Bytes(2048), Bytes(5000), Bytes::gib(2), Bytes::gib(8)] {
+            let refused = refusal(bytes).unwrap();
+            assert!(refused.contains(&bytes.0.to_string()), "{refused}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use steadfast_capture::{Capture, CaptureCounters};
-use steadfast_domain::io_event::{CapturePart, Mark, Share};
+use steadfast_domain::io_event::{CaptureCost, CapturePart, Mark, Share};
 use steadfast_domain::{CaptureConditions, Nanos};
 use steadfast_host::{Directory, FileError, SystemRoots, wall_clock_unix_ms};
 
@@ -76,7 +76,7 @@ struct Session<'a> {
     part: u32,
     reported: Instant,
     total: u64,
-    /// Processor time of this process before the capture, in nanoseconds.
+    /// Processor time of this process before the first poll, in nanoseconds.
     cpu_before_ns: u64,
     /// Time at which the host's time zone was last checked.
     time_zone_checked_unix_ms: u64,
@@ -172,10 +172,8 @@ impl<'a> Session<'a> {
     }
 
     fn read_marks(&mut self) {
-        for (unix_ns, name) in self.marks.read() {
-            let began = self.conditions.began_unix_ns.unwrap_or(unix_ns);
-            self.conditions.marks.push(Mark { at_ns: unix_ns.saturating_sub(began), name });
-        }
+        let began_unix_ns = self.conditions.began_unix_ns.unwrap_or_default();
+        self.conditions.marks.extend(self.marks.read(began_unix_ns));
     }
 
     /// Returns the time until the next poll. With a content sampler, polling stays fast, so that
@@ -218,8 +216,10 @@ impl<'a> Session<'a> {
             self.conditions.duplicate_share = content.duplicate_share().and_then(Share::exact);
             self.conditions.content = Some(content);
         }
-        let own = own_cpu_time_ns().saturating_sub(self.cpu_before_ns);
-        self.conditions.cost_ns = Some((counters.kernel_ns.unwrap_or(0), own));
+        self.conditions.cost_ns = Some(CaptureCost {
+            kernel_ns: counters.kernel_ns,
+            user_ns: own_cpu_time_ns().saturating_sub(self.cpu_before_ns),
+        });
         Ok(counters)
     }
 
@@ -264,6 +264,9 @@ impl<'a> Session<'a> {
         let mut file = self.poll(file)?;
         self.total += file.end(&mut self.live)?;
         self.record_replaced_disks();
+        // Marks may have come while the last I/Os were waited for.
+        let began_unix_ns = self.conditions.began_unix_ns.unwrap_or_default();
+        self.conditions.marks.extend(self.marks.end(began_unix_ns));
         let counters = self.finish(file)?;
         Ok(Recorded { conditions: self.conditions, counters, ios: self.total })
     }

@@ -95,7 +95,7 @@ impl Sink {
                 events.clear();
                 live.capture.take(events)?;
                 if let Some(sampler) = &mut live.sampler {
-                    sampler.look(events);
+                    sampler.process(events);
                 }
             }
             Sink::Steps { step_ns, taken, .. } => {
@@ -119,7 +119,7 @@ impl Sink {
         events.clear();
         live.capture.end(events)?;
         if let Some(sampler) = &mut live.sampler {
-            sampler.look(events);
+            sampler.process(events);
             sampler.finish(events);
         }
         self.write(live)

@@ -23,10 +23,16 @@ pub enum NotRecorded {
     BusyTime,
     /// RND and SEQ by another window than that of the capture.
     OtherWindow,
+    /// Threads.
+    Threads,
+    /// Cgroups.
+    Cgroups,
+    /// Files.
+    Files,
 }
 
 impl NotRecorded {
-    /// All variants, in the order of a report.
+    /// What a report leaves out, in its order.
     pub const ALL: [NotRecorded; 9] = [
         NotRecorded::SingleIos,
         NotRecorded::OtherWindow,
@@ -42,11 +48,22 @@ impl NotRecorded {
     /// Returns the error message: what is missing and what to do about it.
     pub fn refusal(self) -> String {
         let kept = "its capture kept the I/O streams of every process and capture step, but no single I/Os";
-        let read = "it can be used with explore, trace streams, steps, map, processes, groups, \
-            drives, profile, doctor, compare and report, and workload derive";
+        let hits = if self == NotRecorded::HitMaps { "" } else { "hits, " };
+        let read = format!(
+            "it can be used with explore, trace streams, steps, map, processes, groups, {hits}\
+             drives, profile, doctor, compare and report, and workload derive"
+        );
         match self {
             NotRecorded::OtherWindow => {
                 format!("{kept}; RND and SEQ were decided during the capture: omit --window")
+            }
+            NotRecorded::Threads | NotRecorded::Cgroups | NotRecorded::Files => {
+                let (filter, by) = match self {
+                    NotRecorded::Threads => ("--tid", "--by thread"),
+                    NotRecorded::Cgroups => ("--cgroup", "--by cgroup"),
+                    _ => ("--file", "--by file"),
+                };
+                format!("{kept}; it does not record {self}: omit {filter} and {by}")
             }
             _ => format!("{kept}, so it cannot report {self}; {read}"),
         }
@@ -65,6 +82,9 @@ impl fmt::Display for NotRecorded {
             NotRecorded::QueueTimes => "queue times",
             NotRecorded::BusyTime => "disk utilization",
             NotRecorded::OtherWindow => "RND and SEQ by another window",
+            NotRecorded::Threads => "threads",
+            NotRecorded::Cgroups => "cgroups",
+            NotRecorded::Files => "files",
         })
     }
 }

@@ -20,7 +20,7 @@ pub fn run(device: &CostDevice, load: &CostLoad, kept: CostKept) -> Fallible<Cos
         commands: true,
         step_ns,
         range_bytes,
-        ring_bytes: RING_BYTES,
+        ring_bytes: RING_BYTES.into(),
         ..CaptureOptions::default()
     };
     let mut capture = Capture::begin(&options)?;

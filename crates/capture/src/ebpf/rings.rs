@@ -48,10 +48,10 @@ pub(super) struct RingSizes {
 
 impl RingSizes {
     /// Returns rings that share `bytes` among all possible processors.
-    pub(super) fn sharing(bytes: u32) -> Result<RingSizes, CaptureError> {
+    pub(super) fn sharing(bytes: u64) -> Result<RingSizes, CaptureError> {
         let processors = libbpf_rs::num_possible_cpus().map_err(load_error)?;
         let processors = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
-        let records = (bytes / RECORD as u32 / processors).max(1);
+        let records = (bytes / RECORD as u64 / u64::from(processors)).max(1);
         Ok(RingSizes { processors, shift: records.ilog2() })
     }
 

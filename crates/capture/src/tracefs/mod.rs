@@ -198,7 +198,7 @@ impl Tracefs {
         // starts of I/Os and leave completions that cannot be matched.
         instance.set("options/overwrite", "0")?;
         let cpus = instance.processors()?;
-        let share = (u64::from(options.ring_bytes) / cpus.len().max(1) as u64 / 1024).max(64);
+        let share = (options.ring_bytes / cpus.len().max(1) as u64 / 1024).max(64);
         instance.set("buffer_size_kb", &share.to_string())?;
         let mut layouts = Vec::new();
         for kind in tracepoints_for(&options.devices) {
@@ -364,8 +364,8 @@ impl EventSource for Tracefs {
             skipped: 0,
             in_part: self.pending.in_part(),
             unseen: Vec::new(),
-            partial_completions: self.pending.partial_completions,
-            requeues: self.pending.requeues,
+            partial_completions: self.pending.partial_completions(),
+            requeues: self.pending.requeues(),
             splits: Vec::new(),
             kernel_ns: None,
             kernel_runs: 0,

@@ -1,29 +1,18 @@
-//! Matches ordered events into I/Os.
+//! Matches ordered events into I/Os of the captured devices.
 
 use super::event::{TracepointEvent, TracepointKind};
-use crate::options::{CaptureOptions, DEVICES_MAX};
+use crate::options::CaptureOptions;
 use std::collections::HashMap;
 use std::ops::Range;
-use steadfast_domain::io_event::{CommandName, IncompleteIos, Layer, RESPONSE_UNKNOWN, flags};
+use steadfast_domain::io_event::{CommandName, IncompleteIos, flags};
+use steadfast_domain::io_matcher::{BlockAction, BlockStep, IoMatcher};
 use steadfast_domain::{IoEvent, IoOp};
 
-/// Number of pending I/Os above which those never issued are dropped.
-const PENDING_MAX: usize = 1 << 16;
+/// Most I/Os in flight. If there are more, their completions were lost.
+const PENDING_MAX: usize = 1 << 18;
 
 /// Name prefix of the kernel's worker threads, which write back data dirtied by others.
 const WORKER: &[u8] = b"kworker/";
-
-type PendingIoKey = (u32, u64, IoOp);
-
-/// An I/O that has started and not completed.
-#[derive(Debug, Clone, Copy)]
-struct PendingIo {
-    event: IoEvent,
-    started_ns: u64,
-    issued: bool,
-    /// Bytes not completed yet.
-    left: u64,
-}
 
 /// The process and thread that requested an I/O.
 #[derive(Debug, Clone, Copy)]
@@ -51,77 +40,61 @@ struct FlushRequesters {
 
 /// All I/Os that have started and not completed.
 pub(super) struct PendingIos {
-    pending: HashMap<PendingIoKey, PendingIo>,
+    matcher: IoMatcher,
     /// By the number of the disk.
     flushes: HashMap<u32, FlushRequesters>,
     /// By device, in the order of the options: `major << 20 | minor` of the disk, and the device's
     /// range on it in sectors.
     devices: Vec<(u32, Range<u64>)>,
-    outstanding: [u32; DEVICES_MAX],
     process: Option<u32>,
     commands: bool,
-    began_ns: u64,
-    /// Completions without a start.
-    unexplained: u64,
-    /// I/Os handed out without a completion.
-    unended: u64,
-    /// Completions after this time are not counted as unexplained.
-    closed_ns: u64,
-    pub partial_completions: u64,
-    pub requeues: u64,
 }
 
 impl PendingIos {
     pub(super) fn new(options: &CaptureOptions) -> Self {
         PendingIos {
-            pending: HashMap::new(),
+            matcher: IoMatcher::new(PENDING_MAX),
             flushes: HashMap::new(),
             devices: options
                 .devices
                 .iter()
                 .map(|device| (device.number.0 << 20 | device.number.1, device.sectors.clone()))
                 .collect(),
-            outstanding: [0; DEVICES_MAX],
             process: options.process,
             commands: options.commands,
-            began_ns: 0,
-            unexplained: 0,
-            unended: 0,
-            closed_ns: u64::MAX,
-            partial_completions: 0,
-            requeues: 0,
         }
     }
 
     /// Returns the I/Os issued but not completed, and the completions without a start.
     pub(super) fn in_part(&self) -> IncompleteIos {
-        let issued = self.pending.values().filter(|io| io.issued).count() as u64;
-        let unended = self.unended + issued;
-        IncompleteIos { begun_before: self.unexplained, unended, too_many: 0 }
+        self.matcher.in_part()
     }
 
     /// Returns the I/Os outstanding on the devices, without response times.
     pub(super) fn unended(&self) -> impl Iterator<Item = IoEvent> {
-        let issued = self.pending.values().filter(|io| io.issued);
-        issued.filter_map(|io| self.without_end(io))
+        self.matcher.unended().into_iter().filter(|event| self.is_wanted(event))
     }
 
-    fn without_end(&self, io: &PendingIo) -> Option<IoEvent> {
-        self.wanted(IoEvent { response_ns: RESPONSE_UNKNOWN, ..io.event })
+    pub(super) fn partial_completions(&self) -> u64 {
+        self.matcher.partial_completions()
     }
 
-    fn wanted(&self, event: IoEvent) -> Option<IoEvent> {
-        self.process.is_none_or(|process| process == event.pid).then_some(event)
+    pub(super) fn requeues(&self) -> u64 {
+        self.matcher.requeues()
+    }
+
+    fn is_wanted(&self, event: &IoEvent) -> bool {
+        self.process.is_none_or(|process| process == event.pid)
     }
 
     /// Sets the time from which event times are counted.
     pub(super) fn begin(&mut self, at_ns: u64) {
-        self.began_ns = at_ns;
+        self.matcher.begin(at_ns);
     }
 
     /// Sets the time from which starts of I/Os are no longer seen.
     pub(super) fn close(&mut self, at_ns: u64) {
-        self.closed_ns = at_ns;
+        self.matcher.close(at_ns);
     }
 
     /// Processes the next event in order. Returns an I/O that completes with it, or one whose
@@ -132,24 +105,43 @@ impl PendingIos {
             *number == seen.device
                 && (seen.op == IoOp::Flush || seen.bytes == 0 || sectors.contains(&seen.sector))
         })?;
-        // A flush has no sector; the kernel fills the field differently at issue and at
-        // completion.
-        let sector = if seen.op == IoOp::Flush { 0 } else { seen.sector };
-        let key = (seen.device, sector, seen.op);
-        match seen.kind {
-            TracepointKind::Started => {
+        let mut step = BlockStep {
+            action: match seen.kind {
+                TracepointKind::Started => BlockAction::Queued,
+                TracepointKind::Issued | TracepointKind::BioQueued => BlockAction::Issued,
+                TracepointKind::Requeued => BlockAction::Requeued,
+                TracepointKind::Completed => BlockAction::Completed,
+                TracepointKind::BioCompleted => BlockAction::BioCompleted,
+            },
+            time_ns: seen.time_ns,
+            disk: seen.device,
+            device: device as u16,
+            sector: seen.sector,
+            bytes: seen.bytes,
+            op: seen.op,
+            flags: seen.flags,
+            cpu: seen.cpu,
+            pid: seen.process,
+            tid: seen.thread,
+            command: seen.command,
+            failed: seen.failed,
+        };
+        let begins = match step.action {
+            BlockAction::Queued => {
                 self.note_flush_requester(seen);
-                self.start(key, device, seen)
+                true
             }
-            TracepointKind::Issued | TracepointKind::BioQueued => self.issue(key, device, seen),
-            TracepointKind::Requeued => {
-                self.requeue(key, device);
-                None
-            }
-            TracepointKind::Completed | TracepointKind::BioCompleted => {
-                self.complete(key, device, seen)
-            }
+            BlockAction::Issued => self.matcher.begins_io(&step),
+            _ => false,
+        };
+        if begins {
+            let Requester { process, thread, command } = self.requester(seen);
+            let is_written_back = seen.op == IoOp::Write && command.0.starts_with(WORKER);
+            step.flags |= if is_written_back { flags::WRITEBACK } else { 0 };
+            (step.pid, step.tid) = (process, thread);
+            step.command = if self.commands { command } else { CommandName::default() };
         }
+        self.matcher.follow(&step).filter(|event| self.is_wanted(event))
     }
 
     fn note_flush_requester(&mut self, seen: &TracepointEvent) {
@@ -173,119 +165,13 @@ impl PendingIos {
         let asked = flushes.and_then(|flushes| flushes.waiting.take().or(flushes.after_write));
         asked.unwrap_or_else(|| Requester::from_event(seen))
     }
-
-    /// Starts an I/O. If an issued I/O is still recorded under this key, its completion was missed;
-    /// that I/O is returned.
-    fn start(
-        &mut self,
-        key: PendingIoKey,
-        device: usize,
-        seen: &TracepointEvent,
-    ) -> Option<IoEvent> {
-        if self.pending.len() >= PENDING_MAX {
-            // Most of these started at a different sector than they were issued at, because
-            // another I/O was merged to their front.
-            self.pending.retain(|_, io| io.issued);
-        }
-        let io = self.pending_io(device, seen);
-        let earlier = self.pending.insert(key, io).filter(|earlier| earlier.issued)?;
-        self.outstanding[device] = self.outstanding[device].saturating_sub(1);
-        self.unended += 1;
-        self.without_end(&earlier)
-    }
-
-    fn pending_io(&mut self, device: usize, seen: &TracepointEvent) -> PendingIo {
-        let Requester { process, thread, command } = self.requester(seen);
-        let written_back = seen.op == IoOp::Write && command.0.starts_with(WORKER);
-        let event = IoEvent {
-            pid: process,
-            tid: thread,
-            command: if self.commands { command } else { Default::default() },
-            device: device as u16,
-            op: seen.op,
-            // The submitter's flags: the kernel's flush machinery removes preflush and FUA
-            // before the request is issued.
-            flags: seen.flags | if written_back { flags::WRITEBACK } else { 0 },
-            layer: Layer::Block,
-            ..IoEvent::default()
-        };
-        PendingIo { event, started_ns: seen.time_ns, issued: false, left: seen.bytes }
-    }
-
-    fn issue(
-        &mut self,
-        key: PendingIoKey,
-        device: usize,
-        seen: &TracepointEvent,
-    ) -> Option<IoEvent> {
-        let is_expected = |io: &PendingIo| !io.issued || io.event.flags & flags::REQUEUED != 0;
-        let earlier = if self.pending.get(&key).is_some_and(is_expected) {
-            None
-        } else {
-            self.start(key, device, seen)
-        };
-        let began_ns = self.began_ns;
-        let io = self.pending.get_mut(&key)?;
-        self.outstanding[device] += 1;
-        if io.issued {
-            return earlier;
-        }
-        io.issued = true;
-        io.left = seen.bytes;
-        let event = &mut io.event;
-        event.issued_ns = seen.time_ns.saturating_sub(began_ns);
-        event.queued_ns = seen.time_ns.saturating_sub(io.started_ns);
-        event.offset = if seen.op == IoOp::Flush { 0 } else { seen.sector.saturating_mul(512) };
-        event.bytes = u32::try_from(seen.bytes).unwrap_or(u32::MAX);
-        event.depth = self.outstanding[device];
-        event.cpu = seen.cpu;
-        event.flags |= seen.flags;
-        earlier
-    }
-
-    fn requeue(&mut self, key: PendingIoKey, device: usize) {
-        if let Some(io) = self.pending.get_mut(&key) {
-            io.event.flags |= flags::REQUEUED;
-            self.requeues += 1;
-            self.outstanding[device] = self.outstanding[device].saturating_sub(1);
-        }
-    }
-
-    fn complete(
-        &mut self,
-        key: PendingIoKey,
-        device: usize,
-        seen: &TracepointEvent,
-    ) -> Option<IoEvent> {
-        let Some(mut io) = self.pending.remove(&key).filter(|io| io.issued) else {
-            // A write that the kernel splits into flush and data completes twice, the second
-            // time with no bytes left.
-            self.unexplained += u64::from(seen.bytes > 0 && seen.time_ns < self.closed_ns);
-            return None;
-        };
-        let is_bio = seen.kind == TracepointKind::BioCompleted;
-        if !is_bio && !seen.failed && seen.bytes < io.left {
-            // The rest continues at the sector after this part.
-            self.partial_completions += 1;
-            io.left -= seen.bytes;
-            self.pending.insert((key.0, key.1 + seen.bytes / 512, key.2), io);
-            return None;
-        }
-        self.outstanding[device] = self.outstanding[device].saturating_sub(1);
-        let mut event = io.event;
-        event.response_ns =
-            seen.time_ns.saturating_sub(self.began_ns).saturating_sub(event.issued_ns);
-        if seen.failed {
-            event.flags |= flags::FAILED;
-        }
-        self.wanted(event)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::options::{CaptureDevice, WHOLE_DISK};
+    use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN};
 
     fn pending_ios() -> PendingIos {
         let device = CaptureDevice {
@@ -345,7 +231,7 @@ mod tests {
         assert_eq!(pending.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)), None);
         let event = pending.follow(&seen(TracepointKind::Completed, 4_000, 88, 4096)).unwrap();
         assert_eq!((event.bytes, event.response_ns), (8_192, 2_000));
-        assert_eq!(pending.partial_completions, 1);
+        assert_eq!(pending.partial_completions(), 1);
     }
 
     #[test]
@@ -357,7 +243,6 @@ mod tests {
         let event = pending.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)).unwrap();
         assert_eq!(event.response_ns, 1_000);
         assert!(event.flags & flags::REQUEUED != 0);
-        assert_eq!(pending.outstanding[0], 0);
     }
 
     #[test]
@@ -369,7 +254,7 @@ mod tests {
         let event = pending.follow(&seen(TracepointKind::Completed, 9_500, 80, 4096)).unwrap();
         assert_eq!((event.depth, event.response_ns), (1, 500));
         let part = IncompleteIos { unended: 1, ..IncompleteIos::default() };
-        assert_eq!((pending.in_part(), pending.outstanding[0]), (part, 0));
+        assert_eq!(pending.in_part(), part);
     }
 
     #[test]

@@ -378,10 +378,13 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         bio_based: false,
         file_systems: Vec::new(),
     };
-    let part = CaptureDevice { sectors: 0..10, ..device.clone() };
+    let part = CaptureDevice { name: "none1".into(), sectors: 0..10, ..device.clone() };
     let twice = CaptureOptions { devices: vec![device.clone(), part], ..none.clone() };
     let error = Capture::begin(&twice).err().unwrap();
     assert!(error.to_string().contains("overlap on one disk"), "{error}");
+    let same = CaptureOptions { devices: vec![device.clone(); 2], ..none.clone() };
+    let error = Capture::begin(&same).err().unwrap();
+    assert!(error.to_string().contains("none was given twice"), "{error}");
     let odd = CaptureOptions { devices: vec![device.clone()], ring_bytes: 5000, ..none.clone() };
     let error = Capture::begin(&odd).err().unwrap();
     assert!(error.to_string().contains("power of two"), "{error}");

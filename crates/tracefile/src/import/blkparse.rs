@@ -3,9 +3,10 @@
 use super::devices::DeviceNumbers;
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
 use super::lines::{LineReader, number};
-use super::pairs::{BlktraceAction, BlktraceEvent, BlockTraceImport};
+use super::pairs::BlockTraceImport;
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags};
+use steadfast_domain::io_matcher::{BlockAction, BlockStep};
 use steadfast_domain::text::excerpt;
 
 /// Sector size of blkparse, which is that of the kernel, in bytes.
@@ -76,7 +77,7 @@ fn is_summary(line: &str) -> bool {
 }
 
 /// Parses a line. Returns `None` if it belongs to no I/O.
-fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlktraceEvent>, String> {
+fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlockStep>, String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     if words.len() < 6 || !is_device(words[0]) {
         return Err(format!(
@@ -85,12 +86,12 @@ fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlktraceEvent
         ));
     }
     let action = match words[5] {
-        "Q" => BlktraceAction::Queued,
-        "M" => BlktraceAction::Merged,
-        "F" => BlktraceAction::FrontMerged,
-        "D" => BlktraceAction::Issued,
-        "R" => BlktraceAction::Requeued,
-        "C" => BlktraceAction::Completed,
+        "Q" => BlockAction::Queued,
+        "M" => BlockAction::Merged,
+        "F" => BlockAction::FrontMerged,
+        "D" => BlockAction::Issued,
+        "R" => BlockAction::Requeued,
+        "C" => BlockAction::Completed,
         _ => return Ok(None),
     };
     let time_ns = nanoseconds(words[3]).ok_or_else(|| {
@@ -98,17 +99,20 @@ fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlktraceEvent
     })?;
     let what = BlkparseIo::parse(action, &words)?;
     let inside = bracketed(line);
-    let done = action == BlktraceAction::Completed;
-    Ok(Some(BlktraceEvent {
+    let done = action == BlockAction::Completed;
+    let device = devices.number(&words[0].replace(',', ":")).ok_or("more than 65,536 devices")?;
+    Ok(Some(BlockStep {
         action,
         time_ns,
-        device: devices.number(&words[0].replace(',', ":")).ok_or("more than 65,536 devices")?,
+        disk: device.into(),
+        device,
         sector: what.sector,
-        bytes: what.bytes,
+        bytes: what.bytes.into(),
         op: what.op,
         flags: what.flags,
         cpu: number(words[1], "a processor's number")? as u16,
         pid: number(words[4], "a process number")? as u32,
+        tid: 0,
         command: if done { CommandName::default() } else { CommandName::new(inside.unwrap_or("")) },
         failed: done && inside.is_some_and(|code| code != "0"),
     }))
@@ -131,7 +135,7 @@ struct BlkparseIo {
 
 impl BlkparseIo {
     /// Parses `W 160 + 8 [x]`. A flush has no location: `FN [x]`, `FWS 0 [0]`.
-    fn parse(action: BlktraceAction, words: &[&str]) -> Result<Self, String> {
+    fn parse(action: BlockAction, words: &[&str]) -> Result<Self, String> {
         let letters = words.get(6).copied().unwrap_or_default();
         let first = words.get(7).and_then(|word| word.parse::<u64>().ok());
         let sectors = match (words.get(8), words.get(9)) {
@@ -142,8 +146,7 @@ impl BlkparseIo {
         let bytes = u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"))?;
         let (op, flags) = operation(letters, bytes);
         let has_data = matches!(op, IoOp::Read | IoOp::Write);
-        if has_data && sectors.is_none() && (first.is_none() || action != BlktraceAction::Completed)
-        {
+        if has_data && sectors.is_none() && (first.is_none() || action != BlockAction::Completed) {
             return Ok(BlkparseIo::passed_through(flags, first));
         }
         Ok(BlkparseIo { op, flags, sector: first.unwrap_or(0), bytes })

@@ -5,12 +5,13 @@
 use super::input::{
     EventSink, ImportError, ImportInput, ImportResult, ends_in_zeros, fill, is_torn,
 };
-use super::pairs::{BlktraceAction, BlktraceEvent, BlockTraceImport};
+use super::pairs::BlockTraceImport;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io::{self, BufReader, Read};
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags};
+use steadfast_domain::io_matcher::{BlockAction, BlockStep};
 
 const MAGIC: u32 = 0x6561_7400;
 const MAGIC_MASK: u32 = 0xffff_ff00;
@@ -151,8 +152,10 @@ impl BlktraceFile<'_> {
             self.end("the file is filled with zeros from within a record");
             return Ok(());
         }
-        let (action, pid, device) =
-            if wide { (long(32), word(28), 40) } else { (u64::from(word(28)), word(32), 36) };
+        // Version 8 exchanged the process and the action, which became twice as long.
+        let action = if wide { long(32) } else { u64::from(word(28)) };
+        let pid = word(if wide { 28 } else { 32 });
+        let device = if wide { 40 } else { 36 };
         let time_ns = long(8);
         self.backwards += u64::from(time_ns < self.last_ns);
         self.last_ns = time_ns;
@@ -198,7 +201,7 @@ pub(super) fn import(
     inputs: Vec<ImportInput<'_>>,
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
-    let mut lanes: Vec<BlktraceFile<'_>> = inputs
+    let mut files: Vec<BlktraceFile<'_>> = inputs
         .into_iter()
         .map(|input| BlktraceFile {
             name: input.name,
@@ -212,28 +215,28 @@ pub(super) fn import(
         })
         .collect();
     let mut order = BinaryHeap::new();
-    for (index, lane) in lanes.iter_mut().enumerate() {
-        lane.advance()?;
-        order.extend(lane.next.as_ref().map(|record| Reverse((record.time_ns, index))));
+    for (index, file) in files.iter_mut().enumerate() {
+        file.advance()?;
+        order.extend(file.next.as_ref().map(|record| Reverse((record.time_ns, index))));
     }
     let mut reading = BlktraceImport::default();
     while let Some(Reverse((_, index))) = order.pop() {
-        let lane = &mut lanes[index];
-        if let Some(record) = lane.next.take() {
+        let file = &mut files[index];
+        if let Some(record) = file.next.take() {
             reading.take(&record, sink)?;
         }
-        lane.advance()?;
-        order.extend(lane.next.as_ref().map(|record| Reverse((record.time_ns, index))));
+        file.advance()?;
+        order.extend(file.next.as_ref().map(|record| Reverse((record.time_ns, index))));
     }
     let mut imported = reading.finish(sink)?;
-    let backwards: u64 = lanes.iter().map(|lane| lane.backwards).sum();
+    let backwards: u64 = files.iter().map(|file| file.backwards).sum();
     if backwards > 0 {
         imported.conditions.remarks.push(format!(
             "{backwards} records are older than the record before them in their file; their I/Os \
              may be matched wrongly."
         ));
     }
-    imported.lose_ends(lanes.into_iter().filter_map(|lane| lane.cut).collect());
+    imported.lose_ends(files.into_iter().filter_map(|file| file.cut).collect());
     Ok(imported)
 }
 
@@ -243,6 +246,8 @@ struct BlktraceImport {
     trace: BlockTraceImport,
     last_device: Option<(u32, u16)>,
     commands: HashMap<u32, CommandName>,
+    /// Number of events of devices beyond the 65,536th.
+    of_further_devices: u64,
     /// Time of the first event, where the trace begins, in nanoseconds since the machine started.
     first_ns: Option<u64>,
     /// One instant as wall-clock time and as time since the machine started, in nanoseconds.
@@ -320,39 +325,49 @@ impl BlktraceImport {
         }
     }
 
-    fn event(&mut self, record: &BlktraceRecord, time_ns: u64) -> Option<BlktraceEvent> {
+    fn event(&mut self, record: &BlktraceRecord, time_ns: u64) -> Option<BlockStep> {
         let action = match record.action & 0xffff & !WITH_CGROUP {
-            1 => BlktraceAction::Queued,
-            2 => BlktraceAction::Merged,
-            3 => BlktraceAction::FrontMerged,
-            6 => BlktraceAction::Requeued,
-            7 => BlktraceAction::Issued,
-            8 => BlktraceAction::Completed,
+            1 => BlockAction::Queued,
+            2 => BlockAction::Merged,
+            3 => BlockAction::FrontMerged,
+            6 => BlockAction::Requeued,
+            7 => BlockAction::Issued,
+            8 => BlockAction::Completed,
             _ => return None,
         };
         let categories = record.action >> 16;
         let (op, flags) = operation(categories, record.bytes);
-        Some(BlktraceEvent {
+        let device = self.device(record.device);
+        self.of_further_devices += u64::from(device.is_none());
+        let device = device?;
+        Some(BlockStep {
             action,
             time_ns,
-            device: self.device(record.device)?,
+            disk: device.into(),
+            device,
             sector: record.sector,
-            bytes: record.bytes,
+            bytes: record.bytes.into(),
             op,
             flags,
             cpu: record.cpu as u16,
             pid: record.pid,
+            tid: 0,
             command: match action {
-                BlktraceAction::Queued | BlktraceAction::Issued => self.command(record.pid),
+                BlockAction::Queued | BlockAction::Issued => self.command(record.pid),
                 _ => CommandName::default(),
             },
-            failed: action == BlktraceAction::Completed && record.error != 0,
+            failed: action == BlockAction::Completed && record.error != 0,
         })
     }
 
     fn finish(self, sink: &mut EventSink<'_>) -> Result<ImportResult, ImportError> {
         let began_unix_ns = self.began_unix_ns();
-        self.trace.finish("blktrace", began_unix_ns, sink)
+        let mut imported = self.trace.finish("blktrace", began_unix_ns, sink)?;
+        if self.of_further_devices > 0 {
+            let what = "records of devices beyond the 65,536th".to_owned();
+            imported.conditions.unseen.push((what, self.of_further_devices));
+        }
+        Ok(imported)
     }
 }
 

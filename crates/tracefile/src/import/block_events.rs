@@ -5,23 +5,24 @@
 use super::blkparse::{bracketed, is_device, nanoseconds, operation};
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
 use super::lines::LineReader;
-use super::pairs::{BlktraceAction, BlktraceEvent, BlockTraceImport};
+use super::pairs::BlockTraceImport;
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags};
+use steadfast_domain::io_matcher::{BlockAction, BlockStep};
 use steadfast_domain::text::excerpt;
 
 /// Sector size of the kernel, in bytes.
 const SECTOR: u64 = 512;
 
 /// Events and the stages of an I/O that they record.
-const EVENTS: [(&str, BlktraceAction); 7] = [
-    ("block_bio_queue", BlktraceAction::Queued),
-    ("block_bio_backmerge", BlktraceAction::Merged),
-    ("block_bio_frontmerge", BlktraceAction::FrontMerged),
-    ("block_rq_issue", BlktraceAction::Issued),
-    ("block_rq_requeue", BlktraceAction::Requeued),
-    ("block_rq_complete", BlktraceAction::Completed),
-    ("block_bio_complete", BlktraceAction::Completed),
+const EVENTS: [(&str, BlockAction); 7] = [
+    ("block_bio_queue", BlockAction::Queued),
+    ("block_bio_backmerge", BlockAction::Merged),
+    ("block_bio_frontmerge", BlockAction::FrontMerged),
+    ("block_rq_issue", BlockAction::Issued),
+    ("block_rq_requeue", BlockAction::Requeued),
+    ("block_rq_complete", BlockAction::Completed),
+    ("block_bio_complete", BlockAction::Completed),
 ];
 
 /// A line of an event: the text before the name, the name, and the details.
@@ -43,7 +44,7 @@ impl<'l> EventLine<'l> {
         Some(EventLine { head, event, details: details.trim() })
     }
 
-    fn action(&self) -> Option<BlktraceAction> {
+    fn action(&self) -> Option<BlockAction> {
         EVENTS.iter().find(|(name, _)| *name == self.event).map(|(_, action)| *action)
     }
 
@@ -118,7 +119,7 @@ fn event(
     reading: &mut BlockTraceImport,
     text: &str,
     first_ns: &mut Option<u64>,
-) -> Result<Option<BlktraceEvent>, String> {
+) -> Result<Option<BlockStep>, String> {
     let Some(line) = EventLine::parse(text) else {
         let is_event = || text.split(": ").next().is_some_and(|head| head.contains(" ["));
         let is_stack = || {
@@ -157,22 +158,23 @@ fn event(
         _ => bytes,
     };
     let (name, pid, cpu) = line.process();
-    let done = action == BlktraceAction::Completed;
+    let done = action == BlockAction::Completed;
     let first = *first_ns.get_or_insert(time_ns);
-    Ok(Some(BlktraceEvent {
+    let device = reading.devices.number(&device.replace(',', ":"));
+    let device = device.ok_or("more than 65,536 devices")?;
+    Ok(Some(BlockStep {
         action,
         time_ns: time_ns.saturating_sub(first),
-        device: reading
-            .devices
-            .number(&device.replace(',', ":"))
-            .ok_or("more than 65,536 devices")?,
+        disk: device.into(),
+        device,
         // A flush has the largest number as its sector.
         sector: if sector == u64::MAX { 0 } else { sector },
-        bytes,
+        bytes: bytes.into(),
         op,
         flags,
         cpu,
         pid,
+        tid: 0,
         command: if done { CommandName::default() } else { CommandName::new(name) },
         failed: done && bracketed(line.details).is_some_and(|code| code != "0"),
     }))

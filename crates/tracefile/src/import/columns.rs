@@ -7,7 +7,7 @@ use super::plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource, whole};
 use super::rows::TableRows;
 use steadfast_domain::io_event::{CommandName, Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{CaptureConditions, IoEvent};
+use steadfast_domain::{CaptureConditions, IoEvent, Nanos};
 
 /// Longest response time of an I/O that precedes the origin of relative times, in nanoseconds.
 const LEAD_NS: u64 = 3_600 * 1_000_000_000;
@@ -21,6 +21,9 @@ fn without_exponent(text: &str) -> Option<String> {
     let (number, exponent) = text.split_once(['e', 'E'])?;
     let exponent = exponent.parse::<i32>().ok().filter(|exponent| exponent.abs() <= 40)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
     let zeros = "0".repeat(40);
     let digits = format!("{zeros}{whole}{fraction}{zeros}");
     let point = (zeros.len() + whole.len()).checked_add_signed(exponent as isize)?;
@@ -30,14 +33,19 @@ fn without_exponent(text: &str) -> Option<String> {
     Some(format!("{}.{}", whole, if fraction.is_empty() { "0" } else { fraction }))
 }
 
-/// Parses a number, possibly with a fraction, an exponent or in hexadecimal, and multiplies it by its unit. A
-/// time is truncated to nanoseconds; a size must be a whole number of bytes.
+/// Parses a number of digits only; a sign is none.
+fn parse_digits(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|_| !text.starts_with('+'))
+}
+
+/// Parses a number, possibly with a fraction, an exponent or in hexadecimal, and multiplies it by
+/// its unit. A time is truncated to nanoseconds; a size must be a whole number of bytes.
 fn scaled(text: &str, unit: ColumnUnit) -> Option<u64> {
     let text = text.trim();
-    if let Some(hex) = text.strip_prefix("0x") {
+    if let Some(hex) = text.strip_prefix("0x").filter(|hex| !hex.starts_with('+')) {
         return u64::from_str_radix(hex, 16).ok()?.checked_mul(unit.factor());
     }
-    if let Ok(whole) = text.parse::<u64>() {
+    if let Some(whole) = parse_digits(text) {
         return whole.checked_mul(unit.factor());
     }
     let plain = without_exponent(text);
@@ -45,12 +53,12 @@ fn scaled(text: &str, unit: ColumnUnit) -> Option<u64> {
     let digits = fraction.len().min(18);
     let (used, rest) = fraction.split_at_checked(digits)?;
     let one = 10u128.pow(digits as u32);
-    let part = u128::from(used.parse::<u64>().ok()?) * u128::from(unit.factor());
+    let part = u128::from(parse_digits(used)?) * u128::from(unit.factor());
     let exact = part % one == 0 && rest.bytes().all(|digit| digit == b'0');
     if !unit.is_time() && !exact || !rest.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;
     }
-    let whole = if whole.is_empty() { 0 } else { whole.parse::<u64>().ok()? };
+    let whole = if whole.is_empty() { 0 } else { parse_digits(whole)? };
     whole.checked_mul(unit.factor())?.checked_add(u64::try_from(part / one).ok()?)
 }
 
@@ -64,8 +72,8 @@ struct ColumnsImport<'p> {
     devices: DeviceNumbers,
     /// Beginning of the trace, in the times of the file.
     first_ns: Option<u64>,
-    /// I/Os held back until the beginning is known: in completion order the first line is not
-    /// the earliest issue.
+    /// I/Os held back until the beginning is known: the first row may not be the earliest issue, in
+    /// completion order or in a file that lists one device after the other.
     waiting: Vec<IoEvent>,
     /// Name of the time column in the header line.
     time_header: Option<String>,
@@ -84,28 +92,10 @@ pub(super) fn import_rows(
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
     let mut reading = ColumnsImport::new(plan);
-    while rows.advance()? {
-        if rows.number() <= plan.skip {
-            reading.imported.passed_over += 1;
-            continue;
-        }
-        if reading.is_header(&*rows) {
-            reading.see_header(&*rows).map_err(|what| rows.malformed(what, 0))?;
-            reading.imported.passed_over += 1;
-            reading.imported.records += 1;
-            continue;
-        }
-        let event = match reading.event(&*rows) {
-            Ok(event) => event,
-            Err(what) => return Err(rows.malformed(what, reading.imported.records)),
-        };
-        let checked = reading.checks.see(rows.number(), &event);
-        checked.map_err(|what| rows.malformed(what, reading.imported.records))?;
-        reading.imported.records += 1;
-        reading.imported.events += 1;
-        reading.hand_on(event, sink)?;
-    }
+    let result = reading.read(rows, sink);
+    // After an error, too: what was read before it is delivered.
     reading.hand_on_waiting(sink)?;
+    result?;
     Ok(reading.finish(rows.unit()))
 }
 
@@ -150,16 +140,15 @@ impl<'p> ColumnsImport<'p> {
                 format!("expected {what} in {}, found {} columns", row.label(number), row.width())
             })
         };
-        let value = |column: ImportColumn, what: &str| {
+        let value = |key: &str, column: ImportColumn, what: &str| {
             let text = field(column.number, what)?;
             scaled(text, column.unit).ok_or_else(|| {
                 let found = excerpt(text);
-                let said =
-                    format!("expected {what} in {}, found '{found}'", row.label(column.number));
-                if column.unit == ColumnUnit::Seconds && text.trim().parse::<u64>().is_ok() {
+                let number = column.number;
+                let said = format!("expected {what} in {}, found '{found}'", row.label(number));
+                if column.unit == ColumnUnit::Seconds && parse_digits(text.trim()).is_some() {
                     return format!(
-                        "{said}, too large for seconds; give the unit, as in time={}:ns",
-                        column.number
+                        "{said}, too large for seconds; give the unit, as in {key}={number}:ns"
                     );
                 }
                 said
@@ -170,7 +159,7 @@ impl<'p> ColumnsImport<'p> {
             Some(column) => {
                 let text = field(column.number, "a time")?;
                 self.whole_times = self.whole_times && !whole(text).contains('.');
-                value(column, "a time")?
+                value(if plan.is_completion { "completed" } else { "time" }, column, "a time")?
             }
             None => 0,
         };
@@ -184,14 +173,14 @@ impl<'p> ColumnsImport<'p> {
                 })?
             }
         };
-        let bytes = value(plan.bytes, "a size")?;
+        let bytes = value("bytes", plan.bytes, "a size")?;
         let response_ns = match plan.response {
             Some(column) if field(column.number, "a response time")?.is_empty() => RESPONSE_UNKNOWN,
-            Some(column) => value(column, "a response time")?,
+            Some(column) => value("response", column, "a response time")?,
             None => RESPONSE_UNKNOWN,
         };
         let offset = match plan.offset {
-            Some(column) => value(column, "an offset")?,
+            Some(column) => value("offset", column, "an offset")?,
             None => 0,
         };
         let pid = match plan.pid {
@@ -251,9 +240,53 @@ impl<'p> ColumnsImport<'p> {
         Ok(())
     }
 
+    /// Reads all rows and delivers their I/Os.
+    fn read(
+        &mut self,
+        rows: &mut dyn TableRows,
+        sink: &mut EventSink<'_>,
+    ) -> Result<(), ImportError> {
+        while rows.advance()? {
+            if rows.number() <= self.plan.skip {
+                self.imported.passed_over += 1;
+                continue;
+            }
+            if self.is_header(&*rows) {
+                self.see_header(&*rows).map_err(|what| rows.malformed(what, 0))?;
+                self.imported.passed_over += 1;
+                self.imported.records += 1;
+                continue;
+            }
+            let event = match self.event(&*rows) {
+                Ok(event) => event,
+                Err(what) => return Err(rows.malformed(what, self.imported.records)),
+            };
+            let checked = self.checks.see(rows.number(), &event);
+            checked.map_err(|what| rows.malformed(what, self.imported.records))?;
+            if let Some(by) = self.before_beginning(&event) {
+                let what = format!(
+                    "its time is {by} before the earliest of the first {WAITING_MAX} rows; sort the \
+                     file by time"
+                );
+                return Err(rows.malformed(what, self.imported.records));
+            }
+            self.imported.records += 1;
+            self.imported.events += 1;
+            self.hand_on(event, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Returns how much earlier than the beginning an I/O was issued; `None` if it was not, and in
+    /// completion order, where an I/O that takes long may be.
+    fn before_beginning(&self, event: &IoEvent) -> Option<Nanos> {
+        let first = self.first_ns.filter(|_| !self.plan.is_completion)?;
+        first.checked_sub(event.issued_ns).filter(|by| *by > 0).map(Nanos)
+    }
+
     /// Delivers an I/O with its time relative to the beginning.
     fn hand_on(&mut self, event: IoEvent, sink: &mut EventSink<'_>) -> Result<(), ImportError> {
-        if self.plan.is_completion && self.first_ns.is_none() {
+        if self.first_ns.is_none() {
             self.waiting.push(event);
             if self.waiting.len() < WAITING_MAX {
                 return Ok(());
@@ -282,8 +315,8 @@ impl<'p> ColumnsImport<'p> {
         Ok(sink(&IoEvent { issued_ns, ..event })?)
     }
 
-    /// Returns a time relative to that of the first line or, in completion order, to the earliest
-    /// issue. The few earlier times become 0.
+    /// Returns a time relative to the earliest issue of the first rows. The few earlier times in
+    /// completion order become 0.
     fn since_first(&mut self, time: u64) -> u64 {
         let first = *self.first_ns.get_or_insert(time);
         self.earlier += u64::from(time < first);
@@ -298,7 +331,8 @@ impl<'p> ColumnsImport<'p> {
         }
         if self.earlier > 0 {
             remarks.push(format!(
-                "{} I/Os are older than the first line and count as issued with it.",
+                "{} I/Os were issued before the earliest of the first {WAITING_MAX} rows and count \
+                 as issued with it.",
                 self.earlier
             ));
         }
@@ -321,8 +355,16 @@ impl<'p> ColumnsImport<'p> {
         let is_coarse = |time: ImportColumn| {
             matches!(time.unit, ColumnUnit::Seconds | ColumnUnit::Milliseconds)
         };
-        let rounded_times = self.whole_times && time.is_none_or(is_coarse);
-        if rounded_times && self.plan.response.is_some() {
+        // One time for all says no more of their order than no time.
+        let is_one_time = self.imported.events > 1 && self.last_ns == 0;
+        let rounded_times = is_one_time || self.whole_times && time.is_none_or(is_coarse);
+        if is_one_time && time.is_some() {
+            remarks.push(
+                "All I/Os have the same time. Rates, queue depths and busy time cannot be counted \
+                 from it."
+                    .to_owned(),
+            );
+        } else if rounded_times && self.plan.response.is_some() {
             remarks.push(
                 "Times are whole seconds or milliseconds. Queue depths and busy time cannot be \
                  counted from them."
@@ -353,8 +395,22 @@ mod tests {
         assert_eq!(plain("5e-05").as_deref(), Some(".00005"));
         assert_eq!(plain("1.25E+3").as_deref(), Some("1250.0"));
         assert_eq!(plain("2e-1").as_deref(), Some(".2"));
-        for none in ["12.5", "e5", "1e99", "1e1.5"] {
-            assert_eq!(plain(none).filter(|_| none != "e5"), None, "{none}");
+        for none in ["12.5", "e5", ".e5", "1e99", "1e1.5"] {
+            assert_eq!(plain(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_has_no_value() {
+        let value = |text: &str| scaled(text, ColumnUnit::Seconds);
+        assert_eq!(value("1.5"), Some(1_500_000_000));
+        assert_eq!(value(".5"), Some(500_000_000));
+        assert_eq!(value("5e-05"), Some(50_000));
+        assert_eq!(value("0x10"), Some(16_000_000_000));
+        for none in [
+            "e5", ".", "", "1.+5", "+1.5", "+1", "1e+", "0x+1", "0x", "1.", "+5e3", "5.-1e3", "1_0",
+        ] {
+            assert_eq!(value(none), None, "{none}");
         }
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::table::{ColumnType, TableValue, TableWriter};
 use std::io::Cursor;
 use steadfast_domain::io_event::{CommandName, Layer, RESPONSE_UNKNOWN, flags};
-use steadfast_domain::{IoEvent, IoOp};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
 const IOS: u64 = 1_009;
 const SECOND: u64 = 1_000_000_000;
@@ -569,4 +569,138 @@ fn imported_text(format: &TraceFormat, text: &str) -> Result<u64, ImportError> {
     let content = Box::new(Cursor::new(text.to_owned()));
     let input = ImportInput { name: "text".into(), content };
     import(format, vec![input], &mut |_| Ok(())).map(|imported| imported.events)
+}
+
+/// Imports a log of strace and returns the I/Os' operations, offsets and sizes, and the conditions.
+fn straced(text: &str) -> (Vec<(IoOp, u64, u32)>, CaptureConditions) {
+    let (result, events) = run(&TraceFormat::Strace, vec![input(text)]);
+    let seen = events.iter().map(|event| (event.op, event.offset, event.bytes)).collect();
+    (seen, result.unwrap().conditions)
+}
+
+const AN_IO: &str = "7 9.9 pread64(3</db>, \"\", 512, 8192) = 512 <0.1>\n";
+const ITS_PLACE: (IoOp, u64, u32) = (IoOp::Read, 8_192, 512);
+
+/// Calls that the kernel refuses before any I/O, that a signal interrupts, or that end with their
+/// process are no I/Os; an I/O that was cut off is counted.
+#[test]
+fn strace_survives_calls_that_do_no_io() {
+    for (line, cut) in [
+        ("7 9.5 read(-1, 0x7, 512) = -1 EBADF (Bad file descriptor) <0.1>", 0),
+        ("7 9.5 pread64(3</db>, 0x7, 512, -1) = -1 EINVAL (Invalid argument) <0.1>", 0),
+        ("7 9.5 preadv2(3</db>, 0x7, 1, -9, 0) = -1 EINVAL (Invalid argument) <0.1>", 0),
+        ("7 9.5 pread64(3</db>,  <unfinished ...>) = ?", 1),
+        ("7 9.5 pread64(3</db>, <unfinished ...>\n7 9.6 +++ killed by SIGKILL +++", 1),
+        (
+            "7 9.5 pread64(3</db>, <unfinished ...>\n7 9.6 <... pread64 resumed> <unfinished ...>) = ?",
+            1,
+        ),
+        (
+            "7 9.5 pread64(3</db>, <unfinished ...>\n7 9.6 <... pread64 resumed> <unfinished ...>\n7 9.7 +++ killed by SIGKILL +++",
+            1,
+        ),
+        ("7 9.5 pread64(3</db>,  <detached ...>", 1),
+        ("7 9.5 read(3</db>, 0x7, 512) = ? ERESTARTSYS (To be restarted)", 0),
+        ("7 9.5 exit_group(0) = ?", 0),
+        ("7 9.5 restart_syscall(<... resuming interrupted read ...>) = 0 <0.1>", 0),
+        ("7 9.5 openat(AT_FDCWD</>, \"/x/a) = b\", O_RDWR) = 4</x/a) = b> <0.1>", 0),
+        ("7 9.5 ioctl(3</db>, FIONREAD, [1<<2]) = 0 <0.1>", 0),
+    ] {
+        let text = format!("{line}\n{}", AN_IO.replace("7 9.9", "8 9.9"));
+        let (seen, conditions) = straced(&text);
+        assert_eq!((&seen[..], conditions.unfinished), (&[ITS_PLACE][..], cut), "{line}");
+    }
+    let renamed = "7 9.5 pwrite64(3</x/\u{e9}) = b>, \"\\\") = 1\", 512, 8192) = 512 <0.1>\n";
+    let (seen, conditions) = straced(renamed);
+    assert_eq!(seen, [(IoOp::Write, 8_192, 512)]);
+    assert_eq!(conditions.files[0].path, "/x/\u{e9}) = b");
+}
+
+/// Of the calls without a beginning or an end, I/Os of files count and others do not.
+#[test]
+fn strace_counts_the_ios_that_it_saw_in_part() {
+    let text = format!(
+        "7 9.1 <... read resumed>\"y\", 512) = 512 <0.2>\n\
+         7 9.1 <... futex resumed>) = 0 <0.2>\n\
+         7 9.2 futex(0x7, FUTEX_WAIT, <unfinished ...>\n\
+         8 9.2 epoll_wait(4<anon_inode:[eventpoll]>, <unfinished ...>\n\
+         9 9.2 read(0</dev/pts/0>, <unfinished ...>\n\
+         10 9.2 pread64(3</db>, <unfinished ...>\n\
+         11 9.2 fsync(3</db> <unfinished ...>\n\
+         11 9.3 write(3</db>, <unfinished ...>\n\
+         7 9.3 +++ exited with 0 +++\n{AN_IO}"
+    );
+    let (seen, conditions) = straced(&text);
+    assert_eq!(seen, [ITS_PLACE]);
+    // The read begun before; pread64, fsync and write without an end.
+    assert_eq!(conditions.unfinished, 4);
+}
+
+#[test]
+fn strace_follows_seeks_and_append_mode() {
+    let (seen, conditions) = straced(
+        "7 9.1 openat(AT_FDCWD, \"data/O_APPEND\", O_RDWR) = 3\n\
+         7 9.2 _llseek(3, 4294967296, [4294967296], SEEK_SET) = 0\n\
+         7 9.3 read(3, \"\", 512) = 512\n\
+         7 9.4 openat2(AT_FDCWD, \"/b\", {flags=O_RDWR|O_APPEND, mode=0}, 24) = 4\n\
+         7 9.5 lseek(4, 0, SEEK_SET) = 0\n\
+         7 9.6 write(4, \"\", 512) = 512\n\
+         7 9.7 pwrite64(4, \"\", 512, 0) = 512\n\
+         7 9.8 fcntl(4, F_SETFL, O_RDWR|O_DIRECT) = 0\n\
+         7 9.9 pwrite64(4, \"\", 512, 1024) = 512\n",
+    );
+    assert_eq!(seen, [(IoOp::Read, 1 << 32, 512), (IoOp::Write, 1024, 512)]);
+    assert_eq!((conditions.unseen.len(), conditions.unseen[0].1), (1, 2));
+    let paths: Vec<&str> = conditions.files.iter().map(|file| &*file.path).collect();
+    assert_eq!(paths, ["data/O_APPEND", "/b"]);
+}
+
+/// Without -y, the paths are those of the calls that open.
+#[test]
+fn strace_imports_storage_only() {
+    let (seen, conditions) = straced(
+        "7 9.1 openat(AT_FDCWD, \"/proc/stat\", O_RDONLY) = 3\n\
+         7 9.2 read(3, \"\", 512) = 512\n\
+         7 9.3 openat(AT_FDCWD, \"/dev/urandom\", O_RDONLY) = 4\n\
+         7 9.4 read(4, \"\", 16) = 16\n\
+         7 9.5 process_vm_writev(8, [], 1, [], 1, 0) = 9\n\
+         7 9.6 sendfile64(5, 3, NULL, 9) = 9\n\
+         7 9.7 openat(AT_FDCWD, \"/db\", O_RDONLY) = 3\n\
+         7 9.8 read(3, \"\", 512) = 512\n",
+    );
+    assert_eq!(seen, [(IoOp::Read, 0, 512)]);
+    let unseen: Vec<u64> = conditions.unseen.iter().map(|(_, count)| *count).collect();
+    assert_eq!((unseen, &*conditions.files[0].path), (vec![1], "/db"));
+}
+
+/// strace -f may print the first calls of a child before the end of the call that starts it.
+#[test]
+fn strace_keeps_what_a_child_did_before_its_parent_returned() {
+    let text = "7 9.0 execve(\"/bin/sh\", [], 0x7) = 0\n\
+         7 9.1 openat(AT_FDCWD</>, \"/a\", O_RDWR) = 3</a> <0.1>\n\
+         7 9.2 vfork( <unfinished ...>\n\
+         8 9.3 execve(\"/bin/db\", [], 0x7) = 0\n\
+         8 9.4 openat(AT_FDCWD</>, \"/b\", O_RDWR) = 4</b> <0.1>\n\
+         8 9.5 pread64(3</a>, \"\", 512, 8192) = 512 <0.1>\n\
+         7 9.6 <... vfork resumed>) = 8 <0.4>\n\
+         8 9.7 read(4</b>, \"\", 512) = 512 <0.1>\n\
+         8 9.8 read(3</a>, \"\", 4096) = 4096 <0.1>\n";
+    let (result, events) = run(&TraceFormat::Strace, vec![input(text)]);
+    assert_eq!(result.unwrap().conditions.unseen, []);
+    let seen: Vec<_> = events.iter().map(|e| (e.inode, e.offset, e.bytes, e.pid, e.tid)).collect();
+    assert_eq!(seen, [(1, 8_192, 512, 8, 8), (2, 0, 512, 8, 8), (1, 0, 4_096, 8, 8)]);
+    assert!(events.iter().all(|event| event.command == CommandName::new("db")));
+}
+
+/// A column that is given twice would silently be the last one.
+#[test]
+fn a_plan_with_a_repeated_or_impossible_column_is_refused() {
+    let plan = "time=2:us,op=3,offset=5:sectors,bytes=4";
+    assert!(ColumnPlan::parse(plan).is_ok());
+    assert!(ColumnPlan::parse(&format!("{plan},device=1,device=6")).is_ok());
+    assert_eq!(ColumnPlan::parse(&format!("{plan},columns=65535")).unwrap().columns, Some(65_535));
+    for more in ["bytes=6", "time=7", "pid=8,pid=9", "columns=65536", "columns=0", "skip=1,skip=2"]
+    {
+        assert!(ColumnPlan::parse(&format!("{plan},{more}")).is_err(), "{more}");
+    }
 }

@@ -202,6 +202,10 @@ impl ColumnPlan {
             let (name, value) = part.split_once('=').ok_or_else(|| {
                 format!("'{part}' is not of the form NAME=COLUMN[:UNIT]", part = excerpt(part))
             })?;
+            // Several columns may name a device together.
+            if name != "device" && given.contains(&name) {
+                return Err(format!("{name} is given twice; give it once", name = excerpt(name)));
+            }
             given.push(name);
             plan.set(name, value)?;
         }
@@ -221,10 +225,17 @@ impl ColumnPlan {
                 response=NUMBER:UNIT";
             return Err(what.into());
         }
-        for needed in ["time", "op", "offset", "bytes"] {
+        for (needed, without) in [
+            ("time", ", or time=none if there is none"),
+            ("op", ", or op=read if all are reads"),
+            ("offset", ", or offset=none if there is none"),
+            ("bytes", ""),
+        ] {
             let is_there = is_given(needed) || needed == "time" && self.is_completion;
             if !is_there {
-                return Err(format!("the column of {needed} is missing: add {needed}=NUMBER"));
+                return Err(format!(
+                    "the column of {needed} is missing: add {needed}=NUMBER{without}"
+                ));
             }
         }
         if self.offset.is_none() && self.op != OperationSource::Always(IoOp::Other) {
@@ -246,10 +257,10 @@ impl ColumnPlan {
             "bytes" => self.bytes = size_column(value)?,
             "response" => self.response = Some(time_column(value, ColumnUnit::Microseconds)?),
             "op" => (self.op, self.operations) = operation_column(value)?,
-            "device" => self.device.push(place(value)?),
-            "pid" => self.pid = Some(place(value)?),
-            "command" => self.command = Some(place(value)?),
-            "columns" => self.columns = Some(place(value)?.try_into().unwrap_or(u16::MAX)),
+            "device" => self.device.push(column_number(value)?),
+            "pid" => self.pid = Some(column_number(value)?),
+            "command" => self.command = Some(column_number(value)?),
+            "columns" => self.columns = Some(column_count(value)?),
             "separator" => self.separator = separator(value)?,
             "skip" => {
                 let lines = || {
@@ -279,6 +290,16 @@ impl ColumnPlan {
         }
         Ok(())
     }
+
+    /// Returns the operation for a value of the operation column.
+    pub(super) fn operation(&self, text: &str) -> Option<IoOp> {
+        let text = whole(text);
+        if self.operations.is_empty() {
+            operation(text)
+        } else {
+            self.operations.iter().find(|(value, _)| value == text).map(|(_, op)| *op)
+        }
+    }
 }
 
 fn separator(text: &str) -> Result<u8, String> {
@@ -300,7 +321,7 @@ fn operation_column(text: &str) -> Result<(OperationSource, Vec<(String, IoOp)>)
         let always = IoOp::ALL.into_iter().find(|op| op.to_string() == text);
         let source = match always {
             Some(op) => OperationSource::Always(op),
-            None => OperationSource::Column(place(text)?),
+            None => OperationSource::Column(column_number(text)?),
         };
         return Ok((source, Vec::new()));
     };
@@ -311,7 +332,7 @@ fn operation_column(text: &str) -> Result<(OperationSource, Vec<(String, IoOp)>)
         Ok((value.to_owned(), named_operation(name)?))
     };
     let meanings: Result<Vec<_>, String> = meanings.split(';').map(meaning).collect();
-    Ok((OperationSource::Column(place(number)?), meanings?))
+    Ok((OperationSource::Column(column_number(number)?), meanings?))
 }
 
 /// Returns the operation for one of this program's names.
@@ -322,7 +343,7 @@ pub(super) fn named_operation(name: &str) -> Result<IoOp, String> {
     })
 }
 
-fn place(text: &str) -> Result<usize, String> {
+fn column_number(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err(format!(
             "'{text}' is not a column number; columns count from 1",
@@ -332,12 +353,24 @@ fn place(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Parses the number of columns of a line.
+fn column_count(text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err(format!(
+            "'{text}' is not a number of columns; a line has 1 to {max}",
+            text = excerpt(text),
+            max = u16::MAX
+        )),
+        Ok(count) => Ok(count),
+    }
+}
+
 fn column(text: &str, default: ColumnUnit) -> Result<ImportColumn, String> {
     let (number, unit) = match text.split_once(':') {
         Some((number, unit)) => (number, unit.parse()?),
         None => (text, default),
     };
-    Ok(ImportColumn { number: place(number)?, unit })
+    Ok(ImportColumn { number: column_number(number)?, unit })
 }
 
 fn time_column(text: &str, default: ColumnUnit) -> Result<ImportColumn, String> {
@@ -365,23 +398,11 @@ fn size_column(text: &str) -> Result<ImportColumn, String> {
     let column = column(text, ColumnUnit::Bytes)?;
     if column.unit.is_time() {
         Err(format!(
-            "'{text}': a place or size is counted in bytes, KiB or sectors",
+            "'{text}': an offset or size is counted in bytes, KiB or sectors",
             text = excerpt(text)
         ))
     } else {
         Ok(column)
-    }
-}
-
-impl ColumnPlan {
-    /// Returns the operation for a value of the operation column.
-    pub(super) fn operation(&self, text: &str) -> Option<IoOp> {
-        let text = whole(text);
-        if self.operations.is_empty() {
-            operation(text)
-        } else {
-            self.operations.iter().find(|(value, _)| value == text).map(|(_, op)| *op)
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Imports reads, writes and flushes of files from `strace -f -tt -T -y` (or `-ttt`):
 //! `697 12:34:56.789012 pread64(3</db>, "..."..., 4096, 8192) = 4096 <0.000123>`.
 
+use super::blkparse::nanoseconds;
 use super::checks::TraceChecks;
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
 use super::lines::LineReader;
@@ -24,43 +25,54 @@ const UNFINISHED_MAX: usize = 64 << 20;
 /// Maximum size of all paths, in bytes.
 const PATHS_MAX: usize = 256 << 20;
 
-/// The arguments of a call that give its size and offset.
+/// The argument of a call that gives its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CallPlace {
+enum OffsetArgument {
     /// The last argument is the offset.
     Last,
     /// The argument before the flags is the offset; -1 stands for the file's position.
     BeforeFlags,
     /// The offset is the file's position.
     Position,
-    /// The whole file.
-    Nowhere,
+    /// The call concerns the whole file.
+    None,
 }
 
 /// Calls that perform I/Os.
-const CALLS: [(&str, IoOp, CallPlace); 14] = [
-    ("read", IoOp::Read, CallPlace::Position),
-    ("readv", IoOp::Read, CallPlace::Position),
-    ("pread64", IoOp::Read, CallPlace::Last),
-    ("preadv", IoOp::Read, CallPlace::Last),
-    ("preadv2", IoOp::Read, CallPlace::BeforeFlags),
-    ("write", IoOp::Write, CallPlace::Position),
-    ("writev", IoOp::Write, CallPlace::Position),
-    ("pwrite64", IoOp::Write, CallPlace::Last),
-    ("pwritev", IoOp::Write, CallPlace::Last),
-    ("pwritev2", IoOp::Write, CallPlace::BeforeFlags),
-    ("fsync", IoOp::Flush, CallPlace::Nowhere),
-    ("fdatasync", IoOp::Flush, CallPlace::Nowhere),
-    ("sync_file_range", IoOp::Flush, CallPlace::Nowhere),
-    ("syncfs", IoOp::Flush, CallPlace::Nowhere),
+const CALLS: [(&str, IoOp, OffsetArgument); 14] = [
+    ("read", IoOp::Read, OffsetArgument::Position),
+    ("readv", IoOp::Read, OffsetArgument::Position),
+    ("pread64", IoOp::Read, OffsetArgument::Last),
+    ("preadv", IoOp::Read, OffsetArgument::Last),
+    ("preadv2", IoOp::Read, OffsetArgument::BeforeFlags),
+    ("write", IoOp::Write, OffsetArgument::Position),
+    ("writev", IoOp::Write, OffsetArgument::Position),
+    ("pwrite64", IoOp::Write, OffsetArgument::Last),
+    ("pwritev", IoOp::Write, OffsetArgument::Last),
+    ("pwritev2", IoOp::Write, OffsetArgument::BeforeFlags),
+    ("fsync", IoOp::Flush, OffsetArgument::None),
+    ("fdatasync", IoOp::Flush, OffsetArgument::None),
+    ("sync_file_range", IoOp::Flush, OffsetArgument::None),
+    ("syncfs", IoOp::Flush, OffsetArgument::None),
 ];
 
 /// Calls whose data transfers strace does not show.
 const UNSEEN: [&str; 6] =
-    ["io_uring_enter", "io_submit", "sendfile", "copy_file_range", "splice", "process_vm_writev"];
+    ["io_uring_enter", "io_submit", "sendfile", "sendfile64", "copy_file_range", "splice"];
 
-/// Process, time in nanoseconds, and the rest of a line.
-fn prefix(line: &str) -> Option<(u32, u64, bool, &str)> {
+/// The parts of a line.
+struct LinePrefix<'l> {
+    /// Process or thread; 0 if the log does not show it.
+    pid: u32,
+    time_ns: u64,
+    /// True if the time counts from 1970, false if it is a time of day.
+    is_unix: bool,
+    /// Text after the time.
+    rest: &'l str,
+}
+
+/// Splits a line at its time; returns `None` if it has none.
+fn prefix(line: &str) -> Option<LinePrefix<'_>> {
     let mut rest = line.trim_start();
     let mut pid = 0;
     if let Some(inside) = rest.strip_prefix("[pid") {
@@ -88,12 +100,12 @@ fn prefix(line: &str) -> Option<(u32, u64, bool, &str)> {
         fields.next()??
     };
     let time_ns = seconds.checked_mul(SECOND)?.checked_add(nanos)?;
-    Some((pid, time_ns, !is_clock, rest.trim_start()))
+    Some(LinePrefix { pid, time_ns, is_unix: !is_clock, rest: rest.trim_start() })
 }
 
 /// Returns whether a line is strace output with a time.
 pub(super) fn is_line(line: &str) -> bool {
-    prefix(line).is_some_and(|(_, _, _, rest)| {
+    prefix(line).is_some_and(|LinePrefix { rest, .. }| {
         let name = rest.split('(').next().unwrap_or_default();
         let is_call = rest.contains('(')
             && !name.is_empty()
@@ -117,13 +129,12 @@ impl<'l> FinishedCall<'l> {
         let (name, rest) = text.split_once('(')?;
         let rest = rest.trim_end();
         let timed = rest.strip_suffix('>').and_then(|rest| rest.rsplit_once(" <"));
-        let (rest, response_ns) = match timed.and_then(|(rest, time)| Some((rest, seconds(time)?)))
-        {
-            Some((rest, response_ns)) => (rest, response_ns),
-            None => (rest, RESPONSE_UNKNOWN),
-        };
-        let (arguments, value) = rest.rsplit_once(" = ")?;
-        let arguments = arguments.trim_end().strip_suffix(')')?;
+        let (rest, response_ns) =
+            match timed.and_then(|(rest, time)| Some((rest, nanoseconds(time)?))) {
+                Some((rest, response_ns)) => (rest, response_ns),
+                None => (rest, RESPONSE_UNKNOWN),
+            };
+        let (arguments, value) = split_at_value(rest)?;
         Some(FinishedCall { name, arguments, value: value.trim(), response_ns })
     }
 
@@ -132,50 +143,134 @@ impl<'l> FinishedCall<'l> {
         self.value.split([' ', '<']).next()?.parse().ok()
     }
 
+    /// Returns whether the call did not return: its process ended, or a signal interrupted it.
+    fn is_cut_off(&self) -> bool {
+        self.value.starts_with('?')
+    }
+
     /// Returns an argument counted from the end: the last is 0.
     fn last_but(&self, at: usize) -> Option<&'l str> {
         self.arguments.rsplit(", ").nth(at)
     }
 }
 
-fn seconds(text: &str) -> Option<u64> {
-    let (whole, fraction) = text.split_once('.')?;
-    let nanos = format!("{fraction:0<9}").get(..9)?.parse::<u64>().ok()?;
-    whole.parse::<u64>().ok()?.checked_mul(SECOND)?.checked_add(nanos)
+/// Splits `arguments) = value` at the first bracket that is neither in a string nor in the path of
+/// a descriptor.
+fn split_at_value(text: &str) -> Option<(&str, &str)> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    // Set when one does not end; the rest is then read as it is.
+    let mut is_broken = false;
+    while let Some(byte) = bytes.get(at) {
+        let rest = text.get(at + 1..).unwrap_or_default();
+        let is_path = || bytes[..at].last().is_some_and(u8::is_ascii_alphanumeric);
+        let length = match byte {
+            b')' if let Some(value) = rest.trim_start().strip_prefix("= ") => {
+                return Some((&text[..at], value));
+            }
+            b'"' if !is_broken => end_of_string(rest).map(|length| length + 2),
+            b'<' if !is_broken && is_path() => end_of_path(rest).map(|length| length + 2),
+            _ => Some(1),
+        };
+        is_broken |= length.is_none();
+        at += length.unwrap_or(1);
+    }
+    None
 }
 
-/// Splits `3</a/b>` into the descriptor and its path, if there is one.
+/// Returns the length of a string up to its closing quotation mark.
+fn end_of_string(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    text.bytes().position(|byte| {
+        let is_end = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_end
+    })
+}
+
+/// Returns the length of a path up to its closing angle bracket; a path may contain pairs of them.
+fn end_of_path(text: &str) -> Option<usize> {
+    let mut open = 1;
+    text.bytes().position(|byte| {
+        open += i32::from(byte == b'<') - i32::from(byte == b'>');
+        open == 0
+    })
+}
+
+/// Splits ` <unfinished ...>`, or ` <detached ...>` at the end of the log, off a call.
+fn unfinished(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    text.strip_suffix("<unfinished ...>").or_else(|| text.strip_suffix("<detached ...>"))
+}
+
+/// Parses the descriptor at the beginning of `3</a/b>, ...`, and its path, if there is one.
 fn descriptor(text: &str) -> Option<(u64, Option<&str>)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text[..digits].parse().ok()?;
     let Some(rest) = text[digits..].strip_prefix('<') else { return Some((number, None)) };
-    let mut open = 1;
-    for (at, byte) in rest.bytes().enumerate() {
-        open += i32::from(byte == b'<') - i32::from(byte == b'>');
-        if open == 0 {
-            return Some((number, Some(&rest[..at])));
-        }
-    }
-    None
+    Some((number, Some(&rest[..end_of_path(rest)?])))
 }
+
+/// Beginnings of the paths of character devices and of files in memory.
+const NO_STORAGE: [&str; 12] = [
+    "/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts/", "/dev/console",
+    "/dev/random", "/dev/urandom", "/memfd:", "/proc/", "/sys/",
+];
 
 /// Returns whether a path names a file or a block device, and not a pipe or a terminal.
 fn is_storage(path: &str) -> bool {
     path.starts_with('/')
         && !path.contains("<char ")
-        && !["/dev/null", "/dev/zero", "/dev/tty", "/dev/pts/", "/dev/urandom", "/proc/", "/sys/"]
-            .iter()
-            .any(|start| path.starts_with(start))
+        && !NO_STORAGE.iter().any(|start| path.starts_with(start))
+}
+
+/// The file of a descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TracedFile {
+    /// The log does not show the path.
+    Unknown,
+    /// A pipe, a terminal or another character device, or a file in memory.
+    NoStorage,
+    /// Number of the path, from 1.
+    Storage(u64),
 }
 
 /// An open file description, which several descriptors may share.
 #[derive(Debug, Clone, Copy)]
 struct OpenFileDescription {
-    /// Number of its path, from 1; 0 if it is no storage.
-    path: u64,
+    file: TracedFile,
     /// Position; `None` if the log does not show it.
     position: Option<u64>,
+    /// True if a call moved a position that was unknown.
+    has_moved: bool,
     is_direct: bool,
+    /// True if every write goes to the end of the file.
+    is_append: bool,
+}
+
+impl OpenFileDescription {
+    fn new(file: TracedFile) -> Self {
+        OpenFileDescription {
+            file,
+            position: None,
+            has_moved: false,
+            is_direct: false,
+            is_append: false,
+        }
+    }
+
+    /// Sets the flags of `open`, or of `fcntl` with `F_SETFL`.
+    fn set_flags(&mut self, arguments: &str) {
+        // A path may contain the name of a flag.
+        let words = arguments.rsplit('"').next().unwrap_or_default();
+        let has = |flag| words.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == flag);
+        (self.is_direct, self.is_append) = (has("O_DIRECT"), has("O_APPEND"));
+    }
+
+    /// Sets the position. That of a file in append mode stays unknown: a write moves it to the end.
+    fn seek(&mut self, position: Option<u64>) {
+        self.position = position.filter(|_| !self.is_append);
+    }
 }
 
 /// Open file descriptions by descriptor.
@@ -190,6 +285,36 @@ struct TracedTask {
     command: CommandName,
 }
 
+impl TracedTask {
+    /// Adds what the task did before the end of the call that started it.
+    fn inherit(&mut self, begun: &TracedTask) {
+        if !begun.command.is_empty() {
+            self.command = begun.command;
+        }
+        let mut table = self.table.borrow_mut();
+        for (number, own) in begun.table.borrow().iter() {
+            let opened = own.get();
+            match table.get(number) {
+                // Not opened, but inherited, with a position that was unknown.
+                Some(file) if file.get().file == opened.file && opened.position.is_none() => {
+                    let mut shared = file.get();
+                    shared.position = shared.position.filter(|_| !opened.has_moved);
+                    file.set(shared);
+                }
+                _ => {
+                    table.insert(*number, Rc::clone(own));
+                }
+            }
+        }
+    }
+}
+
+/// A call whose end has not been read.
+struct UnfinishedCall {
+    began_ns: u64,
+    text: String,
+}
+
 #[derive(Default)]
 struct StraceImport {
     tasks: HashMap<u32, TracedTask>,
@@ -197,11 +322,11 @@ struct StraceImport {
     added: usize,
     paths: HashMap<String, u64>,
     path_bytes: usize,
-    /// Unfinished calls by process: time and text.
-    unfinished: HashMap<u32, (u64, String)>,
+    /// Unfinished calls by process.
+    unfinished: HashMap<u32, UnfinishedCall>,
     unfinished_bytes: usize,
-    /// Number of unfinished calls of processes that have ended.
-    abandoned: u64,
+    /// Number of I/Os of which the log lacks the beginning or the end.
+    cut: u64,
     first_ns: Option<u64>,
     /// Nanoseconds of the days that have passed, to be added to times of day.
     days_ns: u64,
@@ -242,7 +367,7 @@ impl StraceImport {
         if line.starts_with("strace: ") {
             return Ok(None);
         }
-        let Some((pid, time_ns, is_unix, rest)) = prefix(line) else {
+        let Some(LinePrefix { pid, time_ns, is_unix, rest }) = prefix(line) else {
             return Err(format!(
                 "expected a time with a fraction and a call, found '{}'; record with strace -f \
                  -ttt -T -y -o FILE",
@@ -252,38 +377,58 @@ impl StraceImport {
         self.is_unix = is_unix;
         let time_ns = self.since_first(time_ns);
         if rest.starts_with("+++ ") {
+            self.abandon(pid);
             self.tasks.remove(&pid);
-            self.abandoned += u64::from(self.take_unfinished(pid).is_some());
             return Ok(None);
         }
         if rest.starts_with("---") {
             return Ok(None);
         }
-        if let Some(begun) = rest.trim_end().strip_suffix("<unfinished ...>") {
-            self.take_unfinished(pid);
-            let begun = begun.trim_end();
-            self.unfinished_bytes += begun.len();
-            self.unfinished.insert(pid, (time_ns, begun.to_owned()));
-            return self.check_memory().map(|()| None);
-        }
         if let Some(resumed) = rest.strip_prefix("<... ") {
-            let (_, end) = resumed.split_once("resumed>").ok_or("expected 'resumed>'")?;
-            // The call may have begun before the log.
-            let Some((begun_ns, mut text)) = self.take_unfinished(pid) else { return Ok(None) };
+            let (name, end) = resumed.split_once("resumed>").ok_or("expected 'resumed>'")?;
+            if unfinished(end).is_some() {
+                // It goes on.
+                return Ok(None);
+            }
+            let Some(UnfinishedCall { began_ns, mut text }) = self.take_unfinished(pid) else {
+                // The call began before the log.
+                self.cut += u64::from(CALLS.iter().any(|(io, ..)| *io == name.trim_end()));
+                return Ok(None);
+            };
             if text.ends_with(',') {
                 text.push(' ');
             }
             text.push_str(end.trim_start());
-            return self.call(pid, begun_ns, &text);
+            return self.call(pid, began_ns, &text);
+        }
+        if let Some(begun) = unfinished(rest) {
+            self.abandon(pid);
+            let text = begun.trim_end().to_owned();
+            self.unfinished_bytes += text.len();
+            self.unfinished.insert(pid, UnfinishedCall { began_ns: time_ns, text });
+            return self.check_memory().map(|()| None);
         }
         self.call(pid, time_ns, rest)
     }
 
     /// Removes the unfinished call of a process.
-    fn take_unfinished(&mut self, pid: u32) -> Option<(u64, String)> {
-        let (begun_ns, text) = self.unfinished.remove(&pid)?;
-        self.unfinished_bytes -= text.len();
-        Some((begun_ns, text))
+    fn take_unfinished(&mut self, pid: u32) -> Option<UnfinishedCall> {
+        let call = self.unfinished.remove(&pid)?;
+        self.unfinished_bytes -= call.text.len();
+        Some(call)
+    }
+
+    /// Removes the unfinished call of a process whose end is missing, and counts it if it is an I/O
+    /// of a file.
+    fn abandon(&mut self, pid: u32) {
+        let Some(UnfinishedCall { text, .. }) = self.take_unfinished(pid) else { return };
+        let Some((name, arguments)) = text.split_once('(') else { return };
+        if CALLS.iter().any(|(io, ..)| *io == name)
+            && let Some((number, path)) = descriptor(arguments)
+        {
+            let file = self.file(pid, number, path).get().file;
+            self.cut += u64::from(matches!(file, TracedFile::Storage(_)));
+        }
     }
 
     /// Refuses a log that would take more memory than any real one.
@@ -344,15 +489,19 @@ impl StraceImport {
         let first = descriptor(call.arguments);
         match call.name {
             "open" | "openat" | "openat2" | "creat" => {
-                let quoted = call.arguments.split('"').nth(1);
-                let path = descriptor(call.value).and_then(|(_, path)| path).or(quoted);
-                let has = |flag| call.arguments.split(['|', ',', ' ']).any(|word| word == flag);
-                let file = OpenFileDescription {
-                    path: self.path(path),
-                    position: (!has("O_APPEND")).then_some(0),
-                    is_direct: has("O_DIRECT"),
+                let file = match descriptor(call.value).and_then(|(_, path)| path) {
+                    Some(path) => self.traced_file(path),
+                    None => match call.arguments.split('"').nth(1) {
+                        // A relative path names a file.
+                        Some(path) if !path.starts_with('/') => self.numbered(path),
+                        Some(path) => self.traced_file(path),
+                        None => TracedFile::Unknown,
+                    },
                 };
-                self.insert(pid, returned, Rc::new(Cell::new(file)));
+                let mut open = OpenFileDescription::new(file);
+                open.set_flags(call.arguments);
+                open.seek(Some(0));
+                self.insert(pid, returned, Rc::new(Cell::new(open)));
             }
             "close" => {
                 if let Some((number, _)) = first {
@@ -362,14 +511,29 @@ impl StraceImport {
             "lseek" | "_llseek" => {
                 if let Some((number, path)) = first {
                     let file = self.file(pid, number, path);
-                    file.set(OpenFileDescription { position: Some(returned), ..file.get() });
+                    let position = if call.name == "lseek" {
+                        Some(returned)
+                    } else {
+                        // `_llseek(3</a>, 8192, [8192], SEEK_SET) = 0`.
+                        let inside = call.arguments.rsplit_once('[').map(|(_, inside)| inside);
+                        inside.and_then(|inside| inside.split(']').next()?.parse().ok())
+                    };
+                    let mut open = file.get();
+                    open.seek(position);
+                    file.set(open);
                 }
             }
             "dup" | "dup2" | "dup3" | "fcntl" => {
-                let is_copy = call.name != "fcntl" || call.arguments.contains("F_DUPFD");
-                if let Some((number, path)) = first.filter(|_| is_copy) {
+                let Some((number, path)) = first else { return };
+                if call.name != "fcntl" || call.arguments.contains("F_DUPFD") {
                     let file = self.file(pid, number, path);
                     self.insert(pid, returned, file);
+                } else if call.arguments.contains(", F_SETFL, ") {
+                    let file = self.file(pid, number, path);
+                    let mut open = file.get();
+                    open.set_flags(call.arguments);
+                    open.seek(open.position);
+                    file.set(open);
                 }
             }
             "clone" | "clone3" | "fork" | "vfork" => self.start(pid, returned as u32, call),
@@ -382,7 +546,8 @@ impl StraceImport {
         }
     }
 
-    /// Adds a process or thread with the descriptors of its parent.
+    /// Adds a process or thread with the descriptors of its parent. Its first lines may precede the
+    /// end of the call that starts it.
     fn start(&mut self, parent: u32, child: u32, call: &FinishedCall<'_>) {
         let mut task = self.task(parent).clone();
         if !call.arguments.contains("CLONE_FILES") {
@@ -392,6 +557,9 @@ impl StraceImport {
         }
         if !call.arguments.contains("CLONE_THREAD") {
             task.group = child;
+        }
+        if let Some(begun) = self.tasks.remove(&child) {
+            task.inherit(&begun);
         }
         self.added += 1;
         self.tasks.insert(child, task);
@@ -409,33 +577,36 @@ impl StraceImport {
         self.task(pid).table.borrow_mut().insert(number, file);
     }
 
-    /// Returns the number of a path, from 1; 0 if it is no storage or unknown.
-    fn path(&mut self, path: Option<&str>) -> u64 {
-        let Some(path) = path else { return 0 };
+    /// Returns the file of a path as strace prints it.
+    fn traced_file(&mut self, path: &str) -> TracedFile {
+        if is_storage(path) { self.numbered(path) } else { TracedFile::NoStorage }
+    }
+
+    /// Returns the file with the number of its path.
+    fn numbered(&mut self, path: &str) -> TracedFile {
         let path = path.split('<').next().unwrap_or(path);
         let path = path.strip_suffix(" (deleted)").unwrap_or(path);
         if let Some(number) = self.paths.get(path) {
-            return *number;
+            return TracedFile::Storage(*number);
         }
         let number = self.paths.len() as u64 + 1;
         self.path_bytes += path.len();
         self.paths.insert(path.to_owned(), number);
-        number
+        TracedFile::Storage(number)
     }
 
     /// Returns the open file of a descriptor. A descriptor that the log does not open, or opens as
     /// another file, has no known position.
     fn file(&mut self, pid: u32, number: u64, path: Option<&str>) -> Rc<Cell<OpenFileDescription>> {
         let known = self.task(pid).table.borrow().get(&number).cloned();
-        let path_number = match path {
-            Some(path) => self.path(Some(path)),
-            None => known.as_ref().map_or(0, |file| file.get().path),
+        let file = match path {
+            Some(path) => self.traced_file(path),
+            None => known.as_ref().map_or(TracedFile::Unknown, |known| known.get().file),
         };
-        if let Some(file) = known.filter(|file| file.get().path == path_number) {
-            return file;
+        if let Some(known) = known.filter(|known| known.get().file == file) {
+            return known;
         }
-        let file = OpenFileDescription { path: path_number, position: None, is_direct: false };
-        let file = Rc::new(Cell::new(file));
+        let file = Rc::new(Cell::new(OpenFileDescription::new(file)));
         self.insert(pid, number, Rc::clone(&file));
         file
     }
@@ -446,48 +617,64 @@ impl StraceImport {
         time_ns: u64,
         call: &FinishedCall<'_>,
         op: IoOp,
-        place: CallPlace,
+        place: OffsetArgument,
     ) -> Result<Option<IoEvent>, String> {
+        let moved = call.returned();
+        if moved.is_none() && call.arguments.starts_with('-') {
+            // A call on descriptor -1 is refused before any I/O.
+            return Ok(None);
+        }
         let (number, path) = descriptor(call.arguments).ok_or_else(|| {
             format!("expected a descriptor in {}, found '{}'", call.name, excerpt(call.arguments))
         })?;
-        if path.is_some_and(|path| !is_storage(path)) {
-            return Ok(None);
-        }
         let file = self.file(pid, number, path);
-        let open = file.get();
+        let mut open = file.get();
         self.check_memory()?;
-        if open.path == 0 {
-            self.unnamed += u64::from(call.returned().is_some());
+        let inode = match open.file {
+            TracedFile::Storage(path) => path,
+            TracedFile::NoStorage => return Ok(None),
+            TracedFile::Unknown => {
+                self.unnamed += u64::from(moved.is_some());
+                return Ok(None);
+            }
+        };
+        if call.is_cut_off() {
+            // One that a signal interrupted is called again.
+            self.cut += u64::from(!call.value.contains("ERESTART"));
             return Ok(None);
         }
-        let moved = call.returned();
-        let offset = match place {
-            CallPlace::Last => call.last_but(0).and_then(|text| text.parse().ok()),
-            CallPlace::BeforeFlags if call.last_but(1) != Some("-1") => {
-                call.last_but(1).and_then(|text| text.parse().ok())
-            }
-            CallPlace::BeforeFlags | CallPlace::Position => {
-                let at = open.position;
-                let position = at.and_then(|at| at.checked_add(moved.unwrap_or(0)));
-                file.set(OpenFileDescription { position, ..open });
-                let Some(at) = at else {
-                    self.unplaced += 1;
-                    return Ok(None);
-                };
-                Some(at)
-            }
-            CallPlace::Nowhere => Some(0),
+        let named = match place {
+            OffsetArgument::Last => call.last_but(0),
+            OffsetArgument::BeforeFlags => call.last_but(1).filter(|text| *text != "-1"),
+            OffsetArgument::Position => None,
+            OffsetArgument::None => Some("0"),
         };
-        let offset = offset.ok_or_else(|| {
-            format!(
-                "expected an offset at the end of {}, found '{}'",
-                call.name,
-                excerpt(call.arguments)
-            )
-        })?;
+        let at = match named {
+            Some(negative) if negative.starts_with('-') && moved.is_none() => return Ok(None),
+            // The kernel ignores the offset of a write in append mode.
+            Some(_) if op == IoOp::Write && open.is_append => None,
+            Some(offset) => Some(offset.parse().map_err(|_| {
+                format!(
+                    "expected an offset at the end of {}, found '{}'",
+                    call.name,
+                    excerpt(call.arguments)
+                )
+            })?),
+            None => {
+                let at = open.position;
+                open.position = at.and_then(|at| at.checked_add(moved.unwrap_or(0)));
+                open.has_moved |= at.is_none() && moved.is_some();
+                file.set(open);
+                at
+            }
+        };
+        let Some(offset) = at else {
+            self.unplaced += 1;
+            return Ok(None);
+        };
         // Calls on vectors give the number of buffers in place of the size.
-        let wanted = if place == CallPlace::Last { call.last_but(1) } else { call.last_but(0) };
+        let wanted =
+            if place == OffsetArgument::Last { call.last_but(1) } else { call.last_but(0) };
         let wanted = wanted.filter(|_| !call.name.contains('v'));
         let bytes = match (op, moved) {
             (IoOp::Flush, _) => 0,
@@ -495,8 +682,9 @@ impl StraceImport {
             (_, None) => wanted.and_then(|text| text.parse().ok()).unwrap_or(0),
         };
         let task = self.task(pid).clone();
-        let end_ns = time_ns.saturating_add(call.response_ns % RESPONSE_UNKNOWN);
-        self.lasted_ns = self.lasted_ns.max(end_ns);
+        if call.response_ns != RESPONSE_UNKNOWN {
+            self.lasted_ns = self.lasted_ns.max(time_ns.saturating_add(call.response_ns));
+        }
         let failed = if moved.is_none() { flags::FAILED } else { 0 };
         Ok(Some(IoEvent {
             issued_ns: time_ns,
@@ -504,21 +692,24 @@ impl StraceImport {
             offset,
             bytes: u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"))?,
             pid: task.group,
+            tid: pid,
             flags: failed | if open.is_direct { flags::DIRECT } else { 0 },
             op,
             layer: Layer::FileSystem,
             command: task.command,
-            inode: open.path,
+            inode,
             ..IoEvent::default()
         }))
     }
 
-    fn finish(self) -> ImportResult {
+    fn finish(mut self) -> ImportResult {
+        let unfinished: Vec<u32> = self.unfinished.keys().copied().collect();
+        unfinished.into_iter().for_each(|pid| self.abandon(pid));
         let named = |what: &str, count: u64| (count > 0).then(|| (what.to_owned(), count));
         let unseen = [
             named(
                 "reads and writes at a position that the log does not show (trace the calls that open and \
-                   seek, too)",
+                   seek, too; append mode has none)",
                 self.unplaced,
             ),
             named("calls on descriptors without a path (record with strace -y)", self.unnamed),
@@ -535,6 +726,12 @@ impl StraceImport {
         remarks.extend(
             unseen.iter().map(|(what, count)| format!("Not in the trace: {count} {what}.")),
         );
+        if self.cut > 0 {
+            remarks.push(format!(
+                "Not in the trace: {} reads, writes and flushes whose beginning or end the log lacks.",
+                self.cut
+            ));
+        }
         let files = self.paths.into_iter().map(|(path, inode)| FileName { device: 0, inode, path });
         let mut files: Vec<FileName> = files.collect();
         files.sort_unstable_by_key(|file| file.inode);
@@ -546,7 +743,7 @@ impl StraceImport {
             lasted_ns: self.lasted_ns,
             paths: Some((files.len() as u64, 0)),
             files: Arc::new(files),
-            unfinished: self.abandoned + self.unfinished.len() as u64,
+            unfinished: self.cut,
             unseen,
             remarks,
             ..CaptureConditions::default()

@@ -450,6 +450,30 @@ fn no_queue_depth_comes_of_rounded_times() {
     }
 }
 
+#[test]
+fn a_file_that_lists_one_device_after_the_other_begins_at_the_earliest_time() {
+    let line = |at: u64, device: u64| format!("{at},R,{},4096,{device}\n", device * 4096);
+    let text: String =
+        (0..500).map(|n| line(1000 + n, 1)).chain((0..500).map(|n| line(n, 0))).collect();
+    let (result, events) = run(&plain(",device=5"), vec![input(text.clone())]);
+    assert!(
+        result.unwrap().conditions.remarks.iter().all(|remark| !remark.contains("issued before"))
+    );
+    let times: Vec<u64> = events.iter().map(|event| event.issued_ns / 1_000_000_000).collect();
+    assert_eq!(times, (1000..1500).chain(0..500).collect::<Vec<_>>());
+    // More rows than are held back.
+    let text: String = (0..70_000).map(|n| line(5 + n, 1)).chain([line(4, 0)]).collect();
+    let error = run(&plain(",device=5"), vec![input(text.clone())]).0.unwrap_err().to_string();
+    assert!(error.contains("70001") && error.contains("sort"), "{error}");
+}
+
+#[test]
+fn one_time_for_all_ios_tells_no_queue_depth() {
+    let text = "0.5,R,512,4096,80\n0.5,R,512,4096,80\n";
+    let (result, _) = run(&plain(",response=5:us"), vec![input(text)]);
+    assert!(result.unwrap().conditions.rounded_times);
+}
+
 /// A read whose completion is missing, and later another of the same place.
 #[test]
 fn a_missed_completion_ends_neither_another_io_nor_the_count() {

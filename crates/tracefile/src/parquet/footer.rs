@@ -90,7 +90,8 @@ pub fn footer<R: Read + Seek + Send + 'static>(
         if let Some(found) = before_trailing_bytes(source)? {
             return Ok(found);
         }
-        of_blocks(source)?.ok_or_else(|| not_ours(&why))
+        let cut = "its end is missing: it does not end with a Parquet footer";
+        of_blocks(source)?.ok_or_else(|| not_ours(cut))
     } else if recovery::begins(source)? {
         Err(TraceError::Footer(why))
     } else {
