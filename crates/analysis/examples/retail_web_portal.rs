@@ -1,6 +1,6 @@
-//! A made-up day of a retail chain's web portal, as a trace: the nine I/O streams of the
-//! SNIA tutorial's applied test workload by their counts, on two drives, by 49 processes
-//! and with the events of the tutorial's capture. Nothing of it was measured.
+//! Writes a made-up day of a retail chain's web portal as a trace: the nine I/O streams of the SNIA
+//! tutorial's applied test workload by their counts, on two drives, by 49 processes and with the
+//! events of the tutorial's capture. Nothing of it was measured.
 //!
 //! ```text
 //! cargo run --release -p steadfast-analysis --example retail_web_portal -- day.parquet
@@ -20,60 +20,110 @@ use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
 use steadfast_tracefile::TraceWriter;
 
+const USAGE: &str = "usage: retail_web_portal FILE [IOS]";
+
 const SECOND: u64 = 1_000_000_000;
 const HOUR: u64 = 3600 * SECOND;
 const GIB: u64 = 1 << 30;
-/// Steps of the tutorial's picture: 5 minutes.
+/// Default number of I/Os without those of the backup.
+pub const IOS: u64 = 100_003;
+/// Number of steps of the tutorial's picture, of 5 minutes each.
 const STEPS: u64 = 288;
 /// 2026-11-20 00:00 at the portal.
 const BEGAN: u64 = 1_795_129_200 * SECOND;
-
-/// The tutorial's nine streams: sequential, size, I/Os, and which programs do them, with the
-/// parts of each. As in the tutorial, a stream has several processes at one moment, or one.
-type TutorialStream = (bool, u32, u64, &'static [(usize, u64)]);
-const STREAMS: [TutorialStream; 9] = [
-    (true, 4096, 757_697, &[(SQLSERVER, 7), (MYSQLD, 2), (LSASS, 1)]),
-    (false, 16_384, 422_999, &[(SQLSERVER, 5), (MYSQLD, 3)]),
-    (true, 512, 409_357, &[(MYSQLD, 6), (SYSTEM, 1), (SVCHOST, 1)]),
-    (true, 16_384, 376_211, &[(MYSQLD, 3), (SQLSERVER, 1)]),
-    (false, 4096, 336_424, &[(W3WP, 5), (PHP_CGI, 3), (SQLSERVER, 1)]),
-    (true, 1024, 173_343, &[(SQLSERVER, 3), (SERVICES, 1)]),
-    (false, 8192, 121_532, &[(LSASS, 4), (SVCHOST, 2), (MYSQLD, 1)]),
-    (false, 1024, 84_592, &[(SYSTEM, 3), (MSMPENG, 2), (SEARCH_INDEXER, 1)]),
-    (true, 1536, 72_871, &[(SQLSERVER_MAIN, 1)]),
-];
-
-/// Programs of the portal: name, the identifier of the first process, and how many there
-/// are. Together these are 49 processes, as many as the tutorial's capture has.
-const PROGRAMS: [(&str, u32, u32); 11] = [
-    ("sqlserver.exe", 1720, 8),
-    ("sqlserver.exe", 1720, 1),
-    ("mysqld.exe", 1904, 6),
-    ("w3wp.exe", 2988, 12),
-    ("php-cgi.exe", 3412, 6),
-    ("svchost.exe", 820, 12),
-    ("lsass.exe", 636, 1),
-    ("System", 4, 1),
-    ("services.exe", 612, 1),
-    ("MsMpEng.exe", 1364, 1),
-    ("SearchIndexer.exe", 2740, 1),
-];
-const SQLSERVER: usize = 0;
-/// The first process of the database alone.
-const SQLSERVER_MAIN: usize = 1;
-const MYSQLD: usize = 2;
-const W3WP: usize = 3;
-const PHP_CGI: usize = 4;
-const SVCHOST: usize = 5;
-const LSASS: usize = 6;
-const SYSTEM: usize = 7;
-const SERVICES: usize = 8;
-const MSMPENG: usize = 9;
-const SEARCH_INDEXER: usize = 10;
-/// From one process of a program to the next.
-const NEXT: u32 = 8;
-/// Threads of a process.
+/// Distance from the ID of a process to that of the next one of its program.
+const PID_STEP: u32 = 8;
+/// Number of threads of a process.
 const THREADS: u64 = 3;
+
+/// A program of the portal. Together they have 49 processes, as many as the tutorial's capture.
+#[derive(Clone, Copy, PartialEq)]
+enum Program {
+    SqlServer,
+    /// The first process of the database alone.
+    SqlServerMain,
+    MySqlD,
+    W3Wp,
+    PhpCgi,
+    SvcHost,
+    Lsass,
+    System,
+    Services,
+    MsMpEng,
+    SearchIndexer,
+}
+
+/// The processes of a program.
+struct Processes {
+    name: &'static str,
+    first_pid: u32,
+    count: u32,
+}
+
+impl Program {
+    fn processes(self) -> Processes {
+        let (name, first_pid, count) = match self {
+            Program::SqlServer => ("sqlserver.exe", 1720, 8),
+            Program::SqlServerMain => ("sqlserver.exe", 1720, 1),
+            Program::MySqlD => ("mysqld.exe", 1904, 6),
+            Program::W3Wp => ("w3wp.exe", 2988, 12),
+            Program::PhpCgi => ("php-cgi.exe", 3412, 6),
+            Program::SvcHost => ("svchost.exe", 820, 12),
+            Program::Lsass => ("lsass.exe", 636, 1),
+            Program::System => ("System", 4, 1),
+            Program::Services => ("services.exe", 612, 1),
+            Program::MsMpEng => ("MsMpEng.exe", 1364, 1),
+            Program::SearchIndexer => ("SearchIndexer.exe", 2740, 1),
+        };
+        Processes { name, first_pid, count }
+    }
+
+    fn is_database(self) -> bool {
+        matches!(self, Program::SqlServer | Program::SqlServerMain | Program::MySqlD)
+    }
+}
+
+/// A stream of the tutorial.
+struct TutorialStream {
+    sequential: bool,
+    bytes: u32,
+    ios: u64,
+    /// Programs that issue it, with their weights. As in the tutorial, a stream has several
+    /// processes at one moment, or one.
+    programs: &'static [WeightedProgram],
+}
+
+struct WeightedProgram {
+    program: Program,
+    weight: u64,
+}
+
+const fn of(program: Program, weight: u64) -> WeightedProgram {
+    WeightedProgram { program, weight }
+}
+
+const fn seq(bytes: u32, ios: u64, programs: &'static [WeightedProgram]) -> TutorialStream {
+    TutorialStream { sequential: true, bytes, ios, programs }
+}
+
+const fn rnd(bytes: u32, ios: u64, programs: &'static [WeightedProgram]) -> TutorialStream {
+    TutorialStream { sequential: false, bytes, ios, programs }
+}
+
+const STREAMS: [TutorialStream; 9] = {
+    use Program::*;
+    [
+        seq(4096, 757_697, &[of(SqlServer, 7), of(MySqlD, 2), of(Lsass, 1)]),
+        rnd(16_384, 422_999, &[of(SqlServer, 5), of(MySqlD, 3)]),
+        seq(512, 409_357, &[of(MySqlD, 6), of(System, 1), of(SvcHost, 1)]),
+        seq(16_384, 376_211, &[of(MySqlD, 3), of(SqlServer, 1)]),
+        rnd(4096, 336_424, &[of(W3Wp, 5), of(PhpCgi, 3), of(SqlServer, 1)]),
+        seq(1024, 173_343, &[of(SqlServer, 3), of(Services, 1)]),
+        rnd(8192, 121_532, &[of(Lsass, 4), of(SvcHost, 2), of(MySqlD, 1)]),
+        rnd(1024, 84_592, &[of(System, 3), of(MsMpEng, 2), of(SearchIndexer, 1)]),
+        seq(1536, 72_871, &[of(SqlServerMain, 1)]),
+    ]
+};
 
 /// Load of the portal by hour, as weights.
 const HOURS: [u64; 24] =
@@ -116,7 +166,7 @@ fn conditions(ios: u64) -> CaptureConditions {
     }
 }
 
-/// Draws I/Os.
+/// Draws the I/Os of the day.
 struct RetailWebPortal {
     state: u64,
     cursors: [u64; STREAMS.len()],
@@ -129,43 +179,44 @@ impl RetailWebPortal {
         mix64(self.state) % below
     }
 
-    /// A place among parts, by their sizes.
-    fn choose(&mut self, parts: impl Iterator<Item = u64> + Clone) -> usize {
-        let mut drawn = self.draw(parts.clone().sum());
-        let is_it = |part: u64| match drawn.checked_sub(part) {
-            Some(rest) => {
-                drawn = rest;
-                false
+    /// Draws an index with probabilities in proportion to some weights.
+    fn choose(&mut self, weights: impl Iterator<Item = u64> + Clone) -> usize {
+        let mut left = self.draw(weights.clone().sum());
+        for (index, weight) in weights.enumerate() {
+            if left < weight {
+                return index;
             }
-            None => true,
-        };
-        parts.map(is_it).position(|is_it| is_it).unwrap_or(0)
+            left -= weight;
+        }
+        0
     }
 
-    /// One of the nine streams, by their counts.
-    fn one(&mut self, at_ns: u64) -> IoEvent {
-        let number = self.choose(STREAMS.iter().map(|stream| stream.2));
-        let (sequential, bytes, _, programs) = STREAMS[number];
-        let program = programs[self.choose(programs.iter().map(|(_, part)| *part))].0;
+    /// Draws a write of one of the nine streams, by their counts.
+    fn stream_write(&mut self, at_ns: u64) -> IoEvent {
+        let number = self.choose(STREAMS.iter().map(|stream| stream.ios));
+        let TutorialStream { sequential, bytes, programs, .. } = STREAMS[number];
+        let chosen = self.choose(programs.iter().map(|weighted| weighted.weight));
+        let program = programs[chosen].program;
+        let size = u64::from(bytes);
         // Every stream has a region of its own, so that none runs into another.
         let region = number as u64 * 32 * GIB;
         let offset = if sequential {
             let at = self.cursors[number];
-            self.cursors[number] = (at + u64::from(bytes)) % (16 * GIB / 1536 * 1536);
+            self.cursors[number] = (at + size) % (16 * GIB / size * size);
             region + at
         } else {
-            region + self.draw(8 * GIB / u64::from(bytes)) * u64::from(bytes)
+            region + self.draw(8 * GIB / size) * size
         };
         let flags = if sequential { flags::SYNC | flags::FUA } else { flags::WRITEBACK };
         let write = IoEvent { offset, bytes, op: IoOp::Write, flags, ..self.event(at_ns, program) };
-        IoEvent { content: content(&write), ..write }
+        IoEvent { content: content(&write, program), ..write }
     }
 
-    /// A read of the backup, from both drives in turn. The second is a disk with a head.
-    fn backup(&mut self, at_ns: u64) -> IoEvent {
+    /// Draws a read of the backup, from both drives in turn. The second is a disk with a head.
+    fn backup_read(&mut self, at_ns: u64) -> IoEvent {
         let number = self.backup;
         self.backup += 1;
-        let event = self.event(at_ns, SQLSERVER_MAIN);
+        let event = self.event(at_ns, Program::SqlServerMain);
         let device = u16::from(number % 2 == 1);
         let head_ns = if device == 1 { 4_000_000 + self.draw(8_000_000) } else { 0 };
         IoEvent {
@@ -179,11 +230,11 @@ impl RetailWebPortal {
         }
     }
 
-    fn event(&mut self, issued_ns: u64, program: usize) -> IoEvent {
-        let (name, first, count) = PROGRAMS[program];
+    fn event(&mut self, issued_ns: u64, program: Program) -> IoEvent {
+        let Processes { name, first_pid, count } = program.processes();
         // The first process of a program does more than the last.
         let (one, other) = (self.draw(u64::from(count)), self.draw(u64::from(count)));
-        let pid = first + one.min(other) as u32 * NEXT;
+        let pid = first_pid + one.min(other) as u32 * PID_STEP;
         let slow = if self.draw(1000) == 0 { 20_000_000 } else { 0 };
         IoEvent {
             issued_ns,
@@ -198,14 +249,12 @@ impl RetailWebPortal {
     }
 }
 
-/// What was measured of a write: databases can be compressed better than system files, and
-/// after the start of the machines in the morning much is written that was there already.
-fn content(write: &IoEvent) -> ContentMeasurement {
+/// Returns the measurement of a write. Databases compress better than system files, and after the
+/// start of the machines in the morning much of the data exists already.
+fn content(write: &IoEvent, program: Program) -> ContentMeasurement {
     let blocks = write.bytes.div_ceil(4096);
     let drawn = mix64(write.offset ^ write.issued_ns);
-    let is_database =
-        [SQLSERVER, MYSQLD].iter().any(|at| write.command == CommandName::new(PROGRAMS[*at].0));
-    let percent = if is_database { 22 + drawn % 12 } else { 45 + drawn % 30 };
+    let percent = if program.is_database() { 22 + drawn % 12 } else { 45 + drawn % 30 };
     let is_boot_storm = (6 * HOUR..8 * HOUR).contains(&write.issued_ns);
     let likely = if is_boot_storm { 55 } else { 25 };
     let is_duplicate = |block: &u32| mix64(drawn + u64::from(*block)) % 100 < likely;
@@ -217,59 +266,56 @@ fn content(write: &IoEvent) -> ContentMeasurement {
     }
 }
 
-/// Adds what was measured of some I/Os to the sums of the capture.
-fn measure(conditions: &mut CaptureConditions, events: &[IoEvent]) {
+/// Adds the content of some I/Os to the sums of the capture.
+fn add_content(conditions: &mut CaptureConditions, events: &[IoEvent]) {
     let sample = conditions.content.get_or_insert_default();
-    for ContentMeasurement { blocks, duplicates, bytes, compressed_bytes } in
-        events.iter().map(|event| event.content)
-    {
-        sample.blocks += u64::from(blocks);
-        sample.duplicates += u64::from(duplicates);
-        sample.bytes += u64::from(bytes);
-        sample.compressed_bytes += u64::from(compressed_bytes);
+    for event in events {
+        sample.blocks += u64::from(event.content.blocks);
+        sample.duplicates += u64::from(event.content.duplicates);
+        sample.bytes += u64::from(event.content.bytes);
+        sample.compressed_bytes += u64::from(event.content.compressed_bytes);
     }
     conditions.compression_ratio = sample.compression_ratio();
     conditions.duplicate_share = sample.duplicate_share().and_then(Share::exact);
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let path = arguments.next().ok_or("give the trace file to write")?;
-    let ios: u64 = arguments.next().map_or(Ok(IOS), |text| text.parse())?;
-    write(File::create_new(path)?, ios)
+/// Returns the number of I/Os of the backup in a step. It runs for six steps from 02:00, each with
+/// 2.4 times the I/Os of an average step without it.
+fn backup_ios(step: u64, ios: u64) -> u64 {
+    if (24..30).contains(&step) { ios / 120 } else { 0 }
 }
-
-/// Default number of I/Os without those of the backup.
-pub const IOS: u64 = 100_003;
 
 /// Writes a day of `ios` I/Os and those of the backup.
 ///
 /// # Errors
-/// Where the file cannot be written.
+/// Returns the error of the writer if the file cannot be written.
 pub fn write(file: File, ios: u64) -> Result<(), Box<dyn Error>> {
     let mut conditions = conditions(ios);
     let mut writer = TraceWriter::new(BufWriter::new(file), &conditions)?;
     let mut portal = RetailWebPortal { state: 3, cursors: [0; STREAMS.len()], backup: 0 };
-    let (parts, mut done, mut so_far) = (HOURS.iter().sum::<u64>() * (STEPS / 24), 0, 0);
+    let weights_of_day = HOURS.iter().sum::<u64>() * (STEPS / 24);
+    let (mut weights_so_far, mut written) = (0, 0);
     for step in 0..STEPS {
-        so_far += HOURS[(step * 24 / STEPS) as usize];
-        let until = ios * so_far / parts;
-        let (count, backup) = (until - done, backup_ios(step, ios));
-        done = until;
-        let mut events = Vec::new();
+        weights_so_far += HOURS[(step * 24 / STEPS) as usize];
+        let until = ios * weights_so_far / weights_of_day;
+        let (count, backup) = (until - written, backup_ios(step, ios));
+        written = until;
         let width = 24 * HOUR / STEPS;
         let at = |number: u64, of: u64| step * width + number * width / of;
-        events.extend((0..count).map(|number| portal.one(at(number, count))));
-        events.extend((0..backup).map(|number| portal.backup(at(number, backup))));
+        let mut events = Vec::new();
+        events.extend((0..count).map(|number| portal.stream_write(at(number, count))));
+        events.extend((0..backup).map(|number| portal.backup_read(at(number, backup))));
         events.sort_by_key(|event| event.issued_ns);
-        measure(&mut conditions, &events);
+        add_content(&mut conditions, &events);
         writer.write(&events)?;
     }
     writer.finish(conditions)?;
     Ok(())
 }
 
-/// The backup runs for six steps from 02:00 on, four times as busy as the rest.
-fn backup_ios(step: u64, ios: u64) -> u64 {
-    if (24..30).contains(&step) { ios / 120 } else { 0 }
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().ok_or(USAGE)?;
+    let ios = arguments.next().map_or(Ok(IOS), |text| text.parse().map_err(|_| USAGE))?;
+    write(File::create_new(path)?, ios)
 }

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Read, Seek, Write};
 use std::sync::Arc;
-use steadfast_domain::CaptureConditions;
+use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::StepWriter;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
@@ -250,6 +250,15 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
+    /// Returns the conditions of the only capture, without those that a fold adds; `None` for
+    /// several captures.
+    pub fn only_capture(&self) -> Option<&CaptureConditions> {
+        match &self.kept {
+            CaptureContent::Fleet(fleet) => fleet.only_capture(),
+            _ => Some(self.conditions()),
+        }
+    }
+
     /// Returns true if this is a fold file or several captures.
     pub fn is_several(&self) -> bool {
         matches!(self.kept, CaptureContent::Fleet(_))
@@ -423,7 +432,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         fields: Fields,
     ) -> Result<AnnotatedBatches<'_, R>, TraceError> {
         match &self.kept {
-            CaptureContent::Ios(trace) => Ok(pass.ios(trace, fields)),
+            CaptureContent::Ios(trace) => Ok(pass.read(trace, fields)),
             CaptureContent::Sums(_) => Err(NotRecorded::SingleIos.into()),
             CaptureContent::Fleet(fleet) => Err(fleet.refusal(NotRecorded::SingleIos)),
         }
@@ -444,7 +453,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
 
     /// Returns a byte offset that no I/O of any device exceeds, or `None` if it is unknown without
     /// reading the I/Os.
-    pub(crate) fn end_of_range(&self) -> Option<u64> {
+    pub fn end_of_range(&self) -> Option<u64> {
         match &self.kept {
             CaptureContent::Ios(trace) => trace.end_of_range(),
             CaptureContent::Sums(_) => None,
@@ -477,11 +486,6 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// Returns a byte offset that no single I/O exceeds, or `None` if the file has no statistics.
-    pub fn reach(&self) -> Option<u64> {
-        self.end_of_range()
-    }
-
     /// Returns the times of the first and the last I/O that pass, in nanoseconds.
     ///
     /// # Errors
@@ -511,15 +515,26 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         account: &PassAccount,
     ) -> Result<(u64, u64), TraceError> {
         account.span_ns.ok_or_else(|| {
-            TraceError::Unsuitable(match pass.filter.names_who() {
-                _ if account.events == 0 => "it contains no I/O".to_owned(),
-                true => format!(
-                    "no I/O passes the filter ({}); the processes are listed by: steadfast trace \
-                     processes",
-                    pass.filter.describe(self.conditions()).unwrap_or_default()
-                ),
-                false => "no I/O passes the filter; widen it".to_owned(),
-            })
+            if account.events == 0 {
+                return TraceError::Unsuitable("it contains no I/O".to_owned());
+            }
+            let filter = &pass.filter;
+            let remedy = if !filter.files.is_empty() && filter.layer == Some(Layer::Block) {
+                "only the file-system layer has files: --layer filesystem"
+            } else if !filter.files.is_empty() {
+                "the files are listed by: steadfast trace groups --by file"
+            } else if filter.thread.is_some() {
+                "the threads are listed by: steadfast trace groups --by thread"
+            } else if !filter.cgroups.is_empty() {
+                "the cgroups are listed by: steadfast trace groups --by cgroup"
+            } else if filter.process.is_some() {
+                "the processes are listed by: steadfast trace processes"
+            } else {
+                "widen it"
+            };
+            let described = filter.describe(self.conditions());
+            let described = described.map(|filter| format!(" ({filter})")).unwrap_or_default();
+            TraceError::Unsuitable(format!("no I/O passes the filter{described}; {remedy}"))
         })
     }
 
@@ -688,7 +703,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         self.tells(NotRecorded::BusyTime).is_ok()
             && pass.filter.keeps_whole_devices()
             && !self.conditions().rounded_times
-            && steps.any(|step| step.borrow().times.responses > 0)
+            && steps.any(|step| step.borrow().times.response_count > 0)
     }
 
     /// Writes everything readable as a finished file. `conditions` is called last because damage is

@@ -36,16 +36,16 @@ impl Dimensions {
     /// unknown.
     pub fn check(self, asked: Dimensions) -> Result<(), TraceError> {
         let dimensions = [
-            (asked.processes, self.processes, "processes (--no-processes)"),
-            (asked.threads, self.threads, "threads (--no-threads)"),
-            (asked.cgroups, self.cgroups, "cgroups"),
-            (asked.files, self.files, "files (--no-files)"),
+            (asked.processes, self.processes, "processes (--no-processes)", NotRecorded::Processes),
+            (asked.threads, self.threads, "threads (--no-threads)", NotRecorded::Threads),
+            (asked.cgroups, self.cgroups, "cgroups", NotRecorded::Cgroups),
+            (asked.files, self.files, "files (--no-files)", NotRecorded::Files),
         ];
-        for (is_asked, is_recorded, what) in dimensions {
+        for (is_asked, is_recorded, what, missing) in dimensions {
             if is_asked && !is_recorded && self.single_ios {
                 return Err(Self::without(what));
             } else if is_asked && !is_recorded {
-                return Err(NotRecorded::SingleIos.into());
+                return Err(missing.into());
             }
         }
         Ok(())

@@ -123,7 +123,7 @@ impl<T> ListingColumn<T> {
         };
         match self.cell(row) {
             Cell::Number { value, decimals, .. } => exact.map_or_else(
-                || format!("{value:.*}", usize::from(decimals)),
+                || format!("{value:.*}", decimals_shown(value, decimals)),
                 |exact| exact.to_string(),
             ),
             Cell::Text(text) => text,
@@ -177,6 +177,18 @@ impl<T> ListingColumn<T> {
         );
         schema
     }
+}
+
+/// Returns the decimals of a printed value: as many as the column has, or as many as two
+/// significant digits need if the value would print as 0.
+fn decimals_shown(value: f64, decimals: u8) -> usize {
+    let decimals = usize::from(decimals);
+    let size = value.abs();
+    if decimals == 0 || size == 0.0 || size >= 0.5 * 10f64.powi(-(decimals as i32)) {
+        return decimals;
+    }
+    let first_digit = (-size.log10()).ceil() as usize;
+    (first_digit + 1).min(9)
 }
 
 impl ValueFormat {
@@ -349,6 +361,16 @@ mod tests {
     use super::ValueFormat::*;
     use super::*;
 
+    #[test]
+    fn a_small_value_keeps_two_digits() {
+        let shown = |value: f64, decimals| format!("{value:.*}", decimals_shown(value, decimals));
+        assert_eq!(shown(0.0, 3), "0.000");
+        assert_eq!(shown(0.0006, 3), "0.001");
+        assert_eq!(shown(0.000_041, 3), "0.000041");
+        assert_eq!(shown(0.033, 1), "0.033");
+        assert_eq!(shown(0.4, 0), "0");
+    }
+
     struct Drink {
         name: &'static str,
         poured: u64,
@@ -375,7 +397,7 @@ mod tests {
     fn a_column_is_described_once_and_printed_in_three_ways() {
         let tea = Drink { name: "tea", poured: u64::MAX, took_ns: Some(1_500_000), share: 0.25 };
         let texts: Vec<String> = Drink::ALL.iter().map(|column| column.text(&tea)).collect();
-        assert_eq!(texts, ["tea", "18446744073709551615", "1.500", "0.000", "25.0"]);
+        assert_eq!(texts, ["tea", "18446744073709551615", "1.500", "0.0000070", "25.0"]);
         assert_eq!(Drink::SHARE.cell(&tea), Cell::number(Some(25.0), 1));
         let json = serde_json::to_string(&tea).unwrap();
         let expected = r#"{"drink":"tea","poured":18446744073709551615,"time":{"mean_ns":1500000,"max_ns":7},"share":0.25}"#;

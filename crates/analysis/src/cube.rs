@@ -198,12 +198,6 @@ impl<S: CellSums> CubeBuilder<S> {
         }
     }
 
-    /// Closes the open step and takes all closed cells away, with their keys and sums.
-    pub fn take_closed(&mut self) -> impl Iterator<Item = (u32, S)> + use<S> {
-        self.close();
-        mem::take(&mut self.done.cells).into_iter().map(|cell| (cell.key, cell.sums))
-    }
-
     /// Merges `together` adjacent steps, which must be 1 unless the cube begins at time 0, and all
     /// keys for which `key` returns the same number.
     pub fn roll_up(&mut self, together: u32, key: impl Fn(u32) -> u32) {

@@ -5,9 +5,10 @@
 use crate::cells::{BusyInStep, CubeCell, Dimensions, RangeHits};
 use crate::cgroup_owner::owner_of_cgroup;
 use crate::clock::CaptureClock;
-use crate::questions::compare::{cgroup_name, device_name, host_name};
+use crate::device_layer::device_name;
+use crate::questions::compare::{cgroup_name, host_name};
 use crate::questions::streams::StreamKey;
-use steadfast_domain::io_event::{CapturedDevice, CommandName};
+use steadfast_domain::io_event::{CapturedDevice, CommandName, inode_and_file};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 use steadfast_tracefile::batch::Batch;
@@ -247,6 +248,8 @@ impl Filter {
     /// Returns [`TraceError::Unsuitable`] if there is no such device. The error lists the devices
     /// of the trace.
     pub fn on(mut self, device: &str, conditions: &CaptureConditions) -> Result<Self, TraceError> {
+        let is_exact = conditions.devices.iter().any(|one| one.name == device);
+        let device = device.strip_prefix("/dev/").filter(|_| !is_exact).unwrap_or(device);
         let named = conditions.devices.iter().position(|one| one.name == device);
         let number = named.or_else(|| device.parse().ok()).and_then(|n| u16::try_from(n).ok());
         let on_any_host = on_any_host(device, conditions);
@@ -416,7 +419,11 @@ impl Filter {
     fn keeps_file(&self, (layer, device): (Layer, u16), inode: u64) -> bool {
         let mut files = self.files.iter().flat_map(|(_, files)| files);
         layer == Layer::FileSystem
-            && files.any(|(on, of)| *of == inode && on.is_none_or(|on| on == device))
+            && files.any(|(on, of)| match on {
+                Some(on) => *on == device && *of == inode,
+                // A number selects every file that used this inode.
+                None => *of == inode || *of == inode_and_file(inode).0,
+            })
     }
 
     /// Returns true if a cell passes. Its time is the beginning of the observed part of its step;
@@ -564,6 +571,16 @@ mod tests {
         assert_eq!(inodes("/db"), [7, 9, 1 << 48 | 7]);
         assert_eq!(inodes("/db/base/"), [9]);
         assert!(Filter::default().on_file("/d", &conditions).is_err());
+    }
+
+    #[test]
+    fn an_inode_selects_every_file_that_used_it() {
+        use steadfast_domain::io_event::{UNKNOWN_FILE, numbered_inode};
+        let filter = Filter::default().on_file("13", &CaptureConditions::default()).unwrap();
+        let keeps = |inode| filter.keeps_file((Layer::FileSystem, 3), inode);
+        assert!([0, 1, UNKNOWN_FILE].iter().all(|file| keeps(numbered_inode(13, *file))));
+        assert!(!keeps(14) && !keeps(numbered_inode(14, 1)));
+        assert!(!filter.keeps_file((Layer::Block, 3), 13));
     }
 
     #[test]

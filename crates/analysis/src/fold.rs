@@ -34,7 +34,7 @@ pub struct AnnotatedRows<'a> {
     pub order_ns: &'a [u64],
     /// Gap, idle time and run position of the I/O. Empty unless a fold asks for
     /// [`Fields::NEIGHBORS`].
-    pub after: &'a [IoAnnotations],
+    pub annotations: &'a [IoAnnotations],
     /// Number of checkpoints taken so far, including [`Self::checkpoint`]; 0 if the pass takes none.
     pub checkpoints: usize,
     /// The checkpoint just before these I/Os, or `None` if none was taken here.
@@ -57,7 +57,7 @@ pub struct AnnotatedBatch {
     /// Issue times that strictly increase.
     pub order_ns: Vec<u64>,
     /// Gap, idle time and run position.
-    pub after: Vec<IoAnnotations>,
+    pub annotations: Vec<IoAnnotations>,
     /// Number of checkpoints taken so far.
     pub checkpoints: usize,
     /// The checkpoint just before these I/Os.
@@ -95,7 +95,7 @@ impl AnnotatedBatch {
             busy: &self.busy,
             kept: &self.kept,
             order_ns: &self.order_ns,
-            after: &self.after,
+            annotations: &self.annotations,
             checkpoints: self.checkpoints,
             checkpoint: self.checkpoint.as_ref(),
         }

@@ -15,6 +15,7 @@ pub mod cgroup_owner;
 pub mod clock;
 pub mod columns;
 pub mod cube;
+pub mod device_layer;
 pub mod filter;
 pub mod findings;
 pub mod fleet;

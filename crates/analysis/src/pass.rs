@@ -2,14 +2,14 @@
 //! sequentiality and filtered; sums come as the file holds them.
 
 pub use crate::annotate::checkpoint::Checkpoint;
+use crate::annotate::selected_runs::SelectedRuns;
 use crate::annotate::sequential::{DepthSource, Sequencer, WINDOW};
 use crate::filter::Filter;
 use crate::fold::{AnnotatedBatch, AnnotatedRows, Fold};
 use crate::questions::streams::{STREAMS_MAX, StreamKey};
-use rustc_hash::FxBuildHasher;
+use crate::tables::recent_cache::{RecentCache, stream_number};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
-use std::hash::BuildHasher;
 use std::io::{Read, Seek};
 use std::mem;
 use std::sync::Arc;
@@ -21,6 +21,28 @@ use steadfast_tracefile::issue_order::{IssueOrder, OrderAccount, WAITING_MAX};
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::parquet::{Field, Fields, Trace, TraceRef};
 use steadfast_tracefile::simd;
+
+/// The columns that a pass itself reads.
+const OWN_FIELDS: Fields = Fields::new(&[
+    Field::Issued,
+    Field::Response,
+    Field::Offset,
+    Field::Inode,
+    Field::Bytes,
+    Field::Depth,
+    Field::Device,
+    Field::Op,
+    Field::Layer,
+]);
+
+/// Fewer than this many response times, each below this, have a sum that fits into 64 bits.
+const SHORT: i64 = 1 << 31;
+
+/// An unknown response time, as a batch stores it.
+const UNKNOWN: i64 = RESPONSE_UNKNOWN.cast_signed();
+
+/// Number of a stream without a time of its last I/O, because there are too many streams.
+const NO_NUMBER: u32 = u32::MAX;
 
 /// Settings of a pass over a capture.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,25 +93,14 @@ pub struct PassAccount {
     pub order: OrderAccount,
 }
 
-/// The columns that a pass itself reads.
-const OWN: Fields = Fields::new(&[
-    Field::Issued,
-    Field::Response,
-    Field::Offset,
-    Field::Inode,
-    Field::Bytes,
-    Field::Depth,
-    Field::Device,
-    Field::Op,
-    Field::Layer,
-]);
-
 /// Annotates the I/Os of a trace in issue order.
 pub(crate) struct Annotator {
     sequencer: Sequencer,
     filter: Filter,
-    times: TimeSums,
+    overflow: OverflowGuard,
+    /// What the annotations of neighbors need; `None` if no fold asks for them.
     arrivals: Option<LastArrivals>,
+    runs: SelectedRuns,
     /// The earliest time that the next I/O may get in [`AnnotatedRows::order_ns`]; `None` if no fold asks
     /// for it.
     order_ns: Option<u64>,
@@ -107,23 +118,26 @@ pub(crate) struct Annotator {
 
 impl Annotator {
     pub(crate) fn new(pass: &PassOptions, conditions: &CaptureConditions, fields: Fields) -> Self {
-        let sequencer = Sequencer::new(pass.window).with(DepthSource::from_conditions(conditions));
-        let sequencer = match &pass.start {
-            Some(start) => sequencer.going_on(&start.neighbors),
-            None => sequencer,
-        };
+        let depths = DepthSource::from_conditions(conditions);
+        let mut sequencer = Sequencer::new(pass.window).with_depths(depths);
+        let mut runs = SelectedRuns::default();
+        if let Some(start) = &pass.start {
+            sequencer = sequencer.resume_from(&start.neighbors);
+            runs = SelectedRuns::resume_from(&start.neighbors);
+        }
         // A pass that begins at a checkpoint needs to know how long the devices are still busy
         // there.
         let has_busy = fields.has_busy() || pass.checkpoint_every.is_some();
         Annotator {
             sequencer: sequencer
-                .telling_after(fields.has_neighbors())
-                .telling_busy(has_busy)
-                .leaving_recorded(true),
+                .with_neighbors(fields.has_neighbors())
+                .with_busy_spans(has_busy)
+                .keep_recorded_depth(true),
             arrivals: fields.has_neighbors().then(LastArrivals::default),
+            runs,
             order_ns: fields.has_order().then_some(0),
             filter: pass.filter.clone(),
-            times: TimeSums::default(),
+            overflow: OverflowGuard::default(),
             mapping: None,
             account: PassAccount::default(),
             is_over: false,
@@ -147,14 +161,12 @@ impl Annotator {
         group: impl FnOnce(u64) -> usize,
     ) {
         let at_ns = next.batch.issued_ns(0);
-        let can_be = self.wants_checkpoint() && until_ns.is_some_and(|until| until < at_ns);
-        next.checkpoint = can_be.then(|| Checkpoint {
-            at_ns,
-            group: group(at_ns),
-            neighbors: self.sequencer.neighbors(),
-        });
-        if can_be {
-            (self.checkpoints, self.since_checkpoint) = (self.checkpoints + 1, 0);
+        next.checkpoint = None;
+        if self.wants_checkpoint() && until_ns.is_some_and(|until| until < at_ns) {
+            let neighbors = self.sequencer.neighbors();
+            next.checkpoint = Some(Checkpoint { at_ns, group: group(at_ns), neighbors });
+            self.checkpoints += 1;
+            self.since_checkpoint = 0;
         }
         self.since_checkpoint += next.batch.len() as u64;
         next.checkpoints = self.checkpoints;
@@ -163,30 +175,35 @@ impl Annotator {
     /// Annotates the next batch and filters it.
     pub(crate) fn annotate(&mut self, next: &mut AnnotatedBatch) -> Result<(), TraceError> {
         self.account.events += next.batch.len() as u64;
-        let responses = self.times.add(&next.batch)?;
+        let responses = self.overflow.check(&next.batch)?;
         if let Some(mapping) = &self.mapping {
             next.batch.place(mapping);
         }
-        next.order_ns.clear();
-        if let Some(earliest_ns) = &mut self.order_ns {
-            for row in 0..next.batch.len() {
-                let at_ns = next.batch.issued_ns(row).max(*earliest_ns);
-                next.order_ns.push(at_ns);
-                *earliest_ns = at_ns.saturating_add(1);
-            }
-        }
+        self.space_order_times(next);
         self.sequencer.follow_within(&next.batch, responses);
         mem::swap(&mut next.sequential, &mut self.sequencer.sequential);
         mem::swap(&mut next.depth, &mut self.sequencer.depth);
         mem::swap(&mut next.busy, &mut self.sequencer.busy);
-        mem::swap(&mut next.after, &mut self.sequencer.after);
+        mem::swap(&mut next.annotations, &mut self.sequencer.annotations);
         self.filter.mark(&next.batch, &next.sequential, &mut next.kept);
         if let Some(arrivals) = &mut self.arrivals {
-            arrivals.tell(next);
+            arrivals.fill_gaps(next);
+            self.runs.count(&mut next.annotations, &next.kept);
         }
-        self.account.see(&next.batch, &next.kept);
+        self.account.count_kept(&next.batch, &next.kept);
         self.is_over = self.filter.is_over(next.batch.issued_ns(0));
         Ok(())
+    }
+
+    /// Fills in the issue times that strictly increase, if a fold asks for them.
+    fn space_order_times(&mut self, next: &mut AnnotatedBatch) {
+        next.order_ns.clear();
+        let Some(earliest_ns) = &mut self.order_ns else { return };
+        for row in 0..next.batch.len() {
+            let at_ns = next.batch.issued_ns(row).max(*earliest_ns);
+            next.order_ns.push(at_ns);
+            *earliest_ns = at_ns.saturating_add(1);
+        }
     }
 
     /// Returns the account of the pass so far.
@@ -210,7 +227,7 @@ impl<R: Read + Seek + Send + 'static> AnnotatedBatches<'_, R> {
     /// # Errors
     /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Damaged`] if the trace
     /// contains impossible values.
-    pub fn next_rows(&mut self) -> Result<Option<AnnotatedRows<'_>>, TraceError> {
+    pub fn next_batch(&mut self) -> Result<Option<AnnotatedRows<'_>>, TraceError> {
         let until_ns = self.order.given_out_until();
         if self.annotator.is_over || !self.order.next_batch(&mut self.annotated.batch)? {
             return Ok(None);
@@ -229,24 +246,24 @@ impl<R: Read + Seek + Send + 'static> AnnotatedBatches<'_, R> {
 
 impl PassOptions {
     /// Reads the single I/Os of a trace, with these columns.
-    pub fn ios<'t, R: Read + Seek + Send + 'static>(
+    pub fn read<'t, R: Read + Seek + Send + 'static>(
         &self,
         trace: &'t Trace<R>,
         fields: Fields,
     ) -> AnnotatedBatches<'t, R> {
-        self.ios_of(TraceRef::Borrowed(trace), fields)
+        self.open(TraceRef::Borrowed(trace), fields)
     }
 
     /// Reads the single I/Os of a shared trace, which the result keeps alive.
-    pub fn shared_ios<R: Read + Seek + Send + 'static>(
+    pub fn read_shared<R: Read + Seek + Send + 'static>(
         &self,
         trace: &Arc<Trace<R>>,
         fields: Fields,
     ) -> AnnotatedBatches<'static, R> {
-        self.ios_of(TraceRef::Shared(Arc::clone(trace)), fields)
+        self.open(TraceRef::Shared(Arc::clone(trace)), fields)
     }
 
-    fn ios_of<'t, R: Read + Seek + Send + 'static>(
+    fn open<'t, R: Read + Seek + Send + 'static>(
         &self,
         trace: TraceRef<'t, R>,
         fields: Fields,
@@ -276,19 +293,19 @@ impl PassOptions {
 
     /// Returns the columns to read: those of the pass itself, of its filter, and `fields`.
     pub(crate) fn fields(&self, fields: Fields) -> Fields {
-        OWN.and(self.filter.fields()).and(fields)
+        OWN_FIELDS.and(self.filter.fields()).and(fields)
     }
 
     /// Reads a trace once and passes every batch to all folds.
     ///
     /// # Errors
-    /// Returns the errors of [`AnnotatedBatches::next_rows`] and of [`Fold::take`].
+    /// Returns the errors of [`AnnotatedBatches::next_batch`] and of [`Fold::take`].
     pub fn run<R: Read + Seek + Send + 'static>(
         &self,
         trace: &Trace<R>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
-        Self::fold_all(self.ios(trace, fields_of(folds)), folds)
+        Self::fold_all(self.read(trace, fields_of(folds)), folds)
     }
 
     /// Reads a trace once, as one of several captures if `mapping` is set.
@@ -301,7 +318,7 @@ impl PassOptions {
         mapping: Option<&MergeMapping>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
-        let mut ios = self.ios(trace, fields_of(folds));
+        let mut ios = self.read(trace, fields_of(folds));
         ios.annotator.mapping = mapping.cloned();
         Self::fold_all(ios, folds)
     }
@@ -310,52 +327,50 @@ impl PassOptions {
         mut ios: AnnotatedBatches<'_, R>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
-        while let Some(rows) = ios.next_rows()? {
+        while let Some(rows) = ios.next_batch()? {
             folds.iter_mut().try_for_each(|fold| fold.take(&rows))?;
         }
         Ok(ios.account())
     }
 }
 
-/// Time of the last I/O of each stream.
+/// Time of the last I/O of each stream. Streams beyond the limit have none.
 #[derive(Default)]
 struct LastArrivals {
-    /// Recently seen streams, by hash of their key.
-    lately: Vec<Option<(StreamKey, u64)>>,
-    others: HashMap<StreamKey, u64>,
+    recent: RecentCache<StreamKey, u32>,
+    numbers: FxHashMap<StreamKey, u32>,
+    /// Issue time of the last I/O by number of the stream.
+    last_ns: Vec<Option<u64>>,
 }
-
-/// Number of slots for recently seen streams.
-const LATELY: usize = 256;
 
 impl LastArrivals {
     /// Fills in the gaps of the rows that pass the filter.
-    fn tell(&mut self, next: &mut AnnotatedBatch) {
-        self.lately.resize(LATELY, None);
+    fn fill_gaps(&mut self, next: &mut AnnotatedBatch) {
         let (batch, sequential) = (&next.batch, &next.sequential);
-        let passed = next.after.iter_mut().zip(&next.kept).enumerate();
-        for (row, (after, _)) in passed.filter(|(_, (_, kept))| **kept) {
+        let rows = next.annotations.iter_mut().zip(&next.kept).enumerate();
+        for (row, (annotations, _)) in rows.filter(|(_, (_, kept))| **kept) {
             let (op, bytes) = (batch.op(row), batch.bytes(row));
             let key = StreamKey { op, sequential: sequential[row], bytes };
-            after.gap_ns = self.gap(key, batch.issued_ns(row));
+            annotations.gap_ns = self.gap(key, batch.issued_ns(row));
         }
     }
 
+    /// Returns the time since the last I/O of a stream, and remembers this one.
     fn gap(&mut self, key: StreamKey, at_ns: u64) -> Option<u64> {
-        let number = u64::from(key.bytes) << 4 | (key.op as u64) << 1 | u64::from(key.sequential);
-        let place = FxBuildHasher.hash_one(number) as usize % LATELY;
-        let here = &mut self.lately[place];
-        let before = match here {
-            Some((seen, last)) if *seen == key => Some(mem::replace(last, at_ns)),
-            _ => {
-                let before = self.others.remove(&key);
-                let gone = here.replace((key, at_ns));
-                // A full table forgets the stream, and its next gap is unknown.
-                self.others.extend(gone.filter(|_| self.others.len() < STREAMS_MAX));
-                before
+        let LastArrivals { recent, numbers, last_ns } = self;
+        let stream = stream_number(key.op, key.sequential, key.bytes);
+        let number = recent.get_or(stream, key, || {
+            let next = last_ns.len();
+            if next >= STREAMS_MAX && !numbers.contains_key(&key) {
+                return NO_NUMBER;
             }
-        };
-        before.map(|before| at_ns.saturating_sub(before))
+            *numbers.entry(key).or_insert_with(|| {
+                last_ns.push(None);
+                next as u32
+            })
+        });
+        let last = last_ns.get_mut(number as usize)?;
+        last.replace(at_ns).map(|before| at_ns.saturating_sub(before))
     }
 }
 
@@ -364,19 +379,20 @@ pub(crate) fn fields_of(folds: &[&mut dyn Fold]) -> Fields {
     folds.iter().fold(Fields::NONE, |fields, fold| fields.and(fold.fields()))
 }
 
-/// Sums of response and queue times. If these fit into 64 bits, so does the sum of any subset.
+/// Checks that the sums of response and of queue times fit into 64 bits. Then so does the sum of any
+/// subset.
 #[derive(Default)]
-struct TimeSums {
+struct OverflowGuard {
     responses: u64,
     queued: u64,
 }
 
-impl TimeSums {
+impl OverflowGuard {
     /// Adds the times of a batch; returns the bitwise OR of its response times.
     ///
     /// # Errors
     /// Returns [`TraceError::Damaged`] if the sum of a column does not fit into 64 bits.
-    fn add(&mut self, batch: &Batch) -> Result<i64, TraceError> {
+    fn check(&mut self, batch: &Batch) -> Result<i64, TraceError> {
         let (any, responses) = bits_and_sum_of_responses(batch.responses());
         self.responses = checked_sum(self.responses, responses, Field::Response)?;
         let queued = sum_of(batch.queue_times(), None);
@@ -387,7 +403,7 @@ impl TimeSums {
 
 fn checked_sum(sum: u64, more: u128, column: Field) -> Result<u64, TraceError> {
     u64::try_from(u128::from(sum) + more).map_err(|_| {
-        let what = "impossible times: more than 584 years in total";
+        let what = "the times add up to more than 584 years";
         TraceError::damaged(format!("in column {}", column.name()), what)
     })
 }
@@ -413,19 +429,14 @@ fn sum_of(times: &[i64], unknown: Option<i64>) -> u128 {
     u128::from(low) + (u128::from(high) << u32::BITS)
 }
 
-/// Fewer than this many response times, each below this, have a sum that fits into 64 bits.
-const SHORT: i64 = 1 << 31;
-
-/// An unknown response time, as a batch stores it.
-const UNKNOWN: i64 = RESPONSE_UNKNOWN.cast_signed();
-
 impl PassAccount {
-    fn see(&mut self, batch: &Batch, kept: &[bool]) {
+    /// Counts the I/Os of a batch that pass the filter.
+    fn count_kept(&mut self, batch: &Batch, kept: &[bool]) {
         self.kept += kept.iter().filter(|kept| **kept).count() as u64;
         let first = kept.iter().position(|kept| *kept);
         let last = kept.iter().rposition(|kept| *kept);
         if let (Some(first), Some(last)) = (first, last) {
-            self.reach(batch.issued_ns(first), batch.issued_ns(last));
+            self.extend_span(batch.issued_ns(first), batch.issued_ns(last));
         }
     }
 
@@ -434,13 +445,14 @@ impl PassAccount {
         self.events = self.events.saturating_add(other.events);
         self.kept = self.kept.saturating_add(other.kept);
         if let Some((first, last)) = other.span_ns {
-            self.reach(first, last);
+            self.extend_span(first, last);
         }
         self.depths_counted = self.depths_counted.saturating_add(other.depths_counted);
         self.order.merge(&other.order);
     }
 
-    pub(crate) fn reach(&mut self, first: u64, last: u64) {
+    /// Extends the span of issue times.
+    pub(crate) fn extend_span(&mut self, first: u64, last: u64) {
         let (from, to) = self.span_ns.unwrap_or((first, last));
         self.span_ns = Some((from.min(first), to.max(last)));
     }

@@ -12,6 +12,10 @@ mod synthetic;
 
 use std::io::Cursor;
 use std::process::Command as Program;
+use std::sync::Arc;
+use steadfast_analysis::filter::ProcessSelector;
+use steadfast_analysis::pass::Checkpoint;
+use steadfast_analysis::questions::load_shape::{LoadShape, RunLengths};
 use steadfast_analysis::questions::reach::DistinctCounter;
 use steadfast_analysis::questions::read_out::{ReadOut, ReadOutChoice, StreamPlace};
 use steadfast_analysis::questions::steps::Steps;
@@ -22,7 +26,8 @@ use steadfast_analysis::{
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::io_event::{CapturedDevice, CommandName};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
-use steadfast_tracefile::Trace;
+use steadfast_tracefile::parquet::Fields;
+use steadfast_tracefile::{Trace, TraceWriter};
 use synthetic::{SECOND, SyntheticServer, by_completion, key, known, opened, server, written};
 
 fn streams(trace: &Trace<Cursor<Vec<u8>>>, pass: &PassOptions) -> StreamTable {
@@ -309,4 +314,76 @@ fn duckdb_reads_a_trace() {
     assert_eq!(lines[0], format!("[10007, {bytes}, 10006, 10006, {end}, 0, 1]"));
     assert_eq!(lines[1], "[[0, 5404], [1, 4500], [3, 103]]");
     assert!(lines[2].contains("steadfast.conditions.start"), "{}", lines[2]);
+}
+
+/// Returns a run of six I/Os that processes 1 and 2 issue in turn, after the random I/O that it
+/// continues. I/O number n is issued at n microseconds.
+fn shared_run() -> Captured<Cursor<Vec<u8>>> {
+    let event = |number: u64| IoEvent {
+        issued_ns: number * 1000,
+        response_ns: 100,
+        offset: number * 4096,
+        bytes: 4096,
+        pid: 2 - (number % 2) as u32,
+        ..IoEvent::default()
+    };
+    let events: Vec<IoEvent> = (0..7).map(event).collect();
+    opened(&events, CaptureConditions::default()).into()
+}
+
+fn runs_of(captured: &Captured<Cursor<Vec<u8>>>, pass: &PassOptions) -> RunLengths {
+    let mut shape = LoadShape::new(SECOND, &[]);
+    captured.run(pass, &mut [&mut shape]).unwrap();
+    *shape.runs(IoOp::Read).unwrap()
+}
+
+#[test]
+fn runs_have_the_length_of_their_selected_ios() {
+    let captured = shared_run();
+    let figures = |pass: &PassOptions| {
+        let runs = runs_of(&captured, pass);
+        (runs.classes()[..4].to_vec(), runs.count(), runs.ios, runs.longest)
+    };
+    let with_filter = |filter| PassOptions { filter, ..PassOptions::default() };
+    assert_eq!(figures(&PassOptions::default()), (vec![0, 0, 1, 0], 1, 6, 6));
+    // Positions 1, 3 and 5 belong to process 1, positions 2, 4 and 6 to process 2.
+    for pid in [1, 2] {
+        let process = Some(ProcessSelector::Pid(pid));
+        let selected = Filter { process, ..Filter::default() };
+        assert_eq!(figures(&with_filter(selected)), (vec![0, 1, 0, 0], 1, 3, 3), "{pid}");
+    }
+    // The last four I/Os of the run, and the first two.
+    let late = Filter::default().between(Some(3000), None);
+    assert_eq!(figures(&with_filter(late)), (vec![0, 0, 1, 0], 1, 4, 4));
+    let early = Filter::default().between(None, Some(3000));
+    assert_eq!(figures(&with_filter(early)), (vec![0, 1, 0, 0], 1, 2, 2));
+}
+
+#[test]
+fn a_run_counts_from_the_checkpoint_at_which_a_pass_begins() {
+    let event = |number: u64| IoEvent {
+        issued_ns: number * 1000,
+        response_ns: 100,
+        offset: number * 4096,
+        bytes: 4096,
+        ..IoEvent::default()
+    };
+    let conditions = CaptureConditions::default();
+    let mut writer = TraceWriter::new(Vec::new(), &conditions).unwrap().with_rows_per_group(4);
+    writer.write(&(0..8).map(event).collect::<Vec<_>>()).unwrap();
+    let bytes = writer.finish(conditions).unwrap();
+    let trace = Trace::open(Cursor::new(bytes.clone())).unwrap();
+    let pass = PassOptions { checkpoint_every: Some(1), ..PassOptions::default() };
+    let mut batches = pass.read(&trace, Fields::NEIGHBORS);
+    let mut checkpoints: Vec<Checkpoint> = Vec::new();
+    while let Some(rows) = batches.next_batch().unwrap() {
+        checkpoints.extend(rows.checkpoint.cloned());
+    }
+    let last = checkpoints.pop().unwrap();
+    let left = 8 - last.at_ns / 1000;
+    assert!((1..8).contains(&left), "{left}");
+    let resumed = PassOptions { start: Some(Arc::new(last)), ..PassOptions::default() };
+    let captured = Trace::open(Cursor::new(bytes)).unwrap().into();
+    let runs = runs_of(&captured, &resumed);
+    assert_eq!((runs.count(), runs.ios, u64::from(runs.longest)), (1, left, left));
 }

@@ -2,6 +2,7 @@
 
 use steadfast_analysis::AnnotatedRows;
 use steadfast_analysis::annotate::sequential::BusySpan;
+use steadfast_analysis::device_layer::DeviceLayer;
 use steadfast_analysis::sums::busy_spans::{OpenBusySpans, by_step};
 
 /// Busy time of cells of equal width, in nanoseconds.
@@ -23,8 +24,8 @@ impl BusyTime {
     /// Takes the selected rows.
     pub fn take(&mut self, rows: &AnnotatedRows<'_>) {
         for row in rows.iter() {
-            let side = (rows.batch.device(row), rows.batch.layer(row));
-            if let Some(finished) = self.open.add(side, rows.busy[row]) {
+            let (device, layer) = (rows.batch.device(row), rows.batch.layer(row));
+            if let Some(finished) = self.open.add(DeviceLayer { device, layer }, rows.busy[row]) {
                 self.divide(finished);
             }
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use steadfast_analysis::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
 use steadfast_analysis::cube::{CellSums, Cube, CubeBuilder};
-use steadfast_analysis::sums::capture_step::{CaptureStep, OpCount, TimeTotals};
+use steadfast_analysis::sums::capture_step::{CaptureStep, OpSums, StepTimes};
 use steadfast_analysis::sums::content::Contents;
 use steadfast_analysis::sums::io_count::IoCount;
 use steadfast_analysis::sums::sparse::DenseCounts;
@@ -52,13 +52,13 @@ pub fn coarse_buckets(cell: &CubeCell) -> Result<Vec<(usize, u32)>, TraceError> 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct PairSums {
     ios: u64,
-    times: TimeTotals,
+    times: StepTimes,
 }
 
 impl PairSums {
     /// Returns the sums of a cube cell.
     pub fn from_cell(cell: &CubeCell) -> Self {
-        PairSums { ios: cell.ios, times: TimeTotals::from_cell(cell) }
+        PairSums { ios: cell.ios, times: StepTimes::from_cell(cell) }
     }
 
     /// Counts an I/O.
@@ -78,7 +78,7 @@ impl CellSums for PairSums {
 
 /// Adds an I/O to sums.
 #[inline]
-fn count_times(times: &mut TimeTotals, io: &CountedIo) {
+fn count_times(times: &mut StepTimes, io: &CountedIo) {
     times.add(io.response_ns(), io.queued_ns, io.depth);
     if io.content.blocks > 0 {
         times.contents.count(io.content);
@@ -245,7 +245,7 @@ impl TimeCellsBuilder {
         let bytes = ios * u64::from(stream.bytes);
         let open = self.totals.in_step(cell, 0);
         let sequential = if stream.sequential { ios } else { 0 };
-        open.sums.ops[stream.op as usize].merge(OpCount { ios, bytes, sequential });
+        open.sums.ops[stream.op as usize].merge(OpSums { ios, bytes, sequential });
         open.sums.times.merge(&sums.times);
         counts.for_each(|(at, count)| open.counts.add(at, count));
         self.parts.add(cell, pairs.number(key), IoCount { ios, bytes });

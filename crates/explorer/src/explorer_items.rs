@@ -48,6 +48,7 @@ impl ExplorerItems {
     /// Returns a [`HttpError`] with status 404 if there is no such question or item, or another
     /// status if there is no answer.
     pub fn answer(&self, what: &str, query: &QueryString) -> Result<Arc<str>, HttpError> {
+        query.check_names()?;
         match what {
             "meta" => Ok(json(&self.meta())?.into()),
             "run" => Ok(json(&run::view(self.run(query)?)?)?.into()),

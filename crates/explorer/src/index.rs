@@ -26,7 +26,7 @@ use steadfast_domain::{Caveat, Layer};
 use steadfast_tracefile::{Fields, NotRecorded, TraceError};
 
 /// Version of the index format. It is raised whenever the content of an index changes.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 /// Maximum number of cells of an index.
 pub const CELLS: u64 = 131_072;
 /// Width of the narrowest cell, in nanoseconds: 100 us.
@@ -121,7 +121,11 @@ impl Index {
         let filter = Filter { layer, ..Filter::default() };
         let checkpoint_every = Some((rows / index_segments::MOST).max(index_segments::IOS_LEAST));
         let pass = PassOptions { filter, checkpoint_every, ..PassOptions::default() };
-        let reach = captured.reach().unwrap_or(1 << 40);
+        // The end of the I/Os is an upper bound, which may lie beyond the device.
+        let sizes = captured.conditions().devices.iter().map(|device| device.capacity);
+        let size = sizes.collect::<Option<Vec<_>>>().and_then(|sizes| sizes.into_iter().max());
+        let reach = captured.end_of_range().unwrap_or(1 << 40);
+        let reach = size.map_or(reach, |size| reach.min(size.0));
         let quality = Completeness::from_conditions(captured.conditions());
         let addresses = AddressRanges::new((0, reach), RANGES);
         let time = IndexedTime { begin_ns, end_ns, step_ns };

@@ -5,6 +5,7 @@ use crate::refusal::HttpError;
 use steadfast_analysis::Filter;
 use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::questions::processes::ProcessKey;
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 use steadfast_tracefile::StreamKey;
 
@@ -15,7 +16,29 @@ pub const LENGTH_MAX: usize = 8192;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryString(Vec<(String, String)>);
 
+/// Names that a question may have.
+const NAMES: [&str; 28] = [
+    "by", "by_command", "c", "cells", "cgroup", "device", "event", "file", "from", "high", "i",
+    "key", "kind", "layer", "limit", "low", "measure", "n", "offset", "op", "pid", "process",
+    "rows", "stream", "threshold", "tid", "to", "view",
+];
+
 impl QueryString {
+    /// Rejects names that no question has: a misspelled filter would select everything.
+    ///
+    /// # Errors
+    /// Returns a [`HttpError`] with status 400 and the first such name.
+    pub fn check_names(&self) -> Result<(), HttpError> {
+        match self.0.iter().find(|(name, _)| !NAMES.contains(&name.as_str())) {
+            None => Ok(()),
+            Some((name, _)) => Err(HttpError::bad(format!(
+                "there is no parameter '{}'; the parameters are {}",
+                excerpt(name),
+                NAMES.join(", ")
+            ))),
+        }
+    }
+
     /// Parses a query.
     ///
     /// # Errors
@@ -120,7 +143,7 @@ pub fn window(
     query: &QueryString,
     (begin_ns, end_ns): (u64, u64),
 ) -> Result<(u64, u64), HttpError> {
-    let from = query.number("from")?.unwrap_or(begin_ns);
+    let from = query.number("from")?.unwrap_or(begin_ns).max(begin_ns);
     let to = query.number("to")?.unwrap_or(end_ns).min(end_ns.max(1));
     if from < to {
         Ok((from, to))

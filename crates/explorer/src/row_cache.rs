@@ -2,34 +2,18 @@
 //! several questions about the same I/Os, and narrower windows lie inside wider ones.
 
 use std::sync::Arc;
-use steadfast_analysis::sums::content::Contents;
 use steadfast_analysis::{AnnotatedBatch, AnnotatedRows, Filter, Fold};
-use steadfast_tracefile::{Field, Fields, TraceError};
+use steadfast_tracefile::{Fields, TraceError};
 
 /// Memory of an I/O, in bytes: all columns and the values derived from its neighbors.
-const IO_BYTES: usize = 96;
-/// Maximum number of I/Os of one question that are kept: 32 MiB.
-pub const KEPT_MOST: usize = (32 << 20) / IO_BYTES;
-/// Maximum number of I/Os that are kept in total: 48 MiB.
-const ALL_MOST: usize = (48 << 20) / IO_BYTES;
+const IO_BYTES: usize = 144;
+/// Maximum number of I/Os of one question that are kept: 48 MiB.
+pub const KEPT_MOST: usize = (48 << 20) / IO_BYTES;
+/// Maximum number of I/Os that are kept in total: 72 MiB.
+const ALL_MOST: usize = (72 << 20) / IO_BYTES;
 
-/// Fields that any question reads.
-const FIELDS: Fields = Fields::new(&[
-    Field::Issued,
-    Field::Response,
-    Field::Queued,
-    Field::Offset,
-    Field::Bytes,
-    Field::Depth,
-    Field::Pid,
-    Field::Flags,
-    Field::Device,
-    Field::Op,
-    Field::Layer,
-    Field::Command,
-])
-.and(Contents::FIELDS)
-.and(Fields::BUSY);
+/// All fields: a field that is left out would read as 0 in every question and filter about it.
+const FIELDS: Fields = Fields::ALL.and(Fields::BUSY);
 
 /// Some I/Os in issue order, with the values derived from their neighbors.
 #[derive(Debug)]

@@ -12,9 +12,11 @@ use crate::row_cache::{KEPT_MOST, KeptRows, RowCollector};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
-use steadfast_analysis::questions::compare::device_name;
+use steadfast_analysis::device_layer::device_name;
+use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::{Captured, Filter, Fold, PassOptions};
 use steadfast_domain::Layer;
+use steadfast_domain::text::excerpt;
 use steadfast_tracefile::observed_time::ObservedTime;
 
 /// The I/Os that a question is about.
@@ -46,7 +48,33 @@ impl<'c> IoSelection<'c> {
             None => window_ns,
         };
         let filter = filter(query, capture.conditions())?;
-        Ok(IoSelection { capture, index, window_ns, filter })
+        let selection = IoSelection { capture, index, window_ns, filter };
+        selection.check_process()?;
+        Ok(selection)
+    }
+
+    /// Rejects a process that the capture does not have, as far as the index lists all of them.
+    fn check_process(&self) -> Result<(), HttpError> {
+        let processes = &self.index.cells.shares.processes;
+        let is_complete = processes.sums.get(processes.keys.len()).is_none_or(|rest| rest.ios == 0);
+        let is_listed = |process: &ProcessSelector| {
+            processes.keys.iter().any(|key| process.selects(key.pid, key.command))
+        };
+        match &self.filter.process {
+            Some(process)
+                if is_complete
+                    && self.filter.layer == self.usual().layer
+                    && self.capture.lacks_processes().is_none()
+                    && !is_listed(process) =>
+            {
+                let name = match process {
+                    ProcessSelector::Pid(pid) => pid.to_string(),
+                    ProcessSelector::Command(name) => excerpt(name).into_owned(),
+                };
+                Err(HttpError::bad(format!("the capture has no process '{name}'; see api/meta")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns whether the selection has all I/Os of the window that the index counts.

@@ -42,6 +42,13 @@ pub(crate) struct LookbackState {
     clock: u64,
 }
 
+impl LookbackState {
+    /// Iterates over the runs by index and the number of sequential I/Os in each.
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        self.lengths.iter().copied().enumerate()
+    }
+}
+
 /// Recent ends of I/Os and runs, with an index of the runs. An unused lookback takes no memory: a
 /// trace may have 65,536 devices.
 pub(crate) struct Lookback {
@@ -63,6 +70,15 @@ struct SequentialRun {
     continued: u64,
     /// Number of sequential I/Os so far.
     length: u32,
+}
+
+/// The run that an I/O continues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PlaceInRun {
+    /// Index of the run; a run that begins may take that of a run that ended.
+    pub run: usize,
+    /// Position of the I/O within the run, starting at 1.
+    pub position: u32,
 }
 
 /// The runs whose ends fall into one class.
@@ -203,7 +219,7 @@ impl Lookback {
     }
 
     /// Restores a lookback from a checkpoint.
-    pub(crate) fn going_on(recent: LookbackState) -> Self {
+    pub(crate) fn resume_from(recent: LookbackState) -> Self {
         let LookbackState { window, mut ends, next, clock, .. } = recent;
         ends.rotate_left(next);
         let run = |((end, continued), length): ((&u64, &u64), &u32)| SequentialRun {
@@ -233,18 +249,18 @@ impl Lookback {
     }
 
     /// Processes a batch of I/Os in order and remembers their ends. Calls `found` with the row of
-    /// each sequential I/O and its position within its run, starting at 1.
+    /// each sequential I/O and its place within its run.
     pub(crate) fn take_all(
         &mut self,
         space: &mut LookbackScratch,
         ios: DeviceIos<'_, impl RowSpan>,
-        mut found: impl FnMut(u16, u32),
+        mut found: impl FnMut(u16, PlaceInRun),
     ) {
         let count = space.gather(self, ios);
         for at in space.desk.candidates[..count].iter().map(|at| usize::from(*at)) {
             let (begin, end) = ios.at(at);
-            if let Some(length) = self.go_on(begin, end) {
-                found(ios.rows[at], length);
+            if let Some(place) = self.continue_run(begin, end) {
+                found(ios.rows[at], place);
             } else if self.has_end(space, ios, at) {
                 found(ios.rows[at], self.begin_run(end));
             }
@@ -308,19 +324,19 @@ impl Lookback {
         }
     }
 
-    /// Continues the first run that ended where an I/O begins; returns its new length.
+    /// Continues the first run that ended where an I/O begins.
     #[inline(always)]
-    fn go_on(&mut self, begin: u64, end: u64) -> Option<u32> {
+    fn continue_run(&mut self, begin: u64, end: u64) -> Option<PlaceInRun> {
         let run = self.run_at(begin)?;
         self.class_mut(begin).count -= 1;
         Some(self.run_to(run, end))
     }
 
-    /// Begins a run with an I/O; returns its length. At the limit, it replaces the run that was not
-    /// continued for the longest time.
+    /// Begins a run with an I/O. At the limit, it replaces the run that was not continued for the
+    /// longest time.
     #[cold]
     #[inline(never)]
-    fn begin_run(&mut self, end: u64) -> u32 {
+    fn begin_run(&mut self, end: u64) -> PlaceInRun {
         let runs = self.runs.len();
         if runs >= self.window {
             let oldest = self.runs.iter().map(|run| run.continued).zip(0..).min();
@@ -336,15 +352,15 @@ impl Lookback {
         self.run_to(runs, end)
     }
 
-    /// Moves the end of a run that is in no class; returns its new length.
+    /// Adds an I/O to a run that is in no class.
     #[inline(always)]
-    fn run_to(&mut self, at: usize, end: u64) -> u32 {
+    fn run_to(&mut self, at: usize, end: u64) -> PlaceInRun {
         self.clock += 1;
         let run = &mut self.runs[at];
         let length = run.length.saturating_add(1);
         *run = SequentialRun { end, continued: self.clock, length };
         self.class_mut(end).enter(at);
-        length
+        PlaceInRun { run: at, position: length }
     }
 }
 
@@ -438,12 +454,14 @@ mod tests {
                 let mut found = vec![0; ios.len()];
                 let rows: Vec<u16> = (0..ios.len() as u16).collect();
                 let each = DeviceIos { rows: &rows, place: |row: u16| ios[usize::from(row)] };
-                quick.take_all(&mut space, each, |row, run| found[usize::from(row)] = run);
+                quick.take_all(&mut space, each, |row, place| {
+                    found[usize::from(row)] = place.position;
+                });
                 let plainly: Vec<u32> =
                     ios.iter().map(|(begin, end)| plain.take(*begin, *end)).collect();
                 assert_eq!(plainly, found, "{window}, {at}");
                 if at % 97 == 0 {
-                    quick = Lookback::going_on(quick.recent());
+                    quick = Lookback::resume_from(quick.recent());
                 }
             }
         }

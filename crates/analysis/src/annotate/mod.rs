@@ -5,4 +5,5 @@ pub mod checkpoint;
 pub mod data_transfers;
 mod lookback;
 mod outstanding;
+pub(crate) mod selected_runs;
 pub mod sequential;

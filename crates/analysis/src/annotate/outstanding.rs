@@ -31,7 +31,7 @@ pub(crate) struct OutstandingState {
 
 impl OutstandingSet {
     /// Restores the outstanding I/Os from a checkpoint.
-    pub(crate) fn going_on(completions: &OutstandingState) -> Self {
+    pub(crate) fn resume_from(completions: &OutstandingState) -> Self {
         let OutstandingState { all, unfollowed_until } = completions;
         let line = all.iter().copied().collect();
         OutstandingSet { line, aside: BinaryHeap::new(), unfollowed_until: *unfollowed_until }
@@ -102,7 +102,7 @@ mod tests {
             if at % 1009 == 0 {
                 all.sort_unstable();
                 assert_eq!(found.completions().all, all);
-                found = OutstandingSet::going_on(&found.completions());
+                found = OutstandingSet::resume_from(&found.completions());
             }
         }
         assert!(aside > 0);
@@ -117,7 +117,7 @@ mod tests {
         // The untracked I/O completes at 70,000.
         assert_eq!(found.with(0, 70_000), 0);
         assert_eq!((found.with(65_000, 90_000), found.with(69_999, 90_000)), (0, 0));
-        let mut found = OutstandingSet::going_on(&found.completions());
+        let mut found = OutstandingSet::resume_from(&found.completions());
         assert_eq!((found.with(69_999, 90_000), found.with(70_000, 90_000)), (0, 4));
     }
 }

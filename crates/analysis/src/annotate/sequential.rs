@@ -18,10 +18,15 @@
 //! stream with 2 % of the I/Os continues itself only after some fifty others. The chance that a
 //! random I/O is taken for sequential is at most `2 x window / addresses` (64 in 268 million 4 KiB
 //! blocks of a TiB). I/Os without bytes (flushes) are never sequential.
+//!
+//! The search itself, which decides whether an I/O is random or sequential, is in `lookback.rs`.
 
-use crate::annotate::lookback::{DeviceIos, IOS_MAX, Lookback, LookbackScratch, LookbackState};
+use crate::annotate::lookback::{
+    DeviceIos, IOS_MAX, Lookback, LookbackScratch, LookbackState, PlaceInRun,
+};
 use crate::annotate::outstanding::{OutstandingSet, OutstandingState};
 use serde::{Deserialize, Serialize};
+use std::iter;
 use std::ops::Range;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::step::mix64;
@@ -50,8 +55,21 @@ pub struct IoAnnotations {
     /// Time for which the device had been idle, in nanoseconds; 0 if it was busy, if this is
     /// unknown, or for the first I/O.
     pub idle_ns: u64,
-    /// Position within its sequential run, starting at 1; 0 for a random I/O.
+    /// Position within its sequential run among the I/Os that pass the filter, starting at 1; 0 for a
+    /// random I/O.
     pub run: u32,
+    /// Slot of its sequential run. A run that begins may take the slot of one that ended.
+    pub run_slot: u32,
+}
+
+impl IoAnnotations {
+    /// Annotations of a random I/O without neighbors.
+    const NONE: IoAnnotations = IoAnnotations { gap_ns: None, idle_ns: 0, run: 0, run_slot: 0 };
+}
+
+/// Returns the number of a run's slot: runs count by lookback, each of which has `window` of them.
+fn run_slot(lookback: usize, window: usize, run: usize) -> u32 {
+    (lookback * window + run) as u32
 }
 
 /// Source of the queue depth of an I/O.
@@ -94,12 +112,12 @@ pub struct Sequencer {
     pub depth: Vec<u32>,
     /// Time in which the device would have been idle without the I/O; empty if busy time is off.
     pub busy: Vec<BusySpan>,
-    /// Optional annotations; empty if they are off. Gaps stay `None`, because they depend on the
-    /// filter.
-    pub after: Vec<IoAnnotations>,
-    has_after: bool,
+    /// Optional annotations before the filter; empty if they are off. All I/Os count in the
+    /// positions within runs, and gaps are `None`.
+    pub annotations: Vec<IoAnnotations>,
+    has_annotations: bool,
     has_busy: bool,
-    leaves_recorded: bool,
+    keeps_recorded_depth: bool,
     kinds: RowsByKind,
     space: LookbackScratch,
     /// Number of I/Os whose depth was counted.
@@ -117,6 +135,16 @@ pub struct SequencerState {
     /// For each device: the time until which it is busy, whether it ever was busy, and the
     /// completion times of its outstanding I/Os.
     devices: Vec<(u64, bool, OutstandingState)>,
+}
+
+impl SequencerState {
+    /// Iterates over the sequential runs by slot, with the number of I/Os in each.
+    pub(crate) fn run_lengths(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let lookbacks = self.recent.iter().enumerate();
+        let runs =
+            lookbacks.flat_map(|(number, lookback)| lookback.lengths().zip(iter::repeat(number)));
+        runs.map(|((run, length), number)| (run_slot(number, self.window, run), length))
+    }
 }
 
 #[derive(Default)]
@@ -140,10 +168,10 @@ impl Sequencer {
             sequential: Vec::new(),
             depth: Vec::new(),
             busy: Vec::new(),
-            after: Vec::new(),
-            has_after: false,
+            annotations: Vec::new(),
+            has_annotations: false,
             has_busy: true,
-            leaves_recorded: false,
+            keeps_recorded_depth: false,
             kinds: RowsByKind::default(),
             space: LookbackScratch::new(window.max(1)),
             depths_counted: 0,
@@ -151,7 +179,7 @@ impl Sequencer {
     }
 
     /// Sets the source of queue depths.
-    pub fn with(mut self, depths: DepthSource) -> Self {
+    pub fn with_depths(mut self, depths: DepthSource) -> Self {
         self.depths = depths;
         self
     }
@@ -171,38 +199,38 @@ impl Sequencer {
     }
 
     /// Restores the state from a checkpoint.
-    pub fn going_on(mut self, before: &SequencerState) -> Self {
+    pub fn resume_from(mut self, before: &SequencerState) -> Self {
         let device =
             |(busy_until, was_busy, completions): &(u64, bool, OutstandingState)| DeviceState {
                 busy_until: *busy_until,
                 was_busy: *was_busy,
-                outstanding: OutstandingSet::going_on(completions),
+                outstanding: OutstandingSet::resume_from(completions),
             };
         self.window = before.window;
         self.space = LookbackScratch::new(before.window);
         self.recent_slots.clone_from(&before.recent_slots);
-        self.recent = before.recent.iter().cloned().map(Lookback::going_on).collect();
+        self.recent = before.recent.iter().cloned().map(Lookback::resume_from).collect();
         self.device_slots.clone_from(&before.device_slots);
         self.devices = before.devices.iter().map(device).collect();
         self
     }
 
     /// Enables or disables [`IoAnnotations`]; it is disabled by default.
-    pub fn telling_after(mut self, tells: bool) -> Self {
-        self.has_after = tells;
+    pub fn with_neighbors(mut self, is_enabled: bool) -> Self {
+        self.has_annotations = is_enabled;
         self
     }
 
     /// Enables or disables busy time; it is enabled by default.
-    pub fn telling_busy(mut self, tells: bool) -> Self {
-        self.has_busy = tells;
+    pub fn with_busy_spans(mut self, is_enabled: bool) -> Self {
+        self.has_busy = is_enabled;
         self.busy.clear();
         self
     }
 
     /// Sets whether [`Self::depth`] stays empty if all depths of a batch are recorded.
-    pub(crate) fn leaving_recorded(mut self, leaves: bool) -> Self {
-        self.leaves_recorded = leaves;
+    pub(crate) fn keep_recorded_depth(mut self, is_kept: bool) -> Self {
+        self.keeps_recorded_depth = is_kept;
         self
     }
 
@@ -213,9 +241,9 @@ impl Sequencer {
 
     /// Annotates the next events; `responses` is the bitwise OR of their response times.
     pub(crate) fn follow_within(&mut self, batch: &Batch, responses: i64) {
-        self.after.clear();
-        if self.has_after {
-            self.after.resize(batch.len(), IoAnnotations { gap_ns: None, idle_ns: 0, run: 0 });
+        self.annotations.clear();
+        if self.has_annotations {
+            self.annotations.resize(batch.len(), IoAnnotations::NONE);
         }
         self.sequential.clear();
         self.sequential.resize(batch.len(), false);
@@ -232,13 +260,15 @@ impl Sequencer {
         self.find_kinds(batch, rows.clone());
         let places = ExtentColumns::new(batch, rows.clone());
         let sequential = &mut self.sequential[rows.clone()];
-        let after = self.after.get_mut(rows).unwrap_or_default();
-        for (lookback, rows) in self.recent.iter_mut().zip(self.kinds.each()) {
+        let annotations = self.annotations.get_mut(rows).unwrap_or_default();
+        let each = self.recent.iter_mut().zip(self.kinds.each()).enumerate();
+        for (number, (lookback, rows)) in each {
             let Some(first) = rows.first() else { continue };
-            let found = |row: u16, run| {
+            let found = |row: u16, place: PlaceInRun| {
                 sequential[usize::from(row)] = true;
-                if let Some(after) = after.get_mut(usize::from(row)) {
-                    after.run = run;
+                if let Some(annotations) = annotations.get_mut(usize::from(row)) {
+                    annotations.run = place.position;
+                    annotations.run_slot = run_slot(number, self.window, place.run);
                 }
             };
             let space = &mut self.space;
@@ -269,7 +299,7 @@ impl Sequencer {
     fn follow_devices(&mut self, batch: &Batch, responses: i64) {
         let counts = self.depths != DepthSource::Recorded || !batch.has_depths();
         self.depth.clear();
-        if self.depths == DepthSource::Recorded && (counts || !self.leaves_recorded) {
+        if self.depths == DepthSource::Recorded && (counts || !self.keeps_recorded_depth) {
             self.depth.extend_from_slice(batch.depths());
         }
         if counts {
@@ -282,7 +312,7 @@ impl Sequencer {
         if self.depths == DepthSource::Unknown {
             return;
         }
-        if counts || self.has_busy || self.has_after {
+        if counts || self.has_busy || self.has_annotations {
             self.follow_each(batch, counts);
         }
         if !counts {
@@ -297,8 +327,8 @@ impl Sequencer {
             let Some((place, issued, completed)) = times.of_row(row) else { continue };
             let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
             let device = &mut self.devices[slot];
-            if let Some(after) = self.after.get_mut(row).filter(|_| device.was_busy) {
-                after.idle_ns = issued.saturating_sub(device.busy_until);
+            if let Some(annotations) = self.annotations.get_mut(row).filter(|_| device.was_busy) {
+                annotations.idle_ns = issued.saturating_sub(device.busy_until);
             }
             let part = device.busy_with(issued, completed);
             if self.has_busy {
@@ -754,19 +784,19 @@ mod tests {
             for (devices, ops, in_files) in kinds {
                 let events = many_ios(2 * AT_ONCE as u64 + 77, devices, ops, in_files);
                 let expected = plainly(window, &events);
-                let mut sequencer = Sequencer::new(window).telling_after(true);
+                let mut sequencer = Sequencer::new(window).with_neighbors(true);
                 let (mut found, mut left) = (Vec::new(), &events[..]);
                 // Long and short batches alternate.
                 for (number, length) in [60, 5000, 1, 2500, 0, AT_ONCE].into_iter().enumerate() {
                     let (part, later) = left.split_at(left.len().min(length));
                     left = later;
                     sequencer.follow(&Batch::from_events(part));
-                    found.extend(sequencer.after.iter().map(|after| after.run));
-                    let told = sequencer.after.iter().map(|after| after.run > 0);
+                    found.extend(sequencer.annotations.iter().map(|io| io.run));
+                    let told = sequencer.annotations.iter().map(|io| io.run > 0);
                     assert!(told.eq(sequencer.sequential.iter().copied()));
                     if number % 2 == 1 {
-                        let going_on = Sequencer::new(1).telling_after(true);
-                        sequencer = going_on.going_on(&sequencer.neighbors());
+                        let resumed = Sequencer::new(1).with_neighbors(true);
+                        sequencer = resumed.resume_from(&sequencer.neighbors());
                     }
                 }
                 assert!(left.is_empty());
@@ -819,7 +849,7 @@ mod tests {
         let part = IncompleteIos { unended: 10, ..IncompleteIos::default() };
         let mut conditions =
             CaptureConditions { in_part: Some(part), ..CaptureConditions::default() };
-        let mut counted = Sequencer::new(1).with(DepthSource::from_conditions(&conditions));
+        let mut counted = Sequencer::new(1).with_depths(DepthSource::from_conditions(&conditions));
         counted.follow(&batch);
         let known = |depth: &&u32| **depth > 0;
         assert_eq!(counted.depth.iter().filter(known).count(), 990);
@@ -859,15 +889,15 @@ mod tests {
             event.depth = if is_recorded { depths[at] } else { 0 };
         }
         for (busy, after) in [(false, false), (true, false), (false, true)] {
-            let mut sequencer = Sequencer::new(1).telling_busy(busy).telling_after(after);
+            let mut sequencer = Sequencer::new(1).with_busy_spans(busy).with_neighbors(after);
             let mut found = Vec::new();
             for (number, events) in events.chunks(150).enumerate() {
                 sequencer.follow(&Batch::from_events(events));
                 found.extend_from_slice(&sequencer.depth);
                 if number % 5 == 4 {
                     let sequenced = sequencer.neighbors();
-                    sequencer = Sequencer::new(1).telling_busy(busy).telling_after(after);
-                    sequencer = sequencer.going_on(&sequenced);
+                    sequencer = Sequencer::new(1).with_busy_spans(busy).with_neighbors(after);
+                    sequencer = sequencer.resume_from(&sequenced);
                 }
             }
             assert_eq!(found, depths);
@@ -888,13 +918,13 @@ mod tests {
             IoEvent { issued_ns: number * 10, response_ns, ..IoEvent::default() }
         };
         let mut events: Vec<IoEvent> = (0..count + 100).map(io).collect();
-        let mut counted = Sequencer::new(1).with(DepthSource::Counted);
+        let mut counted = Sequencer::new(1).with_depths(DepthSource::Counted);
         counted.follow(&Batch::from_events(&events));
         let (recorded, others) = events.split_at_mut(count as usize);
         for (event, depth) in recorded.iter_mut().zip(&counted.depth) {
             event.depth = (*depth).max(1);
         }
-        let mut sequencer = Sequencer::new(1).telling_busy(false);
+        let mut sequencer = Sequencer::new(1).with_busy_spans(false);
         sequencer.follow(&Batch::from_events(recorded));
         sequencer.follow(&Batch::from_events(others));
         assert_eq!(sequencer.depth, counted.depth[count as usize..]);
@@ -908,7 +938,7 @@ mod tests {
         let mut sequencer = Sequencer::new(1);
         sequencer.follow(&batch(5));
         assert_ne!(sequencer.busy, [(0, 0); 5]);
-        sequencer = sequencer.telling_busy(false);
+        sequencer = sequencer.with_busy_spans(false);
         for length in [3, 7, 0, 2] {
             sequencer.follow(&batch(length));
             assert!(sequencer.busy.is_empty() && sequencer.depth.len() == length as usize);
@@ -918,7 +948,8 @@ mod tests {
     #[test]
     fn rounded_times_tell_neither_depth_nor_busy_time() {
         let conditions = CaptureConditions { rounded_times: true, ..CaptureConditions::default() };
-        let mut sequencer = Sequencer::new(1).with(DepthSource::from_conditions(&conditions));
+        let mut sequencer =
+            Sequencer::new(1).with_depths(DepthSource::from_conditions(&conditions));
         let io = |issued_ns| IoEvent { issued_ns, response_ns: 900, ..IoEvent::default() };
         sequencer.follow(&Batch::from_events(&[io(0), io(0), io(100)]));
         assert_eq!((sequencer.depth, sequencer.busy), (vec![0; 3], vec![(0, 0); 3]));

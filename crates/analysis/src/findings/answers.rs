@@ -180,6 +180,8 @@ fn operations(study: &Study) -> Vec<OperationShare> {
             let mut line = format!("{name}: {} of the I/Os", percent(share));
             if has_order {
                 line += &format!(", {} of the bytes, {}", percent(of_bytes), sizes(&of_kind));
+            } else if of_bytes > 0.0 {
+                line += &format!(", {} of the bytes", percent(of_bytes));
             }
             let writes: u64 =
                 streams.iter().filter(|s| s.key.op == IoOp::Write).map(|s| s.count()).sum();
@@ -304,7 +306,7 @@ fn drive(study: &Study) -> Vec<String> {
     }
     let (total, observed) = (totals.streams.total(), &totals.observed);
     let mean = observed.per_second(total.count() as f64);
-    let moved = observed.per_second(Bytes(total.amount()).as_mb());
+    let moved = observed.per_second(Bytes(total.transfers().bytes).as_mb());
     let mut lines = Vec::new();
     if let (Some(iops), Some(rate)) = (mean, moved) {
         let mut line = format!("{} IOPS and {} MB/s on average", number(iops, 0), digits(rate));
@@ -411,7 +413,8 @@ fn digits(value: f64) -> String {
         value if value >= 99.95 => 0,
         value if value >= 9.995 => 1,
         value if value >= 0.9995 => 2,
-        _ => 3,
+        value if value >= 0.0095 || value == 0.0 => 3,
+        _ => 6,
     };
     number(value, decimals)
 }
@@ -422,8 +425,8 @@ mod tests {
 
     #[test]
     fn numbers_keep_three_digits_and_shares_are_never_rounded_to_all() {
-        let texts = [0.0321, 1.0, 12.345, 123.4, 12_345.6].map(digits);
-        assert_eq!(texts, ["0.032", "1.00", "12.3", "123", "12,346"]);
+        let texts = [0.000_041, 0.0321, 1.0, 12.345, 123.4, 12_345.6].map(digits);
+        assert_eq!(texts, ["0.000041", "0.032", "1.00", "12.3", "123", "12,346"]);
         let shares = [0.0, 0.0004, 0.021, 0.77, 0.994, 0.9999, 1.0].map(percent);
         let expected = ["0 %", "below 0.1 %", "2.1 %", "77 %", "99.4 %", "over 99.9 %", "100 %"];
         assert_eq!(shares, expected);

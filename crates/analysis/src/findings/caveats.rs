@@ -38,7 +38,7 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
         return Some(Caveat::remark(ids::STEPS_ONLY, text, remedy));
     }
     let kept = study.totals.conditions.step_ns.unwrap_or(study.totals.step_ns);
-    let busy = if study.tells_busy_time { "" } else { "disk utilization, " };
+    let busy = if study.has_busy_time { "" } else { "disk utilization, " };
     let text = format!(
         "The capture kept the I/O streams of every process and step of {}, but no single I/Os. These \
          need single I/Os and are omitted: queue times, {busy}threads, \

@@ -2,7 +2,7 @@
 
 use super::tables;
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*};
-use crate::questions::compare::device_name;
+use crate::device_layer::device_name;
 use crate::questions::locality::{CachePoint, LocalityFigures};
 use crate::questions::study::{SingleIoResults, Study};
 use crate::sums::response::ResponseFigures;

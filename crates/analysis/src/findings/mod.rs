@@ -4,31 +4,21 @@
 mod answers;
 mod caveats;
 mod day;
+mod facts;
+mod header;
 mod locality;
 mod plots;
 mod tables;
 mod who;
 
-use crate::questions::compare::device_name;
-use crate::questions::reach::WorkingSetFigures;
-use crate::questions::steps::StepFigures;
 use crate::questions::streams::ShareMeasure;
 use crate::questions::study::{ProcessResults, SingleIoResults, Study};
-use crate::questions::totals::StudyOptions;
-use crate::sums::io_sums::IoSums;
-use crate::sums::server_cpu_use::ServerCpuUse;
+use facts::{capture_facts, working_set_facts};
+use header::{DEVICES_NAMED, grouped, header};
 use sha2::{Digest, Sha256};
-use steadfast_domain::findings::{
-    Activity, Exhibit, Facts, FormBlock, FormHeader, FormSubject, KeyFigure, Origin, Page, Setting,
-    Table,
-};
+use steadfast_domain::findings::{Activity, Exhibit, KeyFigure, Page, Table};
 use steadfast_domain::hex::to_hex;
-use steadfast_domain::io_event::{ContentSample, Share};
-use steadfast_domain::text::number;
-use steadfast_domain::{Bytes, CaptureConditions, Findings, Nanos};
-
-/// Devices named at the head of a page.
-const DEVICES_NAMED: usize = 8;
+use steadfast_domain::{Bytes, Findings, Nanos};
 
 /// Title of the report of a capture.
 const TITLE: &str = "Captured Workload";
@@ -37,20 +27,20 @@ const TITLE: &str = "Captured Workload";
 const METHOD: &str = "Capture and analysis of RWSW PTS 1.0.7 as described in the SNIA tutorial \
     and in docs/trace.md";
 
+/// Plot on the first page: the IO Stream Map with response times says the most about a capture.
+const FRONT_PLOTS: [&str; 1] = ["stream-map-frequency"];
+
 /// Returns the report of a capture. `software` is the name and version of this program.
 pub fn findings(study: &Study, software: &str) -> Findings {
-    let mut header = header(study);
-    header.test = TITLE.into();
-    let found = Findings {
-        title: TITLE.into(),
-        ending: answers::sentence(study),
-        header,
-        ..self_test(study, software)
-    };
-    let mut found = Findings { id: "captured-workload".into(), chapters: chapters(study), ..found };
-    found.front.tables.push(answers::ID.into());
-    found.summary.insert(0, Exhibit::Table(answers::table(study)));
-    found
+    let mut findings = self_test(study, software);
+    findings.id = "captured-workload".into();
+    findings.title = TITLE.into();
+    findings.header.test = TITLE.into();
+    findings.ending = answers::sentence(study);
+    findings.chapters = chapters(study);
+    findings.front.tables.push(answers::ID.into());
+    findings.summary.insert(0, Exhibit::Table(answers::table(study)));
+    findings
 }
 
 /// Returns the four reports of the Target Server Self-Test, without the chapters of the analysis.
@@ -70,14 +60,9 @@ pub fn self_test(study: &Study, software: &str) -> Findings {
         form_pages: form_pages(study),
         long_tables: long_tables(study),
         id: "self-test".into(),
-        ..Findings::new("Target Server Self-Test", header(study)).fronted(figures(study), plots())
+        ..Findings::new("Target Server Self-Test", header(study))
+            .fronted(figures(study), FRONT_PLOTS)
     }
-}
-
-/// Returns the plot on the first page: the IO Stream Map with response times says the most about a
-/// capture.
-fn plots() -> [&'static str; 1] {
-    ["stream-map-frequency"]
 }
 
 /// Returns rates and response times of the whole capture.
@@ -85,7 +70,7 @@ fn figures(study: &Study) -> Vec<KeyFigure> {
     let total = study.totals.streams.total();
     let responses = total.responses.figures();
     let ms = |ns: Option<u64>| ns.map(|ns| Nanos(ns).as_millis_f64());
-    let megabytes = Bytes(total.amount()).as_mb();
+    let megabytes = Bytes(total.transfers().bytes).as_mb();
     let observed = &study.totals.observed;
     let mut figures = vec![
         KeyFigure::new("iops", "Mean rate", observed.per_second(total.count() as f64), "IOPS"),
@@ -167,7 +152,7 @@ fn chapters(study: &Study) -> Vec<Page> {
     pages.extend(study.processes.as_ref().map(|found| processes(study, found)));
     pages.extend(singles.and_then(|singles| who::page(study, singles)));
     pages.extend(singles.and_then(|singles| hit_maps(study, singles)));
-    pages.push(use_of_device(study));
+    pages.push(utilization_page(study));
     pages.extend(singles.map(|singles| shape(study, singles)));
     pages.push(sizes(study));
     pages.extend(content(study));
@@ -199,9 +184,9 @@ fn hit_maps(study: &Study, singles: &SingleIoResults) -> Option<Page> {
     (!maps.is_empty()).then(|| Page::new("LBA range hit map", maps))
 }
 
-fn use_of_device(study: &Study) -> Page {
+fn utilization_page(study: &Study) -> Page {
     let over_time = [plots::sequentiality(study), plots::operations(study)].map(Exhibit::Plot);
-    if !study.tells_busy_time {
+    if !study.has_busy_time {
         return Page::new("Sequentiality and operations", over_time.to_vec());
     }
     let busy = Exhibit::Plot(plots::utilisation(study));
@@ -230,9 +215,9 @@ fn sizes(study: &Study) -> Page {
 fn windows(study: &Study) -> Option<Page> {
     let fine = Nanos(study.totals.fine_ns?);
     let text = format!(
-        "The pictures of the whole capture have steps of {}: it has too many steps of {fine}. These \
-         pictures show those around two moments; a span is shown with --from and --to, and trace \
-         steps lists every step with I/Os or busy time.",
+        "The plots of the whole capture have steps of {}, because it has too many steps of {fine}. \
+         These plots show the narrow steps around two moments. Choose another span with --from and \
+         --to. `steadfast trace steps` lists every step with I/Os or busy time.",
         Nanos(study.totals.step_ns)
     );
     let plots = study.windows.iter().zip(0..).map(|(window, at)| plots::window(study, window, at));
@@ -257,7 +242,7 @@ fn content(study: &Study) -> Option<Page> {
 }
 
 fn working_sets(study: &Study, singles: &SingleIoResults) -> Option<Page> {
-    let sets = singles.reach.iter().map(|reach| Exhibit::Facts(reach_facts(study, reach)));
+    let sets = singles.working_sets.iter().map(|set| Exhibit::Facts(working_set_facts(study, set)));
     let mut sets: Vec<Exhibit> = sets.collect();
     sets.extend(locality::exhibits(study, singles));
     (!sets.is_empty()).then(|| Page::new("Working set and reuse", sets))
@@ -271,23 +256,18 @@ fn headline(study: &Study) -> String {
         layers.push("and more".to_owned());
     }
     if study.totals.mixes_layers() {
-        layers.push("BOTH LAYERS COUNTED TOGETHER".to_owned());
+        layers.push("both layers counted together".to_owned());
     }
     let filter =
-        study.totals.describe_filter().map(|filter| format!("  only {filter}")).unwrap_or_default();
+        study.totals.describe_filter().map(|filter| format!("; only {filter}")).unwrap_or_default();
     format!(
-        "{}  threshold {} by {}  step {}  window {}{filter}",
-        layers.join("  "),
+        "{}; threshold {} by {}; step {}; window {}{filter}",
+        layers.join("; "),
         study.totals.options.threshold,
         study.totals.options.by,
         Nanos(study.totals.step_ns),
         study.totals.options.pass.window
     )
-}
-
-/// Formats a count with thousands separators.
-fn grouped(count: u64) -> String {
-    number(count as f64, 0)
 }
 
 fn ending(study: &Study) -> String {
@@ -318,237 +298,6 @@ fn digest(study: &Study) -> String {
         hash.update(format!("{} {} {}\n", stream.key, stream.count(), stream.sums.amount()));
     }
     to_hex(&hash.finalize())
-}
-
-fn header(study: &Study) -> FormHeader {
-    let conditions = &study.totals.conditions;
-    FormHeader {
-        issuer: "Steadfast".into(),
-        specification: "Capture and analysis of a workload".into(),
-        lesser: None,
-        test: "Target Server Self-Test (pseudo-test)".into(),
-        subtitle: "In situ performance during the I/O capture".into(),
-        revision: "after RWSW PTS 1.0.7".into(),
-        vendor: None,
-        model: conditions.devices.first().and_then(|device| device.model.clone()),
-        sponsor: None,
-        blocks: vec![
-            FormBlock::new("Target Server", server_rows(conditions)).about(FormSubject::Platform),
-            FormBlock::new("Storage", storage_rows(conditions)).about(FormSubject::Device),
-            FormBlock::new("I/O Capture", capture_rows(conditions)),
-            FormBlock::new("Analysis", analysis_rows(study)),
-        ],
-    }
-}
-
-fn server_rows(conditions: &CaptureConditions) -> Vec<Setting> {
-    vec![
-        Setting::identity("Host", &conditions.host),
-        Setting::identity("Operating System", &conditions.operating_system),
-        Setting::identity("Kernel", &conditions.kernel),
-    ]
-}
-
-fn storage_rows(conditions: &CaptureConditions) -> Vec<Setting> {
-    let devices = conditions.devices.iter().take(DEVICES_NAMED).map(|device| {
-        let facts =
-            [device.model.clone(), device.serial.clone(), device.capacity.map(|c| c.to_string())];
-        let facts: Vec<String> = facts.into_iter().flatten().collect();
-        Setting::identity(&device.name, facts.join(", "))
-    });
-    let more = conditions.devices.len().saturating_sub(DEVICES_NAMED);
-    let more = (more > 0).then(|| Setting::identity("and", format!("{more} more")));
-    devices.chain(more).collect()
-}
-
-/// Returns the circumstances of the capture that the trace records.
-fn capture_rows(conditions: &CaptureConditions) -> Vec<Setting> {
-    let told = |id: &str, label: &str, value: Option<String>| {
-        Setting::new(id, label, value, Origin::Found)
-    };
-    let layers: Vec<String> = conditions.layers.iter().map(ToString::to_string).collect();
-    let mut rows = vec![
-        told("capture-tool", "Capture Tool", Some(conditions.software.clone())),
-        told("source", "Source", Some(conditions.source.clone())),
-        told("layer", "Layer", Some(layers.join(", "))),
-        Setting::outcome("Lost Events", conditions.lost.to_string()),
-    ];
-    let process = conditions.process.map(|pid| pid.to_string());
-    rows.extend(process.map(|pid| told("process", "Only Process", Some(pid))));
-    let kept = conditions.step_ns.map(|ns| format!("I/O streams in steps of {}", Nanos(ns)));
-    rows.extend(kept.map(|kept| told("kept", "Kept", Some(kept))));
-    rows.extend(names(conditions));
-    rows
-}
-
-/// Returns the name and the comment that the user gave the captured workload.
-fn names(conditions: &CaptureConditions) -> impl Iterator<Item = Setting> {
-    let named = |id: &str, label: &str, text: &Option<String>| {
-        let text = text.clone().filter(|text| !text.is_empty());
-        text.map(|text| Setting::new(id, label, text, Origin::Found))
-    };
-    let workload = named("workload", "Workload", &conditions.workload);
-    workload.into_iter().chain(named("comment", "Comment", &conditions.comment))
-}
-
-/// Returns the settings of the study. A value that equals the default of the program counts as
-/// default.
-fn analysis_rows(study: &Study) -> Vec<Setting> {
-    let totals = &study.totals;
-    let (options, presets) = (&totals.options, StudyOptions::default());
-    let origin = |is_preset: bool| if is_preset { Origin::Default } else { Origin::Chosen };
-    let threshold = options.threshold == presets.threshold && options.by == presets.by;
-    let window = options.pass.window == presets.pass.window;
-    let by = format!("{} by {}", options.threshold, options.by);
-    let (step, asked) = (Nanos(totals.step_ns).to_string(), options.step_ns.is_some());
-    let within = format!("within {} I/Os", options.pass.window);
-    let mut rows = vec![
-        Setting::new("capture-step", "Capture Step", step, origin(!asked)),
-        Setting::new("threshold", "Threshold", by, origin(threshold)),
-        Setting::new("sequential", "Sequential", within, origin(window)),
-        Setting::outcome("I/Os", grouped(totals.streams.total().count())),
-    ];
-    let filter = totals.describe_filter();
-    rows.extend(filter.map(|told| Setting::new("filter", "Only", told, Origin::Chosen)));
-    rows
-}
-
-fn capture_facts(study: &Study) -> Facts {
-    let conditions = &study.totals.conditions;
-    let total = study.totals.streams.total();
-    let lasted = study.totals.span_ns.1.saturating_sub(study.totals.span_ns.0);
-    let figures = total.responses.figures();
-    let time = |ns: Option<u64>| ns.map(|ns| format!("{:.3} ms", ns as f64 / 1e6));
-    let singles = study.single_ios.as_ref();
-    let between = singles.map_or("Capture steps with I/Os span", |_| "From first to last I/O");
-    let five_nines = study.has_percentiles().then(|| time(figures.p99_999_ns));
-    let five_nines = five_nines.map(|time| Setting::outcome("99.999 % response time", time));
-    let processes = study.processes.as_ref().map(|found| found.all.iter().count().to_string());
-    Facts::new("Capture")
-        .rows(names(conditions))
-        .with(Setting::outcome("I/Os", grouped(total.count())))
-        .with(Setting::outcome("Bytes", Bytes(total.amount()).to_string()))
-        .with(Setting::outcome(
-            "Observed time",
-            Nanos(study.totals.observed.total_ns()).elapsed_text(),
-        ))
-        .with(Setting::outcome(between, Nanos(lasted).elapsed_text()))
-        .with(Setting::outcome("I/O streams", grouped(study.totals.streams.len() as u64)))
-        .rows(processes.map(|count| Setting::outcome("Processes", count)))
-        .with(Setting::outcome("Average response time", time(figures.mean_ns)))
-        .rows(five_nines)
-        .with(Setting::outcome("Maximum response time", time(figures.max_ns)))
-        .rows(queue_depths(&total))
-        .rows(threads(study))
-        .rows(processors(study))
-        .rows(contents(conditions))
-        .with(Setting::outcome("Failed I/Os", grouped(total.failed())))
-        .with(Setting::outcome("Lost events", grouped(conditions.lost)))
-        .rows(incomplete(conditions))
-}
-
-/// Returns mean and maximum of the threads with I/Os in a capture step, and the mean depth of each.
-fn threads(study: &Study) -> Vec<Setting> {
-    let steps: Vec<StepFigures> =
-        study.step_figures().filter(|step| step.threads.is_some() && step.count > 0).collect();
-    let counts = || steps.iter().filter_map(|step| step.threads);
-    let Some(most) = counts().max() else { return Vec::new() };
-    let mean = counts().map(f64::from).sum::<f64>() / steps.len() as f64;
-    let depths: Vec<f64> = steps.iter().filter_map(StepFigures::depth_per_thread).collect();
-    let depth = depths.iter().sum::<f64>() / depths.len() as f64;
-    let depth = (!depths.is_empty()).then(|| format!("{depth:.2}"));
-    let width = Nanos(study.totals.step_ns);
-    vec![
-        Setting::outcome(
-            &format!("Threads in a step of {width}"),
-            format!("{mean:.1} on average, {most} at most"),
-        ),
-        Setting::outcome("Queue depth per thread", depth),
-    ]
-}
-
-/// Returns processor use and I/O wait of the captured host from the first reading to the last.
-fn processors(study: &Study) -> Vec<Setting> {
-    let readings = &study.totals.conditions.processors;
-    let Some((first, last)) = readings.first().zip(readings.last()) else { return Vec::new() };
-    let found = ServerCpuUse::between(&study.totals.conditions, first.at_ns, last.at_ns);
-    let text = |value: fn(ServerCpuUse) -> f64| {
-        found.map(|found| format!("{:.1} %", value(found) * 100.0))
-    };
-    vec![
-        Setting::outcome("Processor use of the server", text(|found| found.busy)),
-        Setting::outcome("I/O wait of the server", text(|found| found.io_wait)),
-    ]
-}
-
-fn queue_depths(total: &IoSums) -> [Setting; 2] {
-    let mean = total.depth_mean().map(|depth| format!("{depth:.2}"));
-    let max = total.depth_max().map(|depth| depth.to_string());
-    [Setting::outcome("Average queue depth", mean), Setting::outcome("Maximum queue depth", max)]
-}
-
-fn contents(conditions: &CaptureConditions) -> [Setting; 3] {
-    let ratio = conditions.compression_ratio.map(|ratio| format!("{ratio:.2}"));
-    let duplicates = conditions.duplicates().map(|share| share.to_string());
-    let sample = conditions.content.map(|sample| sampled(&sample));
-    [
-        Setting::outcome("Compression ratio", ratio),
-        Setting::outcome("Duplication ratio", duplicates),
-        Setting::outcome("Content", sample),
-    ]
-}
-
-/// Returns the numbers of incomplete I/Os, by reason if the reasons are known.
-fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
-    let row = |label: &str, count: u64| Setting::outcome(label, grouped(count));
-    let Some(part) = conditions.in_part else {
-        return vec![
-            row("Incomplete I/Os, omitted", conditions.unfinished)
-                .with_id("Incomplete I/Os, left out"),
-        ];
-    };
-    vec![
-        row("Completion missing, no response time", part.unended)
-            .with_id("Completion not seen, no response time"),
-        row("Issued before the capture, omitted", part.begun_before)
-            .with_id("Issued before the capture, left out"),
-        row("Too many at once, omitted", part.too_many).with_id("Too many at once, left out"),
-    ]
-}
-
-/// Describes the sample that both ratios are based on.
-fn sampled(sample: &ContentSample) -> String {
-    let bound = match sample.duplicate_share() {
-        Some(Share::AtLeast(_)) => "; a duplicate is detected only if both blocks were read",
-        Some(Share::Exact(_)) | None => "",
-    };
-    format!("{sample}; zstd level 1{bound}")
-}
-
-fn reach_facts(study: &Study, (device, reach): &(u16, WorkingSetFigures)) -> Facts {
-    let row = |label: &str, value: Option<String>| Setting::outcome(label, value);
-    let times = |value: Option<f64>| value.map(|times| format!("{times:.2} times"));
-    let size = |bytes: u64| Some(format!("{} (estimated, standard error 0.8 %)", Bytes(bytes)));
-    let granules = format!("Granules of {} MiB touched", reach.granule_bytes >> 20);
-    let hottest = reach.hottest.iter().map(|(percent, share)| {
-        let label = format!("Hits on the hottest {percent} % of them");
-        row(&label, Some(format!("{:.1} %", share * 100.0)))
-    });
-    let name = device_name(&study.totals.conditions, *device);
-    Facts::new(format!("Working set of {name}"))
-        .with(row("Working set, 4 KiB blocks touched", size(reach.touched_bytes)))
-        .with(row("Read", size(reach.read_bytes)))
-        .with(row("Written", size(reach.written_bytes)))
-        .with(
-            row("Accesses per touched block, average", times(reach.reuse))
-                .with_id("A touched block was touched, on average"),
-        )
-        .with(
-            row("Writes per written block, average", times(reach.rewrite))
-                .with_id("A written block was written, on average"),
-        )
-        .with(row(&granules, Some(reach.granules_touched.to_string())))
-        .rows(hottest)
 }
 
 fn rules(study: &Study) -> String {

@@ -1,11 +1,11 @@
 //! The plots of a study: those of the second part of the tutorial and of the Target Server
 //! Self-Test.
 
-use crate::questions::compare::device_name;
+use crate::device_layer::device_name;
 use crate::questions::hits::HitMap;
 use crate::questions::hits::HitMapQuantity;
+use crate::questions::load_shape::DEPTH_CLASSES;
 use crate::questions::series::SeriesOverTime;
-use crate::questions::shape::DEPTH_CLASSES;
 use crate::questions::shape_figures::{depth_name, response_classes};
 use crate::questions::steps::{CaptureStep, StepFigures};
 use crate::questions::streams::ShareMeasure;
@@ -20,60 +20,97 @@ use steadfast_domain::findings::{
 use steadfast_domain::io_event::Share;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{Histogram, IoOp, Nanos};
-use steadfast_tracefile::observed_time::ObservedTime;
 
 type PlotPoint = (f64, Option<f64>);
 
-/// The time axis of a plot, and the positions of steps on it.
-struct Timeline {
+/// The time axis of a study's plots, and the positions of steps on it.
+#[derive(Clone, Copy)]
+struct Timeline<'s> {
+    study: &'s Study,
+    steps: &'s BTreeMap<u64, CaptureStep>,
     first: u64,
     last: u64,
     origin: u64,
-    seconds: f64,
-    axis: Axis,
-    width_ns: u64,
-    observed: ObservedTime,
 }
 
-impl Timeline {
-    fn from_study(study: &Study) -> Timeline {
+impl<'s> Timeline<'s> {
+    fn new(study: &'s Study) -> Self {
         let width_ns = study.totals.step_ns;
         let (first, last) = (study.totals.span_ns.0 / width_ns, study.totals.span_ns.1 / width_ns);
         // The axis of a whole capture starts at 0, that of a part at the part.
         let origin = if study.totals.options.pass.filter.spans_ns.is_empty() { 0 } else { first };
-        let last_ns = study.totals.span_ns.1;
-        Timeline {
-            first: first.min(last).max(origin),
-            last,
-            origin,
-            seconds: width_ns as f64 / 1e9,
-            axis: axis_from(study, origin.saturating_mul(width_ns), last_ns),
-            width_ns,
-            observed: study.totals.observed.clone(),
-        }
+        Timeline { study, steps: &study.steps, first: first.min(last).max(origin), last, origin }
     }
+
+    fn origin_ns(&self) -> u64 {
+        self.origin.saturating_mul(self.study.totals.step_ns)
+    }
+
     fn axis(&self) -> Axis {
-        self.axis.clone()
+        axis_from(self.study, self.origin_ns(), self.study.totals.span_ns.1)
     }
+
+    fn marks(&self) -> Vec<Marker> {
+        markers(self.study, self.origin_ns())
+    }
+
+    /// Returns a position in seconds, in steps from the first one of the capture.
+    fn seconds(&self, steps: f64) -> f64 {
+        (steps - self.origin as f64) * (self.study.totals.step_ns as f64 / 1e9)
+    }
+
     /// Returns one point per step, including steps without I/Os.
     fn points(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<PlotPoint> {
-        (self.first..=self.last).map(|step| (self.middle(step), value(step))).collect()
+        let middle = |step: u64| self.seconds(step as f64 + 0.5);
+        (self.first..=self.last).map(|step| (middle(step), value(step))).collect()
     }
+
     /// Returns one cell per step, at the beginning of the step.
     fn cells(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<PlotPoint> {
-        let begin = |step: u64| (step - self.origin) as f64 * self.seconds;
-        (self.first..=self.last).map(|step| (begin(step), value(step))).collect()
+        (self.first..=self.last).map(|step| (self.seconds(step as f64), value(step))).collect()
     }
+
     /// Returns a sum over a step per second of its observed time, or `None` if the step was not
     /// observed.
     fn per_second(&self, step: u64, sum: f64) -> Option<f64> {
-        self.observed.per_second_of_step(step, self.width_ns, sum)
+        let totals = &self.study.totals;
+        totals.observed.per_second_of_step(step, totals.step_ns, sum)
     }
-    fn middle(&self, step: u64) -> f64 {
-        ((step - self.origin) as f64 + 0.5) * self.seconds
+
+    /// Returns an empty plot over time.
+    fn plot(&self, kind: PlotKind, id: &str, title: &str, y: &str) -> Plot {
+        let mut plot = Plot::new(kind, id, title, self.axis(), Axis::new(y, Scale::Linear));
+        plot.markers = self.marks();
+        plot
     }
-    fn marks(&self, study: &Study) -> Vec<Marker> {
-        markers(study, self.origin.saturating_mul(study.totals.step_ns))
+
+    /// Returns a value of the steps over time.
+    fn line(&self, name: &str, value: impl Fn(&CaptureStep) -> Option<f64>) -> Series {
+        let points = self.points(|step| self.steps.get(&step).and_then(&value));
+        Series::new(name, Stroke::Measured, points)
+    }
+
+    /// Returns a rate over time: 0 in an observed step without I/Os, missing in an unobserved step.
+    fn rate(&self, name: &str, value: impl Fn(&CaptureStep) -> f64) -> Series {
+        let rate = |step| self.per_second(step, self.steps.get(&step).map_or(0.0, &value));
+        Series::new(name, Stroke::Measured, self.points(rate))
+    }
+
+    /// Adds stacked series, one per name and one for all others unless it is empty.
+    fn stack(
+        &self,
+        plot: Plot,
+        series: &SeriesOverTime,
+        names: &[String],
+        value: impl Fn(u64, &IoCount) -> Option<f64>,
+    ) -> Plot {
+        let others = series.steps().values().any(|cells| cells.last().is_some_and(|c| c.ios > 0));
+        let names = names.iter().cloned().chain(others.then(|| "others".to_owned()));
+        names.enumerate().fold(plot, |plot, (at, name)| {
+            let cell = |step: u64| series.steps().get(&step)?.get(at).copied();
+            let points = self.points(|step| value(step, &cell(step).unwrap_or_default()));
+            plot.with(Series::new(name, Stroke::Measured, points))
+        })
     }
 }
 
@@ -116,66 +153,14 @@ fn markers(study: &Study, origin_ns: u64) -> Vec<Marker> {
         .collect()
 }
 
-fn over_time(
-    study: &Study,
-    clock: &Timeline,
-    kind: PlotKind,
-    id: &str,
-    title: &str,
-    y: &str,
-) -> Plot {
-    let mut plot = Plot::new(kind, id, title, clock.axis(), Axis::new(y, Scale::Linear));
-    plot.markers = clock.marks(study);
-    plot
-}
-
 /// Makes the left axis one of shares of a whole.
 fn of_shares(mut plot: Plot) -> Plot {
     plot.y.scale = Scale::Percent;
     plot
 }
 
-fn line(
-    clock: &Timeline,
-    steps: &BTreeMap<u64, CaptureStep>,
-    name: &str,
-    value: impl Fn(&CaptureStep) -> Option<f64>,
-) -> Series {
-    let points = clock.points(|step| steps.get(&step).and_then(&value));
-    Series::new(name, Stroke::Measured, points)
-}
-
-/// Returns a rate over time: 0 in an observed step without I/Os, missing in an unobserved step.
-fn rate(
-    clock: &Timeline,
-    steps: &BTreeMap<u64, CaptureStep>,
-    name: &str,
-    value: impl Fn(&CaptureStep) -> f64,
-) -> Series {
-    let rate = |step| clock.per_second(step, steps.get(&step).map_or(0.0, &value));
-    let points = clock.points(rate);
-    Series::new(name, Stroke::Measured, points)
-}
-
 fn response_ms(time: Option<Nanos>) -> Option<f64> {
     time.map(Nanos::as_millis_f64)
-}
-
-/// Adds stacked series, one per name and one for all others unless it is empty.
-fn stack(
-    plot: Plot,
-    clock: &Timeline,
-    series: &SeriesOverTime,
-    names: &[String],
-    value: impl Fn(u64, &IoCount) -> Option<f64>,
-) -> Plot {
-    let others = series.steps().values().any(|cells| cells.last().is_some_and(|c| c.ios > 0));
-    let names = names.iter().cloned().chain(others.then(|| "others".to_owned()));
-    names.enumerate().fold(plot, |plot, (at, name)| {
-        let cell = |step: u64| series.steps().get(&step)?.get(at).copied();
-        let points = clock.points(|step| value(step, &cell(step).unwrap_or_default()));
-        plot.with(Series::new(name, Stroke::Measured, points))
-    })
 }
 
 fn stream_names(study: &Study) -> Vec<String> {
@@ -184,20 +169,21 @@ fn stream_names(study: &Study) -> Vec<String> {
 
 /// Plots the share of each stream in each segment.
 pub(super) fn distribution(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
+    let timeline = Timeline::new(study);
     let (title, y) = match study.totals.options.by {
         ShareMeasure::Count => ("I/O streams distribution v segments", "Share of I/Os (%)"),
         ShareMeasure::Bytes => ("I/O streams distribution v segments", "Share of bytes (%)"),
     };
-    let plot = over_time(study, &clock, PlotKind::Stacked, "streams-v-segments", title, y)
+    let plot = timeline
+        .plot(PlotKind::Stacked, "streams-v-segments", title, y)
         .caption(format!("A segment is a capture step of {}.", Nanos(study.totals.step_ns)));
     let measure = |_, cell: &IoCount| match study.totals.options.by {
         ShareMeasure::Count => Some(cell.ios as f64),
         ShareMeasure::Bytes => Some(cell.bytes as f64),
     };
     let plot = of_shares(plot);
-    let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), measure);
-    let places = clock.last - clock.first + 1;
+    let mut plot = timeline.stack(plot, &study.streams_over_time, &stream_names(study), measure);
+    let places = timeline.last - timeline.first + 1;
     for at in 0..usize::try_from(places).unwrap_or(0) {
         let whole: f64 = plot.series.iter().filter_map(|s| s.points[at].1).sum();
         for series in &mut plot.series {
@@ -211,23 +197,26 @@ pub(super) fn distribution(study: &Study) -> Plot {
 
 /// Plots IOPS and throughput.
 pub(super) fn rates(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
-    let title = "IOPS and throughput v time";
-    let mut plot = over_time(study, &clock, PlotKind::Lines, "iops-v-time", title, "IOPS");
+    let timeline = Timeline::new(study);
+    let mut plot =
+        timeline.plot(PlotKind::Lines, "iops-v-time", "IOPS and throughput v time", "IOPS");
     plot.y_right = Some(Axis::new("Throughput (MB/s)", Scale::Linear));
-    plot.with(rate(&clock, &study.steps, "IOPS", |step| step.ios() as f64))
-        .with(rate(&clock, &study.steps, "MB/s", |step| Bytes(step.bytes()).as_mb()).on_right())
+    plot.with(timeline.rate("IOPS", |step| step.ios() as f64))
+        .with(timeline.rate("MB/s", |step| Bytes(step.transferred_bytes()).as_mb()).on_right())
 }
 
 /// Plots the mean, the 99th percentile if known, and the maximum of the response time.
 pub(super) fn response_times(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
-    let title = "Response time v time";
-    let mut plot =
-        over_time(study, &clock, PlotKind::Lines, "response-v-time", title, "Response time (ms)");
+    let timeline = Timeline::new(study);
+    let mut plot = timeline.plot(
+        PlotKind::Lines,
+        "response-v-time",
+        "Response time v time",
+        "Response time (ms)",
+    );
     plot.y.scale = Scale::Log10;
     let measured = |name, value: fn(&CaptureStep) -> Option<Nanos>| {
-        line(&clock, &study.steps, name, |step| response_ms(value(step)))
+        timeline.line(name, |step| response_ms(value(step)))
     };
     plot = plot.with(measured("Average", |step| step.times.response_mean()));
     if study.has_percentiles() {
@@ -243,13 +232,16 @@ pub(super) fn response_times(study: &Study) -> Plot {
 /// Plots mean and maximum queue depth and, where they are known, the threads and the depth of each:
 /// outstanding I/Os are thread count x queue depth.
 pub(super) fn outstanding(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
-    let title = "Outstanding I/Os (OIO) v time";
-    let plot =
-        over_time(study, &clock, PlotKind::Lines, "oio-v-time", title, "I/Os outstanding at issue");
+    let timeline = Timeline::new(study);
+    let plot = timeline.plot(
+        PlotKind::Lines,
+        "oio-v-time",
+        "Outstanding I/Os (OIO) v time",
+        "I/Os outstanding at issue",
+    );
     let plot = plot
-        .with(line(&clock, &study.steps, "Average", |step| step.times.depth_mean()))
-        .with(line(&clock, &study.steps, "Maximum", |step| step.times.depth_max().map(f64::from)));
+        .with(timeline.line("Average", |step| step.times.depth_mean()))
+        .with(timeline.line("Maximum", |step| step.times.depth_max().map(f64::from)));
     if study.threads.is_none() {
         return plot;
     }
@@ -257,8 +249,8 @@ pub(super) fn outstanding(study: &Study) -> Plot {
         .step_figures()
         .map(|step| (step.begin_ns / study.totals.step_ns.max(1), step))
         .collect();
-    let threads = clock.points(|step| study.threads_of(step).map(f64::from));
-    let per_thread = clock.points(|step| of_step.get(&step)?.depth_per_thread());
+    let threads = timeline.points(|step| study.threads_of(step).map(f64::from));
+    let per_thread = timeline.points(|step| of_step.get(&step)?.depth_per_thread());
     plot.caption(
         "Thread count x queue depth: threads that had I/Os in the step, and the average divided by \
          them.",
@@ -269,16 +261,20 @@ pub(super) fn outstanding(study: &Study) -> Plot {
 
 /// Plots processor use and I/O wait of the captured host.
 pub(super) fn processors(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
-    let title = "Processor use and I/O wait of the captured server";
-    let plot =
-        over_time(study, &clock, PlotKind::Lines, "processors-v-time", title, "Processor time (%)")
-            .caption(
-                "Shares of the time of all processors, from /proc/stat. I/O wait is idle time with \
+    let timeline = Timeline::new(study);
+    let plot = timeline
+        .plot(
+            PlotKind::Lines,
+            "processors-v-time",
+            "Processor use and I/O wait of the captured server",
+            "Processor time (%)",
+        )
+        .caption(
+            "Shares of the time of all processors, from /proc/stat. I/O wait is idle time with \
                  I/O outstanding.",
-            );
+        );
     let percent = |value: fn(ServerCpuUse) -> f64| {
-        clock.points(|step| study.processors_of(step).map(|found| value(found) * 100.0))
+        timeline.points(|step| study.processors_of(step).map(|found| value(found) * 100.0))
     };
     let (busy, io_wait) = (percent(|found| found.busy), percent(|found| found.io_wait));
     plot.with(Series::new("Busy", Stroke::Measured, busy)).with(Series::new(
@@ -290,45 +286,45 @@ pub(super) fn processors(study: &Study) -> Plot {
 
 /// Plots the IO Stream Map by frequency, with response times.
 pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
-    let title = "IO Stream Map by frequency";
-    let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-frequency", title, "IOPS");
-    let per_second = |step, cell: &IoCount| clock.per_second(step, cell.ios as f64);
-    let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
+    let timeline = Timeline::new(study);
+    let plot = timeline.plot(
+        PlotKind::Stacked,
+        "stream-map-frequency",
+        "IO Stream Map by frequency",
+        "IOPS",
+    );
+    let per_second = |step, cell: &IoCount| timeline.per_second(step, cell.ios as f64);
+    let mut plot = timeline.stack(plot, &study.streams_over_time, &stream_names(study), per_second);
     plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
     plot.with(
-        line(&clock, &study.steps, "RT average", |step| response_ms(step.times.response_mean()))
-            .on_right(),
+        timeline.line("RT average", |step| response_ms(step.times.response_mean())).on_right(),
     )
-    .with(
-        line(&clock, &study.steps, "RT maximum", |step| response_ms(step.times.response_max()))
-            .on_right(),
-    )
+    .with(timeline.line("RT maximum", |step| response_ms(step.times.response_max())).on_right())
 }
 
 /// Plots the IO Stream Map by amount transferred, with queue depths.
 pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
-    let title = "IO Stream Map by amount transferred";
-    let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-amount", title, "MB/s");
-    let per_second = |step, cell: &IoCount| clock.per_second(step, Bytes(cell.bytes).as_mb());
-    let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
+    let timeline = Timeline::new(study);
+    let plot = timeline.plot(
+        PlotKind::Stacked,
+        "stream-map-amount",
+        "IO Stream Map by amount transferred",
+        "MB/s",
+    );
+    let per_second = |step, cell: &IoCount| timeline.per_second(step, Bytes(cell.bytes).as_mb());
+    let mut plot = timeline.stack(plot, &study.streams_over_time, &stream_names(study), per_second);
     plot.y_right = Some(Axis::new("Queue depth", Scale::Linear));
-    plot.with(line(&clock, &study.steps, "QD average", |step| step.times.depth_mean()).on_right())
-        .with(
-            line(&clock, &study.steps, "QD maximum", |step| step.times.depth_max().map(f64::from))
-                .on_right(),
-        )
+    plot.with(timeline.line("QD average", |step| step.times.depth_mean()).on_right())
+        .with(timeline.line("QD maximum", |step| step.times.depth_max().map(f64::from)).on_right())
 }
 
 /// Plots the I/Os of each process over time.
 pub(super) fn process_map(study: &Study, processes: &ProcessResults) -> Plot {
-    let clock = Timeline::from_study(study);
-    let title = "Process map by frequency";
-    let plot = over_time(study, &clock, PlotKind::Stacked, "process-map", title, "IOPS");
+    let timeline = Timeline::new(study);
+    let plot = timeline.plot(PlotKind::Stacked, "process-map", "Process map by frequency", "IOPS");
     let names: Vec<String> = processes.shown.iter().map(ToString::to_string).collect();
-    let per_second = |step, cell: &IoCount| clock.per_second(step, cell.ios as f64);
-    stack(plot, &clock, &processes.over_time, &names, per_second)
+    let per_second = |step, cell: &IoCount| timeline.per_second(step, cell.ios as f64);
+    timeline.stack(plot, &processes.over_time, &names, per_second)
 }
 
 /// Plots hit maps of a device: of reads and writes, or of streams.
@@ -382,20 +378,21 @@ fn ranges_over_time(
     (id, title, values): (&str, String, Axis),
     value: impl Fn(usize, usize) -> Option<f64>,
 ) -> Option<Plot> {
-    let clock = Timeline::from_study(study);
-    let origin_ns = clock.origin.saturating_mul(study.totals.step_ns);
+    let timeline = Timeline::new(study);
+    let origin_ns = timeline.origin_ns();
     let at = |step: usize| {
         let time = map.begin_ns.saturating_add(map.width_ns.saturating_mul(step as u64));
         (time as f64 - origin_ns as f64) / 1e9
     };
-    let mut plot = Plot::new(PlotKind::HeatMap, id, title, clock.axis(), values).caption(format!(
-        "{} ranges of {}, steps of {}. A diagonal is a sequential access.",
-        map.ranges,
-        Bytes(map.range_bytes),
-        Nanos(map.width_ns)
-    ));
+    let mut plot =
+        Plot::new(PlotKind::HeatMap, id, title, timeline.axis(), values).caption(format!(
+            "{} ranges of {}, steps of {}. A diagonal is a sequential access.",
+            map.ranges,
+            Bytes(map.range_bytes),
+            Nanos(map.width_ns)
+        ));
     plot.y_right = Some(Axis::new("LBA range (% of the device)", Scale::Linear));
-    plot.markers = clock.marks(study);
+    plot.markers = timeline.marks();
     let mut any = false;
     for range in 0..map.ranges {
         let points: Vec<PlotPoint> =
@@ -436,7 +433,7 @@ pub(super) fn window(study: &Study, window: &DetailWindow, number: usize) -> Plo
 
 /// Plots response times over time as shades, with percentiles as lines.
 pub(super) fn response_heat(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
+    let timeline = Timeline::new(study);
     let classes: BTreeMap<u64, BTreeMap<u32, u64>> =
         study.steps.iter().map(|(at, step)| (*at, response_classes(step))).collect();
     let used = || classes.values().flat_map(BTreeMap::keys).copied();
@@ -446,7 +443,7 @@ pub(super) fn response_heat(study: &Study) -> Plot {
         PlotKind::HeatMap,
         "response-heat",
         title,
-        clock.axis(),
+        timeline.axis(),
         Axis::new("I/Os", Scale::Log10),
     )
     .caption(
@@ -454,11 +451,11 @@ pub(super) fn response_heat(study: &Study) -> Plot {
          step with less than ten I/Os beyond it.",
     );
     plot.y_right = Some(Axis::new("Response time, from", Scale::Linear));
-    plot.markers = clock.marks(study);
+    plot.markers = timeline.marks();
     plot = (least..=most).fold(plot, |plot, class| {
         let ios = |step: u64| Some(*classes.get(&step)?.get(&class)? as f64);
         let name = Nanos(1 << class).to_string();
-        plot.with(Series::new(name, Stroke::Measured, clock.cells(ios)))
+        plot.with(Series::new(name, Stroke::Measured, timeline.cells(ios)))
     });
     PERCENTILES.into_iter().fold(plot, |plot, (name, fraction)| {
         // The middle of row n is at n: a row extends from its class to the next.
@@ -466,7 +463,7 @@ pub(super) fn response_heat(study: &Study) -> Plot {
             let time = step.percentile(fraction)?.0.max(1) as f64;
             Some(time.log2() - f64::from(least) - 0.5)
         };
-        let line = line(&clock, &study.steps, name, row);
+        let line = timeline.line(name, row);
         let is_told = line.points.iter().any(|(_, row)| row.is_some());
         if is_told { plot.with(line.on_right()) } else { plot }
     })
@@ -477,82 +474,82 @@ const PERCENTILES: [(&str, f64); 3] = [("50 %", 0.5), ("99 %", 0.99), ("99.9 %",
 
 /// Plots the queue depths at issue over time.
 pub(super) fn depths_over_time(study: &Study, singles: &SingleIoResults) -> Option<Plot> {
-    let clock = Timeline::from_study(study);
+    let timeline = Timeline::new(study);
     let depths = singles.shape.depths();
     let last =
         (0..DEPTH_CLASSES).rev().find(|class| depths.values().any(|counts| counts[*class] > 0))?;
-    let title = "Queue depths at issue over time";
-    let plot = over_time(study, &clock, PlotKind::Stacked, "depths-v-time", title, "IOPS");
+    let plot = timeline.plot(
+        PlotKind::Stacked,
+        "depths-v-time",
+        "Queue depths at issue over time",
+        "IOPS",
+    );
     Some((0..=last).fold(plot, |plot, class| {
         let rate = |step: u64| {
             let ios = depths.get(&step).map_or(0, |counts| counts[class]);
-            clock.per_second(step, ios as f64)
+            timeline.per_second(step, ios as f64)
         };
         let name = format!("QD {}", depth_name(class));
-        plot.with(Series::new(name, Stroke::Measured, clock.points(rate)))
+        plot.with(Series::new(name, Stroke::Measured, timeline.points(rate)))
     }))
 }
 
 /// Plots the share of time with at least one I/O outstanding.
 pub(super) fn utilisation(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
-    let title = "Disk utilization";
-    let plot = over_time(study, &clock, PlotKind::Lines, "utilisation", title, "Busy (%)")
+    let timeline = Timeline::new(study);
+    let plot = timeline
+        .plot(PlotKind::Lines, "utilisation", "Disk utilization", "Busy (%)")
         .caption("Time with at least one I/O outstanding; the rest is disk idle time.");
     let parts =
         study.step_figures().map(|step| (step.begin_ns / study.totals.step_ns, step.utilisation));
     let parts: BTreeMap<u64, Option<f64>> = parts.collect();
     // A step without an I/O is idle only if it was observed.
     let busy = |step: u64| {
-        let part = parts.get(&step).copied().unwrap_or_else(|| clock.per_second(step, 0.0));
+        let part = parts.get(&step).copied().unwrap_or_else(|| timeline.per_second(step, 0.0));
         part.map(|part| part * 100.0)
     };
-    of_shares(plot).with(Series::new("Busy", Stroke::Measured, clock.points(busy)))
+    of_shares(plot).with(Series::new("Busy", Stroke::Measured, timeline.points(busy)))
 }
 
 /// Plots the share of sequential reads and writes.
 pub(super) fn sequentiality(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
-    let title = "I/O sequentiality";
+    let timeline = Timeline::new(study);
     let plot =
-        over_time(study, &clock, PlotKind::Lines, "sequentiality", title, "Sequential I/Os (%)");
+        timeline.plot(PlotKind::Lines, "sequentiality", "I/O sequentiality", "Sequential I/Os (%)");
     let share = |op: IoOp| {
         move |step: &CaptureStep| {
             let op = step.ops[op as usize];
             (op.ios > 0).then(|| op.sequential as f64 * 100.0 / op.ios as f64)
         }
     };
-    of_shares(plot).with(line(&clock, &study.steps, "Reads", share(IoOp::Read))).with(line(
-        &clock,
-        &study.steps,
-        "Writes",
-        share(IoOp::Write),
-    ))
+    of_shares(plot)
+        .with(timeline.line("Reads", share(IoOp::Read)))
+        .with(timeline.line("Writes", share(IoOp::Write)))
 }
 
 /// Plots the compression ratio of written data.
 pub(super) fn compression(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
-    let title = "Compression of written data";
-    let plot = over_time(study, &clock, PlotKind::Lines, "compression", title, "Ratio")
+    let timeline = Timeline::new(study);
+    let plot = timeline
+        .plot(PlotKind::Lines, "compression", "Compression of written data", "Ratio")
         .caption("Bytes of the blocks that were read back, over their bytes compressed by zstd.");
-    let ratio = clock.points(|step| study.content_of(step).ratio);
+    let ratio = timeline.points(|step| study.content_of(step).ratio);
     plot.with(Series::new("Ratio", Stroke::Measured, ratio))
 }
 
 /// Plots the share of duplicates in written data.
 pub(super) fn duplicates(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
-    let title = "Duplicates in written data";
+    let timeline = Timeline::new(study);
     let caption = if is_duplicate_share_exact(&study.totals.conditions) {
         "Blocks equal to one that was written before in the capture."
     } else {
         "Blocks equal to one that was read back before: a lower bound, because not every block was \
          read back."
     };
-    let plot = over_time(study, &clock, PlotKind::Lines, "duplicates", title, "Duplicates (%)")
+    let plot = timeline
+        .plot(PlotKind::Lines, "duplicates", "Duplicates in written data", "Duplicates (%)")
         .caption(caption);
-    let share = clock.points(|step| {
+    let share = timeline.points(|step| {
         let (Share::Exact(share) | Share::AtLeast(share)) = study.content_of(step).duplicates?;
         Some(share * 100.0)
     });
@@ -561,13 +558,11 @@ pub(super) fn duplicates(study: &Study) -> Plot {
 
 /// Plots operations over time.
 pub(super) fn operations(study: &Study) -> Plot {
-    let clock = Timeline::from_study(study);
-    let title = "Reads and writes";
-    let plot = over_time(study, &clock, PlotKind::Stacked, "operations", title, "IOPS");
+    let timeline = Timeline::new(study);
+    let plot = timeline.plot(PlotKind::Stacked, "operations", "Reads and writes", "IOPS");
     let used = |op: &IoOp| study.steps.values().any(|step| step.ops[*op as usize].ios > 0);
     IoOp::ALL.into_iter().filter(used).fold(plot, |plot, op| {
-        let series =
-            rate(&clock, &study.steps, &format!("{op}"), |step| step.ops[op as usize].ios as f64);
+        let series = timeline.rate(&format!("{op}"), |step| step.ops[op as usize].ios as f64);
         plot.with(series)
     })
 }
@@ -652,11 +647,11 @@ pub(super) fn response_histogram(study: &Study) -> Plot {
 
 /// Plots IOPS, MB/s, response times and queue depths of each device and layer on one time axis.
 pub(super) fn sides(study: &Study) -> Vec<Plot> {
-    let clock = Timeline::from_study(study);
+    let timeline = Timeline::new(study);
     type Value = fn(&CaptureStep) -> Option<f64>;
     let measures: [(&str, &str, &str, Value); 4] = [
         ("sides-iops", "IOPS", "IOPS", |step| Some(step.ios() as f64)),
-        ("sides-mbs", "Throughput", "MB/s", |step| Some(Bytes(step.bytes()).as_mb())),
+        ("sides-mbs", "Throughput", "MB/s", |step| Some(Bytes(step.transferred_bytes()).as_mb())),
         ("sides-response", "Average response time", "ms", |step| {
             response_ms(step.times.response_mean())
         }),
@@ -666,12 +661,13 @@ pub(super) fn sides(study: &Study) -> Vec<Plot> {
         .into_iter()
         .enumerate()
         .map(|(at, (id, title, y, value))| {
-            let plot = over_time(study, &clock, PlotKind::Lines, id, title, y);
+            let plot = timeline.plot(PlotKind::Lines, id, title, y);
             study.sides.iter().fold(plot, |plot, (side, steps)| {
                 let name = side.name(&study.totals.conditions);
+                let of_side = Timeline { steps, ..timeline };
                 plot.with(match at {
-                    0 | 1 => rate(&clock, steps, &name, |step| value(step).unwrap_or(0.0)),
-                    _ => line(&clock, steps, &name, value),
+                    0 | 1 => of_side.rate(&name, |step| value(step).unwrap_or(0.0)),
+                    _ => of_side.line(&name, value),
                 })
             })
         })

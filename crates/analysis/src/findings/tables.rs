@@ -1,7 +1,7 @@
 //! The tables of a study.
 
 use crate::columns::{ListingColumn, cells, heads, table_row};
-use crate::questions::compare::device_name;
+use crate::device_layer::device_name;
 use crate::questions::cumulative::WorkloadStream;
 use crate::questions::drives::DriveFigures;
 use crate::questions::group_figures::{GroupFigureSet, GroupFigures};
@@ -192,7 +192,7 @@ pub(super) fn runs(singles: &SingleIoResults) -> Table {
         (from, None) => format!("{from} and more"),
     };
     let rows = shape_figures::runs(&singles.shape).into_iter().map(|run| (name(&run), run));
-    let names = ["runs", "Sequential runs by their number of sequential I/Os", "I/Os"];
+    let names = ["runs", "Sequential runs by their number of selected sequential I/Os", "I/Os"];
     table(names, &RunShape::ALL[2..], rows)
 }
 

@@ -109,6 +109,12 @@ impl Member {
         (host.as_deref(), *began_unix_ns, &self.files)
     }
 
+    /// Returns the known duration of the capture, in nanoseconds.
+    pub(super) fn lasted_ns(&self) -> u64 {
+        let reached = self.account.span_ns.map_or(0, |(_, last)| last.saturating_add(1));
+        self.conditions.lasted_ns.max(reached)
+    }
+
     /// Returns a name for messages: the first file and the host.
     pub fn called(&self) -> String {
         let host =

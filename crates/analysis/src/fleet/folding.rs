@@ -1,7 +1,7 @@
 //! Folds one capture.
 
+use super::cell_builder::FoldCellBuilder;
 use super::file::{FileIdentity, FoldOptions, Member, step_fits};
-use super::gathering::Gathering;
 use crate::captured::Captured;
 use crate::fold::Fold;
 use crate::pass::PassOptions;
@@ -53,12 +53,12 @@ pub fn fold<R: Read + Seek + Send + 'static>(
         return Err(TraceError::TooFine(what));
     }
     let conditions = captured.conditions();
-    let mut gathering = Gathering::new(options, conditions)?;
+    let mut builder = FoldCellBuilder::new(options, conditions)?;
     let mut content = PartContent::read(captured, pass);
-    let mut folds: Vec<&mut dyn Fold> = vec![&mut gathering];
+    let mut folds: Vec<&mut dyn Fold> = vec![&mut builder];
     folds.extend(content.fold());
     let account = captured.run(pass, &mut folds)?;
-    let gathered = gathering.finish(account.span_ns.map_or(0, |(_, last)| last))?;
+    let built = builder.finish(account.span_ns.map_or(0, |(_, last)| last))?;
     files.sort();
     let member = Member {
         files,
@@ -69,10 +69,10 @@ pub fn fold<R: Read + Seek + Send + 'static>(
         account,
         integrity: captured.integrity(),
         recovery: captured.recovery().cloned(),
-        cells: gathered.cells,
-        row_groups: gathered.cube.groups(),
+        cells: built.cells,
+        row_groups: built.cube.groups(),
     };
-    Ok(Folded { member, cube: gathered.cube })
+    Ok(Folded { member, cube: built.cube })
 }
 
 /// Returns the observed time that passes the filter, or `None` if that is the whole capture.

@@ -124,7 +124,8 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         left_out: Vec<OmittedFile>,
     ) -> Result<Self, TraceError> {
         members.sort_by_key(Of::order);
-        no_capture_twice(&members)?;
+        let times = members.iter().map(|member| (member.conditions(), member.lasted_ns()));
+        no_capture_twice(times)?;
         let all: Vec<&CaptureConditions> = members.iter().map(Of::conditions).collect();
         let Common { mut conditions, mappings } = Common::merge(&all)?;
         let filters = members.iter().filter_map(|member| match member {
@@ -157,6 +158,14 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
 
     pub(crate) fn conditions(&self) -> &CaptureConditions {
         &self.conditions
+    }
+
+    /// Returns the conditions of the only capture; `None` for several.
+    pub(crate) fn only_capture(&self) -> Option<&CaptureConditions> {
+        match &self.members[..] {
+            [(only, _)] => Some(only.conditions()),
+            _ => None,
+        }
     }
 
     /// Returns the common step width in nanoseconds, or `None` if all captures kept single I/Os.
@@ -301,16 +310,20 @@ fn several(what: NotRecorded) -> TraceError {
     ))
 }
 
-/// Rejects captures of the same device that overlap in time.
-fn no_capture_twice<R: Read + Seek + Send + 'static>(members: &[Of<R>]) -> Result<(), TraceError> {
+/// Rejects captures of the same device that overlap in time, each with its length in nanoseconds.
+///
+/// # Errors
+/// Returns [`TraceError::Unsuitable`] with the host and the device.
+pub(super) fn no_capture_twice<'a>(
+    captures: impl Iterator<Item = (&'a CaptureConditions, u64)>,
+) -> Result<(), TraceError> {
     type Time = (u64, u64, Option<u32>, Vec<Layer>);
     let mut seen: BTreeMap<(String, String), Vec<Time>> = BTreeMap::new();
-    for member in members {
-        let conditions = member.conditions();
+    for (conditions, lasted_ns) in captures {
         let (Some(host), Some(began)) = (&conditions.host, conditions.began_unix_ns) else {
             continue;
         };
-        let (from, to) = (began, began.saturating_add(member.lasted_ns()));
+        let (from, to) = (began, began.saturating_add(lasted_ns));
         for device in &conditions.devices {
             let key = (host.clone(), device.name.clone());
             let times = seen.entry(key).or_default();

@@ -1,7 +1,9 @@
 //! Merges folded captures into one fold file.
 
+use super::common::Common;
 use super::file::{FoldDescription, FoldFile, FoldOptions, Member};
 use super::folding::Folded;
+use super::members::no_capture_twice;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read, Seek, Write};
 use std::rc::Rc;
@@ -143,6 +145,17 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
         }
         self.captures.push((member, cells));
         Ok(None)
+    }
+
+    /// Checks that the captures can be read together from one file.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Unsuitable`] if captures of one device overlap in time, or
+    /// [`TraceError::TooFine`] if there are too many devices.
+    pub fn check(&self) -> Result<(), TraceError> {
+        no_capture_twice(self.captures().map(|one| (&one.conditions, one.lasted_ns())))?;
+        let all: Vec<&CaptureConditions> = self.captures().map(|one| &one.conditions).collect();
+        if all.is_empty() { Ok(()) } else { Common::merge(&all).map(drop) }
     }
 
     /// Writes all captures as one fold file.

@@ -1,10 +1,10 @@
 //! Captures whose sums were kept, and captures of many hosts: fold files, and several captures read
 //! as one.
 
+mod cell_builder;
 mod common;
 mod file;
 mod folding;
-mod gathering;
 mod hosts;
 mod members;
 mod merge;

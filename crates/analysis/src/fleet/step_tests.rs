@@ -77,7 +77,7 @@ fn what_is_written_adds_up_to_streams_steps_and_maps() {
     assert_eq!(tally.responses.figures().p99_ns, None);
     let steps = steps(&file, 2_000_000_000);
     assert_eq!(steps.keys().copied().collect::<Vec<_>>(), [0, 1]);
-    assert_eq!((steps[&0].ios(), steps[&0].bytes()), (20, 13 * 4096 + 7 * 8192));
+    assert_eq!((steps[&0].ios(), steps[&0].transferred_bytes()), (20, 13 * 4096 + 7 * 8192));
     assert_eq!(steps[&0].sequential_share(), Some(0.35));
     let half = (ShareMeasure::Count, Threshold(500_000));
     let map = file.map(&passing(&all), Some(1_000_000_000), half).unwrap().found;

@@ -68,8 +68,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
 
     /// Takes a capture of a fold file with these options.
     pub(crate) fn of_fold(options: &FoldOptions, member: &Member, file: CubeFile<R>) -> Self {
-        let reached = member.account.span_ns.map_or(0, |(_, last)| last.saturating_add(1));
-        let lasted_ns = member.conditions.lasted_ns.max(reached);
+        let lasted_ns = member.lasted_ns();
         let spans_ns = member.spans_ns.clone().unwrap_or_else(|| vec![(0, lasted_ns)]);
         SummedCapture {
             files: vec![file],
@@ -217,7 +216,9 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     fn check(&self, pass: &PassOptions) -> Result<(), TraceError> {
         let Some(folded) = &self.folded else {
             return match pass {
-                _ if pass.filter.asks_single_ios() => Err(NotRecorded::SingleIos.into()),
+                _ if pass.filter.asks_single_ios() => {
+                    self.dimensions().check(pass.filter.dimensions())
+                }
                 _ if pass.window != WINDOW => Err(NotRecorded::OtherWindow.into()),
                 _ => Ok(()),
             };
@@ -311,7 +312,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
             ranges.retain_mut(|hits| pass.filter.keeps_range(hits, first_ns));
             for cell in &cells {
                 account.kept = account.kept.saturating_add(cell.ios);
-                account.reach(cell.span_ns.0, cell.span_ns.1);
+                account.extend_span(cell.span_ns.0, cell.span_ns.1);
             }
             let cells =
                 FilteredCells { step_ns, dimensions, cells: &cells, busy: &busy, ranges: &ranges };

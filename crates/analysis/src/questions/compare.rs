@@ -3,6 +3,8 @@
 
 use crate::cells::{Dimensions, FilteredCells};
 use crate::cgroup_owner::owner_of_cgroup;
+use crate::cube::CellSums;
+use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::steps::{CaptureStep, STEP_FIELDS, Steps};
 use crate::sums::io_sums::SumColumns;
@@ -19,34 +21,6 @@ use steadfast_tracefile::simd;
 
 /// Maximum number of sides that are kept separately: the first in order of device and layer.
 pub const SIDES_MAX: usize = 16;
-
-/// One device at one layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SideKey {
-    /// Index into the devices of the conditions.
-    pub device: u16,
-    /// Layer at which the I/Os were seen.
-    pub layer: Layer,
-}
-
-impl SideKey {
-    /// Returns the name with the layer: `nvme0n1, block`.
-    pub fn name(&self, conditions: &CaptureConditions) -> String {
-        format!("{}, {}", self.device_name(conditions), self.layer)
-    }
-
-    /// Returns the name of the device: `nvme0n1`.
-    pub fn device_name(&self, conditions: &CaptureConditions) -> String {
-        device_name(conditions, self.device)
-    }
-}
-
-/// Returns the name of a device in the conditions, or its number if it has no name there.
-pub fn device_name(conditions: &CaptureConditions, device: u16) -> String {
-    let named = conditions.devices.get(usize::from(device));
-    let name = named.map(|device| device.name.clone()).filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| format!("device {device}"))
-}
 
 /// Name shown for a host whose name the capture does not record.
 pub const UNKNOWN_HOST: &str = "unknown host";
@@ -81,13 +55,13 @@ pub fn cgroup_name(conditions: &CaptureConditions, number: u16) -> Option<String
 }
 
 /// Capture steps of one device at one layer, by step number.
-pub type SideSteps = (SideKey, BTreeMap<u64, CaptureStep>);
+pub type SideSteps = (DeviceLayer, BTreeMap<u64, CaptureStep>);
 
 /// The devices and layers whose I/Os pass the filter. In contrast to [`Sides`] their number has no
 /// limit.
 #[derive(Debug, Clone, Default)]
 pub struct SideSet {
-    seen: BTreeSet<SideKey>,
+    seen: BTreeSet<DeviceLayer>,
     /// The same as an array indexed by device and layer, for a fast test per I/O.
     is_seen: Vec<[bool; 2]>,
 }
@@ -99,7 +73,7 @@ impl SideSet {
     }
 
     /// Iterates over the sides seen, in order of device and layer.
-    pub fn iter(&self) -> impl Iterator<Item = SideKey> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = DeviceLayer> + '_ {
         self.seen.iter().copied()
     }
 
@@ -115,7 +89,7 @@ impl SideSet {
         }
         for bit in (0..u64::BITS as u16).filter(|bit| seen >> bit & 1 == 1) {
             let layer = if bit < 32 { Layer::Block } else { Layer::FileSystem };
-            self.see(SideKey { device: bit % 32, layer });
+            self.see(DeviceLayer { device: bit % 32, layer });
         }
         true
     }
@@ -123,12 +97,12 @@ impl SideSet {
     fn see_each(&mut self, rows: &AnnotatedRows<'_>, part: Range<usize>) {
         let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
         for row in part.filter(|row| rows.kept[*row]) {
-            self.see(SideKey { device: device.at(row) as u16, layer: layer.layer(row) });
+            self.see(DeviceLayer { device: device.at(row) as u16, layer: layer.layer(row) });
         }
     }
 
     #[inline]
-    fn see(&mut self, key: SideKey) {
+    fn see(&mut self, key: DeviceLayer) {
         let of_device = self.is_seen.get(usize::from(key.device));
         if !of_device.is_some_and(|seen| seen[usize::from(key.layer == Layer::FileSystem)]) {
             self.see_first(key);
@@ -136,7 +110,7 @@ impl SideSet {
     }
 
     #[cold]
-    fn see_first(&mut self, key: SideKey) {
+    fn see_first(&mut self, key: DeviceLayer) {
         let device = usize::from(key.device);
         if self.is_seen.len() <= device {
             self.is_seen.resize(device + 1, [false; 2]);
@@ -178,7 +152,7 @@ impl Fold for SideSet {
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         let keys =
-            cells.cells.iter().map(|cell| SideKey { device: cell.device, layer: cell.layer });
+            cells.cells.iter().map(|cell| DeviceLayer { device: cell.device, layer: cell.layer });
         keys.for_each(|key| self.see(key));
         Ok(())
     }
@@ -193,8 +167,8 @@ impl Fold for SideSet {
 pub struct Sides {
     width_ns: u64,
     until_ns: u64,
-    sides: Vec<(SideKey, Steps)>,
-    firsts: SmallestKeys<SideKey>,
+    sides: Vec<(DeviceLayer, Steps)>,
+    firsts: SmallestKeys<DeviceLayer>,
     unlisted: u64,
     /// Steps of the sides beyond the limit, merged, if they are asked for.
     further: Option<Steps>,
@@ -261,7 +235,7 @@ impl Sides {
 
     /// Returns the steps of a side; `None` if the side is beyond the limit.
     #[inline]
-    fn steps(&mut self, key: SideKey) -> Result<Option<&mut Steps>, TraceError> {
+    fn steps(&mut self, key: DeviceLayer) -> Result<Option<&mut Steps>, TraceError> {
         let at = match self.sides.iter().position(|(side, _)| *side == key) {
             Some(known) => Some(known),
             None => self.admit(key)?,
@@ -270,7 +244,7 @@ impl Sides {
     }
 
     #[cold]
-    fn admit(&mut self, key: SideKey) -> Result<Option<usize>, TraceError> {
+    fn admit(&mut self, key: DeviceLayer) -> Result<Option<usize>, TraceError> {
         let new = (key, self.empty_steps());
         let at = match self.firsts.admit(key) {
             Admission::Free => {
@@ -310,8 +284,7 @@ impl Fold for Sides {
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let columns = SumColumns::new(rows, true);
         for row in rows.iter() {
-            let (device, layer) = columns.side(row);
-            match self.steps(SideKey { device, layer })? {
+            match self.steps(columns.side(row))? {
                 Some(steps) => steps.take_row(&columns, row)?,
                 None => self.leave_row_out(&columns, row)?,
             }
@@ -328,13 +301,13 @@ impl Fold for Sides {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         made_of(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
-            match self.steps(SideKey { device: cell.device, layer: cell.layer })? {
+            match self.steps(DeviceLayer { device: cell.device, layer: cell.layer })? {
                 Some(steps) => steps.take_cell(cell)?,
                 None => self.unlisted = self.unlisted.saturating_add(cell.ios),
             }
         }
         for busy in cells.busy {
-            let key = SideKey { device: busy.device, layer: busy.layer };
+            let key = DeviceLayer { device: busy.device, layer: busy.layer };
             // A device has busy time only if it has I/Os.
             if let Some((_, steps)) = self.sides.iter_mut().find(|(side, _)| *side == key) {
                 steps.take_busy(busy)?;

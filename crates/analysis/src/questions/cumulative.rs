@@ -77,7 +77,7 @@ impl WorkloadStream {
         Self::STREAM,
         Self::COUNT,
         Self::SHARE,
-        Self::NORMALISED.headed("normalised %"),
+        Self::NORMALISED.headed("normalized %"),
         Self::QD_MEAN,
     ];
 

@@ -47,7 +47,8 @@ impl DayProfile {
         let day = self.clock.day(at_ns);
         let number = self.clock.time_of_day_ns(at_ns) / self.width_ns;
         if self.intervals.len() >= INTERVALS_MAX && !self.intervals.contains_key(&(day, number)) {
-            let what = format!("more than {INTERVALS_MAX} intervals; choose wider ones");
+            let what =
+                format!("more than {INTERVALS_MAX} intervals; choose wider ones with --step");
             return Err(TraceError::TooFine(what));
         }
         Ok(self.intervals.entry((day, number)).or_default())
@@ -155,7 +156,8 @@ impl Fold for DayProfile {
         for ((day, number), found) in other.intervals {
             let is_new = !self.intervals.contains_key(&(day, number));
             if is_new && self.intervals.len() >= INTERVALS_MAX {
-                let what = format!("more than {INTERVALS_MAX} intervals; choose wider ones");
+                let what =
+                    format!("more than {INTERVALS_MAX} intervals; choose wider ones with --step");
                 return Err(TraceError::TooFine(what));
             }
             self.intervals.entry((day, number)).or_default().merge(&found);

@@ -2,8 +2,9 @@
 
 use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
+use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
-use crate::questions::compare::{SideKey, host_name};
+use crate::questions::compare::host_name;
 use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::tables::bounded_table::BoundedTable;
 use crate::tables::recent_cache::RecentCache;
@@ -24,10 +25,10 @@ const LATELY: usize = 64;
 /// The drives with I/Os.
 #[derive(Debug, Clone)]
 pub struct Drives {
-    drives: BoundedTable<SideKey, IoSums>,
-    pairs: BTreeSet<(SideKey, u32)>,
+    drives: BoundedTable<DeviceLayer, IoSums>,
+    pairs: BTreeSet<(DeviceLayer, u32)>,
     /// Recently seen pairs, indexed by process number and device.
-    lately: [Option<(SideKey, u32)>; LATELY],
+    lately: [Option<(DeviceLayer, u32)>; LATELY],
     most: usize,
     /// Set if there were more pairs than are kept, or if sums without processes were added.
     processes_unknown: bool,
@@ -54,7 +55,7 @@ impl Drives {
 
     /// Returns a row for each drive, followed by a row for all of them.
     pub fn listing(&self, conditions: &CaptureConditions) -> Vec<DriveFigures> {
-        let drives: BTreeMap<SideKey, &IoSums> =
+        let drives: BTreeMap<DeviceLayer, &IoSums> =
             self.drives.iter().map(|(side, used)| (*side, used)).collect();
         let mut rows: Vec<DriveFigures> = drives
             .iter()
@@ -79,14 +80,14 @@ impl Drives {
     fn all(
         &self,
         rows: &[DriveFigures],
-        drives: &BTreeMap<SideKey, &IoSums>,
+        drives: &BTreeMap<DeviceLayer, &IoSums>,
         conditions: &CaptureConditions,
     ) -> DriveFigures {
         let mut used = IoSums::default();
         drives.values().for_each(|one| used.merge(one));
         // The same process number on two hosts means two processes.
         let named = self.pairs.iter().filter(|(_, pid)| *pid > 0);
-        let of_host = |side: &SideKey| host_name(conditions, side.device);
+        let of_host = |side: &DeviceLayer| host_name(conditions, side.device);
         let pids: BTreeSet<(String, u32)> =
             named.map(|(side, pid)| (of_host(side), *pid)).collect();
         // A drive that is seen at two layers counts once in the total size.
@@ -119,7 +120,7 @@ impl Drives {
     }
 
     #[inline]
-    fn see(&mut self, pair: (SideKey, u32)) {
+    fn see(&mut self, pair: (DeviceLayer, u32)) {
         // The index includes the device, so a process that alternates between drives has an entry
         // for each.
         let place = pair.1.wrapping_add(u32::from(pair.0.device).wrapping_mul(29));
@@ -144,14 +145,14 @@ impl Drives {
 
 /// Returns the merged and split requests of a drive, if they were counted. They cover the whole
 /// capture, regardless of the filter.
-fn merging(conditions: &CaptureConditions, side: SideKey) -> Option<MergeCounts> {
+fn merging(conditions: &CaptureConditions, side: DeviceLayer) -> Option<MergeCounts> {
     let counted = conditions.merging.as_ref().filter(|_| side.layer == Layer::Block)?;
     counted.get(usize::from(side.device)).copied()
 }
 
 fn rows_of<'r>(
     rows: &'r [DriveFigures],
-    drives: &BTreeMap<SideKey, &IoSums>,
+    drives: &BTreeMap<DeviceLayer, &IoSums>,
     device: u16,
 ) -> Option<&'r DriveFigures> {
     let at = drives.keys().position(|side| side.device == device)?;
@@ -175,7 +176,7 @@ impl Fold for Drives {
         let (columns, pid) = (SumColumns::new(rows, false), rows.batch.narrow(Field::Pid));
         let mut lately = RecentCache::new();
         for row in rows.iter() {
-            let side = SideKey { device: device.at(row) as u16, layer: layer.layer(row) };
+            let side = DeviceLayer { device: device.at(row) as u16, layer: layer.layer(row) };
             let place =
                 self.drives.place_lately(&mut lately, (u64::from(side.device), side), || side);
             self.drives.at(place).add(&columns, row);
@@ -191,7 +192,7 @@ impl Fold for Drives {
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
-            let side = SideKey { device: cell.device, layer: cell.layer };
+            let side = DeviceLayer { device: cell.device, layer: cell.layer };
             self.drives.tally(side).add_cell(cell, cells.dimensions.single_ios, false);
             self.see((side, cell.who.pid));
         }

@@ -47,8 +47,8 @@ impl PeriodSums {
     fn of_step(step: &CaptureStep) -> Self {
         PeriodSums {
             ios: step.ios(),
-            bytes: step.bytes(),
-            responses: step.times.responses,
+            bytes: step.transferred_bytes(),
+            responses: step.times.response_count,
             response_sum_ns: step.times.response_sum_ns,
         }
     }
@@ -179,7 +179,7 @@ mod tests {
         let mut step = CaptureStep::default();
         step.ops[1].ios = ios;
         step.ops[1].bytes = ios * 1_000_000;
-        (step.times.responses, step.times.response_sum_ns) = (ios, ios * response_ns);
+        (step.times.response_count, step.times.response_sum_ns) = (ios, ios * response_ns);
         step
     }
 

@@ -1,7 +1,8 @@
 //! The groups of a capture as a listing: one row per group, the largest first.
 
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
-use crate::questions::compare::{cgroup_name, device_name, host_name};
+use crate::device_layer::device_name;
+use crate::questions::compare::{cgroup_name, host_name};
 use crate::questions::groups::{Facet, GroupKey, Groups};
 use crate::questions::streams::ShareMeasure;
 use crate::sums::content::{self, ContentFigures, HasContent};
@@ -219,7 +220,7 @@ json_columns! {
     CGROUP = "cgroup", "Cgroup", Plain(0), MaybeText(|g| g.cgroup.clone());
     /// Inode number; null if unknown.
     INODE = "inode", "Inode", Plain(0),
-        MaybeWhole(|g| g.key.file.map(|(_, inode)| inode).filter(|inode| *inode > 0));
+        MaybeWhole(|g| g.key.file.map(|(_, number)| inode_and_file(number).0).filter(|inode| *inode > 0));
     /// Path of the file; null if unknown.
     PATH = "path", "Path", Plain(0), MaybeText(|g| g.path.clone());
     /// Name of the stream; null unless groups differ by it.
@@ -334,7 +335,7 @@ impl GroupFigures {
         Self::MRT,
     ];
     /// Response times, and the time in the queue before issue.
-    const TIMES: [GroupColumn; 11] = [
+    const TIMES: [GroupColumn; 12] = [
         Self::COUNT,
         Self::SHARE,
         Self::QD_MEAN,
@@ -343,6 +344,7 @@ impl GroupFigures {
         Self::QUEUE_MAX,
         Self::ART,
         Self::P99,
+        Self::P99_9,
         Self::P99_999,
         Self::MRT,
         Self::QUEUE_SHARE,

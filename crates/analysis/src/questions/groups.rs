@@ -3,9 +3,9 @@
 //! response times, the time in the queue, and the flags that the kernel set on its I/Os.
 
 use crate::cells::{CubeCell, Dimensions, FilteredCells};
+use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::named_values::named_values;
-use crate::questions::compare::SideKey;
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
 use crate::sums::content::Contents;
@@ -54,13 +54,6 @@ named_values! {
     }
 }
 
-impl Facet {
-    /// Returns whether the facet needs single I/Os. The sums of a step capture do not record it.
-    fn needs_single_ios(self) -> bool {
-        matches!(self, Facet::Thread | Facet::Cgroup | Facet::File | Facet::Cpu)
-    }
-}
-
 /// A thread: its number and name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadKey {
@@ -76,7 +69,7 @@ pub struct GroupKey {
     /// The host, as the number of its first device.
     pub host: Option<u16>,
     /// The device, at its layer.
-    pub device: Option<SideKey>,
+    pub device: Option<DeviceLayer>,
     /// The process; its number is 0 if all processes of a command are grouped together.
     pub process: Option<ProcessKey>,
     /// The thread.
@@ -333,7 +326,7 @@ impl Groups {
     fn key(&self, rows: &AnnotatedRows<'_>, row: usize) -> GroupKey {
         let batch = rows.batch;
         let (op, sequential, bytes) = (batch.op(row), rows.sequential[row], batch.bytes(row));
-        let side = SideKey { device: batch.device(row), layer: batch.layer(row) };
+        let side = DeviceLayer { device: batch.device(row), layer: batch.layer(row) };
         self.key_of(GroupKey {
             process: Some(ProcessKey { pid: batch.pid(row), command: batch.command(row) }),
             thread: Some(ThreadKey { tid: batch.tid(row), name: batch.thread(row) }),
@@ -354,7 +347,7 @@ impl Groups {
             thread: Some(ThreadKey { tid: who.tid, name: who.thread }),
             cgroup: Some(who.cgroup),
             file: Some((cell.device, who.inode)),
-            device: Some(SideKey { device: cell.device, layer: cell.layer }),
+            device: Some(DeviceLayer { device: cell.device, layer: cell.layer }),
             stream: Some(StreamKey { op, sequential, bytes }),
             ..GroupKey::default()
         })
@@ -468,13 +461,15 @@ impl Fold for Groups {
         })
     }
     fn check_dimensions(&self, recorded: Dimensions) -> Result<(), NotRecorded> {
-        let asks_single_ios = if recorded.single_ios {
-            self.has(Facet::Cpu)
-        } else {
-            self.by.iter().any(|facet| facet.needs_single_ios())
-        };
-        if asks_single_ios {
-            Err(NotRecorded::SingleIos)
+        let missing = self.by.iter().find_map(|facet| match facet {
+            Facet::Cpu => Some(NotRecorded::SingleIos),
+            Facet::Thread if !recorded.single_ios => Some(NotRecorded::Threads),
+            Facet::Cgroup if !recorded.single_ios => Some(NotRecorded::Cgroups),
+            Facet::File if !recorded.single_ios => Some(NotRecorded::Files),
+            _ => None,
+        });
+        if let Some(missing) = missing {
+            Err(missing)
         } else if self.dimensions().processes && !recorded.processes {
             Err(NotRecorded::Processes)
         } else {

@@ -1,7 +1,7 @@
 //! Streams or processes over time: one cell per capture step and series. The IO Stream Map and the
 //! process map are drawn from it.
 
-use crate::cells::{Dimensions, FilteredCells};
+use crate::cells::{CubeCell, Dimensions, FilteredCells};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
@@ -10,7 +10,6 @@ use crate::sums::step_width::made_of;
 use crate::tables::recent_cache::{RecentCache, stream_number};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use std::mem;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
@@ -27,64 +26,32 @@ pub enum SeriesSelection {
     Processes(Vec<ProcessKey>),
 }
 
-/// Series over capture steps.
+/// Numbers of the chosen series by key.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SeriesOverTime {
+enum SeriesKeys {
+    Streams(FxHashMap<StreamKey, usize>),
+    Processes(FxHashMap<ProcessKey, usize>),
+}
+
+/// I/Os by capture step and series.
+#[derive(Debug, Clone, PartialEq)]
+struct SeriesCells {
     width_ns: u64,
-    streams: FxHashMap<StreamKey, usize>,
-    processes: FxHashMap<ProcessKey, usize>,
-    by_process: bool,
+    /// Number of series. The last one holds the I/Os that belong to no chosen one.
     series: usize,
     steps: BTreeMap<u64, Vec<IoCount>>,
 }
 
-impl SeriesOverTime {
-    /// Creates empty series over steps of `width_ns` nanoseconds.
-    pub fn new(width_ns: u64, choice: &SeriesSelection) -> Self {
-        let (streams, processes) = match choice {
-            SeriesSelection::Streams(keys) => {
-                (keys.iter().copied().zip(0..).collect(), FxHashMap::default())
-            }
-            SeriesSelection::Processes(keys) => {
-                (FxHashMap::default(), keys.iter().copied().zip(0..).collect())
-            }
-        };
-        SeriesOverTime {
-            width_ns: width_ns.max(1),
-            by_process: matches!(choice, SeriesSelection::Processes(_)),
-            series: streams.len().max(processes.len()) + 1,
-            streams,
-            processes,
-            steps: BTreeMap::new(),
+impl SeriesCells {
+    /// Returns the cells of a step, and creates them if the step is new.
+    fn of_step(&mut self, step: u64) -> Result<&mut Vec<IoCount>, TraceError> {
+        if self.steps.len() * self.series >= CELLS_MAX && !self.steps.contains_key(&step) {
+            let what = "the map over time has too many cells; choose wider steps with --step, or a \
+                        higher --threshold";
+            return Err(TraceError::TooFine(what.into()));
         }
-    }
-
-    /// Returns the steps by number, counted from the beginning of the capture. The last cell of
-    /// each step holds the I/Os that belong to no chosen series.
-    pub fn steps(&self) -> &BTreeMap<u64, Vec<IoCount>> {
-        &self.steps
-    }
-
-    /// Returns the cell of a series at a time.
-    #[inline]
-    fn cell(&mut self, at_ns: u64, series: usize) -> Result<&mut IoCount, TraceError> {
-        Ok(&mut self.cells(at_ns / self.width_ns)?[series])
-    }
-
-    /// Adds to a series in a step. The last series holds the I/Os that belong to no chosen one.
-    pub(crate) fn add_cell(
-        &mut self,
-        step: u64,
-        series: usize,
-        more: IoCount,
-    ) -> Result<(), TraceError> {
-        self.cells(step)?[series].add(more);
-        Ok(())
-    }
-
-    /// Returns the cells of a step.
-    fn cells(&mut self, step: u64) -> Result<&mut Vec<IoCount>, TraceError> {
-        cells_of(&mut self.steps, self.series, step)
+        let series = self.series;
+        Ok(self.steps.entry(step).or_insert_with(|| vec![IoCount::default(); series]))
     }
 
     /// Adds each row to the series that `series_of` returns for it.
@@ -101,97 +68,119 @@ impl SeriesOverTime {
             // Consecutive I/Os mostly fall into the same step.
             if at < begin || at - begin >= width || cells.is_empty() {
                 begin = at - at % width;
-                cells = cells_of(&mut self.steps, self.series, at / width)?;
+                cells = self.of_step(at / width)?;
             }
             cells[series_of(row)].add(IoCount { ios: 1, bytes: u64::from(bytes.at(row)) });
         }
         Ok(())
     }
-
-    fn add_by_process(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let (known, others) = (mem::take(&mut self.processes), self.series - 1);
-        let (batch, pids) = (rows.batch, rows.batch.narrow(Field::Pid));
-        let mut lately = RecentCache::new();
-        let outcome = self.add(rows, |row| {
-            let key = ProcessKey { pid: pids.at(row), command: batch.command(row) };
-            let find = || known.get(&key).copied().unwrap_or(others);
-            lately.get_or(u64::from(key.pid), key, find)
-        });
-        self.processes = known;
-        outcome
-    }
-
-    fn add_by_stream(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let (known, others) = (mem::take(&mut self.streams), self.series - 1);
-        let (ops, sizes) = (rows.batch.narrow(Field::Op), rows.batch.narrow(Field::Bytes));
-        let mut lately = RecentCache::new();
-        let outcome = self.add(rows, |row| {
-            let (op, sequential, bytes) = (ops.op(row), rows.sequential[row], sizes.at(row));
-            let stream = stream_number(op, sequential, bytes);
-            let find =
-                || known.get(&StreamKey { op, sequential, bytes }).copied().unwrap_or(others);
-            lately.get_or(stream, stream, find)
-        });
-        self.streams = known;
-        outcome
-    }
 }
 
-/// Returns the cells of a step, and creates them if the step is new.
-fn cells_of(
-    steps: &mut BTreeMap<u64, Vec<IoCount>>,
-    series: usize,
-    step: u64,
-) -> Result<&mut Vec<IoCount>, TraceError> {
-    if steps.len() * series >= CELLS_MAX && !steps.contains_key(&step) {
-        let what = "the map over time has too many cells; choose wider steps or a higher threshold";
-        return Err(TraceError::TooFine(what.into()));
+/// Series over capture steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeriesOverTime {
+    keys: SeriesKeys,
+    cells: SeriesCells,
+}
+
+impl SeriesOverTime {
+    /// Creates empty series over steps of `width_ns` nanoseconds.
+    pub fn new(width_ns: u64, choice: &SeriesSelection) -> Self {
+        let (keys, chosen) = match choice {
+            SeriesSelection::Streams(keys) => {
+                (SeriesKeys::Streams(keys.iter().copied().zip(0..).collect()), keys.len())
+            }
+            SeriesSelection::Processes(keys) => {
+                (SeriesKeys::Processes(keys.iter().copied().zip(0..).collect()), keys.len())
+            }
+        };
+        let (width_ns, series) = (width_ns.max(1), chosen + 1);
+        SeriesOverTime { keys, cells: SeriesCells { width_ns, series, steps: BTreeMap::new() } }
     }
-    Ok(steps.entry(step).or_insert_with(|| vec![IoCount::default(); series]))
+
+    /// Returns the steps by number, counted from the beginning of the capture. The last cell of
+    /// each step holds the I/Os that belong to no chosen series.
+    pub fn steps(&self) -> &BTreeMap<u64, Vec<IoCount>> {
+        &self.cells.steps
+    }
+
+    /// Adds to a series in a step. The last series holds the I/Os that belong to no chosen one.
+    pub(crate) fn add_cell(
+        &mut self,
+        step: u64,
+        series: usize,
+        more: IoCount,
+    ) -> Result<(), TraceError> {
+        self.cells.of_step(step)?[series].add(more);
+        Ok(())
+    }
 }
 
 impl Fold for SeriesOverTime {
     fn fields(&self) -> Fields {
         let own = Fields::new(&[Field::Issued, Field::Op, Field::Bytes]);
-        if self.by_process { own.and(Fields::new(&[Field::Pid, Field::Command])) } else { own }
+        match self.keys {
+            SeriesKeys::Streams(_) => own,
+            SeriesKeys::Processes(_) => own.and(Fields::new(&[Field::Pid, Field::Command])),
+        }
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        if self.by_process { self.add_by_process(rows) } else { self.add_by_stream(rows) }
+        let (batch, others) = (rows.batch, self.cells.series - 1);
+        match &self.keys {
+            SeriesKeys::Streams(known) => {
+                let (ops, sizes) = (batch.narrow(Field::Op), batch.narrow(Field::Bytes));
+                let mut recent = RecentCache::new();
+                self.cells.add(rows, |row| {
+                    let (op, sequential) = (ops.op(row), rows.sequential[row]);
+                    let key = StreamKey { op, sequential, bytes: sizes.at(row) };
+                    let stream = stream_number(op, sequential, key.bytes);
+                    recent.get_or(stream, stream, || known.get(&key).copied().unwrap_or(others))
+                })
+            }
+            SeriesKeys::Processes(known) => {
+                let pids = batch.narrow(Field::Pid);
+                let mut recent = RecentCache::new();
+                self.cells.add(rows, |row| {
+                    let key = ProcessKey { pid: pids.at(row), command: batch.command(row) };
+                    let find = || known.get(&key).copied().unwrap_or(others);
+                    recent.get_or(u64::from(key.pid), key, find)
+                })
+            }
+        }
     }
     fn new_part(&self) -> Option<Self> {
-        Some(SeriesOverTime {
-            width_ns: self.width_ns,
-            streams: self.streams.clone(),
-            processes: self.processes.clone(),
-            by_process: self.by_process,
-            series: self.series,
-            steps: BTreeMap::new(),
-        })
+        let cells = SeriesCells { steps: BTreeMap::new(), ..self.cells };
+        Some(SeriesOverTime { keys: self.keys.clone(), cells })
     }
     fn check_dimensions(&self, recorded: Dimensions) -> Result<(), NotRecorded> {
-        if self.by_process && !recorded.processes { Err(NotRecorded::Processes) } else { Ok(()) }
+        match self.keys {
+            SeriesKeys::Processes(_) if !recorded.processes => Err(NotRecorded::Processes),
+            _ => Ok(()),
+        }
     }
 
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        made_of(self.width_ns, cells.step_ns)?;
+        let width_ns = self.cells.width_ns;
+        made_of(width_ns, cells.step_ns)?;
         for cell in cells.cells {
-            let (sequential, bytes) = (cell.sequential, cell.bytes);
-            let found = if self.by_process {
-                self.processes.get(&ProcessKey { pid: cell.who.pid, command: cell.who.command })
-            } else {
-                self.streams.get(&StreamKey { op: cell.op, sequential, bytes })
+            let CubeCell { op, sequential, bytes, who, .. } = *cell;
+            let series = match &self.keys {
+                SeriesKeys::Streams(known) => known.get(&StreamKey { op, sequential, bytes }),
+                SeriesKeys::Processes(known) => {
+                    known.get(&ProcessKey { pid: who.pid, command: who.command })
+                }
             };
-            let series = found.copied().unwrap_or(self.series - 1);
-            self.cell(cell.begin_ns, series)?.add(IoCount { ios: cell.ios, bytes: cell.amount() });
+            let series = series.copied().unwrap_or(self.cells.series - 1);
+            let more = IoCount { ios: cell.ios, bytes: cell.amount() };
+            self.add_cell(cell.begin_ns / width_ns, series, more)?;
         }
         Ok(())
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        for (step, cells) in &other.steps {
-            for (ours, theirs) in self.cells(*step)?.iter_mut().zip(cells) {
-                ours.add(*theirs);
-            }
+        for (step, theirs) in &other.cells.steps {
+            let ours = self.cells.of_step(*step)?;
+            ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| ours.add(*theirs));
         }
         Ok(())
     }

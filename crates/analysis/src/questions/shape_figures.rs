@@ -2,15 +2,16 @@
 
 use crate::captured::{Captured, StepsResult, steps_over};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
+use crate::device_layer::DeviceLayer;
 use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};
-use crate::questions::compare::{SideKey, SideSet};
+use crate::questions::compare::SideSet;
 use crate::questions::cumulative::CumulativeWorkload;
-use crate::questions::series::SeriesOverTime;
-use crate::questions::shape::{
-    DEPTH_CLASSES, IDLE_ENDS_NS, IdlePeriods, LoadShape, RUN_CLASSES, RunLengths, StreamGaps,
-    depths_of,
+use crate::questions::load_shape::{
+    DEPTH_CLASSES, DepthRange, IDLE_ENDS_NS, IdleClass, IdlePeriods, LoadShape, RUN_CLASSES,
+    RunLengths, StreamGaps,
 };
+use crate::questions::series::SeriesOverTime;
 use crate::questions::steps::{CaptureStep, STEPS_MAX};
 use crate::questions::streams::{ShareMeasure, StreamTable};
 use crate::sums::response::ResponseFigures;
@@ -157,9 +158,9 @@ json_columns! {
 
 json_columns! {
     RunShape;
-    /// Fewest I/Os in a sequential run of this class.
+    /// Fewest selected I/Os in a sequential run of this class.
     FROM = "from", "from I/Os", Plain(0), Whole(|r| r.lengths.0);
-    /// Most I/Os in a sequential run of this class; null if unlimited.
+    /// Most selected I/Os in a sequential run of this class; null if unlimited.
     TO = "to", "to", Plain(0), MaybeWhole(|r| r.lengths.1);
     /// Sequential runs of reads.
     READS = "reads", "runs of reads", Plain(0), Whole(|r| r.reads);
@@ -247,9 +248,9 @@ impl IdleShape {
 
 /// Returns the idle periods of a shape by device and length class.
 pub fn idle(shape: &LoadShape, conditions: &CaptureConditions) -> Vec<IdleShape> {
-    let of_device = |(side, idle): (&SideKey, &IdlePeriods)| {
+    let of_device = |(side, idle): (&DeviceLayer, &IdlePeriods)| {
         let device = side.name(conditions);
-        let class = move |(at, (periods, idle_ns)): (usize, (u64, u64))| IdleShape {
+        let class = move |(at, IdleClass { periods, idle_ns }): (usize, _)| IdleShape {
             device: device.clone(),
             times_ns: (
                 at.checked_sub(1).map_or(0, |before| IDLE_ENDS_NS[before]),
@@ -311,9 +312,10 @@ pub(crate) fn response_classes(step: &CaptureStep) -> BTreeMap<u32, u64> {
 
 /// Returns a class of queue depths as text: `3 to 4`.
 pub fn depth_name(class: usize) -> String {
-    match depths_of(class) {
-        (least, Some(greatest)) if least == greatest => least.to_string(),
-        (least, Some(greatest)) => format!("{least} to {greatest}"),
-        (least, None) => format!("{least} and more"),
+    let DepthRange { from, to } = DepthRange::from_class(class);
+    match to {
+        Some(to) if from == to => from.to_string(),
+        Some(to) => format!("{from} to {to}"),
+        None => format!("{from} and more"),
     }
 }

@@ -6,9 +6,10 @@
 use crate::annotate::sequential::BusySpan;
 use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
+use crate::cube::CellSums;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::busy_spans::{OpenBusySpans, by_step};
-pub use crate::sums::capture_step::{CaptureStep, OpCount, TimeTotals};
+pub use crate::sums::capture_step::{CaptureStep, OpSums, StepTimes};
 use crate::sums::content::{self, ContentFigures, Contents, HasContent};
 use crate::sums::io_sums::SumColumns;
 use crate::sums::packed_steps::PackedSteps;
@@ -130,7 +131,7 @@ impl Steps {
     fn at(&mut self, step: u64) -> Result<&mut CaptureStep, TraceError> {
         self.closed.at(step, STEPS_MAX).ok_or_else(|| {
             TraceError::TooFine(format!(
-                "more than {STEPS_MAX} capture steps of {}; choose wider steps",
+                "more than {STEPS_MAX} capture steps of {}; choose wider steps with --step",
                 Nanos(self.width_ns)
             ))
         })
@@ -314,9 +315,13 @@ impl StepFigures {
         StepFigures {
             begin_ns: number.saturating_mul(width_ns),
             count: step.ios(),
-            amount: step.bytes(),
+            amount: step.transferred_bytes(),
             iops: observed.per_second_of_step(number, width_ns, step.ios() as f64),
-            bytes_per_second: observed.per_second_of_step(number, width_ns, step.bytes() as f64),
+            bytes_per_second: observed.per_second_of_step(
+                number,
+                width_ns,
+                step.transferred_bytes() as f64,
+            ),
             ios: step.ops.map(|op| op.ios),
             sequential_share: step.sequential_share(),
             response_mean_ns: times.response_mean().map(|time| time.0),

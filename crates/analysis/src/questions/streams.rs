@@ -2,16 +2,15 @@
 //! times. This is the main fold over a trace.
 
 use crate::cells::{Dimensions, FilteredCells};
-use crate::columns::{ColumnValue::*, JsonRow, ListingColumn, ValueFormat::*, json_columns};
+use crate::columns::JsonRow;
 use crate::fold::{AnnotatedRows, Fold};
-use crate::named_values::named_values;
+pub use crate::questions::stream_figures::{ShareMeasure, StreamFigures};
 use crate::sums::io_sums::IoSums;
-use crate::sums::response::ResponseFigures;
 use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
 use crate::sums::stream_sums::{SUMMED_MAX, StreamSums};
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
+use crate::tables::stream_index::{NO_STREAM, StreamIndex};
 use crate::threshold::Threshold;
-use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::slice;
 use steadfast_domain::IoOp;
@@ -28,8 +27,8 @@ pub const STREAMS_MAX: usize = 1 << 15;
 /// The I/O streams of a capture.
 #[derive(Debug, Clone)]
 pub struct StreamTable {
-    /// Hash table of keys and stream numbers.
-    places: Vec<(u64, u32)>,
+    /// Numbers of the streams by key.
+    index: StreamIndex,
     keys: Vec<u64>,
     tallies: Vec<IoSums>,
     firsts: SmallestKeys<StreamRank>,
@@ -47,14 +46,21 @@ struct StreamBuffers {
     sums: StreamSums,
 }
 
-/// Order by which streams are chosen if there are too many. In contrast to their share it is known
-/// at the first I/O.
-type StreamRank = (bool, u32, u64);
+/// Order by which streams are chosen if there are too many: sizes of whole sectors first, smaller
+/// sizes before larger ones. In contrast to their share it is known at the first I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct StreamRank {
+    has_partial_sector: bool,
+    bytes: u32,
+    key: u64,
+}
 
-/// Number that stands for no stream.
-const FREE: u32 = u32::MAX;
-/// A free slot of the table.
-const NOTHING: (u64, u32) = (0, FREE);
+impl StreamRank {
+    fn new(key: u64) -> Self {
+        let StreamKey { bytes, .. } = StreamKey::unpacked(key);
+        StreamRank { has_partial_sector: !bytes.is_multiple_of(512), bytes, key }
+    }
+}
 
 impl Default for StreamTable {
     fn default() -> Self {
@@ -71,7 +77,7 @@ impl StreamTable {
     /// Creates an empty table that counts at most `most` streams separately.
     pub fn keeping(most: usize) -> Self {
         StreamTable {
-            places: vec![NOTHING; 256],
+            index: StreamIndex::default(),
             keys: Vec::new(),
             tallies: Vec::new(),
             firsts: SmallestKeys::new(most),
@@ -108,8 +114,8 @@ impl StreamTable {
     }
     /// Returns the sums of one stream.
     pub fn get(&self, key: StreamKey) -> Option<&IoSums> {
-        let at = self.place(StreamKey::packed(key.op, key.sequential, key.bytes));
-        self.tallies.get(self.places[at].1 as usize)
+        let stream = self.index.get(StreamKey::packed(key.op, key.sequential, key.bytes))?;
+        self.tallies.get(stream as usize)
     }
     /// Returns the sums over all streams.
     pub fn total(&self) -> IoSums {
@@ -117,77 +123,31 @@ impl StreamTable {
         self.tallies.iter().for_each(|tally| total.merge(tally));
         total
     }
-    /// Returns the slot of a key, or the free slot where it would be inserted.
-    #[inline]
-    fn place(&self, key: u64) -> usize {
-        let mask = self.places.len() - 1;
-        let mut at = self.home(key);
-        loop {
-            let (found, stream) = self.places[at];
-            if found == key || stream == FREE {
-                return at;
-            }
-            at = (at + 1) & mask;
-        }
-    }
 
-    /// Returns the home slot of a key, which it occupies unless that is taken.
-    #[inline]
-    fn home(&self, key: u64) -> usize {
-        home(key) & (self.places.len() - 1)
-    }
-
+    /// Returns the sums of a stream, or of the unlisted ones if there is no room for it.
     #[inline]
     fn tally(&mut self, key: u64) -> &mut IoSums {
-        let at = self.place(key);
-        let index = self.places[at].1 as usize;
-        if index < self.tallies.len() {
-            return &mut self.tallies[index];
+        match self.index.get(key) {
+            Some(stream) => &mut self.tallies[stream as usize],
+            None => self.insert(key),
         }
-        self.insert(key, at)
     }
 
     /// Takes a few I/Os.
     fn take_chunk(&mut self, chunk: &StreamChunk<'_>, space: &mut StreamBuffers) {
         chunk.keys(&mut space.keys);
-        space.streams.resize(space.keys.len(), FREE);
+        space.streams.resize(space.keys.len(), NO_STREAM);
         let mut known = 0;
         loop {
-            known = self.find(known, chunk.kept(), &space.keys, &mut space.streams);
+            known = self.index.find(known, chunk.kept(), &space.keys, &mut space.streams);
             let Some(key) = space.keys.get(known) else { break };
-            if self.stream(*key).is_none() {
+            if self.firsts.is_full() {
                 // Inserting may evict a stream with I/Os that are not counted yet.
                 return self.take_beyond(chunk, known, space);
             }
+            self.insert(*key);
         }
         self.count(chunk, space.keys.len(), space);
-    }
-
-    /// Finds the streams of I/Os from `first` on. Returns the index of the first I/O whose stream
-    /// is new, or the number of I/Os. Not inlined, so that all its values stay in registers.
-    #[inline(never)]
-    fn find(&self, first: usize, kept: &[bool], keys: &[u64], streams: &mut [u32]) -> usize {
-        let (places, last) = (self.places.as_slice(), self.places.len() - 1);
-        let each = streams[first..].iter_mut().zip(&keys[first..]).zip(&kept[first..]);
-        for (row, ((stream, key), kept)) in each.enumerate() {
-            // Fast path: the row is selected and its stream sits in its home slot.
-            let (found, number) = places[home(*key) & last];
-            if found == *key && *kept {
-                *stream = number;
-                continue;
-            }
-            *stream = if *kept { self.find_elsewhere(*key) } else { FREE };
-            if *kept && *stream == FREE {
-                return first + row;
-            }
-        }
-        keys.len()
-    }
-
-    /// Returns the number of a stream that is not in its home slot.
-    #[cold]
-    fn find_elsewhere(&self, key: u64) -> u32 {
-        self.places[self.place(key)].1
     }
 
     /// Counts the first `first` I/Os, whose streams are known.
@@ -216,80 +176,30 @@ impl StreamTable {
         }
     }
 
-    /// Returns the number of a stream, and inserts it if there is room.
-    #[inline]
-    fn stream(&mut self, key: u64) -> Option<u32> {
-        let at = self.place(key);
-        let (_, stream) = self.places[at];
-        if stream != FREE {
-            return Some(stream);
-        }
-        if self.firsts.is_full() {
-            return None;
-        }
-        self.insert(key, at);
-        Some(self.places[self.place(key)].1)
-    }
-
+    /// Inserts a stream, which may evict another one. Returns its sums, or those of the unlisted
+    /// streams if it is not among the first in order of rank.
     #[cold]
-    fn insert(&mut self, key: u64, at: usize) -> &mut IoSums {
-        let index = match self.firsts.admit(rank(key)) {
+    fn insert(&mut self, key: u64) -> &mut IoSums {
+        let stream = match self.firsts.admit(StreamRank::new(key)) {
             Admission::Free => {
-                let index = self.keys.len();
-                self.places[at] = (key, index as u32);
                 self.keys.push(key);
                 self.tallies.push(IoSums::default());
-                self.grow();
-                index
+                self.keys.len() as u32 - 1
             }
-            Admission::Of((_, _, gone)) => self.replace(gone, key),
+            Admission::Of(StreamRank { key: evicted, .. }) => self.evict(evicted, key),
             Admission::None => return &mut self.unlisted,
         };
-        &mut self.tallies[index]
+        self.index.insert(key, stream);
+        &mut self.tallies[stream as usize]
     }
 
-    /// Evicts a stream, whose I/Os count as unlisted from now on, and gives its number to another.
-    fn replace(&mut self, gone: u64, key: u64) -> usize {
-        let hole = self.place(gone);
-        let (_, number) = self.places[hole];
-        let index = number as usize;
-        self.unlisted.merge(&std::mem::take(&mut self.tallies[index]));
-        self.free(hole);
-        self.keys[index] = key;
-        let at = self.place(key);
-        self.places[at] = (key, number);
-        index
-    }
-
-    /// Frees a slot. Entries whose probe passes it move up.
-    fn free(&mut self, mut hole: usize) {
-        let mask = self.places.len() - 1;
-        let mut at = hole;
-        self.places[hole] = NOTHING;
-        loop {
-            at = (at + 1) & mask;
-            let (key, stream) = self.places[at];
-            if stream == FREE {
-                return;
-            }
-            let is_reached_by_way_of_hole =
-                (at.wrapping_sub(self.home(key)) & mask) >= (at.wrapping_sub(hole) & mask);
-            if is_reached_by_way_of_hole {
-                self.places.swap(hole, at);
-                hole = at;
-            }
-        }
-    }
-
-    fn grow(&mut self) {
-        if self.keys.len() * 2 <= self.places.len() {
-            return;
-        }
-        self.places = vec![NOTHING; self.places.len() * 2];
-        for (number, key) in (0..).zip(&self.keys) {
-            let at = self.place(*key);
-            self.places[at] = (*key, number);
-        }
+    /// Evicts a stream, whose I/Os count as unlisted from now on, and returns its number, which
+    /// another one gets.
+    fn evict(&mut self, evicted: u64, key: u64) -> u32 {
+        let stream = self.index.remove(evicted).unwrap_or_default();
+        self.unlisted.merge(&std::mem::take(&mut self.tallies[stream as usize]));
+        self.keys[stream as usize] = key;
+        stream
     }
 
     /// Returns the sums over all streams for JSON.
@@ -316,18 +226,6 @@ impl StreamTable {
         rows.retain(|row| threshold.admits(by.of(&row.sums), whole));
         rows
     }
-}
-
-/// Returns the hash of a key; a table uses as many of its low bits as it needs.
-#[inline]
-fn home(key: u64) -> usize {
-    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
-}
-
-/// Returns the rank of a stream: sizes of whole sectors first, smaller sizes before larger ones.
-fn rank(key: u64) -> StreamRank {
-    let StreamKey { bytes, .. } = StreamKey::unpacked(key);
-    (!bytes.is_multiple_of(512), bytes, key)
 }
 
 impl PartialEq for StreamTable {
@@ -381,219 +279,6 @@ impl Fold for StreamTable {
         }
         Ok(())
     }
-}
-
-named_values! {
-    /// By what a stream's share is taken.
-    #[derive(
-        Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-    )]
-    #[serde(rename_all = "kebab-case")]
-    ShareMeasure {
-        /// By frequency: I/Os.
-        #[default]
-        Count = "count",
-        /// By amount transferred: bytes.
-        Bytes = "bytes",
-    }
-}
-
-impl ShareMeasure {
-    /// Returns the I/Os or the bytes of some sums.
-    pub fn of(self, sums: &IoSums) -> u64 {
-        match self {
-            ShareMeasure::Count => sums.count(),
-            ShareMeasure::Bytes => sums.amount(),
-        }
-    }
-
-    /// Returns the share of a part in a whole, 0 to 1; 0 of nothing.
-    pub fn share(self, part: &IoSums, whole: &IoSums) -> f64 {
-        match self.of(whole) {
-            0 => 0.0,
-            whole => self.of(part) as f64 / whole as f64,
-        }
-    }
-}
-
-/// One stream of a listing.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StreamFigures {
-    /// Operation, order and size; prints in the standard's notation: `RND 4K W`.
-    pub key: StreamKey,
-    /// Share of all I/Os or of all bytes, as chosen; 0 to 1.
-    pub share: f64,
-    /// Share of all I/Os, 0 to 1.
-    pub share_of_count: f64,
-    /// Share of all bytes, 0 to 1.
-    pub share_of_bytes: f64,
-    /// Sums over the stream's I/Os, without histograms.
-    pub sums: IoSums,
-    /// Response times.
-    pub response: ResponseFigures,
-}
-
-impl StreamFigures {
-    fn new(key: StreamKey, tally: &IoSums, total: &IoSums, by: ShareMeasure) -> Self {
-        let [share_of_count, share_of_bytes] =
-            [ShareMeasure::Count, ShareMeasure::Bytes].map(|by| by.share(tally, total));
-        StreamFigures {
-            key,
-            share: if by == ShareMeasure::Count { share_of_count } else { share_of_bytes },
-            share_of_count,
-            share_of_bytes,
-            sums: tally.without_histograms(),
-            response: tally.responses.figures(),
-        }
-    }
-
-    /// Returns the number of I/Os.
-    pub fn count(&self) -> u64 {
-        self.sums.count()
-    }
-}
-
-json_columns! {
-    StreamFigures;
-    /// Name of the stream: operation, order and transfer size.
-    STREAM = "stream", "I/O stream", Plain(0), Text(|s| s.key.to_string());
-    /// Operation.
-    OP = "op", "op", Plain(0), Text(|s| s.key.op.to_string());
-    /// RND or SEQ.
-    ORDER = "order", "order", Plain(0), Text(|s| s.key.order().to_owned());
-    /// Transfer size, in bytes.
-    BYTES = "bytes", "bytes", Plain(0), Whole(|s| s.key.bytes.into());
-    /// I/Os.
-    COUNT = "count", "count", Plain(0), Whole(|s| s.count());
-    /// Data moved, in bytes.
-    AMOUNT = "amount", "amount", Plain(0), Whole(|s| s.sums.amount());
-    /// Share of all I/Os or of all data, as selected.
-    SHARE = "share", "%", Percent(2), Real(|s| s.share);
-    /// Share of all I/Os.
-    SHARE_OF_COUNT = "share_of_count", "% of count", Percent(4), Real(|s| s.share_of_count);
-    /// Share of all data moved.
-    SHARE_OF_BYTES = "share_of_bytes", "% of amount", Percent(4), Real(|s| s.share_of_bytes);
-    /// Average queue depth at issue; null if unknown.
-    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|s| s.sums.depth_mean());
-    /// Largest queue depth at issue; null if unknown.
-    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|s| s.sums.depth_max().map(u64::from));
-    /// I/Os with a response time.
-    SEEN = "response.count", "responses", Plain(0), Whole(|s| s.response.count);
-    /// Average response time.
-    ART = "response.mean_ns", "ART ms", Milliseconds, MaybeWhole(|s| s.response.mean_ns);
-    /// Median response time.
-    P50 = "response.p50_ns", "50% ms", Milliseconds, MaybeWhole(|s| s.response.p50_ns);
-    /// 99th percentile of the response times.
-    P99 = "response.p99_ns", "99% ms", Milliseconds, MaybeWhole(|s| s.response.p99_ns);
-    /// 99.9th percentile of the response times.
-    P99_9 = "response.p99_9_ns", "99.9% ms", Milliseconds, MaybeWhole(|s| s.response.p99_9_ns);
-    /// 99.99th percentile of the response times.
-    P99_99 = "response.p99_99_ns", "99.99% ms", Milliseconds, MaybeWhole(|s| s.response.p99_99_ns);
-    /// 99.999th percentile of the response times.
-    P99_999 = "response.p99_999_ns", "99.999% ms", Milliseconds,
-        MaybeWhole(|s| s.response.p99_999_ns);
-    /// Longest response time.
-    MRT = "response.max_ns", "MRT ms", Milliseconds, MaybeWhole(|s| s.response.max_ns);
-    /// I/Os with a time in the queue.
-    QUEUE_COUNT = "queued.count", "queued", Plain(0), Whole(|s| s.sums.queued.count);
-    /// Average time in the queue.
-    QUEUE_MEAN = "queued.mean_ns", "queue ms", Milliseconds, MaybeWhole(|s| s.sums.queued.mean_ns());
-    /// Longest time in the queue.
-    QUEUE_MAX = "queued.max_ns", "queue max", Milliseconds, MaybeWhole(|s| s.sums.queued.longest_ns());
-    /// Share of the time from queue insertion to completion that was spent in the queue.
-    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|s| s.sums.together.share());
-    /// Failed I/Os.
-    FAILED = "failed", "failed", Plain(0), Whole(|s| s.sums.failed());
-}
-
-impl schemars::JsonSchema for JsonRow<StreamFigures> {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "StreamTotals".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        crate::columns::schema(&StreamFigures::OF_TOTAL)
-    }
-}
-
-type StreamFigureColumn = ListingColumn<StreamFigures>;
-
-/// Columns of the stream tables.
-impl StreamFigures {
-    /// Columns of all streams together, in JSON.
-    const OF_TOTAL: [StreamFigureColumn; 17] = [
-        Self::COUNT,
-        Self::AMOUNT,
-        Self::QD_MEAN,
-        Self::QD_MAX,
-        Self::SEEN,
-        Self::ART,
-        Self::P50,
-        Self::P99,
-        Self::P99_9,
-        Self::P99_99,
-        Self::P99_999,
-        Self::MRT,
-        Self::QUEUE_COUNT,
-        Self::QUEUE_MEAN,
-        Self::QUEUE_MAX,
-        Self::QUEUE_SHARE,
-        Self::FAILED,
-    ];
-
-    /// Columns of a terminal's table.
-    const TABLE: [StreamFigureColumn; 11] = [
-        Self::STREAM,
-        Self::COUNT.headed("I/Os"),
-        Self::SHARE_OF_COUNT.headed("%").printed(Percent(2)),
-        Self::AMOUNT.headed("MB").printed(Megabytes(1)),
-        Self::SHARE_OF_BYTES.headed("% of MB").printed(Percent(2)),
-        Self::QD_MEAN,
-        Self::QD_MAX,
-        Self::ART,
-        Self::P99,
-        Self::P99_999,
-        Self::MRT,
-    ];
-
-    /// Returns the columns of a terminal's table, with times in the queue if they are known.
-    pub fn table(has_queue: bool) -> Vec<StreamFigureColumn> {
-        let queue: &[StreamFigureColumn] =
-            if has_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
-        Self::TABLE.iter().chain(queue).copied().collect()
-    }
-
-    /// Columns of a report's table of all streams, next to their names.
-    pub const LONG_TABLE: [StreamFigureColumn; 15] = [
-        Self::OP,
-        Self::ORDER,
-        Self::BYTES,
-        Self::COUNT,
-        Self::AMOUNT,
-        Self::SHARE_OF_COUNT,
-        Self::SHARE_OF_BYTES,
-        Self::QD_MEAN.printed(Plain(3)),
-        Self::QD_MAX,
-        Self::ART,
-        Self::P99,
-        Self::P99_999,
-        Self::MRT,
-        Self::QUEUE_MEAN,
-        Self::QUEUE_SHARE,
-    ];
-
-    /// Columns that a workload's table shows in addition to the applied values.
-    pub const AS_CAPTURED: [StreamFigureColumn; 3] = [Self::QD_MAX, Self::ART, Self::MRT];
-
-    /// Columns of response times.
-    pub const RESPONSE_TIMES: [StreamFigureColumn; 7] = [
-        Self::ART.headed("ART"),
-        Self::P50.headed("50 %"),
-        Self::P99.headed("99 %"),
-        Self::P99_9.headed("99.9 %"),
-        Self::P99_99.headed("99.99 %"),
-        Self::P99_999.headed("99.999 %"),
-        Self::MRT.headed("MRT"),
-    ];
 }
 
 #[cfg(test)]

@@ -13,13 +13,13 @@ use crate::questions::extremes::{self, ExtremePeriod, Extremes, MINUTE_NS};
 use crate::questions::groups::{Facet, Groups};
 use crate::questions::hits::{DeviceEnds, HitMap, HitSteps};
 use crate::questions::hot::HotRanges;
+use crate::questions::load_shape::LoadShape;
 use crate::questions::locality::{Locality, LocalityFigures};
 use crate::questions::processes::{ProcessKey, ProcessTable};
 use crate::questions::quality::Completeness;
 use crate::questions::reach::{WorkingSet, WorkingSetFigures};
 use crate::questions::read_out::{ReadOut, ReadOutChoice};
 use crate::questions::series::{SeriesOverTime, SeriesSelection};
-use crate::questions::shape::LoadShape;
 use crate::questions::steps::{CaptureStep, StepContext, StepFigures, Steps};
 use crate::questions::threads::ThreadSteps;
 use crate::questions::totals::{CaptureTotals, PICTURE_STEPS_MAX, StudyOptions};
@@ -62,7 +62,7 @@ pub struct Study {
     /// Capture steps of all I/Os.
     pub steps: BTreeMap<u64, CaptureStep>,
     /// True if the busy time of the steps is known and covers all I/Os of the devices.
-    pub tells_busy_time: bool,
+    pub has_busy_time: bool,
     /// Capture steps by device and layer, for every layer of the capture: a filter by layer does
     /// not apply to them.
     pub sides: Vec<SideSteps>,
@@ -115,10 +115,18 @@ pub struct ProcessResults {
     pub slowest: Option<ProcessTable>,
 }
 
+/// The working set of a device.
+pub struct DeviceWorkingSet {
+    /// Index into the devices of the conditions.
+    pub device: u16,
+    /// Its figures.
+    pub figures: WorkingSetFigures,
+}
+
 /// Results that are available only if every I/O was kept.
 pub struct SingleIoResults {
     /// Working sets by device.
-    pub reach: Vec<(u16, WorkingSetFigures)>,
+    pub working_sets: Vec<DeviceWorkingSet>,
     /// Hit maps by device.
     pub hits: Vec<(u16, HitMap)>,
     /// The hottest ranges by device.
@@ -228,7 +236,7 @@ impl Study {
             is_of_fold: single_ios.is_none() && captured.tells(NotRecorded::QueueTimes).is_ok(),
             drives,
             evidence: Evidence::seen(captured, totals.account, quality),
-            tells_busy_time: captured.tells_busy_time(pass, steps.values()),
+            has_busy_time: captured.tells_busy_time(pass, steps.values()),
             threads,
             steps,
             extremes,
@@ -259,7 +267,7 @@ impl Study {
     /// Returns the number of devices (at a layer) by whose time busy time is divided; `None` if
     /// busy time is unknown.
     pub fn devices_busy(&self) -> Option<u64> {
-        self.tells_busy_time.then(|| self.totals.sides_seen.count())
+        self.has_busy_time.then(|| self.totals.sides_seen.count())
     }
 
     /// Iterates over the figures of the steps.
@@ -304,7 +312,7 @@ struct FirstPassFolds {
     conditions: CaptureConditions,
     devices: Vec<u16>,
     ends: DeviceEnds,
-    reaches: Vec<WorkingSet>,
+    working_sets: Vec<WorkingSet>,
 }
 
 /// Folds of the second pass over single I/Os.
@@ -324,11 +332,11 @@ impl FirstPassFolds {
     ) -> Option<FirstPassFolds> {
         captured.tells(NotRecorded::SingleIos).ok()?;
         let devices = devices_shown(captured.conditions(), options);
-        let reach = |device: &u16| WorkingSet::new(*device, end_of(captured, *device));
+        let working_set = |device: &u16| WorkingSet::new(*device, end_of(captured, *device));
         Some(FirstPassFolds {
             options: options.clone(),
             conditions: captured.conditions().clone(),
-            reaches: devices.iter().map(reach).collect(),
+            working_sets: devices.iter().map(working_set).collect(),
             devices,
             ends: DeviceEnds::default(),
         })
@@ -336,7 +344,7 @@ impl FirstPassFolds {
 
     fn in_first_pass(&mut self) -> Vec<&mut dyn Fold> {
         let mut folds: Vec<&mut dyn Fold> = vec![&mut self.ends];
-        folds.extend(self.reaches.iter_mut().map(|reach| reach as &mut dyn Fold));
+        folds.extend(self.working_sets.iter_mut().map(|set| set as &mut dyn Fold));
         folds
     }
 
@@ -368,7 +376,10 @@ impl FirstPassFolds {
         SingleIoResults {
             locality: localities.filter(|figures| figures.accesses > 0).collect(),
             who: pictures.who,
-            reach: devices().zip(self.reaches.iter().map(WorkingSet::figures)).collect(),
+            working_sets: devices()
+                .zip(self.working_sets.iter().map(WorkingSet::figures))
+                .map(|(device, figures)| DeviceWorkingSet { device, figures })
+                .collect(),
             hits: devices().zip(pictures.hits).collect(),
             hot: pictures.hot,
             shape: pictures.shape,

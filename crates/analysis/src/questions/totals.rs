@@ -4,9 +4,10 @@
 
 use crate::captured::{Captured, steps_over};
 use crate::clock::CaptureClock;
+use crate::device_layer::DeviceLayer;
 use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};
-use crate::questions::compare::{SideKey, SideSet};
+use crate::questions::compare::SideSet;
 use crate::questions::cumulative::{CumulativeWorkload, Threshold};
 use crate::questions::hits::HitMapQuantity;
 use crate::questions::series::{SeriesOverTime, SeriesSelection};
@@ -146,7 +147,7 @@ impl CaptureTotals {
     /// Returns whether I/Os of the block layer and of the file-system layer are counted together,
     /// that is, requests of programs and the device I/Os that they caused.
     pub fn mixes_layers(&self) -> bool {
-        let layers = || self.sides_seen.iter().map(|SideKey { layer, .. }| layer);
+        let layers = || self.sides_seen.iter().map(|DeviceLayer { layer, .. }| layer);
         layers().any(|layer| Some(layer) != layers().next())
     }
 

@@ -12,6 +12,7 @@ use crate::sums::content_of_part::PartContent;
 use std::io::{Read, Seek};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::io_event::{CapturedDevice, Share};
+use steadfast_domain::text::counted;
 use steadfast_domain::{CaptureConditions, Caveat, CaveatKind, Layer, Nanos};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -121,7 +122,8 @@ impl Evidence {
 
     fn lost(&self) -> Option<Caveat> {
         let lost = self.conditions.lost;
-        let text = format!("The capture lost {lost} events; every count here is too low.");
+        let text =
+            format!("The capture lost {}; every count here is too low.", counted(lost, "event"));
         let remedy = if self.keeps_single_ios {
             "Capture again with a larger buffer."
         } else {
@@ -131,12 +133,17 @@ impl Evidence {
     }
 
     fn killed(&self) -> Option<Caveat> {
-        let text = format!(
-            "The capture was killed. Its file was read up to its last complete row group; {} bytes \
-             after it are lost.",
-            self.recovery.as_ref()?.bytes_ignored
-        );
-        deviation(true, ids::CAPTURE_KILLED, text, "End a capture with Ctrl-C.")
+        let lost = self.recovery.as_ref()?.bytes_ignored;
+        let text = match lost {
+            0 => "The capture was killed. Its file ends with a complete row group.".to_owned(),
+            lost => format!(
+                "The capture was killed. Its file was read up to its last complete row group; {} \
+                 after it are lost.",
+                counted(lost, "byte")
+            ),
+        };
+        let kind = if lost > 0 { CaveatKind::Deviation } else { CaveatKind::Remark };
+        Some(Caveat::new(kind, ids::CAPTURE_KILLED, text, "End a capture with Ctrl-C."))
     }
 
     fn earlier_parts(&self) -> Option<Caveat> {
@@ -152,8 +159,8 @@ impl Evidence {
     fn skipped(&self) -> Option<Caveat> {
         let skipped = self.conditions.skipped;
         let text = format!(
-            "The kernel skipped the capture's probes {skipped} times: at most that many I/Os are \
-             missing."
+            "The kernel skipped the capture's probes {}: at most that many I/Os are missing.",
+            counted(skipped, "time")
         );
         deviation(skipped > 0, ids::SKIPPED, text, "Capture again without other tracers.")
     }
@@ -163,9 +170,9 @@ impl Evidence {
         let part = self.conditions.in_part?;
         let (before, many) = (part.begun_before, part.too_many);
         let text = format!(
-            "{} I/Os are omitted: {before} were issued before the capture began, {many} when too \
-             many were outstanding to follow.",
-            part.missing()
+            "{} omitted: {before} issued before the capture began, {many} when too many were \
+             outstanding to follow.",
+            counted(part.missing(), "I/O")
         );
         let remedy = match many {
             0 => "Nothing needs to be done: these I/Os belong to the time before the capture.",
@@ -178,16 +185,26 @@ impl Evidence {
     fn order(&self) -> Option<Caveat> {
         let late = self.account.order.late;
         let text = format!(
-            "{late} I/Os could not be put in issue order; sequentiality and busy time may be wrong \
-             by up to that many."
+            "{} could not be put in issue order; sequentiality and busy time may be wrong \
+             by up to that many.",
+            counted(late, "I/O")
         );
         deviation(late > 0, ids::ORDER_OVERFLOW, text, "Let more events wait.")
+    }
+
+    /// Returns the number of I/Os whose completion was missed. A file of a rotated capture counts
+    /// those outstanding at its end too, although their completion is in the file or in the next;
+    /// every missed I/O of the file is an I/O without a response time.
+    fn unended(&self) -> u64 {
+        let unended = self.conditions.in_part.map_or(0, |part| part.unended);
+        let is_whole = self.keeps_single_ios && self.account.kept == self.account.events;
+        if is_whole { unended.min(self.quality.no_response) } else { unended }
     }
 
     /// An I/O whose completion was missed stays outstanding for ever in the depth that the source
     /// counted.
     fn ends_missed(&self) -> Option<Caveat> {
-        let missed = self.conditions.in_part.map_or(0, |part| part.unended);
+        let missed = self.unended();
         let depths = match (self.keeps_single_ios, DepthSource::from_conditions(&self.conditions)) {
             (true, DepthSource::Counted) => {
                 "Queue depths were counted from issue and response times; these I/Os are never \
@@ -199,7 +216,8 @@ impl Evidence {
             }
         };
         let text = format!(
-            "The completion of {missed} I/Os is missing. They have no response time. {depths}"
+            "The completion of {} is missing, and so is the response time. {depths}",
+            counted(missed, "I/O")
         );
         let remedy = "Stop the load before the capture.";
         deviation(missed > 0, ids::ENDS_MISSED, text, remedy)
@@ -208,7 +226,7 @@ impl Evidence {
     fn no_responses(&self) -> Option<Caveat> {
         let Completeness { ios, no_response, .. } = self.quality;
         // Completions that the capture missed have a caveat of their own.
-        let missed = self.conditions.in_part.map_or(0, |part| part.unended);
+        let missed = self.unended();
         let text = if no_response == ios {
             "The source reports no response times.".to_owned()
         } else {
@@ -221,8 +239,8 @@ impl Evidence {
 
     fn failed(&self) -> Option<Caveat> {
         let text = format!(
-            "{} I/Os failed. They are counted, with their response times.",
-            self.quality.failed
+            "{} failed; failed I/Os are counted, with their response times.",
+            counted(self.quality.failed, "I/O")
         );
         let remedy = "Look for errors of the device in the kernel log: dmesg.";
         deviation(self.quality.failed > 0, ids::IOS_FAILED, text, remedy)
@@ -230,7 +248,8 @@ impl Evidence {
 
     fn beyond_device(&self) -> Option<Caveat> {
         let beyond = self.quality.beyond_device.unwrap_or(0);
-        let text = format!("{beyond} I/Os end beyond the size that the trace gives their device.");
+        let ios = counted(beyond, "I/O");
+        let text = format!("The size that the trace gives a device is exceeded by {ios}.");
         let remedy = "Check the units of offset and size with which the trace was imported.";
         deviation(beyond > 0, ids::BEYOND_DEVICE, text, remedy)
     }
@@ -373,12 +392,13 @@ impl Evidence {
     }
 
     fn cost(&self) -> Option<Caveat> {
-        let (kernel, user) = self.conditions.cost_ns?;
+        let cost = self.conditions.cost_ns?;
         let lasted = self.conditions.lasted_ns;
-        let spent = kernel.saturating_add(user);
+        let spent = cost.kernel_ns.unwrap_or(0).saturating_add(cost.user_ns);
+        let measured = if cost.kernel_ns.is_some() { "" } else { "at least " };
         let share = spent as f64 / lasted.max(1) as f64;
         let text = format!(
-            "The capture itself took {} of processor time in {} ({:.1} % of one processor).",
+            "The capture itself took {measured}{} of processor time in {} ({:.1} % of one processor).",
             Nanos(spent),
             Nanos(lasted),
             share * 100.0

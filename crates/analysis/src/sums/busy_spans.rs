@@ -1,14 +1,14 @@
 //! Busy time of devices: spans of single I/Os joined per device and layer, and divided among steps.
 
 use crate::annotate::sequential::BusySpan;
+use crate::device_layer::DeviceLayer;
 use std::{iter, mem};
-use steadfast_domain::Layer;
 
 /// The latest busy span of each device and layer, which the next I/O may extend.
 #[derive(Debug, Clone, Default)]
 pub struct OpenBusySpans {
     /// In order of device and layer.
-    spans: Vec<((u16, Layer), BusySpan)>,
+    spans: Vec<(DeviceLayer, BusySpan)>,
     /// Index of the entry that was used last.
     last: usize,
 }
@@ -17,7 +17,7 @@ impl OpenBusySpans {
     /// Adds busy time of a device and layer. Returns the previous span if this one does not continue
     /// it.
     #[inline]
-    pub fn add(&mut self, side: (u16, Layer), busy: BusySpan) -> Option<BusySpan> {
+    pub fn add(&mut self, side: DeviceLayer, busy: BusySpan) -> Option<BusySpan> {
         match self.spans.get_mut(self.last) {
             _ if busy.1 <= busy.0 => None,
             Some((last, span)) if *last == side && span.1 == busy.0 => {
@@ -28,7 +28,7 @@ impl OpenBusySpans {
         }
     }
 
-    fn add_other(&mut self, side: (u16, Layer), busy: BusySpan) -> Option<BusySpan> {
+    fn add_other(&mut self, side: DeviceLayer, busy: BusySpan) -> Option<BusySpan> {
         match self.spans.binary_search_by_key(&side, |(known, _)| *known) {
             Ok(at) => {
                 self.last = at;
@@ -48,7 +48,7 @@ impl OpenBusySpans {
     }
 
     /// Removes and returns all spans.
-    pub fn take(&mut self) -> Vec<((u16, Layer), BusySpan)> {
+    pub fn take(&mut self) -> Vec<(DeviceLayer, BusySpan)> {
         mem::take(&mut self.spans)
     }
 }

@@ -2,14 +2,15 @@
 
 use crate::cells::{CubeCell, FLAGS, Times};
 use crate::cube::CellSums;
+use crate::device_layer::DeviceLayer;
 use crate::fold::AnnotatedRows;
 use crate::sums::content::Contents;
 use crate::sums::io_count::IoCount;
 use crate::sums::queue_time::QueueResponseSums;
 use crate::sums::response::ResponseHistogram;
 use serde::{Deserialize, Serialize};
+use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
-use steadfast_domain::{IoOp, Layer};
 use steadfast_tracefile::batch::{NarrowColumn, WideColumn};
 use steadfast_tracefile::parquet::{Field, Fields};
 
@@ -288,7 +289,7 @@ impl<'r> SumColumns<'r> {
 
     /// Returns the device and the layer of a row.
     #[inline]
-    pub(crate) fn side(&self, row: usize) -> (u16, Layer) {
-        (self.device.at(row) as u16, self.layer.layer(row))
+    pub(crate) fn side(&self, row: usize) -> DeviceLayer {
+        DeviceLayer { device: self.device.at(row) as u16, layer: self.layer.layer(row) }
     }
 }

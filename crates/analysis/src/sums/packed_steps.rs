@@ -4,7 +4,7 @@
 //! Steps are written and read nearly in order. Consecutive steps are packed in chunks,
 //! and the most recently used chunks stay unpacked.
 
-use crate::sums::capture_step::{CaptureStep, OpCount, TimeTotals};
+use crate::sums::capture_step::{CaptureStep, OpSums, StepTimes};
 use crate::sums::content::Contents;
 use crate::sums::queue_time::{QueueResponseSums, QueueTimeSums};
 use std::collections::BTreeMap;
@@ -182,7 +182,7 @@ impl VarintWriter {
     }
 
     fn step(&mut self, step: &CaptureStep) {
-        let known = step.ops.iter().enumerate().filter(|(_, op)| **op != OpCount::default());
+        let known = step.ops.iter().enumerate().filter(|(_, op)| **op != OpSums::default());
         self.number(known.clone().fold(0, |bits, (at, _)| bits | 1 << at));
         for (_, op) in known {
             self.number(op.ios);
@@ -194,15 +194,15 @@ impl VarintWriter {
         self.histogram(&step.histogram);
     }
 
-    fn times(&mut self, times: &TimeTotals, ios: u64) {
+    fn times(&mut self, times: &StepTimes, ios: u64) {
         let QueueTimeSums { count, sum_ns, max_ns, together } = times.queued;
-        self.near(times.responses, ios);
+        self.near(times.response_count, ios);
         self.number(times.response_sum_ns);
         self.number(times.response_max_ns);
         self.number(times.depth_sum);
-        self.near(times.depths, ios);
+        self.near(times.depth_count, ios);
         self.number(u64::from(times.depth_max));
-        self.near(count, times.responses);
+        self.near(count, times.response_count);
         self.number(sum_ns);
         self.number(max_ns);
         self.near(together.queued_ns, sum_ns);
@@ -263,7 +263,7 @@ impl VarintReader<'_> {
         let mut step = CaptureStep::default();
         for (at, op) in step.ops.iter_mut().enumerate().take(IoOp::ALL.len()) {
             if known >> at & 1 == 1 {
-                *op = OpCount { ios: self.next(), bytes: self.next(), sequential: self.next() };
+                *op = OpSums { ios: self.next(), bytes: self.next(), sequential: self.next() };
             }
         }
         step.times = self.times(step.ios());
@@ -272,12 +272,12 @@ impl VarintReader<'_> {
         step
     }
 
-    fn times(&mut self, ios: u64) -> TimeTotals {
-        let responses = self.near(ios);
+    fn times(&mut self, ios: u64) -> StepTimes {
+        let response_count = self.near(ios);
         let (response_sum_ns, response_max_ns) = (self.next(), self.next());
-        let (depth_sum, depths) = (self.next(), self.near(ios));
+        let (depth_sum, depth_count) = (self.next(), self.near(ios));
         let depth_max = u32::try_from(self.next()).unwrap_or(u32::MAX);
-        let count = self.near(responses);
+        let count = self.near(response_count);
         let (sum_ns, max_ns) = (self.next(), self.next());
         let queued_ns = self.near(sum_ns);
         let response_ns = self.near(response_sum_ns);
@@ -288,12 +288,12 @@ impl VarintReader<'_> {
             contents.bytes = self.next();
             contents.compressed_bytes = self.next();
         }
-        TimeTotals {
-            responses,
+        StepTimes {
+            response_count,
             response_sum_ns,
             response_max_ns,
             depth_sum,
-            depths,
+            depth_count,
             depth_max,
             queued: QueueTimeSums { count, sum_ns, max_ns, together },
             contents,
@@ -335,12 +335,12 @@ mod tests {
             dense[(draw() % CoarseHistogram::LEN as u64) as usize] = draw();
         }
         dense[CoarseHistogram::LEN - 1] = seed % 3;
-        let times = TimeTotals {
-            responses: draw(),
+        let times = StepTimes {
+            response_count: draw(),
             response_sum_ns: draw(),
             response_max_ns: draw(),
             depth_sum: draw(),
-            depths: draw(),
+            depth_count: draw(),
             depth_max: draw() as u32,
             queued: QueueTimeSums {
                 count: draw(),
@@ -365,7 +365,7 @@ mod tests {
             ..CaptureStep::default()
         };
         for at in 0..(seed % 5) as usize {
-            step.ops[at] = OpCount { ios: draw() >> 3, bytes: draw(), sequential: draw() };
+            step.ops[at] = OpSums { ios: draw() >> 3, bytes: draw(), sequential: draw() };
         }
         step
     }

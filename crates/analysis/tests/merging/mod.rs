@@ -6,18 +6,19 @@ use proptest::prelude::*;
 use steadfast_analysis::annotate::sequential::{IoAnnotations, Sequencer};
 use steadfast_analysis::cells::{CubeCell, Dimensions, FilteredCells};
 use steadfast_analysis::clock::CaptureClock;
+use steadfast_analysis::cube::CellSums;
 use steadfast_analysis::questions::compare::{SideSet, Sides};
 use steadfast_analysis::questions::day_profile::DayProfile;
 use steadfast_analysis::questions::drives::Drives;
 use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_analysis::questions::hits::{DeviceEnds, HitMap, HitSteps};
 use steadfast_analysis::questions::hot::HotRanges;
+use steadfast_analysis::questions::load_shape::LoadShape;
 use steadfast_analysis::questions::locality::Locality;
 use steadfast_analysis::questions::processes::ProcessTable;
 use steadfast_analysis::questions::quality::Completeness;
 use steadfast_analysis::questions::reach::WorkingSet;
 use steadfast_analysis::questions::series::{SeriesOverTime, SeriesSelection};
-use steadfast_analysis::questions::shape::LoadShape;
 use steadfast_analysis::questions::steps::Steps;
 use steadfast_analysis::{AnnotatedBatch, Fold, ShareMeasure, StreamTable};
 use steadfast_domain::io_event::{CommandName, StreamInStep};
@@ -109,15 +110,15 @@ impl PartitionedIos {
     /// Folds what is chosen: single I/Os, and where the fold takes them sums as well.
     fn fold<F: Fold>(&self, new: &impl Fn() -> F, chosen: &dyn Fn(usize) -> bool) -> F {
         let mut fold = new();
-        let mut sequencer = Sequencer::new(4).telling_after(true);
+        let mut sequencer = Sequencer::new(4).with_neighbors(true);
         sequencer.follow(&self.batch);
-        let after: Vec<IoAnnotations> = sequencer
-            .after
+        let annotations: Vec<IoAnnotations> = sequencer
+            .annotations
             .iter()
             .zip(0..)
-            .map(|(after, row)| IoAnnotations {
+            .map(|(io, row)| IoAnnotations {
                 gap_ns: Some(row * 977).filter(|gap| gap % 3 > 0),
-                ..*after
+                ..*io
             })
             .collect();
         let batch = AnnotatedBatch {
@@ -127,7 +128,7 @@ impl PartitionedIos {
             busy: sequencer.busy,
             kept: self.part_of.iter().map(|part| chosen(*part)).collect(),
             order_ns: (0..self.batch.len()).map(|row| self.batch.issued_ns(row)).collect(),
-            after,
+            annotations,
             ..AnnotatedBatch::default()
         };
         fold.take(&batch.rows()).unwrap();

@@ -6,10 +6,10 @@ use super::{key, server, synthetic};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 use steadfast_analysis::cells::{Dimensions, FilteredCells};
-use steadfast_analysis::questions::compare::SideKey;
+use steadfast_analysis::device_layer::DeviceLayer;
 use steadfast_analysis::questions::hits::{HitMap, HitSteps};
 use steadfast_analysis::questions::reach::WorkingSet;
-use steadfast_analysis::questions::steps::{CaptureStep, TimeTotals};
+use steadfast_analysis::questions::steps::{CaptureStep, StepTimes};
 use steadfast_analysis::{
     AnnotatedRows, Captured, Derivation, Filter, Fold, PassOptions, Study, StudyOptions, findings,
 };
@@ -133,7 +133,7 @@ fn layers_are_told_apart_alike() {
         let ios = |study: &Study| -> Vec<_> {
             let ios = |steps: &BTreeMap<u64, CaptureStep>| steps.values().map(|s| s.ios()).sum();
             let all = study.sides.iter().map(|(key, steps)| (*key, ios(steps)));
-            all.collect::<Vec<(SideKey, u64)>>()
+            all.collect::<Vec<(DeviceLayer, u64)>>()
         };
         assert_eq!(ios(&every), ios(&alone));
         assert_eq!(every.sides.len(), if layer.is_none() { 4 } else { 2 });
@@ -150,7 +150,7 @@ fn single_ios_come_in_order_as_the_filter_says_and_are_refused_where_none_was_ke
     };
     let mut ios = every.ios(&pass, Fields::ALL).unwrap();
     let mut found = Vec::new();
-    while let Some(rows) = ios.next_rows().unwrap() {
+    while let Some(rows) = ios.next_batch().unwrap() {
         found.extend(rows.iter().map(|row| rows.batch.event(row)));
     }
     assert_eq!(ios.account().kept, found.len() as u64);
@@ -197,7 +197,7 @@ fn in_steps(seconds: u64) -> StudyOptions {
 
 /// What is left of a step without single I/Os.
 fn without_single_ios(step: &CaptureStep) -> CaptureStep {
-    let times = TimeTotals { queued: Default::default(), ..step.times };
+    let times = StepTimes { queued: Default::default(), ..step.times };
     CaptureStep { busy_ns: 0, times, ..step.clone() }
 }
 

@@ -70,8 +70,7 @@ fn filters(selection: &IoSelection<'_>, of_files: bool) -> Vec<String> {
     found.extend(filter.files.iter().map(|(name, _)| named("--file", name)));
     found.extend(filter.ops.iter().map(|op| format!("--op {op}")));
     let conditions = selection.capture.conditions();
-    let device =
-        |number: &u16| steadfast_analysis::questions::compare::device_name(conditions, *number);
+    let device = |number: &u16| steadfast_analysis::device_layer::device_name(conditions, *number);
     found.extend(filter.devices.iter().map(|n| format!("--device {}", shell_quoted(&device(n)))));
     if conditions.layers.len() > 1 {
         match filter.layer {

@@ -6,7 +6,7 @@ use crate::selection::IoSelection;
 use serde::Serialize;
 use serde_json::{Value, json};
 use steadfast_analysis::AnnotatedRows;
-use steadfast_analysis::questions::compare::device_name;
+use steadfast_analysis::device_layer::device_name;
 use steadfast_domain::io_event::flags;
 use steadfast_tracefile::{Field, Fields};
 
@@ -41,7 +41,7 @@ pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<IoList
     let pass = selection.pass(selection.span_of_passing());
     let mut ios = selection.captured()?.ios(&pass, fields)?;
     let (mut seen, mut rows) = (0, Vec::new());
-    while let Some(batch) = ios.next_rows()? {
+    while let Some(batch) = ios.next_batch()? {
         for row in batch.iter() {
             seen += 1;
             if seen > offset && seen <= offset + limit {

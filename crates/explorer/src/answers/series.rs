@@ -147,7 +147,7 @@ fn filled(
     }
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
         let step = column.step();
-        any_response |= step.times.responses > 0;
+        any_response |= step.times.response_count > 0;
         let known = devices.zip(observed_ns[at]);
         let share = known.map(|(n, observed)| busy_share(step.busy_ns, observed, n));
         let ios = step.ios();
@@ -181,7 +181,7 @@ impl SeriesAnswer {
     fn put(&mut self, at: usize, (column, step): (&ColumnSums, &CaptureStep), by: SeriesBreakdown) {
         match by {
             SeriesBreakdown::None => {
-                (self.ios[0][at], self.bytes[0][at]) = (step.ios(), step.bytes())
+                (self.ios[0][at], self.bytes[0][at]) = (step.ios(), step.transferred_bytes())
             }
             SeriesBreakdown::Op => {
                 for (op, sums) in step.ops.iter().enumerate() {
@@ -227,7 +227,7 @@ pub fn steps(selection: &IoSelection<'_>, query: &QueryString) -> Result<StepsAn
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
         found.push((axis.first + at as u64, column.step()));
     });
-    let any_response = found.iter().any(|(_, step)| step.times.responses > 0);
+    let any_response = found.iter().any(|(_, step)| step.times.response_count > 0);
     let devices = selection.devices().filter(|_| any_response);
     let conditions = selection.capture.conditions();
     let observed = &selection.observed(&scoped)?;

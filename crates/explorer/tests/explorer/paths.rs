@@ -242,7 +242,6 @@ fn filtered_windows_of_the_index_are_those_of_the_ios() {
         "&process=%3Cscript%3E",
         "&pid=103&op=read",
         "&process=writer&stream=RND%2016K%20W",
-        "&process=nobody",
     ];
     for (from, to) in windows {
         let cells = cells_alike(&capture, (from, to));

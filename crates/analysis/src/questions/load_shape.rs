@@ -2,8 +2,8 @@
 //! lengths of sequential runs and idle periods.
 
 use crate::annotate::sequential::IoAnnotations;
+use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
-use crate::questions::compare::SideKey;
 use crate::questions::streams::StreamKey;
 use crate::sums::response::ResponseHistogram;
 use crate::tables::recent_cache::{RecentCache, stream_number};
@@ -13,8 +13,8 @@ use steadfast_domain::{IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Maximum number of steps that are kept.
-const STEPS_MAX: usize = 1 << 20;
+/// Maximum number of steps with queue depths.
+const DEPTH_STEPS_MAX: usize = 1 << 20;
 
 /// Number of classes of queue depths: 1, 2, 3 to 4, 5 to 8 and so on; the last has no end.
 pub const DEPTH_CLASSES: usize = 12;
@@ -27,6 +27,9 @@ pub const RUN_CLASSES: usize = 24;
 pub const IDLE_ENDS_NS: [u64; 6] =
     [100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000];
 
+/// Number of classes of idle periods.
+const IDLE_CLASSES: usize = IDLE_ENDS_NS.len() + 1;
+
 /// I/Os by class of queue depth.
 pub type DepthCounts = [u64; DEPTH_CLASSES];
 
@@ -36,10 +39,21 @@ pub fn depth_class(depth: u32) -> usize {
     (class as usize).min(DEPTH_CLASSES - 1)
 }
 
-/// Returns the smallest and the largest depth of a class; the last class has no largest depth.
-pub fn depths_of(class: usize) -> (u32, Option<u32>) {
-    let least = if class == 0 { 1 } else { (1 << (class - 1)) + 1 };
-    (least, (class + 1 < DEPTH_CLASSES).then(|| 1 << class))
+/// Queue depths of one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DepthRange {
+    /// Smallest depth.
+    pub from: u32,
+    /// Largest depth; `None` for the last class.
+    pub to: Option<u32>,
+}
+
+impl DepthRange {
+    /// Returns the depths of a class.
+    pub fn from_class(class: usize) -> Self {
+        let from = if class == 0 { 1 } else { (1 << (class - 1)) + 1 };
+        DepthRange { from, to: (class + 1 < DEPTH_CLASSES).then(|| 1 << class) }
+    }
 }
 
 /// Times between the I/Os of a stream.
@@ -73,7 +87,8 @@ impl StreamGaps {
     }
 }
 
-/// Sequential runs of one operation.
+/// Sequential runs of one operation. Under a filter only the selected I/Os of a run count: a run of
+/// four I/Os, two of which pass, has the length 2.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunLengths {
     /// Number of runs that reached a length of 1, 2, 4, 8 and so on.
@@ -88,7 +103,7 @@ impl RunLengths {
     /// Returns the number of runs in each length class.
     pub fn classes(&self) -> [u64; RUN_CLASSES] {
         let longer = |class: usize| self.reached.get(class + 1).copied().unwrap_or(0);
-        std::array::from_fn(|class| self.reached[class].saturating_sub(longer(class)))
+        std::array::from_fn(|class| self.reached[class] - longer(class))
     }
 
     /// Returns the number of runs.
@@ -96,8 +111,8 @@ impl RunLengths {
         self.reached[0]
     }
 
-    #[inline]
     /// Adds a sequential I/O by its position in its run, starting at 1.
+    #[inline]
     fn add(&mut self, position: u32) {
         self.ios += 1;
         self.longest = self.longest.max(position);
@@ -115,28 +130,42 @@ impl RunLengths {
     }
 }
 
+/// Idle periods of one class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IdleClass {
+    /// Number of periods.
+    pub periods: u64,
+    /// Their total time, in nanoseconds.
+    pub idle_ns: u64,
+}
+
+impl IdleClass {
+    fn merge(&mut self, other: IdleClass) {
+        self.periods += other.periods;
+        self.idle_ns = self.idle_ns.saturating_add(other.idle_ns);
+    }
+}
+
 /// Idle periods of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdlePeriods {
     /// Distribution of the periods.
     pub times: ResponseHistogram,
-    /// Number of periods and their total time in nanoseconds, by class ([`IDLE_ENDS_NS`]).
-    pub classes: [(u64, u64); IDLE_ENDS_NS.len() + 1],
+    /// Periods by class ([`IDLE_ENDS_NS`]).
+    pub classes: [IdleClass; IDLE_CLASSES],
 }
 
 impl IdlePeriods {
     fn add(&mut self, idle_ns: u64) {
         self.times.add(idle_ns);
         let class = IDLE_ENDS_NS.partition_point(|end| *end <= idle_ns);
-        let (periods, time) = &mut self.classes[class];
-        *periods += 1;
-        *time = time.saturating_add(idle_ns);
+        self.classes[class].merge(IdleClass { periods: 1, idle_ns });
     }
 
     fn merge(&mut self, other: &IdlePeriods) {
         self.times.merge(&other.times);
         for (ours, theirs) in self.classes.iter_mut().zip(other.classes) {
-            *ours = (ours.0 + theirs.0, ours.1.saturating_add(theirs.1));
+            ours.merge(theirs);
         }
     }
 }
@@ -150,7 +179,7 @@ pub struct LoadShape {
     gaps: Vec<StreamGaps>,
     depths: BTreeMap<u64, DepthCounts>,
     runs: [RunLengths; 2],
-    idle: BTreeMap<SideKey, IdlePeriods>,
+    idle: BTreeMap<DeviceLayer, IdlePeriods>,
 }
 
 impl LoadShape {
@@ -180,14 +209,14 @@ impl LoadShape {
         run_index(op).map(|at| &self.runs[at])
     }
     /// Returns the idle periods by device and layer.
-    pub fn idle(&self) -> &BTreeMap<SideKey, IdlePeriods> {
+    pub fn idle(&self) -> &BTreeMap<DeviceLayer, IdlePeriods> {
         &self.idle
     }
 
     fn depths_at(&mut self, step: u64) -> Result<&mut DepthCounts, TraceError> {
-        if self.depths.len() >= STEPS_MAX && !self.depths.contains_key(&step) {
+        if self.depths.len() >= DEPTH_STEPS_MAX && !self.depths.contains_key(&step) {
             return Err(TraceError::TooFine(format!(
-                "more than {STEPS_MAX} capture steps of {}; choose wider steps",
+                "more than {DEPTH_STEPS_MAX} capture steps of {}; choose wider steps with --step",
                 Nanos(self.width_ns)
             )));
         }
@@ -224,37 +253,37 @@ impl LoadShape {
         Ok(())
     }
 
-    /// Counts the gaps, runs and idle periods that end with these rows.
-    fn take_neighbors(&mut self, rows: &AnnotatedRows<'_>) {
+    /// Counts the gaps and idle periods that end with these rows, and their sequential runs.
+    fn take_annotations(&mut self, rows: &AnnotatedRows<'_>) {
         let (op, bytes) = (rows.batch.narrow(Field::Op), rows.batch.narrow(Field::Bytes));
-        let mut lately = RecentCache::new();
-        let kept = rows.kept.iter().zip(rows.after).enumerate().filter(|(_, (kept, _))| **kept);
-        for (row, (_, after)) in kept {
+        let mut recent = RecentCache::new();
+        let each = rows.kept.iter().zip(rows.annotations).enumerate();
+        for (row, (_, annotations)) in each.filter(|(_, (kept, _))| **kept) {
             let op = op.op(row);
-            if let Some(gap) = after.gap_ns {
+            if let Some(gap) = annotations.gap_ns {
                 let (sequential, bytes) = (rows.sequential[row], bytes.at(row));
                 let stream = stream_number(op, sequential, bytes);
                 let find = || self.numbers.get(&StreamKey { op, sequential, bytes }).copied();
-                if let Some(number) = lately.get_or(stream, stream, find) {
+                if let Some(number) = recent.get_or(stream, stream, find) {
                     self.gaps[number].add(gap);
                 }
             }
-            self.add_run(op, after);
-            if after.idle_ns > 0 {
-                self.add_idle(rows, row, after.idle_ns);
+            self.add_run(op, annotations);
+            if annotations.idle_ns > 0 {
+                self.add_idle(rows, row, annotations.idle_ns);
             }
         }
     }
 
     #[inline]
-    fn add_run(&mut self, op: IoOp, after: &IoAnnotations) {
-        if let Some(at) = run_index(op).filter(|_| after.run > 0) {
-            self.runs[at].add(after.run);
+    fn add_run(&mut self, op: IoOp, annotations: &IoAnnotations) {
+        if let Some(at) = run_index(op).filter(|_| annotations.run > 0) {
+            self.runs[at].add(annotations.run);
         }
     }
 
     fn add_idle(&mut self, rows: &AnnotatedRows<'_>, row: usize, idle_ns: u64) {
-        let side = SideKey { device: rows.batch.device(row), layer: rows.batch.layer(row) };
+        let side = DeviceLayer { device: rows.batch.device(row), layer: rows.batch.layer(row) };
         self.idle.entry(side).or_default().add(idle_ns);
     }
 }
@@ -283,13 +312,14 @@ impl Fold for LoadShape {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         self.take_depths(rows)?;
-        self.take_neighbors(rows);
+        self.take_annotations(rows);
         Ok(())
     }
     fn new_part(&self) -> Option<Self> {
         Some(LoadShape::new(self.width_ns, &self.keys))
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        debug_assert!(self.width_ns == other.width_ns && self.keys == other.keys);
         self.gaps.iter_mut().zip(&other.gaps).for_each(|(ours, theirs)| ours.merge(theirs));
         self.runs.iter_mut().zip(&other.runs).for_each(|(ours, theirs)| ours.merge(theirs));
         for (step, theirs) in other.depths {
@@ -312,9 +342,9 @@ mod tests {
         let classes: Vec<usize> = [1, 2, 3, 4, 5, 8, 9, u32::MAX].map(depth_class).to_vec();
         assert_eq!(classes, [0, 1, 2, 2, 3, 3, 4, DEPTH_CLASSES - 1]);
         for class in 0..DEPTH_CLASSES {
-            let (least, greatest) = depths_of(class);
-            assert_eq!(depth_class(least), class);
-            assert!(greatest.is_none_or(|depth| depth_class(depth) == class));
+            let DepthRange { from, to } = DepthRange::from_class(class);
+            assert_eq!(depth_class(from), class);
+            assert!(to.is_none_or(|depth| depth_class(depth) == class));
         }
     }
 
