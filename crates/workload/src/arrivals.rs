@@ -75,7 +75,7 @@ pub struct CapturedArrivals {
     /// All I/Os together; `None` if unknown.
     pub all: Option<ArrivalProcess>,
     /// I/Os of single streams.
-    pub of_streams: BTreeMap<StreamKey, ArrivalProcess>,
+    pub by_stream: BTreeMap<StreamKey, ArrivalProcess>,
 }
 
 impl ArrivalProcess {
@@ -230,9 +230,9 @@ impl ArrivalSums {
     }
 
     /// Adds an arrival at or after the last one.
-    pub(crate) fn take(&mut self, at_ns: u64, response_ns: Option<u64>) {
+    pub(crate) fn add_arrival(&mut self, at_ns: u64, response_ns: Option<u64>) {
         match self.last_ns {
-            None => self.window = self.window_of(at_ns),
+            None => self.window = self.window_at(at_ns),
             Some(last_ns) => {
                 let gap = at_ns.saturating_sub(last_ns) as f64;
                 // Relative to the mean, so that the sum of squares keeps its precision.
@@ -246,7 +246,7 @@ impl ArrivalSums {
                 }
             }
         }
-        let window = self.window_of(at_ns);
+        let window = self.window_at(at_ns);
         if window != self.window {
             self.windows.add(self.in_window as f64);
             (self.window + 1..window.min(self.window + (1 << 20)))
@@ -259,13 +259,13 @@ impl ArrivalSums {
         self.last_ns = Some(at_ns);
     }
 
-    fn window_of(&self, at_ns: u64) -> u64 {
+    fn window_at(&self, at_ns: u64) -> u64 {
         let since_ns = at_ns.saturating_sub(self.first_ns);
         (since_ns as f64 / (self.mean_ns * PER_WINDOW as f64)) as u64
     }
 
     /// Returns the process of the arrivals.
-    pub(crate) fn process(mut self) -> ArrivalProcess {
+    pub(crate) fn into_process(mut self) -> ArrivalProcess {
         self.bursts.add(self.in_burst as f64);
         let gap_cv2 = self.gaps.cv2();
         let process = match gap_cv2 {
@@ -302,8 +302,8 @@ mod tests {
     fn process_of(times: &[u64]) -> ArrivalProcess {
         let (first, last) = (times[0], *times.last().unwrap());
         let mut sums = ArrivalSums::new(times.len() as u64, first, last).unwrap();
-        times.iter().for_each(|at| sums.take(*at, Some(50_000)));
-        sums.process()
+        times.iter().for_each(|at| sums.add_arrival(*at, Some(50_000)));
+        sums.into_process()
     }
 
     #[test]

@@ -5,7 +5,8 @@ use crate::placement::Placement;
 use crate::zones::AddressCells;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
-use steadfast_analysis::questions::compare::{SideKey, SideSet};
+use steadfast_analysis::device_layer::DeviceLayer;
+use steadfast_analysis::questions::compare::SideSet;
 use steadfast_analysis::questions::cumulative::CumulativeWorkload;
 use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_analysis::{Captured, PassOptions};
@@ -58,7 +59,7 @@ impl AddressRange {
         seen: &SideSet,
     ) -> Result<Self, &'static str> {
         let mut sides = seen.iter();
-        let (Some(SideKey { device, layer }), None) = (sides.next(), sides.next()) else {
+        let (Some(DeviceLayer { device, layer }), None) = (sides.next(), sides.next()) else {
             return Err("the I/Os are those of several devices (choose one with --device)");
         };
         if layer == Layer::FileSystem {
@@ -122,7 +123,7 @@ impl WorkloadDetails {
             let Some(cells) = cells else { continue };
             let zones = if key.sequential { cells.extent() } else { cells.zones() };
             if !zones.is_empty() {
-                details.placement.of_streams.insert(*key, zones);
+                details.placement.by_stream.insert(*key, zones);
             }
         }
         if captured.conditions().rounded_times {
@@ -162,7 +163,7 @@ fn scan<R: Read + Seek + Send + 'static>(
     }));
     let places = places(&scans);
     let mut ios = captured.ios(pass, Fields::NONE)?;
-    while let Some(rows) = ios.next_rows()? {
+    while let Some(rows) = ios.next_batch()? {
         for row in rows.iter() {
             let (at_ns, offset) = (rows.batch.issued_ns(row), rows.batch.offset(row));
             let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
@@ -192,20 +193,20 @@ fn arrivals<R: Read + Seek + Send + 'static>(
     }
     let places = places(scans);
     let mut ios = captured.ios(pass, Fields::NONE)?;
-    while let Some(rows) = ios.next_rows()? {
+    while let Some(rows) = ios.next_batch()? {
         for row in rows.iter() {
             let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
             let key = StreamKey { op, sequential: rows.sequential[row], bytes };
             for place in [Some(&0), places.get(&key)].into_iter().flatten() {
                 if let Some(sums) = &mut sums[*place] {
-                    sums.take(rows.batch.issued_ns(row), rows.response_ns(row));
+                    sums.add_arrival(rows.batch.issued_ns(row), rows.response_ns(row));
                 }
             }
         }
     }
-    let mut found = sums.into_iter().map(|sums| sums.map(ArrivalSums::process));
+    let mut found = sums.into_iter().map(|sums| sums.map(ArrivalSums::into_process));
     let all = found.next().flatten();
-    let of_streams = scans[1..].iter().zip(found);
-    let of_streams = of_streams.filter_map(|(scan, process)| Some((scan.key, process?)));
-    Ok(CapturedArrivals { all, of_streams: of_streams.collect() })
+    let by_stream = scans[1..].iter().zip(found);
+    let by_stream = by_stream.filter_map(|(scan, process)| Some((scan.key, process?)));
+    Ok(CapturedArrivals { all, by_stream: by_stream.collect() })
 }

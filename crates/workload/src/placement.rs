@@ -12,7 +12,7 @@ pub struct Placement {
     /// for the whole range.
     pub zones: Vec<Zone>,
     /// Zones of single streams, which replace those of all.
-    pub of_streams: BTreeMap<StreamKey, Vec<Zone>>,
+    pub by_stream: BTreeMap<StreamKey, Vec<Zone>>,
     /// Length of the address range in which the zones of single streams were measured, in bytes;
     /// `None` if unknown.
     pub measured_in: Option<Bytes>,
@@ -25,7 +25,7 @@ impl Placement {
     /// streams run through the whole range.
     pub fn place(&self, streams: &mut [IoStream]) {
         for stream in streams {
-            let own = self.of_streams.get(&key_of(stream));
+            let own = self.by_stream.get(&key_of(stream));
             if let Some(zones) = own {
                 stream.zones.clone_from(zones);
             }
@@ -76,8 +76,8 @@ mod tests {
         Placement { alignment: None, ..placement.clone() }.place(&mut streams);
         assert_eq!(streams, before);
         let own = vec![Zone { weight: 9, from_ppm: 7, to_ppm: 77 }];
-        let of_streams = streams.each_ref().map(|stream| (key_of(stream), own.clone()));
-        Placement { of_streams: BTreeMap::from(of_streams), ..placement }.place(&mut streams);
+        let by_stream = streams.each_ref().map(|stream| (key_of(stream), own.clone()));
+        Placement { by_stream: BTreeMap::from(by_stream), ..placement }.place(&mut streams);
         assert_eq!([&streams[0].zones, &streams[1].zones], [&own, &own]);
     }
 }

@@ -6,7 +6,7 @@
 //! percentages are recomputed, columns take precedence over the displayed name, and every
 //! contradiction is reported as a warning with its line.
 
-use crate::workload_file::{WorkloadFile, WorkloadStep};
+use crate::workload_file::{IoTotals, WorkloadFile, WorkloadStep};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use steadfast_analysis::questions::cumulative::{
@@ -16,10 +16,11 @@ use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
 use steadfast_analysis::questions::totals::{CaptureTotals, Derivation};
 use steadfast_analysis::sums::capture_step::CaptureStep;
 use steadfast_analysis::sums::content::ContentFigures;
+use steadfast_analysis::sums::io_count::IoCount;
 use steadfast_domain::io_event::Share;
 use steadfast_domain::stimulus::{DataPattern, Durability};
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{CaptureConditions, Demand, IoOp, Nanos};
+use steadfast_domain::{Bytes, CaptureConditions, Demand, IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
 
 /// Tolerance of a printed percentage: half a unit of its last digit.
@@ -59,8 +60,19 @@ pub struct ReplayStep {
     pub compression_ratio: Option<f64>,
     /// Duplicates among the written blocks in percent; `None` if unknown.
     pub duplicate_percent: Option<f64>,
-    /// Listed streams: key, I/Os and bytes.
-    pub streams: Vec<(StreamKey, u64, u64)>,
+    /// Listed streams.
+    pub streams: Vec<StreamCount>,
+}
+
+/// The I/Os of a stream in one step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamCount {
+    /// The stream.
+    pub key: StreamKey,
+    /// Number of I/Os.
+    pub ios: u64,
+    /// Number of bytes.
+    pub bytes: u64,
 }
 
 impl ReplayStep {
@@ -73,35 +85,57 @@ impl ReplayStep {
         let end = begin.saturating_add(observed.length_of_step(number, *step_ns));
         let cells = derivation.streams_over_time.steps().get(&number).into_iter().flatten();
         let listed = workload.keys().into_iter().zip(cells).filter(|(_, cell)| cell.ios > 0);
+        let stream = |(key, cell): (StreamKey, &IoCount)| StreamCount {
+            key,
+            ios: cell.ios,
+            bytes: cell.bytes,
+        };
         ReplayStep {
             began_unix_ms: begin / 1_000_000,
             lasted_ms: end / 1_000_000 - begin / 1_000_000,
             count: step.ios(),
             amount: step.ops.iter().map(|op| op.bytes).sum(),
-            qd_mean: outstanding_mean(step, (end - begin).max(1)),
+            qd_mean: mean_outstanding(step, (end - begin).max(1)),
             qd_max: step.times.depth_max(),
             response_mean_ms: step.times.response_mean().map(Nanos::as_millis_f64),
             response_max_ms: step.times.response_max().map(Nanos::as_millis_f64),
             compression_ratio: content.ratio,
             duplicate_percent: content.duplicates.and_then(Share::exact).map(|share| share * 100.0),
-            streams: listed.map(|(key, cell)| (key, cell.ios, cell.bytes)).collect(),
+            streams: listed.map(stream).collect(),
         }
     }
-}
 
-impl ReplayStep {
     /// Returns the data pattern nearest to the data of the step; `None` if unknown.
     pub fn data_pattern(&self) -> Option<DataPattern> {
         data_pattern_of(self.compression_ratio, self.duplicate_percent.map(|p| p / 100.0))
+    }
+
+    /// Returns the I/Os outstanding on average: the average response time, multiplied by the I/Os
+    /// per time. `None` if the response time is unknown or the step has no length.
+    pub fn outstanding_by_littles_law(&self) -> Option<f64> {
+        let mean = self.response_mean_ms? * self.count as f64 / self.lasted_ms as f64;
+        (self.lasted_ms > 0).then_some(mean)
+    }
+
+    /// Returns the totals of the step.
+    pub(crate) fn totals(&self) -> IoTotals {
+        IoTotals { ios: self.count, bytes: Bytes(self.amount) }
+    }
+
+    /// Returns the totals of the listed streams.
+    pub(crate) fn listed(&self) -> IoTotals {
+        let mut totals = IoTotals::default();
+        self.streams.iter().for_each(|stream| totals.add(stream.ios, stream.bytes));
+        totals
     }
 }
 
 /// Returns the number of I/Os outstanding, averaged over the step's time: by Little's law, the sum
 /// of the response times divided by the time. Unknown response times count as the average of
 /// the others. The depth at issue is unsuitable: it includes the I/O itself and is at least 1.
-pub(crate) fn outstanding_mean(step: &CaptureStep, lasted_ns: u64) -> Option<f64> {
-    let mean = step.times.response_sum_ns as f64 / step.times.responses as f64;
-    (step.times.responses > 0).then(|| mean * step.ios() as f64 / lasted_ns as f64)
+pub(crate) fn mean_outstanding(step: &CaptureStep, lasted_ns: u64) -> Option<f64> {
+    let mean = step.times.response_sum_ns as f64 / step.times.response_count as f64;
+    (step.times.response_count > 0).then(|| mean * step.ios() as f64 / lasted_ns as f64)
 }
 
 /// A contradiction in the text.
@@ -130,7 +164,7 @@ impl ReplayRepresentation {
     /// from 1970. Compression and duplicates are those of the data patterns, in whole percent.
     pub fn from_workload(file: &WorkloadFile) -> Option<Self> {
         let step = |step: &WorkloadStep| {
-            let (count, amount) = step.captured.unwrap_or_else(|| step.chosen());
+            let captured = step.captured.unwrap_or_else(|| step.chosen());
             let (began, end) = (step.at.0, step.at.0.saturating_add(step.lasts.0));
             let (random, duplicates) =
                 match step.data_pattern.as_ref().unwrap_or(&file.data_pattern) {
@@ -139,14 +173,16 @@ impl ReplayRepresentation {
                     }
                     _ => (None, 0),
                 };
-            let stream = |(key, ios): &(StreamKey, u64)| {
-                (*key, *ios, ios.saturating_mul(u64::from(key.bytes)))
+            let stream = |(key, ios): &(StreamKey, u64)| StreamCount {
+                key: *key,
+                ios: *ios,
+                bytes: ios.saturating_mul(u64::from(key.bytes)),
             };
             ReplayStep {
                 began_unix_ms: began / 1_000_000,
                 lasted_ms: end / 1_000_000 - began / 1_000_000,
-                count,
-                amount: amount.0,
+                count: captured.ios,
+                amount: captured.bytes.0,
                 qd_mean: step.outstanding_mean,
                 qd_max: step.outstanding_max,
                 response_mean_ms: step.response_mean.map(Nanos::as_millis_f64),
@@ -213,16 +249,16 @@ impl ReplayRepresentation {
                 decimals(step.duplicate_percent, 4),
             )?;
             writeln!(out, "{STREAM_HEAD}")?;
-            let moving = |op| matches!(op, IoOp::Read | IoOp::Write);
-            for (key, count, amount) in step.streams.iter().filter(|(key, _, _)| moving(key.op)) {
+            let moves_data = |one: &&StreamCount| matches!(one.key.op, IoOp::Read | IoOp::Write);
+            for StreamCount { key, ios, bytes } in step.streams.iter().filter(moves_data) {
                 writeln!(
                     out,
-                    "{key} {} {} {} {:.2} {count} {:.2} {amount}",
+                    "{key} {} {} {} {:.2} {ios} {:.2} {bytes}",
                     key.order(),
                     key.bytes,
                     key.op.letter(),
-                    percent(*count, step.count),
-                    percent(*amount, step.amount),
+                    percent(*ios, step.count),
+                    percent(*bytes, step.amount),
                 )?;
             }
         }
@@ -232,47 +268,63 @@ impl ReplayRepresentation {
     /// Returns the cumulative workload of all steps: the listed streams relative to the totals of
     /// whole steps.
     pub fn workload(&self, by: ShareMeasure, threshold: Threshold) -> CumulativeWorkload {
-        let mut sums: BTreeMap<StreamKey, (u64, u64)> = BTreeMap::new();
-        let mut total = (0u64, 0u64);
+        let mut streams: BTreeMap<StreamKey, IoTotals> = BTreeMap::new();
+        let mut total = IoTotals::default();
         for step in &self.steps {
-            total = (total.0.saturating_add(step.count), total.1.saturating_add(step.amount));
-            for (key, count, amount) in &step.streams {
-                let sum = sums.entry(*key).or_default();
-                *sum = (sum.0.saturating_add(*count), sum.1.saturating_add(*amount));
+            total.add(step.count, step.amount);
+            for stream in &step.streams {
+                streams.entry(stream.key).or_default().add(stream.ios, stream.bytes);
             }
         }
-        let streams = sums
+        let streams = streams
             .into_iter()
-            .map(|(key, (count, amount))| WorkloadStream {
+            .map(|(key, sum)| WorkloadStream {
                 stream: key.to_string(),
                 op: key.op,
                 durability: Durability::Cached,
                 sequential: key.sequential,
                 bytes: key.bytes,
-                count,
-                amount,
+                count: sum.ios,
+                amount: sum.bytes.0,
                 alignment: None,
                 qd_mean: None,
                 share: 0.0,
                 normalized: 0.0,
             })
             .collect();
-        CumulativeWorkload::select(streams, total, by, threshold)
+        CumulativeWorkload::select(streams, (total.ios, total.bytes.0), by, threshold)
     }
 
-    /// Returns the steps with the I/Os of a workload's streams.
+    /// Returns the begin of a step, counted from that of the earliest. The steps may be in any order.
+    pub fn step_start(&self, step: &ReplayStep) -> Nanos {
+        let began_unix_ms = self.began_unix_ms().unwrap_or(0);
+        Nanos(step.began_unix_ms.saturating_sub(began_unix_ms).saturating_mul(1_000_000))
+    }
+
+    fn began_unix_ms(&self) -> Option<u64> {
+        self.steps.iter().map(|step| step.began_unix_ms).min()
+    }
+
+    /// Returns the steps with the I/Os of a workload's streams; steps without such I/Os are omitted.
     pub fn workload_steps(&self, workload: &CumulativeWorkload) -> Vec<WorkloadStep> {
-        let began = self.steps.first().map_or(0, |step| step.began_unix_ms);
-        let nanos = |milliseconds: u64| Nanos(milliseconds.saturating_mul(1_000_000));
-        let applied = |key: &StreamKey| workload.streams.iter().any(|stream| stream.key() == *key);
+        let keys = workload.keys();
+        let response = |ms: f64| Nanos((ms.max(0.0) * 1e6).round() as u64);
         let steps = self.steps.iter().map(|step| WorkloadStep {
-            at: nanos(step.began_unix_ms.saturating_sub(began)),
-            lasts: nanos(step.lasted_ms),
-            ios: step.streams.iter().map(|(key, ios, _)| (*key, *ios)).collect(),
+            at: self.step_start(step),
+            lasts: Nanos(step.lasted_ms.saturating_mul(1_000_000)),
+            ios: step.streams.iter().map(|stream| (stream.key, stream.ios)).collect(),
+            captured: Some(step.totals()),
+            outstanding_mean: step.qd_mean.or_else(|| step.outstanding_by_littles_law()),
+            outstanding_max: step.qd_max,
+            response_mean: step.response_mean_ms.map(response),
+            response_max: step.response_max_ms.map(response),
+            threads: None,
             data_pattern: step.data_pattern(),
-            ..WorkloadStep::default()
         });
-        steps.map(|step| step.with_streams(applied)).filter(|step| !step.ios.is_empty()).collect()
+        steps
+            .map(|step| step.with_streams(|key| keys.contains(key)))
+            .filter(|step| !step.ios.is_empty())
+            .collect()
     }
 
     /// Returns one thread with the average queue depth of all I/Os, rounded up and at least 1;
@@ -284,8 +336,8 @@ impl ReplayRepresentation {
     /// Returns the capture conditions in the text: begin, length, compression and duplication. The
     /// latter two are averages weighted by the bytes of the steps.
     pub fn conditions(&self) -> CaptureConditions {
-        let began = self.steps.first().map(|step| step.began_unix_ms);
-        let end = self.steps.last().map(|s| s.began_unix_ms.saturating_add(s.lasted_ms));
+        let began = self.began_unix_ms();
+        let end = self.steps.iter().map(|s| s.began_unix_ms.saturating_add(s.lasted_ms)).max();
         let lasted_ms = end.unwrap_or(0).saturating_sub(began.unwrap_or(0));
         CaptureConditions {
             source: format!("replay representation '{}'", self.name),
@@ -321,6 +373,12 @@ fn decimals(value: Option<f64>, digits: usize) -> String {
 
 fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+}
+
+/// Shares of a stream in the totals of its step, in percent as printed.
+struct PrintedShares {
+    ios: f64,
+    bytes: f64,
 }
 
 #[derive(Default)]
@@ -427,37 +485,38 @@ impl RepresentationParser {
             .filter(|bytes| *bytes > 0)
             .ok_or_else(|| self.fault(&format!("a transfer size of {size} bytes is impossible")))?;
         let key = StreamKey { op, sequential, bytes };
-        let (count, amount) = (self.count(count)?, self.count(amount)?);
-        let printed = (self.number(count_percent)?, self.number(amount_percent)?);
+        let stream = StreamCount { key, ios: self.count(count)?, bytes: self.count(amount)? };
+        let printed =
+            PrintedShares { ios: self.number(count_percent)?, bytes: self.number(amount_percent)? };
         let Some(at) = self.found.steps.len().checked_sub(1) else {
             return Err(self.fault("an I/O stream precedes the first step"));
         };
-        self.check_stream(&name.join(" "), key, (count, amount), printed, at);
-        self.found.steps[at].streams.push((key, count, amount));
+        self.check_stream(&name.join(" "), &stream, &printed, at);
+        self.found.steps[at].streams.push(stream);
         Ok(())
     }
 
     fn check_stream(
         &mut self,
         name: &str,
-        key: StreamKey,
-        (count, amount): (u64, u64),
-        printed: (f64, f64),
+        stream: &StreamCount,
+        printed: &PrintedShares,
         step: usize,
     ) {
+        let StreamCount { key, ios, bytes } = *stream;
         if name != key.to_string() {
             self.warn(format!(
                 "the name says '{name}', the columns '{key}'; columns used",
                 name = excerpt(name)
             ));
         }
-        if u128::from(count) * u128::from(key.bytes) != u128::from(amount) {
-            self.warn(format!("{count} I/Os of {} bytes are not {amount} bytes", key.bytes));
+        if u128::from(ios) * u128::from(key.bytes) != u128::from(bytes) {
+            self.warn(format!("{ios} I/Os of {} bytes are not {bytes} bytes", key.bytes));
         }
         let totals = &self.found.steps[step];
         let exact = [
-            ("Quantity", printed.0, percent(count, totals.count)),
-            ("Amount", printed.1, percent(amount, totals.amount)),
+            ("Quantity", printed.ios, percent(ios, totals.count)),
+            ("Amount", printed.bytes, percent(bytes, totals.amount)),
         ];
         for (what, printed, exact) in exact {
             if (printed - exact).abs() > ROUNDING {
@@ -476,10 +535,7 @@ impl RepresentationParser {
             return Err(self.fault("no step was found; a step begins with '## Step 1'"));
         }
         for (number, step) in (1..).zip(&mut self.found.steps) {
-            let sum = |of: fn(&(StreamKey, u64, u64)) -> u64| {
-                step.streams.iter().map(of).fold(0u64, u64::saturating_add)
-            };
-            let (ios, bytes) = (sum(|stream| stream.1), sum(|stream| stream.2));
+            let IoTotals { ios, bytes: Bytes(bytes) } = step.listed();
             if ios > step.count || bytes > step.amount {
                 let text = format!(
                     "step {number} lists {ios} I/Os of {} and {bytes} bytes of {}; the larger \
@@ -571,8 +627,8 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
         let first = &found.steps[0];
         assert_eq!((first.began_unix_ms, first.lasted_ms), (1_455_580_803_613, 302_219));
         assert_eq!((first.count, first.amount, first.qd_max), (1233, 9_192_960, Some(5)));
-        assert_eq!(first.streams[2].1, 587);
-        assert!(found.steps[1].streams[1].0.sequential, "columns outrank the name");
+        assert_eq!(first.streams[2].ios, 587);
+        assert!(found.steps[1].streams[1].key.sequential, "columns outrank the name");
         let lines: Vec<usize> = warnings.iter().map(|w| w.line).collect();
         // The name in step 2, a skipped step, the 16 ms gap, and 83.82 for 63.62 %.
         assert_eq!(lines, [17, 22, 26, 27], "{warnings:?}");

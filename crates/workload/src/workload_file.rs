@@ -62,6 +62,29 @@ pub struct WorkloadOrigin<'c> {
     pub missing: Vec<String>,
 }
 
+/// A number of I/Os and their bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IoTotals {
+    /// I/Os.
+    pub ios: u64,
+    /// Bytes of these I/Os.
+    pub bytes: Bytes,
+}
+
+impl IoTotals {
+    pub(crate) fn add(&mut self, ios: u64, bytes: u64) {
+        self.ios = self.ios.saturating_add(ios);
+        self.bytes = Bytes(self.bytes.0.saturating_add(bytes));
+    }
+
+    pub(crate) fn saturating_sub(self, other: IoTotals) -> IoTotals {
+        IoTotals {
+            ios: self.ios.saturating_sub(other.ios),
+            bytes: Bytes(self.bytes.0.saturating_sub(other.bytes.0)),
+        }
+    }
+}
+
 /// The I/Os of one capture step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkloadStep {
@@ -71,8 +94,8 @@ pub struct WorkloadStep {
     pub lasts: Nanos,
     /// Number of I/Os of each stream of the workload; streams without I/Os are omitted.
     pub ios: Vec<(StreamKey, u64)>,
-    /// I/Os and bytes of the step, including streams that are not applied; `None` if unknown.
-    pub captured: Option<(u64, Bytes)>,
+    /// Totals of the step, including streams that are not applied; `None` if unknown.
+    pub captured: Option<IoTotals>,
     /// I/Os outstanding, averaged over the step's time; `None` if unknown.
     pub outstanding_mean: Option<f64>,
     /// Maximum number of I/Os outstanding; `None` if unknown.
@@ -165,10 +188,10 @@ impl fmt::Display for WorkloadBody<'_> {
         placement.zones.iter().try_for_each(|zone| write_zone(f, zone))?;
         for stream in &workload.streams {
             write_stream(f, stream)?;
-            if let Some(process) = arrivals.of_streams.get(&stream.key()) {
+            if let Some(process) = arrivals.by_stream.get(&stream.key()) {
                 writeln!(f, "arrivals = {}", arrivals_table(process))?;
             }
-            if let Some(zones) = placement.of_streams.get(&stream.key()) {
+            if let Some(zones) = placement.by_stream.get(&stream.key()) {
                 write_stream_zones(f, zones)?;
             }
         }
@@ -218,8 +241,8 @@ fn write_step(f: &mut fmt::Formatter<'_>, step: &WorkloadStep) -> fmt::Result {
     writeln!(f, "at_ns = {}\nlasts_ns = {}", step.at.0, step.lasts.0)?;
     writeln!(f, "ios = {{ {} }}", ios.join(", "))?;
     let whole = [
-        ("captured_ios", step.captured.map(|(ios, _)| ios)),
-        ("captured_bytes", step.captured.map(|(_, bytes)| bytes.0)),
+        ("captured_ios", step.captured.map(|captured| captured.ios)),
+        ("captured_bytes", step.captured.map(|captured| captured.bytes.0)),
         ("outstanding_max", step.outstanding_max.map(u64::from)),
         ("response_mean_ns", step.response_mean.map(|time| time.0)),
         ("response_max_ns", step.response_max.map(|time| time.0)),
@@ -464,7 +487,7 @@ fn placement(content: &WorkloadFileContent) -> Result<Placement, TraceError> {
         let what = format!("an alignment of {bytes} is not a power of two");
         return Err(TraceError::Unsuitable(what));
     }
-    let mut of_streams = BTreeMap::new();
+    let mut by_stream = BTreeMap::new();
     for stream in content.stream.iter().filter(|stream| !stream.zones.is_empty()) {
         let zones = zones(&stream.zones)?;
         let key: StreamKey = parsed(with_durability(&stream.stream).0, "stream")?;
@@ -472,11 +495,11 @@ fn placement(content: &WorkloadFileContent) -> Result<Placement, TraceError> {
             let what = format!("{}: a sequential stream has one zone at most", stream.stream);
             return Err(TraceError::Unsuitable(what));
         }
-        of_streams.insert(key, zones);
+        by_stream.insert(key, zones);
     }
     Ok(Placement {
         zones: zones(&content.zone)?,
-        of_streams,
+        by_stream,
         measured_in: content.captured.as_ref().and_then(|captured| captured.range).map(Bytes),
         alignment: content.alignment.map(Bytes),
     })
@@ -492,17 +515,17 @@ fn zones(content: &[ZoneContent]) -> Result<Vec<Zone>, TraceError> {
 }
 
 fn arrivals(content: &WorkloadFileContent) -> Result<CapturedArrivals, TraceError> {
-    let mut of_streams = BTreeMap::new();
+    let mut by_stream = BTreeMap::new();
     for stream in &content.stream {
         if let Some(process) = stream.arrivals {
             let key: StreamKey = parsed(with_durability(&stream.stream).0, "stream")?;
-            of_streams.insert(key, process);
+            by_stream.insert(key, process);
         }
     }
-    let mut all = of_streams.values().chain(&content.arrivals);
+    let mut all = by_stream.values().chain(&content.arrivals);
     match all.find_map(ArrivalProcess::fault) {
         Some(fault) => Err(TraceError::Unsuitable(fault)),
-        None => Ok(CapturedArrivals { all: content.arrivals, of_streams }),
+        None => Ok(CapturedArrivals { all: content.arrivals, by_stream }),
     }
 }
 
@@ -582,7 +605,10 @@ impl StepContent {
             at: Nanos(self.at_ns),
             lasts: Nanos(self.lasts_ns),
             ios,
-            captured: self.captured_ios.zip(self.captured_bytes.map(Bytes)),
+            captured: self
+                .captured_ios
+                .zip(self.captured_bytes.map(Bytes))
+                .map(|(ios, bytes)| IoTotals { ios, bytes }),
             outstanding_mean: self.outstanding_mean,
             outstanding_max: self.outstanding_max,
             response_mean: self.response_mean_ns.map(Nanos),
@@ -648,7 +674,7 @@ mod tests {
                     Zone { weight: 50, from_ppm: 0, to_ppm: 50_000 },
                     Zone { weight: 20, from_ppm: 200_001, to_ppm: 1_000_000 },
                 ],
-                of_streams: BTreeMap::from([(
+                by_stream: BTreeMap::from([(
                     key,
                     vec![
                         Zone { weight: 9000, from_ppm: 17, to_ppm: 20_001 },
@@ -660,7 +686,7 @@ mod tests {
             },
             arrivals: CapturedArrivals {
                 all: Some(bursts),
-                of_streams: BTreeMap::from([(
+                by_stream: BTreeMap::from([(
                     key,
                     ArrivalProcess {
                         process: ArrivalKind::Poisson,
@@ -677,7 +703,7 @@ mod tests {
                 at: Nanos::from_secs(120),
                 lasts: Nanos(100_000),
                 ios: vec![(key, 10_007)],
-                captured: Some((10_011, Bytes(41_000_000))),
+                captured: Some(IoTotals { ios: 10_011, bytes: Bytes(41_000_000) }),
                 outstanding_mean: Some(0.25),
                 outstanding_max: Some(7),
                 response_mean: Some(Nanos(81_003)),

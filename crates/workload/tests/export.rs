@@ -178,7 +178,7 @@ proptest! {
         let mut batches =
             copy.ios(&PassOptions::default(), steadfast_tracefile::Fields::ALL).unwrap();
         let mut read = Vec::new();
-        while let Some(rows) = batches.next_rows().unwrap() {
+        while let Some(rows) = batches.next_batch().unwrap() {
             read.extend(rows.iter().map(|row| rows.batch.event(row)));
         }
         let depthless = |event: IoEvent| IoEvent { depth: 0, ..event };

@@ -64,8 +64,8 @@ pub(super) fn depth(
 ) -> u32 {
     // A depth without effect is not limited.
     let depth = options.count("iodepth", u32::MAX).unwrap_or(1);
-    let said = options.text("ioengine");
-    let name = said.or(assumed).unwrap_or("psync");
+    let given = options.text("ioengine");
+    let name = given.or(assumed).unwrap_or("psync");
     let engine = FioEngine::from_name(name);
     match engine {
         MovesNothing(why) => {
@@ -85,7 +85,7 @@ pub(super) fn depth(
         ));
     }
     if engine == Waits && depth > 1 {
-        let hint = if said.is_some() {
+        let hint = if given.is_some() {
             ""
         } else {
             "; where fio was given another engine, give --ioengine"

@@ -37,6 +37,7 @@ pub(super) fn canonical(name: &str) -> &str {
         "sector_alignment" => "ba",
         "start_delay" => "startdelay",
         "steadystate" => "ss",
+        "steadystate_check_interval" => "ss_interval",
         "steadystate_duration" => "ss_dur",
         "steadystate_ramp_time" => "ss_ramp",
         other => other,
@@ -50,14 +51,14 @@ const UNDERSTOOD: &[&str] = &[
     "percentage_random", "rate_ignore_thinktime", "readonly", "ss", "ss_dur", "ss_ramp", "bsrange",
     "bssplit", "buffer_compress_percentage", "buffer_pattern", "buffered", "dedupe_percentage",
     "direct", "fdatasync", "filesize", "fsync", "io_size", "iodepth", "ioengine", "kb_base",
-    "loops", "norandommap", "number_ios", "numjobs", "offset", "ramp_time", "random_distribution",
-    "random_generator", "randrepeat", "randseed", "rate", "rate_iops", "rate_process",
-    "refill_buffers", "runtime", "rw", "rwmixread", "rwmixwrite", "scramble_buffers", "size",
-    "startdelay", "stonewall", "sync", "thinktime", "thinktime_blocks", "time_based", "wait_for",
-    "zero_buffers",
+    "latency_target", "loops", "norandommap", "number_ios", "numjobs", "offset", "ramp_time",
+    "random_distribution", "random_generator", "randrepeat", "randseed", "rate", "rate_iops",
+    "rate_process", "refill_buffers", "runtime", "rw", "rwmixread", "rwmixwrite",
+    "scramble_buffers", "size", "startdelay", "stonewall", "sync", "thinktime", "thinktime_blocks",
+    "time_based", "wait_for", "zero_buffers",
 ];
 
-/// Reporting, files' life, and what this program does in its own way for every load.
+/// Options of reporting, of the life of files, and of what this program does alike for every load.
 const IDLE: &[&str] = &[
     "allow_file_create", "allow_mounted_write", "allrandrepeat", "bandwidth_log",
     "block_error_percentiles", "bwavgtime", "clat_percentiles", "clocksource", "continue_on_error",
@@ -79,13 +80,12 @@ const IDLE: &[&str] = &[
     "log_alternate_epoch", "log_alternate_epoch_clock_id", "log_compression_cpus", "log_entries",
     "log_prio", "merge_blktrace_file", "merge_blktrace_iters", "merge_blktrace_scalars",
     "read_iolog_chunked", "replay_align", "replay_scale", "replay_skip", "replay_time_scale",
+    "apptag", "apptag_mask", "dp_scheme", "fdp_pli", "fdp_pli_select", "iomem_align",
+    "job_start_clock_id", "log_issue_time", "no_completion_thread", "pi_act", "pi_chk",
+    "plid_select", "plids", "recover_zbd_write_error",
 ];
 
-/// Alternative to fio's search for the queue depth that meets a response time.
-const LATENCY_TARGET: &str = "a depth that follows a response time is not applied; find the highest \
-                              rate that meets a limit with: steadfast run load-curve --slo p99=1ms";
-
-/// Whole matters that are not done as fio does them.
+/// Options that are not applied as in fio.
 const OTHERS: &[(&str, OptionSupport)] = &[
     ("exitall", Remarked("each of several jobs runs to its own end")),
     ("exit_what", Remarked("each of several jobs runs to its own end")),
@@ -97,6 +97,7 @@ const OTHERS: &[(&str, OptionSupport)] = &[
     ("write_hint", Remarked("write hints are not passed on")),
     ("thinktime_blocks_type", Remarked("the I/Os between two pauses are counted as they complete")),
     ("cmd_type", Remarked("I/O goes through the block device, not through NVMe commands")),
+    ("end_syncfs", Remarked("the write cache is not flushed at the end of the load")),
     ("end_fsync", Remarked("the write cache is not flushed at the end of the load")),
     ("file_append", Remarked("writes begin at the offset, in fio behind what the file holds")),
     ("fsync_on_close", Remarked("the write cache is not flushed at the end of the load")),
@@ -114,10 +115,14 @@ const OTHERS: &[(&str, OptionSupport)] = &[
     ("prio", Remarked("priorities are left as they are")),
     ("prioclass", Remarked("priorities are left as they are")),
     ("cmdprio", Remarked("priorities are left as they are")),
+    ("priohint", Remarked("priorities are left as they are")),
+    ("cmdprio_hint", Remarked("priorities are left as they are")),
     ("cmdprio_bssplit", Remarked("priorities are left as they are")),
     ("cmdprio_class", Remarked("priorities are left as they are")),
     ("cmdprio_percentage", Remarked("priorities are left as they are")),
     ("ioscheduler", Remarked("the scheduler of the device is left as it is")),
+    ("hipri_percentage", Remarked("completions are not polled")),
+    ("ss_interval", Remarked("the rate is judged after every part of at most 59 s")),
     ("hipri", Remarked("completions are not polled")),
     ("sqthread_poll", Remarked("the kernel does not poll for submissions")),
     ("sqthread_poll_cpu", Remarked("the kernel does not poll for submissions")),
@@ -134,48 +139,58 @@ const OTHERS: &[(&str, OptionSupport)] = &[
     ("verify_only", OffOnly("nothing would be measured: fio only walks through the job")),
     ("opendir", Refused("the files of a directory are not looked up; name them with filename")),
     ("verify", OffOnly("fio's verification is not done; use steadfast run verify-write")),
-    ("lockfile", OffOnly("jobs that wait for each other's files are not applied")),
+    ("lockfile", OffOnly("jobs that wait for each other's files are not supported")),
     ("fill_device", OffOnly("write until the device is full with size=100%")),
-    ("atomic", OffOnly("atomic writes are not applied")),
-    ("trim_percentage", OffOnly("discards of blocks that were written before are not applied")),
-    ("trim_backlog", OffOnly("discards of blocks that were written before are not applied")),
-    ("trim_backlog_batch", OffOnly("discards of blocks that were written before are not applied")),
-    ("trim_verify_zero", OffOnly("discards of blocks that were written before are not applied")),
-    ("fdp", OffOnly("placement identifiers are not applied")),
-    ("dataplacement", OffOnly("placement identifiers are not applied")),
-    ("sprandom", OffOnly("overwrites in the order of fio's preconditioning are not applied")),
-    ("readfua", OffOnly("forced unit access of fio's SCSI engine is not applied")),
-    ("writefua", OffOnly("forced unit access of fio's SCSI engine is not applied; set sync=1")),
-    ("sg_write_mode", Refused("SCSI commands other than READ and WRITE are not applied")),
-    ("write_mode", Refused("NVMe commands other than Read and Write are not applied")),
-    ("zonemode", OffOnly("zones of this kind are not applied")),
-    ("zonesize", OffOnly("zones of this kind are not applied")),
-    ("zonerange", OffOnly("zones of this kind are not applied")),
-    ("zoneskip", OffOnly("zones of this kind are not applied")),
-    ("zonecapacity", OffOnly("zones of this kind are not applied")),
-    ("zone_reset_frequency", OffOnly("zones of this kind are not applied")),
-    ("read_beyond_wp", OffOnly("zones of this kind are not applied")),
-    ("max_open_zones", OffOnly("zones of this kind are not applied")),
-    ("job_max_open_zones", OffOnly("zones of this kind are not applied")),
-    ("ignore_zone_limits", OffOnly("zones of this kind are not applied")),
-    ("write_barrier", OffOnly("flushes after a number of writes are not applied")),
+    ("atomic", OffOnly("atomic writes are not supported")),
+    ("trim_percentage", OffOnly("discards of blocks that were written before are not supported")),
+    ("trim_backlog", OffOnly("discards of blocks that were written before are not supported")),
+    (
+        "trim_backlog_batch",
+        OffOnly("discards of blocks that were written before are not supported"),
+    ),
+    ("trim_verify_zero", OffOnly("discards of blocks that were written before are not supported")),
+    ("md_per_io_size", OffOnly("metadata and protection information are not supported")),
+    ("num_range", OffOnly("discards of several ranges in one command are not supported")),
+    ("fdp", OffOnly("placement identifiers are not supported")),
+    ("dataplacement", OffOnly("placement identifiers are not supported")),
+    ("sprandom", OffOnly("overwrites in the order of fio's preconditioning are not supported")),
+    ("readfua", OffOnly("forced unit access of fio's SCSI engine is not supported")),
+    ("writefua", OffOnly("forced unit access of fio's SCSI engine is not supported; set sync=1")),
+    ("sg_write_mode", Refused("SCSI commands other than READ and WRITE are not supported")),
+    ("write_mode", Refused("NVMe commands other than Read and Write are not supported")),
+    ("zonemode", OffOnly("zones of this kind are not supported")),
+    ("zonesize", OffOnly("zones of this kind are not supported")),
+    ("zonerange", OffOnly("zones of this kind are not supported")),
+    ("zoneskip", OffOnly("zones of this kind are not supported")),
+    ("zonecapacity", OffOnly("zones of this kind are not supported")),
+    ("zone_reset_frequency", OffOnly("zones of this kind are not supported")),
+    ("read_beyond_wp", OffOnly("zones of this kind are not supported")),
+    ("max_open_zones", OffOnly("zones of this kind are not supported")),
+    ("job_max_open_zones", OffOnly("zones of this kind are not supported")),
+    ("ignore_zone_limits", OffOnly("zones of this kind are not supported")),
+    ("write_barrier", OffOnly("flushes after a number of writes are not supported")),
     ("thinktime_spin", OffOnly("no processor time is spent between I/Os")),
     ("thinkcycles", OffOnly("no processor time is spent between I/Os")),
-    ("thinktime_iotime", OffOnly("pauses after a time are not applied, after a number are")),
+    ("thinktime_iotime", OffOnly("pauses after a time are not supported, after a number are")),
     ("bs_unaligned", OffOnly("unaligned transfers need the page cache")),
-    ("bs_is_seq_rand", OffOnly("transfer sizes by order are not applied; use rw-specific bs")),
-    ("flow", OffOnly("flows between jobs are not applied")),
-    ("latency_target", OffOnly(LATENCY_TARGET)),
+    ("bs_is_seq_rand", OffOnly("transfer sizes by order are not supported; use rw-specific bs")),
+    ("flow", OffOnly("flows between jobs are not supported")),
     ("max_latency", OffOnly("a load is not ended by a response time")),
-    ("latency_run", OffOnly(LATENCY_TARGET)),
+    (
+        "latency_run",
+        OffOnly(
+            "a search that is repeated is not supported; search once with: steadfast run \
+                 load-curve --slo",
+        ),
+    ),
     ("io_submit_mode", Remarked("I/Os are submitted by the thread that draws them")),
     ("read_iolog", Refused("replay a log with: steadfast trace import, then replay-native")),
     ("replay_no_stall", OffOnly("replay a log with: steadfast trace import")),
-    ("iodepth_low", Refused("a depth that is refilled in batches is not applied")),
+    ("iodepth_low", Refused("a depth that is refilled in batches is not supported")),
     ("exec_prerun", Refused("no program of a job file is started")),
     ("exec_postrun", Refused("no program of a job file is started")),
-    ("profile", Refused("profiles of fio are not applied")),
-    ("rw_sequencer", Refused("sequencers are not applied")),
+    ("profile", Refused("profiles of fio are not supported")),
+    ("rw_sequencer", Refused("sequencers are not supported")),
     ("zone_reset_threshold", OffOnly("zoned devices are not supported")),
 ];
 
@@ -196,9 +211,12 @@ pub(super) fn support(name: &str) -> Option<OptionSupport> {
 
 /// Options by which fio's engines for servers and libraries find what they read and write.
 const ENGINE_OPTIONS: &[&str] = &[
-    "brick", "busy_poll", "chunk_size", "clientname", "clustername", "conf", "cont", "cuda_io",
-    "gpu_dev_ids", "hdfsdirectory", "https", "namenode", "nfs_url", "object_class", "pool", "port",
-    "rbdname", "single", "skip_bad", "svcl", "touch_objects", "uri", "volume",
+    "arguments", "cpuchunks", "cpuload", "cpumode", "donorname", "exit_on_io_done", "grace_time",
+    "hostname", "inplace", "interface", "listen", "nodelay", "program", "proto", "stat_type",
+    "std_redirect", "ttl", "brick", "busy_poll", "chunk_size", "clientname", "clustername", "conf",
+    "cont", "cuda_io", "gpu_dev_ids", "hdfsdirectory", "https", "namenode", "nfs_url",
+    "object_class", "pool", "port", "rbdname", "single", "skip_bad", "svcl", "touch_objects",
+    "uri", "volume",
 ];
 const ENGINE_PREFIXES: [&str; 3] = ["http_", "libblkio_", "xnvme_"];
 
@@ -207,7 +225,7 @@ pub(super) fn is_external_engine(name: &str) -> bool {
     name.starts_with("external:") || name.contains('/')
 }
 
-/// A known name that resembles this one, for a message.
+/// Returns a hint at a known name that resembles this one, for a message.
 pub(super) fn resembling(name: &str) -> String {
     // A slip changes few letters: longer and shorter names need no comparison.
     let near = names().filter(|known| known.len().abs_diff(name.len()) <= LETTERS_MAX);
@@ -237,9 +255,9 @@ const SWITCHES: [&str; 18] = [
 const LETTERS_MAX: usize = 3;
 
 /// Names that [`canonical`] replaces.
-const OTHER_NAMES: [&str; 19] = [
+const OTHER_NAMES: [&str; 20] = [
     "blockalign", "blocksize", "blocksize_range", "blocksize_unaligned", "fileoffset", "fill_fs",
     "io_limit", "nr_files", "ratecycle", "ratemin", "readwrite", "sector_alignment", "start_delay",
-    "steadystate", "steadystate_duration", "steadystate_ramp_time", "threads", "timeout",
-    "wait_for_previous",
+    "steadystate", "steadystate_check_interval", "steadystate_duration", "steadystate_ramp_time",
+    "threads", "timeout", "wait_for_previous",
 ];

@@ -1,23 +1,52 @@
 //! fio's job files, read and written.
 //!
 //! [`JobFile`] is the text: sections with their options, globals and includes resolved,
-//! every option with its line. [`sequence`] is what of it can be applied here: each option
+//! every option with its line. [`sequence()`] is what of it can be applied here: each option
 //! is understood, is of no consequence, or is refused by name. Where anything is refused
 //! nothing is applied. The rules are those of fio 3.
+//!
+//! Where each option is mapped:
+//!
+//! | file | options |
+//! |---|---|
+//! | `access` | `rw`, `rwmixread`, `rwmixwrite`, `percentage_random`, `sync`, `fsync`, `fdatasync` |
+//! | `transfer_sizes` | `bs`, `bsrange`, `bssplit` |
+//! | `offsets` | `random_distribution`, `norandommap`, `blockalign` |
+//! | `extent` | `offset`, `size`, `filesize`, `offset_align`, `file_service_type`, `openfiles` |
+//! | `end` | `runtime`, `time_based`, `io_size`, `loops`, `number_ios`, `ss`, `ss_dur`, `ss_ramp` |
+//! | `pace` | `rate`, `rate_iops`, `rate_process`, `rate_ignore_thinktime`, `thinktime`, `thinktime_blocks` |
+//! | `buffers` | `buffer_pattern`, `buffer_compress_percentage`, `dedupe_percentage`, `zero_buffers`, `refill_buffers`, `scramble_buffers` |
+//! | `engines` | `ioengine`, `iodepth` |
+//! | `files` | `filename`, `directory`, `nrfiles`, `filename_format` |
+//! | `job` | `numjobs`, `offset_increment`, `ramp_time`, `startdelay`, `readonly` |
+//! | `sequence` | `stonewall`, `wait_for`, `group_reporting` |
+//! | `remarks` | options whose effect differs here: `direct`, `buffered`, `randrepeat`, `randseed`, `random_generator`, `dedupe_mode` |
+//! | `latency_target` | `latency_target`, `latency_percentile`: refused, with the command to type |
+//! | `known` | all others: without effect, with a remark, or refused |
 
+mod access;
+mod buffers;
+mod end;
 mod engines;
+mod extent;
 mod files;
-mod jobs;
+mod job;
 mod known;
-mod load;
+mod latency_target;
+mod offsets;
 mod options;
+mod pace;
+mod remarks;
+mod sequence;
 mod sizes;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod text;
+mod transfer_sizes;
 
-pub(crate) use jobs::NAMED_MAX;
-pub use jobs::{files, sequence};
 pub use known::{is_switch, names as option_names};
 pub use options::TargetFacts;
+pub(crate) use sequence::NAMED_MAX;
+pub use sequence::{files, sequence};
 pub use text::{FioCommandLine, JobFile, JobFileContext, JobOption, JobSection};

@@ -12,6 +12,13 @@ use steadfast_domain::{Bytes, Nanos};
 /// The most threads and outstanding I/Os of each.
 pub(super) const DEMAND_MAX: u32 = 4096;
 
+/// Threads of a job that may be loads of their own.
+pub(super) const APART_MAX: u32 = 64;
+
+/// Nanoseconds of a unit in which options without a unit count.
+pub(super) const SECOND: u64 = 1_000_000_000;
+pub(super) const MICROSECOND: u64 = 1000;
+
 /// Facts that a job file does not state.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TargetFacts<'a> {
@@ -29,10 +36,10 @@ pub struct TargetFacts<'a> {
     pub capacity: Option<Bytes>,
 }
 
-/// The options of a section by their canonical names; of a repeated one the last.
+/// Options of a section by their canonical names; the last one of a repeated option.
 pub(super) struct SectionOptions<'s> {
     section: &'s JobSection,
-    of: BTreeMap<&'s str, &'s JobOption>,
+    by_name: BTreeMap<&'s str, &'s JobOption>,
     kb_base: u64,
     pub errors: Vec<ParseError>,
     pub remarks: Vec<SequenceRemark>,
@@ -41,10 +48,15 @@ pub(super) struct SectionOptions<'s> {
 impl<'s> SectionOptions<'s> {
     /// Returns the options of a section after checking the support for each.
     pub fn check(section: &'s JobSection) -> Self {
-        let of: BTreeMap<&str, &JobOption> =
+        let by_name: BTreeMap<&str, &JobOption> =
             section.options.iter().map(|option| (canonical(&option.name), option)).collect();
-        let mut options =
-            SectionOptions { section, of, kb_base: 1024, errors: Vec::new(), remarks: Vec::new() };
+        let mut options = SectionOptions {
+            section,
+            by_name,
+            kb_base: 1024,
+            errors: Vec::new(),
+            remarks: Vec::new(),
+        };
         if let Some(base) = options.number("kb_base").filter(|base| [1000, 1024].contains(base)) {
             options.kb_base = base;
         }
@@ -53,7 +65,7 @@ impl<'s> SectionOptions<'s> {
     }
 
     fn judge(&mut self) {
-        let all: Vec<(&str, &JobOption)> = self.of.iter().map(|(n, o)| (*n, *o)).collect();
+        let all: Vec<(&str, &JobOption)> = self.by_name.iter().map(|(n, o)| (*n, *o)).collect();
         let has_external_engine = self.text("ioengine").is_some_and(is_external_engine);
         for (name, option) in all {
             let value = option.value.as_deref().map(str::trim);
@@ -101,10 +113,10 @@ impl<'s> SectionOptions<'s> {
         self.remarks.push(remark_of(line, format!("[{section}] {text}")));
     }
 
-    /// Refuses an option, or the section for want of one.
+    /// Adds an error about an option, or about the section if it lacks the option.
     pub fn refuse(&mut self, name: &str, why: &str) {
-        let line = self.of.get(name).map_or(self.section.line, |option| option.line);
-        let value = self.of.get(name).and_then(|option| option.value.as_deref());
+        let line = self.by_name.get(name).map_or(self.section.line, |option| option.line);
+        let value = self.by_name.get(name).and_then(|option| option.value.as_deref());
         let section = excerpt(self.name());
         let dashes = if line == 0 { "--" } else { "" };
         let shown = match value {
@@ -114,7 +126,7 @@ impl<'s> SectionOptions<'s> {
         self.errors.push(error_at(line, format!("[{section}] {shown}: {why}")));
     }
 
-    /// The section's name.
+    /// Returns the name of the section.
     pub fn name(&self) -> &'s str {
         &self.section.name
     }
@@ -124,14 +136,14 @@ impl<'s> SectionOptions<'s> {
         self.section.line
     }
 
-    /// Position of an option among all of the section; of those repeated, the last.
+    /// Returns the position of an option in the section; the last one if it is repeated.
     pub fn position_of(&self, name: &str) -> Option<usize> {
         self.section.options.iter().rposition(|option| canonical(&option.name) == name)
     }
 
-    /// The value of an option, trimmed; empty for a name alone.
+    /// Returns the value of an option, trimmed; empty for a name alone.
     pub fn text(&self, name: &str) -> Option<&'s str> {
-        let value = self.of.get(name)?.value.as_deref();
+        let value = self.by_name.get(name)?.value.as_deref();
         Some(value.unwrap_or_default().trim().trim_matches('"'))
     }
 
@@ -149,7 +161,7 @@ impl<'s> SectionOptions<'s> {
         parsed
     }
 
-    /// A count; fio's units stand behind it, too.
+    /// Parses a count, which may have a unit of bytes as in fio.
     pub fn number(&mut self, name: &str) -> Option<u64> {
         let base = self.kb_base;
         self.parsed(name, "a number", |text| bytes(text, base))
@@ -170,16 +182,16 @@ impl<'s> SectionOptions<'s> {
         count
     }
 
-    /// A percentage.
+    /// Parses a percentage.
     pub fn percent(&mut self, name: &str) -> Option<u32> {
         let percent =
             |text: &str| text.trim_end_matches('%').parse().ok().filter(|percent| *percent <= 100);
         self.parsed(name, "a percentage", percent)
     }
 
-    /// A switch; off where it is not there.
+    /// Parses a switch; false if it is absent.
     pub fn flag(&mut self, name: &str) -> bool {
-        let Some(option) = self.of.get(name) else { return false };
+        let Some(option) = self.by_name.get(name) else { return false };
         match flag(option.value.as_deref()) {
             Some(on) => on,
             None => {
@@ -189,23 +201,24 @@ impl<'s> SectionOptions<'s> {
         }
     }
 
-    /// Bytes, or a percentage of the target.
+    /// Parses bytes, or a percentage of the target.
     pub fn amount(&mut self, name: &str) -> Option<Amount> {
         let base = self.kb_base;
         self.parsed(name, "a size", |text| amount(text, base))
     }
 
-    /// A time; `preset` is what its number counts without a unit, in nanoseconds.
+    /// Parses a time. A number without a unit counts in `preset` nanoseconds.
     pub fn time(&mut self, name: &str, preset: u64) -> Option<Nanos> {
         self.parsed(name, "a time", |text| time(text, preset))
     }
 
-    /// Bytes in a text of this section.
+    /// Parses bytes with the units of this section.
     pub fn bytes_in(&self, text: &str) -> Option<u64> {
         bytes(text, self.kb_base)
     }
 
-    /// Bytes at the beginning of a transfer size. What fio ignores behind them gets a remark.
+    /// Parses the bytes at the beginning of a transfer size. Text that fio ignores after them gets a
+    /// remark.
     pub fn leading_bytes_in(&mut self, name: &str, text: &str) -> Option<u64> {
         let (value, rest) = leading_bytes(text, self.kb_base)?;
         if !rest.is_empty() {
@@ -216,7 +229,7 @@ impl<'s> SectionOptions<'s> {
 
     /// Adds a remark on an option of which fio reads only the number at its beginning.
     fn remark_ignored(&mut self, name: &str, text: &str, value: &str) {
-        let line = self.of.get(name).map_or(self.section.line, |option| option.line);
+        let line = self.by_name.get(name).map_or(self.section.line, |option| option.line);
         let text = excerpt(text.trim());
         let why = format!("fio reads '{text}' as {value} and ignores the rest; so do we");
         self.remark_at(line, name, &why);
@@ -240,7 +253,7 @@ fn has_binary_unit(value: &str) -> bool {
     ["kib", "mib", "gib", "tib", "pib"].iter().any(|unit| value.contains(unit))
 }
 
-/// A remark about a line of a job file; line 0 is the command line.
+/// Returns a remark on a line of a job file; line 0 is the command line.
 pub(super) fn remark_of(line: u64, text: String) -> SequenceRemark {
     if line == 0 { SequenceRemark::whole(text) } else { SequenceRemark::at(line, text) }
 }

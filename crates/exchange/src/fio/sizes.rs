@@ -56,10 +56,10 @@ pub(super) fn amount(text: &str, kb_base: u64) -> Option<Amount> {
     Some(Amount::Ppm(percent * 10_000))
 }
 
-/// More of a target than any option asks for.
+/// Largest accepted percentage.
 const PERCENT_MAX: u32 = 10_000;
 
-/// A time: a number with us, ms, s, m, h or d, or `[hours:]minutes:seconds`; without a
+/// Parses a time: a number with us, ms, s, m, h or d, or `[hours:]minutes:seconds`; without a
 /// unit in `preset` nanoseconds.
 pub(super) fn time(text: &str, preset: u64) -> Option<Nanos> {
     let text = text.trim().to_ascii_lowercase();
@@ -86,7 +86,7 @@ pub(super) fn time(text: &str, preset: u64) -> Option<Nanos> {
     number.parse::<u64>().ok()?.checked_mul(unit).map(Nanos)
 }
 
-/// A switch: a name alone is on.
+/// Parses a switch: a name alone is on.
 pub(super) fn flag(value: Option<&str>) -> Option<bool> {
     match value.map(str::trim) {
         None | Some("") | Some("1") => Some(true),
@@ -95,8 +95,8 @@ pub(super) fn flag(value: Option<&str>) -> Option<bool> {
     }
 }
 
-/// Values of reads and writes: `4k` for both, or `4k,8k`; what stands for trims comes
-/// third. A missing one is that before it.
+/// Splits values for reads, writes and discards: `4k` for all, `4k,8k`, or three. A missing value is
+/// the one before it.
 pub(super) fn by_direction(text: &str) -> [&str; 3] {
     let mut parts = text.split(',').map(str::trim);
     let first = parts.next().unwrap_or_default();

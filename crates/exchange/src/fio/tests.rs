@@ -4,9 +4,11 @@ use super::*;
 use crate::parse_error::ParseError;
 use crate::testing::mutations::{MUTATIONS, mutated};
 use proptest::prelude::*;
+use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::sequence::{Amount, SequenceLoad, SequenceStep, SteadyEnd, SteadyRate};
+use steadfast_domain::service_level::ServiceLevel;
 use steadfast_domain::stimulus::{DataPattern, Op, Order, Pace};
-use steadfast_domain::{Bytes, Nanos, Sequence};
+use steadfast_domain::{Bytes, IoStream, Nanos, Sequence};
 
 struct MemoryJobFiles;
 
@@ -275,7 +277,6 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         ("verify=crc32c", "verification"),
         ("zonemode=strided", "zones"),
         ("random_distribution=zipf:1.2:0.5", "center"),
-        ("random_distribution=zoned_abs:50/1g", "zoned are applied"),
         ("rw=randread:8", "colon"),
         ("percentage_random=107", "percents"),
         ("rw=randrw\nrate_iops=7,100", "time alone"),
@@ -286,10 +287,12 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         ("ioengine=null", "no I/O"),
         ("ioengine=filecreate", "no data"),
         ("ioengine=libaioo", "no engine of this name"),
-        ("nrfiles=2\nsize=1m\nfilename=\nfile_service_type=zipf:1.2", "used unlike"),
+        ("nrfiles=2\nsize=1m\nfilename=\nfile_service_type=zipf:1.2", "used unequally"),
         ("filename=a:b\nsize=1m\nfile_service_type=sequential", "give each file a job"),
         ("filename=a:b\nsize=1m\nopenfiles=1", "give each file a job"),
         ("lockfile=readwrite", "wait for each other"),
+        ("md_per_io_size=8", "protection information"),
+        ("num_range=4", "several ranges"),
         ("atomic=1", "atomic"),
         ("sg_write_mode=write_same", "SCSI commands"),
         ("wait_for=other", "alone before it"),
@@ -305,7 +308,12 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         ("numjobs=0", "from 1 to"),
         ("iodepth=60%", "from 1 to"),
         ("iodepth=4097", "at most 4096"),
-        ("latency_target=5ms\nlatency_window=1s", "run load-curve --slo p99=1ms"),
+        ("rw=rw\nbsrange=4k-8k\nbssplit=4k/50:8k/50", "bssplit=4k/50:8k/50: a sequential mix"),
+        ("random_distribution=zoned_abs:50/1g", "add up to 100"),
+        ("random_distribution=zoned_abs:50/1g:50/1g", "give size="),
+        ("size=1g\nrandom_distribution=zoned_abs:50/1g:50/1g", "the 1073741824 bytes"),
+        ("size=1g\nrandom_distribution=zoned_abs:50/1k:50/1m", "no room"),
+        ("filename=a:b\nsize=1m\nrandom_distribution=zipf:1.2", "within each file"),
     ];
     for (options, word) in cases {
         let why = one(&format!("rw=randread\n{options}")).unwrap_err();
@@ -313,6 +321,82 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
     }
     let all = one("rw_sequencer=identical\nverify=crc32c").unwrap_err();
     assert_eq!(all.lines().count(), 2, "each by itself: {all}");
+}
+
+/// The command is one that this program understands.
+#[test]
+fn a_latency_target_names_the_command_that_meets_it() {
+    for (options, workload, level) in [
+        ("latency_target=5ms\nlatency_window=1s", "\"RND 4K R\"", "p99.99=5ms"),
+        ("latency_target=500\nlatency_percentile=99.9", "\"RND 4K R\"", "p99.9=500us"),
+        (
+            "rw=rw\nrwmixread=65\nbs=64k\nlatency_target=1s\nlatency_percentile=50",
+            "\"SEQ 64K RW65\"",
+            "p50=1s",
+        ),
+        ("rw=randwrite\nsync=1\nlatency_target=2ms", "\"RND 4K W SYNC\"", "p99.99=2ms"),
+        ("bssplit=4k/50:8k/50\nlatency_target=2ms", "PATTERN", "p99.99=2ms"),
+    ] {
+        let why = one(&format!("rw=randread\n{options}")).unwrap_err();
+        let command =
+            format!("steadfast run load-curve --workload {workload} --slo {level} --target TARGET");
+        assert!(why.ends_with(&command), "{why}");
+        assert!(level.parse::<ServiceLevel>().is_ok());
+        let pattern = workload.trim_matches('"');
+        assert!(pattern == "PATTERN" || pattern.parse::<AccessPattern>().is_ok());
+    }
+    assert!(one("latency_target=0").is_ok(), "0 is off");
+    assert!(one("latency_window=1s\nlatency_percentile=99").is_ok(), "nothing without a target");
+}
+
+/// Weight, begin and end of the zones of each stream.
+fn zones(step: &SequenceStep) -> Vec<Vec<(u32, u32, u32)>> {
+    let of = |stream: &IoStream| {
+        stream.zones.iter().map(|zone| (zone.weight, zone.from_ppm, zone.to_ppm)).collect()
+    };
+    step.load.streams.iter().map(of).collect()
+}
+
+/// The kind stands once, before the zones of all directions.
+#[test]
+fn directions_have_zones_of_their_own() {
+    let mixed = "rw=randrw\nrandom_distribution=zoned:60/10:40/90,80/50:20/50";
+    let expected = [
+        vec![(60, 0, 100_000), (40, 100_000, 1_000_000)],
+        vec![(80, 0, 500_000), (20, 500_000, 1_000_000)],
+    ];
+    assert_eq!(zones(&one(mixed).unwrap()), expected);
+    let half = one("rw=randread\npercentage_random=50\nrandom_distribution=zoned:60/10:40/90");
+    let half = half.unwrap();
+    assert_eq!(zones(&half), [expected[0].clone(), vec![]], "sequential I/Os have no zones");
+    assert!(half.load.on(Bytes::gib(1), 512).is_ok());
+}
+
+/// A range of 100 MiB with a gap from 10 to 20 MiB for reads; writes stay within 50 MiB.
+#[test]
+fn zones_in_bytes_become_parts_of_the_range() {
+    let options = "rw=randrw\nrandom_distribution=zoned_abs:75/10m:0/10m:25/80m,100/50m";
+    let expected = [vec![(75, 0, 100_000), (25, 200_000, 1_000_000)], vec![(100, 0, 500_000)]];
+    let sized = one(&format!("size=100m\n{options}")).unwrap();
+    assert_eq!(zones(&sized), expected);
+    let text =
+        |length: &str| format!("[j]\nfilename=/dev/x\ndirect=1\noffset=20m\n{length}\n{options}\n");
+    let on = |length: &str, capacity: Bytes| {
+        let file = JobFile::read(text(length).as_bytes(), &mut MemoryJobFiles).unwrap();
+        let assumed = TargetFacts { capacity: Some(capacity), ..TargetFacts::default() };
+        super::sequence(&file, &assumed)
+    };
+    for (length, capacity) in [("", 120), ("size=50%", 200)] {
+        let found = on(length, Bytes::mib(capacity)).unwrap();
+        assert_eq!(zones(&found.steps[0]), expected, "{length}");
+    }
+    assert!(on("", Bytes::mib(100)).is_err(), "the zones end behind the target");
+    // 1 TiB and 4 KiB: a millionth of the range is 256 positions.
+    let coarse = on("size=1t", Bytes(2 << 40)).unwrap();
+    let moved = coarse.remarks.iter().find(|remark| remark.text.contains("edges of zones"));
+    assert!(moved.unwrap().text.contains("less than 1"), "{:?}", coarse.remarks);
+    let exact = on("size=1000000k", Bytes(2 << 40)).unwrap();
+    assert!(exact.remarks.iter().all(|remark| !remark.text.contains("edges of zones")));
 }
 
 /// The extents of all loads of the first step, from and length.
@@ -469,6 +553,8 @@ fn what_is_not_done_is_said() {
         ("bssplit=4k/5.5:8k/95", "'5.5' as 5 %"),
         ("rw=randread\nba=4096/28", "ignores the rest"),
         ("ioengine=libaio\niodepth=60?", "'60?' as 60 and"),
+        ("hipri_percentage=50", "not polled"),
+        ("steadystate_check_interval=2", "at most 59 s"),
     ];
     for (options, word) in cases {
         let text = format!("[j]\nfilename=/dev/x\ndirect=1\n{options}\n");
@@ -477,7 +563,8 @@ fn what_is_not_done_is_said() {
     }
     let accepted = [
         "rwmixcycle=10", "fadvise_hint=0", "start_delay=5", "offset_align=4k", "ratemin=1k",
-        "threads=1", "nr_files=1", "fileoffset=4k", "lockfile=none", "log_prio=1",
+        "threads=1", "nr_files=1", "fileoffset=4k", "lockfile=none", "log_prio=1", "num_range=0",
+        "md_per_io_size=0", "pi_act=1", "log_issue_time=1", "plids=1,2",
     ];
     for option in accepted {
         assert!(one(option).is_ok(), "{option}");

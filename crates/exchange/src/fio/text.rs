@@ -5,10 +5,10 @@ use crate::parse_error::ParseError;
 use std::fmt::Write as _;
 use steadfast_domain::text::excerpt;
 
-/// More files within files than anybody has.
+/// Maximum depth of files that include one another.
 const DEPTH_MAX: usize = 8;
 
-/// More lines than a job file has, all its includes together.
+/// Maximum number of lines, including those of included files.
 const LINES_MAX: usize = 100_000;
 
 /// Source of included files and environment variables.
@@ -16,12 +16,12 @@ pub trait JobFileContext {
     /// Returns the bytes of an included file, named as the including file names it.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Returns the reason if the file cannot be read.
     fn include(&mut self, name: &str) -> Result<Vec<u8>, String>;
     /// Returns the value of a variable, such as `${NAME}`.
     ///
     /// # Errors
-    /// What to do where it is not set.
+    /// Returns what to do if the variable is not set.
     fn variable(&self, name: &str) -> Result<String, String>;
 }
 
@@ -56,7 +56,7 @@ pub struct JobOption {
 }
 
 impl JobSection {
-    /// The last option of a name.
+    /// Returns the last option of a name.
     pub fn option(&self, name: &str) -> Option<&JobOption> {
         self.options.iter().rev().find(|option| option.name == name)
     }
@@ -115,35 +115,39 @@ impl JobFile {
     /// Reads a job file with the files that it includes.
     ///
     /// # Errors
-    /// Everything that is not of its grammar, line by line.
-    pub fn read(bytes: &[u8], around: &mut dyn JobFileContext) -> Result<JobFile, Vec<ParseError>> {
-        JobFile::read_with(bytes, around, &FioCommandLine::default())
+    /// Returns one error per line that violates the grammar.
+    pub fn read(
+        bytes: &[u8],
+        context: &mut dyn JobFileContext,
+    ) -> Result<JobFile, Vec<ParseError>> {
+        JobFile::read_with(bytes, context, &FioCommandLine::default())
     }
 
-    /// Reads a job file that stands on fio's command line with other options: its jobs have
-    /// the global ones where they name none of their own, and follow the jobs of the line.
+    /// Reads a job file given on fio's command line together with other options. The options
+    /// before the first `name` apply to its jobs, unless a job has its own; its jobs follow those of
+    /// the command line.
     ///
     /// # Errors
     /// As [`JobFile::read`].
     pub fn read_with(
         bytes: &[u8],
-        around: &mut dyn JobFileContext,
+        context: &mut dyn JobFileContext,
         line: &FioCommandLine,
     ) -> Result<JobFile, Vec<ParseError>> {
-        let mut reading =
+        let mut parser =
             JobFileParser { globals: line.globals.clone(), ..JobFileParser::default() };
-        reading.take(&decode(bytes), None, 0, around);
-        if reading.file.sections.is_empty() && reading.errors.is_empty() {
-            reading.errors.push(ParseError::whole("it has no job: no section but [global]"));
+        parser.take(&decode(bytes), None, 0, context);
+        if parser.file.sections.is_empty() && parser.errors.is_empty() {
+            parser.errors.push(ParseError::whole("it has no job: no section but [global]"));
         }
-        if !reading.errors.is_empty() {
-            return Err(reading.errors);
+        if !parser.errors.is_empty() {
+            return Err(parser.errors);
         }
-        reading.file.sections.splice(0..0, line.jobs.iter().cloned());
-        Ok(reading.file)
+        parser.file.sections.splice(0..0, line.jobs.iter().cloned());
+        Ok(parser.file)
     }
 
-    /// The job file as text: every section with all its options.
+    /// Returns the job file as text: every section with all its options.
     pub fn write(&self) -> String {
         let mut text = String::new();
         for section in &self.sections {
@@ -165,7 +169,7 @@ impl JobFileParser {
         text: &str,
         included: Option<u64>,
         depth: usize,
-        around: &mut dyn JobFileContext,
+        context: &mut dyn JobFileContext,
     ) {
         for (own, line) in (1..).zip(text.lines()) {
             self.lines += 1;
@@ -179,29 +183,31 @@ impl JobFileParser {
                 continue;
             }
             if let Some(name) = include_name(line) {
-                self.include(name, number, depth, around);
+                self.include(name, number, depth, context);
             } else if let Some(rest) = line.strip_prefix('[') {
                 self.section(rest, number);
             } else {
-                self.option(line, number, around);
+                self.option(line, number, context);
             }
         }
     }
 
-    fn include(&mut self, name: &str, number: u64, depth: usize, around: &mut dyn JobFileContext) {
+    fn include(&mut self, name: &str, number: u64, depth: usize, context: &mut dyn JobFileContext) {
         if depth >= DEPTH_MAX {
             let what = format!("include {name}: files include one another too deeply");
             return self.errors.push(ParseError::at(number, what));
         }
-        match around.include(name) {
-            Ok(bytes) => self.take(&decode(&bytes), Some(number), depth + 1, around),
+        match context.include(name) {
+            Ok(bytes) => self.take(&decode(&bytes), Some(number), depth + 1, context),
             Err(why) => self.errors.push(ParseError::at(number, format!("include {name}: {why}"))),
         }
     }
 
     fn section(&mut self, rest: &str, number: u64) {
         let Some((name, _)) = rest.rsplit_once(']') else {
-            return self.errors.push(ParseError::at(number, "a section's name lacks its ']'"));
+            return self
+                .errors
+                .push(ParseError::at(number, "missing ']' after the name of the section"));
         };
         // fio looks at the first letters alone.
         self.in_global = name.starts_with("global");
@@ -211,8 +217,8 @@ impl JobFileParser {
         }
     }
 
-    fn option(&mut self, line: &str, number: u64, around: &dyn JobFileContext) {
-        let line = match substituted(line, around) {
+    fn option(&mut self, line: &str, number: u64, context: &dyn JobFileContext) {
+        let line = match substituted(line, context) {
             Ok(line) => line,
             Err(what) => return self.errors.push(ParseError::at(number, what)),
         };
@@ -227,13 +233,13 @@ impl JobFileParser {
             (false, Some(section)) => section.options.push(option),
             (false, None) => self.errors.push(ParseError::at(
                 number,
-                format!("'{}' stands before the first section", excerpt(&option.name)),
+                format!("'{}' precedes the first section", excerpt(&option.name)),
             )),
         }
     }
 }
 
-/// fio cuts a line at the first `;` or `#`.
+/// Returns a line up to the first `;` or `#`, where fio cuts it.
 fn without_comment(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or_default().trim()
 }
@@ -243,15 +249,15 @@ fn include_name(line: &str) -> Option<&str> {
     rest.starts_with(char::is_whitespace).then(|| rest.trim()).filter(|name| !name.is_empty())
 }
 
-/// The line with the values of its variables.
-fn substituted(line: &str, around: &dyn JobFileContext) -> Result<String, String> {
+/// Returns the line with the values of its variables.
+fn substituted(line: &str, context: &dyn JobFileContext) -> Result<String, String> {
     let mut done = String::new();
     let mut rest = line;
     while let Some((before, after)) = rest.split_once("${") {
         done.push_str(before);
         let (name, behind) =
-            after.split_once('}').ok_or_else(|| "a variable lacks its '}'".to_owned())?;
-        let value = around.variable(name);
+            after.split_once('}').ok_or_else(|| "missing '}' after a variable".to_owned())?;
+        let value = context.variable(name);
         done.push_str(&value.map_err(|why| format!("the variable {name} is not set; {why}"))?);
         rest = behind;
     }

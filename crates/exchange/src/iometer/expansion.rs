@@ -79,14 +79,14 @@ pub fn tests_of(
     let accesses = workers.iter().map(|worker| worker.specs.len()).max().unwrap_or(0);
     let mut tests = Vec::new();
     for access in 0..accesses {
-        let able: Vec<&DiskWorker> = workers
+        let ready: Vec<&DiskWorker> = workers
             .iter()
             .filter(|worker| !worker.targets.is_empty())
             .filter(|worker| worker.specs.get(access).is_some_and(|name| name != IDLE))
             .collect();
-        if !able.is_empty() {
-            for shares in cycled(config, &able)? {
-                tests.push(IometerTest { access, active: at_access(shares, &able, access) });
+        if !ready.is_empty() {
+            for shares in cycled(config, &ready)? {
+                tests.push(IometerTest { access, active: active_workers(shares, &ready, access) });
             }
         }
         if tests.len() > TESTS_MAX {
@@ -136,7 +136,7 @@ struct WorkerShare {
 /// The workers of a test.
 type TestShares = Vec<WorkerShare>;
 
-fn at_access(shares: TestShares, workers: &[&DiskWorker], access: usize) -> Vec<ActiveWorker> {
+fn active_workers(shares: TestShares, workers: &[&DiskWorker], access: usize) -> Vec<ActiveWorker> {
     let active = |share: WorkerShare| {
         let worker = workers[share.worker];
         ActiveWorker {
@@ -374,15 +374,15 @@ fn specs_of(
     if !assigned.is_empty() {
         return Ok(assigned.iter().map(|spec| spec.name.clone()).collect());
     }
-    let unasked = for_new_workers(config);
-    if !unasked.is_empty() {
+    let assigned_to_all = for_new_workers(config);
+    if !assigned_to_all.is_empty() {
         let text = format!(
             "worker '{}' has no access specification; it gets those assigned to every disk worker",
             worker.name
         );
         remarks.push(SequenceRemark { line: Some(worker.line.0), text });
     }
-    Ok(unasked)
+    Ok(assigned_to_all)
 }
 
 fn for_new_workers(config: &IometerConfig) -> Vec<String> {
@@ -451,9 +451,9 @@ fn with_targets(
                 .map(|name| format!("'{name}'", name = excerpt(name)))
                 .collect::<Vec<_>>()
                 .join(", ");
-            let there = if names.is_empty() { "none".to_owned() } else { names };
+            let listed = if names.is_empty() { "none".to_owned() } else { names };
             let what = format!(
-                "no worker has a disk '{wanted}'; the disks of the file are: {there}",
+                "no worker has a disk '{wanted}'; the disks of the file are: {listed}",
                 wanted = excerpt(wanted)
             );
             return Err(ParseError::whole(what));

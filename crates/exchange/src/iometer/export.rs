@@ -51,7 +51,7 @@ struct WorkerSettings {
 
 /// A load in terms of Iometer.
 struct ExportedLoad {
-    crew: WorkerSettings,
+    settings: WorkerSettings,
     spec: AccessSpec,
     time: u64,
     ramp: u64,
@@ -65,7 +65,7 @@ pub fn export<'s>(
     let mut remarks = Vec::new();
     let mut all: Vec<(&str, ExportedLoad)> = Vec::new();
     for (label, stimulus) in loads {
-        match expressed(heading, label, stimulus, &mut remarks) {
+        match express(heading, label, stimulus, &mut remarks) {
             Err(why) => remarks.push(format!("{label}: left out: {why}")),
             Ok(load) => all.push((label, load)),
         }
@@ -92,23 +92,23 @@ pub fn export<'s>(
 }
 
 fn config(heading: &ConfigHeading<'_>, loads: Vec<ExportedLoad>) -> IometerConfig {
-    let mut crews: BTreeMap<WorkerSettings, usize> = BTreeMap::new();
+    let mut settings_order: BTreeMap<WorkerSettings, usize> = BTreeMap::new();
     for load in &loads {
-        let next = crews.len();
-        crews.entry(load.crew).or_insert(next);
+        let next = settings_order.len();
+        settings_order.entry(load.settings).or_insert(next);
     }
     let mut order: Vec<(usize, WorkerSettings)> =
-        crews.into_iter().map(|(crew, at)| (at, crew)).collect();
+        settings_order.into_iter().map(|(settings, at)| (at, settings)).collect();
     order.sort_unstable();
     let mut workers = Vec::new();
-    for (_, crew) in order {
+    for (_, settings) in order {
         let spec = |load: &ExportedLoad| {
-            if load.crew == crew { load.spec.name.clone() } else { IDLE.to_owned() }
+            if load.settings == settings { load.spec.name.clone() } else { IDLE.to_owned() }
         };
         let specs: Vec<String> = loads.iter().map(spec).collect();
-        for _ in 0..crew.threads {
+        for _ in 0..settings.threads {
             let name = format!("Worker {}", workers.len() + 1);
-            workers.push(worker(name, crew, &specs, heading));
+            workers.push(worker(name, settings, &specs, heading));
         }
     }
     let (time, ramp) = loads.first().map_or((0, 0), |load| (load.time, load.ramp));
@@ -154,17 +154,18 @@ fn setup(heading: &ConfigHeading<'_>, time: u64, ramp: u64) -> TestSetup {
 
 fn worker(
     name: String,
-    crew: WorkerSettings,
+    settings: WorkerSettings,
     specs: &[String],
     heading: &ConfigHeading<'_>,
 ) -> IometerWorker {
     let outstanding = OutstandingIos {
-        ios: crew.depth,
+        ios: settings.depth,
         connection_rate: false,
         transactions: 1,
         fixed_seed: None,
     };
-    let disk = DiskArea { sectors: crew.sectors, start: crew.start, pattern: crew.pattern };
+    let disk =
+        DiskArea { sectors: settings.sectors, start: settings.start, pattern: settings.pattern };
     let defaults = TargetDefaults {
         outstanding: Some(outstanding),
         disk: Some(disk),
@@ -192,26 +193,26 @@ fn clean(text: &str) -> String {
     text.replace(',', ";").trim().trim_start_matches('\'').to_owned()
 }
 
-fn expressed(
+fn express(
     heading: &ConfigHeading<'_>,
     label: &str,
     stimulus: &Stimulus,
     remarks: &mut Vec<String>,
 ) -> Result<ExportedLoad, String> {
-    inexpressible(stimulus)?;
+    check_expressible(stimulus)?;
     let range = stimulus.active_range;
     let sectors = |bytes: u64| bytes / heading.sector.max(1);
-    let (delay_ms, burst) = paced(stimulus)?;
+    let (delay_ms, burst) = burst_columns(stimulus)?;
     let rows = rows(stimulus, heading.sector)?;
     let mut lines: Vec<AccessLine> = Vec::new();
     for row in rows {
         lines.push(AccessLine { delay_ms, burst, ..row });
     }
     let name: String = clean(label).chars().take(NAME_MAX).collect();
-    if rounded(stimulus, &lines) {
+    if differs_by_rounding(stimulus, &lines) {
         remarks.push(format!("{label}: shares are rounded to whole percent"));
     }
-    let crew = WorkerSettings {
+    let settings = WorkerSettings {
         threads: stimulus.demand.threads,
         depth: stimulus.demand.depth,
         start: sectors(range.start.0),
@@ -221,7 +222,7 @@ fn expressed(
     let time = whole_seconds(stimulus.until.time.unwrap_or_default(), "the time")?;
     let ramp = whole_seconds(stimulus.ramp, "the ramp")?;
     let spec = AccessSpec { name, assignment: Assignment::Nobody, lines, line: LineNumber(0) };
-    Ok(ExportedLoad { crew, spec, time, ramp })
+    Ok(ExportedLoad { settings, spec, time, ramp })
 }
 
 fn whole_seconds(time: Nanos, what: &str) -> Result<u64, String> {
@@ -232,7 +233,7 @@ fn whole_seconds(time: Nanos, what: &str) -> Result<u64, String> {
 }
 
 /// Returns an error with the reason if Iometer has no such load.
-fn inexpressible(stimulus: &Stimulus) -> Result<(), String> {
+fn check_expressible(stimulus: &Stimulus) -> Result<(), String> {
     let odd = |stream: &&IoStream| {
         !stream.durability.is_cached()
             || !stream.distribution.is_uniform()
@@ -253,7 +254,7 @@ fn inexpressible(stimulus: &Stimulus) -> Result<(), String> {
     }
 }
 
-fn paced(stimulus: &Stimulus) -> Result<(u64, u64), String> {
+fn burst_columns(stimulus: &Stimulus) -> Result<(u64, u64), String> {
     if stimulus.streams.iter().any(|stream| stream.pace.is_some()) {
         return Err("its I/O streams have paces of their own".into());
     }
@@ -331,7 +332,7 @@ fn rows(stimulus: &Stimulus, sector: u64) -> Result<Vec<AccessLine>, String> {
             rows.push((plain(0, percent(random_writes, all_writes)), all_writes));
         }
     }
-    shared_out(rows)
+    round_shares(rows)
 }
 
 fn percent(part: u64, whole: u64) -> u8 {
@@ -341,7 +342,7 @@ fn percent(part: u64, whole: u64) -> u8 {
 
 /// Rounds shares to whole percent that add up to 100; the remainder goes to the rows with the
 /// largest fractions.
-fn shared_out(rows: Vec<(AccessLine, u64)>) -> Result<Vec<AccessLine>, String> {
+fn round_shares(rows: Vec<(AccessLine, u64)>) -> Result<Vec<AccessLine>, String> {
     let all: u64 = rows.iter().map(|(_, weight)| weight).sum();
     if rows.len() > 100 || all == 0 {
         return Err(format!("{} rows; an access specification has 1 to 100", rows.len()));
@@ -359,7 +360,7 @@ fn shared_out(rows: Vec<(AccessLine, u64)>) -> Result<Vec<AccessLine>, String> {
 }
 
 /// Returns true if the rows differ from the streams because of rounding.
-fn rounded(stimulus: &Stimulus, rows: &[AccessLine]) -> bool {
+fn differs_by_rounding(stimulus: &Stimulus, rows: &[AccessLine]) -> bool {
     let all: u64 = stimulus.streams.iter().map(|stream| u64::from(stream.weight)).sum();
     stimulus.streams.iter().any(|stream| {
         let is_random = stream.order == Order::Random;

@@ -4,7 +4,11 @@
 //! parse with its line. [`tests_of`] returns the tests that Iometer would run for a configuration,
 //! in its order, and [`plan`] converts them into loads. [`results`] holds the rows that Iometer
 //! would write about them.
+//!
+//! `icf` reads and writes a whole configuration, `sections` its sections key by key, `access_specs`
+//! its access specifications, and `values` single values.
 
+mod access_specs;
 mod config;
 mod expansion;
 mod export;
@@ -15,7 +19,6 @@ pub mod results;
 mod saved;
 mod sections;
 mod sequence;
-mod specs;
 #[cfg(test)]
 mod tests;
 mod values;

@@ -17,13 +17,15 @@ const MB: f64 = 1e6;
 /// workers.
 pub fn findings(runs: &[ResultRun], source: &SequenceSource, software: &str) -> Findings {
     let tests = tests(runs);
-    let table = Exhibit::Table(display(&tests));
+    let table = Exhibit::Table(display_table(&tests));
     let pages = [
         Page::new("Iometer", vec![table.clone()]),
-        Page::new("All Steps", vec![Exhibit::Table(every(&tests))]),
+        Page::new("All Steps", vec![Exhibit::Table(steps_table(&tests))]),
     ];
     let mut chapters = vec![Page::new("Results", vec![Exhibit::Facts(facts(runs, source))])];
-    chapters.extend(workers(&tests).map(|table| Page::new("Workers", vec![Exhibit::Table(table)])));
+    chapters.extend(
+        workers_table(&tests).map(|table| Page::new("Workers", vec![Exhibit::Table(table)])),
+    );
     Findings {
         id: "iometer".into(),
         method: "Read from a file of results that Iometer wrote; nothing was measured here".into(),
@@ -53,7 +55,7 @@ fn tests(runs: &[ResultRun]) -> Vec<SavedTest<'_>> {
         for (part, results) in
             run.parts.iter().flat_map(|part| part.tables.iter().map(move |t| (part, t)))
         {
-            let Some(all) = whole(results) else { continue };
+            let Some(all) = total_row(results) else { continue };
             let base = label(part, all);
             let count = labels.entry(base.clone()).or_default();
             *count += 1;
@@ -65,7 +67,7 @@ fn tests(runs: &[ResultRun]) -> Vec<SavedTest<'_>> {
 }
 
 /// Returns the row over all managers, or else the first row of a manager or a worker.
-fn whole(results: &ResultTable) -> Option<&ResultRow> {
+fn total_row(results: &ResultTable) -> Option<&ResultRow> {
     let of = |kind: RowKind| results.rows.iter().find(|row| row.kind == kind);
     of(RowKind::All).or_else(|| of(RowKind::Manager)).or_else(|| of(RowKind::Worker))
 }
@@ -94,7 +96,7 @@ fn bytes_per_second(row: &ResultRow) -> Option<f64> {
 }
 
 /// Returns the table of the six results of Iometer's display.
-fn display(tests: &[SavedTest<'_>]) -> Table {
+fn display_table(tests: &[SavedTest<'_>]) -> Table {
     let row = |test: &SavedTest<'_>| {
         let of = |column| test.all.get(column);
         let cells = [
@@ -120,7 +122,7 @@ fn display(tests: &[SavedTest<'_>]) -> Table {
 }
 
 /// Returns the table of the values that both a step here and Iometer's results have.
-fn every(tests: &[SavedTest<'_>]) -> Table {
+fn steps_table(tests: &[SavedTest<'_>]) -> Table {
     let row = |test: &SavedTest<'_>| TableRow::new(test.label.clone(), values(test.all));
     Table::new("sequence", "Every step", "Step").columns(COLUMNS).rows(tests.iter().map(row))
 }
@@ -145,7 +147,7 @@ fn values(row: &ResultRow) -> [Cell; 5] {
 
 /// Returns the table of the workers of tests with several workers, or `None` if there is no such
 /// test.
-fn workers(tests: &[SavedTest<'_>]) -> Option<Table> {
+fn workers_table(tests: &[SavedTest<'_>]) -> Option<Table> {
     let rows = tests.iter().flat_map(|test| {
         let of_workers = || test.rows.iter().filter(|row| row.kind == RowKind::Worker);
         let several = of_workers().count() > 1;
@@ -160,8 +162,8 @@ fn workers(tests: &[SavedTest<'_>]) -> Option<Table> {
 }
 
 fn title(runs: &[ResultRun]) -> String {
-    let said = runs.iter().map(|run| run.description.trim()).find(|text| !text.is_empty());
-    said.unwrap_or("Results of Iometer").to_owned()
+    let description = runs.iter().map(|run| run.description.trim()).find(|text| !text.is_empty());
+    description.unwrap_or("Results of Iometer").to_owned()
 }
 
 fn versions(runs: &[ResultRun]) -> String {

@@ -1,5 +1,6 @@
 //! The sections of a configuration and their keys: from 1998 to 1.1.0, in Iometer's order.
 
+use super::access_specs::{read_named_spec, read_unnamed_specs, write_specs};
 use super::config::{
     AccessSpec, AssignedSpec, BarChartLine, BarSubject, IometerConfig, IometerManager,
     IometerTarget, IometerWorker, LineNumber, ResultsDisplay, TargetDefaults, TestSetup,
@@ -7,7 +8,6 @@ use super::config::{
 };
 use super::grammar::{KeyBlock, KeyEntry, LineWriter};
 use super::lines::{KeyLine, KeyedLines, ValueLine};
-use super::specs::{read_named_spec, read_unnamed_specs, write_specs};
 use super::values::ValueText;
 use crate::parse_error::ParseError;
 use steadfast_domain::sequence::SequenceRemark;

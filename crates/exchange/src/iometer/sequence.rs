@@ -85,7 +85,7 @@ pub fn plan(
         let number = numbers.first().copied().flatten().map(|_| PREPARATION);
         steps.insert(0, SequenceStep { number, ..preparation(&steps, on) });
     }
-    remarks.extend(differences(config, &tests, on));
+    remarks.extend(difference_remarks(config, &tests, on));
     let title = setup.description.filter(|text| !text.is_empty());
     let sequence = Sequence {
         tool: "iometer".into(),
@@ -93,7 +93,7 @@ pub fn plan(
         title: title.unwrap_or_else(|| "Iometer configuration".into()),
         disk: on.disk.map(|disk| disk.name().to_owned()),
         steps,
-        remarks: each_once(remarks),
+        remarks: without_duplicates(remarks),
         ..Sequence::default()
     };
     Ok(TestPlan { sequence, tests })
@@ -142,7 +142,7 @@ fn preparation(steps: &[SequenceStep], on: PlanOptions<'_>) -> SequenceStep {
     SequenceStep::new("Prepare the file", load).preparing()
 }
 
-fn each_once(remarks: Vec<SequenceRemark>) -> Vec<SequenceRemark> {
+fn without_duplicates(remarks: Vec<SequenceRemark>) -> Vec<SequenceRemark> {
     let mut seen = BTreeSet::new();
     let is_new = |remark: &SequenceRemark| seen.insert((remark.line, remark.text.clone()));
     remarks.into_iter().filter(is_new).collect()
@@ -164,32 +164,32 @@ fn step(
     (time, ramp): (Nanos, Nanos),
     on: PlanOptions<'_>,
 ) -> Result<SequenceStep, ParseError> {
-    let kinds = kinds(config, test)?;
-    let mut loads = Vec::with_capacity(kinds.len());
-    for kind in &kinds {
-        let load = load(config, kind, (time, ramp), on)?;
-        loads.push(NamedLoad { name: kind.name(test), load });
+    let groups = worker_groups(config, test)?;
+    let mut loads = Vec::with_capacity(groups.len());
+    for group in &groups {
+        let load = load(config, group, (time, ramp), on)?;
+        loads.push(NamedLoad { name: group.name(test), load });
     }
-    let labels: Vec<String> = kinds
+    let labels: Vec<String> = groups
         .iter()
         .zip(&loads)
-        .map(|(kind, own)| format!("{}, {}", kind.first().spec, own.load.demand))
+        .map(|(group, own)| format!("{}, {}", group.first().spec, own.load.demand))
         .collect();
     let Some(step) = SequenceStep::at_once(labels.join(" + "), loads) else {
         return Err(ParseError::whole("a test without an active worker"));
     };
     let values = [
-        joined(&kinds, |active| active.spec.clone()),
+        joined_values(&groups, |active| active.spec.clone()),
         test.active.len().to_string(),
-        joined(&kinds, |active| active.targets.len().to_string()),
-        joined(&kinds, |active| active.depth.to_string()),
+        joined_values(&groups, |active| active.targets.len().to_string()),
+        joined_values(&groups, |active| active.depth.to_string()),
     ];
     Ok(DIMENSIONS.iter().zip(values).fold(step, |step, (name, value)| step.dimension(name, value)))
 }
 
 /// Joins a value of every group of workers; one value if all are equal.
-fn joined(kinds: &[WorkerGroup<'_>], value: impl Fn(&ActiveWorker) -> String) -> String {
-    let mut values: Vec<String> = kinds.iter().map(|kind| value(kind.first())).collect();
+fn joined_values(groups: &[WorkerGroup<'_>], value: impl Fn(&ActiveWorker) -> String) -> String {
+    let mut values: Vec<String> = groups.iter().map(|group| value(group.first())).collect();
     if values.iter().all(|value| *value == values[0]) {
         values.truncate(1);
     }
@@ -198,12 +198,12 @@ fn joined(kinds: &[WorkerGroup<'_>], value: impl Fn(&ActiveWorker) -> String) ->
 
 fn load(
     config: &IometerConfig,
-    kind: &WorkerGroup<'_>,
+    group: &WorkerGroup<'_>,
     (time, ramp): (Nanos, Nanos),
     on: PlanOptions<'_>,
 ) -> Result<SequenceLoad, ParseError> {
-    let (first, spec) = (kind.first(), kind.spec);
-    let workers = u32::try_from(kind.workers.len()).unwrap_or(u32::MAX);
+    let (first, spec) = (group.first(), group.spec);
+    let workers = u32::try_from(group.workers.len()).unwrap_or(u32::MAX);
     let targets = u32::try_from(first.targets.len()).unwrap_or(u32::MAX);
     let demand = Demand::new(workers, first.depth.saturating_mul(targets));
     let mut load = SequenceLoad::new(streams(spec, on.sector), demand, SequenceEnd::time(time));
@@ -228,7 +228,7 @@ impl WorkerGroup<'_> {
         self.workers[0]
     }
 
-    fn is_of(&self, other: &ActiveWorker, spec: &AccessSpec) -> bool {
+    fn fits(&self, other: &ActiveWorker, spec: &AccessSpec) -> bool {
         let first = self.first();
         spec.lines == self.spec.lines
             && other.depth == first.depth
@@ -251,11 +251,11 @@ impl WorkerGroup<'_> {
 }
 
 /// Groups the active workers of a test by equal settings.
-fn kinds<'a>(
+fn worker_groups<'a>(
     config: &'a IometerConfig,
     test: &'a IometerTest,
 ) -> Result<Vec<WorkerGroup<'a>>, ParseError> {
-    let mut kinds: Vec<WorkerGroup<'a>> = Vec::new();
+    let mut groups: Vec<WorkerGroup<'a>> = Vec::new();
     for active in &test.active {
         let spec = config.spec(&active.spec).ok_or_else(|| {
             ParseError::at(
@@ -263,21 +263,21 @@ fn kinds<'a>(
                 format!("access specification '{}' is missing", active.spec),
             )
         })?;
-        match kinds.iter_mut().find(|kind| kind.is_of(active, spec)) {
-            Some(kind) => kind.workers.push(active),
-            None => kinds.push(WorkerGroup { spec, workers: vec![active] }),
+        match groups.iter_mut().find(|group| group.fits(active, spec)) {
+            Some(group) => group.workers.push(active),
+            None => groups.push(WorkerGroup { spec, workers: vec![active] }),
         }
     }
-    Ok(kinds)
+    Ok(groups)
 }
 
 /// Returns for each active worker of a test the index of its load.
 pub fn loads_of_workers(config: &IometerConfig, test: &IometerTest) -> Vec<usize> {
-    let kinds = kinds(config, test).unwrap_or_default();
+    let groups = worker_groups(config, test).unwrap_or_default();
     let of = |active: &ActiveWorker| {
         let has =
-            |kind: &WorkerGroup<'_>| kind.workers.iter().any(|own| std::ptr::eq(*own, active));
-        kinds.iter().position(has).unwrap_or(0)
+            |group: &WorkerGroup<'_>| group.workers.iter().any(|own| std::ptr::eq(*own, active));
+        groups.iter().position(has).unwrap_or(0)
     };
     test.active.iter().map(of).collect()
 }
@@ -358,30 +358,34 @@ fn data_pattern(config: &IometerConfig, chosen: Option<u8>) -> DataPattern {
 }
 
 /// Returns remarks on differences from Iometer.
-fn differences(
+fn difference_remarks(
     config: &IometerConfig,
     tests: &[IometerTest],
     on: PlanOptions<'_>,
 ) -> Vec<SequenceRemark> {
     let mut remarks = Vec::new();
-    let mut say = |line: u64, text: String| {
+    let mut remark = |line: u64, text: String| {
         remarks.push(SequenceRemark { line: (line > 0).then_some(line), text });
     };
-    of_access(config, tests, &mut say);
-    of_workers(tests, &mut say);
+    add_access_remarks(config, tests, &mut remark);
+    add_worker_remarks(tests, &mut remark);
     if !on.own_pattern {
-        of_data(config, tests, &mut say);
+        add_data_remarks(config, tests, &mut remark);
     }
     remarks
 }
 
-fn of_access(config: &IometerConfig, tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
+fn add_access_remarks(
+    config: &IometerConfig,
+    tests: &[IometerTest],
+    remark: &mut impl FnMut(u64, String),
+) {
     let active = || tests.iter().flat_map(|test| &test.active);
     let run: BTreeSet<&str> = active().map(|active| active.spec.as_str()).collect();
     let specs = || config.specs.iter().flatten().filter(|spec| run.contains(spec.name.as_str()));
     for spec in specs() {
         if let Some(row) = spec.lines.iter().find(|row| row.reply > 0) {
-            say(
+            remark(
                 row.line.0,
                 format!("'{}': replies exist only on networks and are ignored", spec.name),
             );
@@ -390,26 +394,26 @@ fn of_access(config: &IometerConfig, tests: &[IometerTest], say: &mut impl FnMut
     if specs().flat_map(|spec| &spec.lines).any(|row| row.random > 0 && row.random < 100) {
         let text = "sequential I/Os of a mix continue where the last sequential I/O ended; in \
             Iometer where the last I/O ended, random or not";
-        say(0, text.to_owned());
+        remark(0, text.to_owned());
     }
     let is_sequential = |name: &str| {
         config.spec(name).is_some_and(|spec| spec.lines.iter().any(|row| row.random < 100))
     };
     let shares = |test: &IometerTest| {
-        let kinds = kinds(config, test).unwrap_or_default();
-        kinds.iter().any(|kind| kind.workers.len() > 1 && is_sequential(&kind.first().spec))
+        let groups = worker_groups(config, test).unwrap_or_default();
+        groups.iter().any(|group| group.workers.len() > 1 && is_sequential(&group.first().spec))
     };
     if tests.iter().any(shares) {
         let text = "workers with equal settings share one sequential position, so that no block is \
             read or written twice; in Iometer each begins at the same sector";
-        say(0, text.to_owned());
+        remark(0, text.to_owned());
     }
 }
 
-fn of_workers(tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
+fn add_worker_remarks(tests: &[IometerTest], remark: &mut impl FnMut(u64, String)) {
     let active = || tests.iter().flat_map(|test| &test.active);
     for worker in active().filter(|active| active.connection_rate) {
-        say(
+        remark(
             worker.line,
             format!(
                 "'{}': targets are not closed and reopened; the test connection rate is ignored",
@@ -420,13 +424,13 @@ fn of_workers(tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
     let managers: BTreeSet<&str> = active().map(|a| a.manager_name.as_str()).collect();
     if managers.len() > 1 {
         let names: Vec<&str> = managers.into_iter().collect();
-        say(0, format!("the workers of managers {} are threads of this host", names.join(", ")));
+        remark(0, format!("the workers of managers {} are threads of this host", names.join(", ")));
     }
     let disks: BTreeSet<&str> = active().flat_map(|a| &a.targets).map(String::as_str).collect();
     if disks.len() > 1 {
         let names: Vec<String> =
             disks.into_iter().map(|name| format!("'{name}'", name = excerpt(name))).collect();
-        say(
+        remark(
             0,
             format!(
                 "the disks {} are all mapped to the one target: the outstanding I/Os of a worker \
@@ -437,7 +441,11 @@ fn of_workers(tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
     }
 }
 
-fn of_data(config: &IometerConfig, tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
+fn add_data_remarks(
+    config: &IometerConfig,
+    tests: &[IometerTest],
+    remark: &mut impl FnMut(u64, String),
+) {
     // What is said of data concerns writes only.
     let writes = |active: &&ActiveWorker| {
         let spec = config.specs.iter().flatten().find(|spec| spec.name == active.spec);
@@ -466,7 +474,7 @@ fn of_data(config: &IometerConfig, tests: &[IometerTest], say: &mut impl FnMut(u
                 write almost nothing"
             }
         };
-        say(0, text.to_owned());
+        remark(0, text.to_owned());
     }
     let seeded = config.managers.iter().flatten().flat_map(|manager| &manager.workers);
     let used = |worker: &&super::config::IometerWorker| {
@@ -474,7 +482,7 @@ fn of_data(config: &IometerConfig, tests: &[IometerTest], say: &mut impl FnMut(u
         outstanding.and_then(|o| o.fixed_seed).is_some_and(|seed| seed.used)
     };
     for worker in seeded.filter(used) {
-        say(
+        remark(
             worker.line.0,
             format!(
                 "'{}': its fixed seed gives other addresses here; use --seed to repeat a run",

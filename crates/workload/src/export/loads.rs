@@ -1,7 +1,8 @@
 //! An applied workload as loads for other tools: one for the whole capture, or one per capture
 //! step.
 
-use crate::workload_file::WorkloadStep;
+use super::shares::{share_of, share_of_pace};
+use crate::workload_file::{IoTotals, WorkloadStep};
 use std::collections::BTreeMap;
 use steadfast_domain::applied::AppliedStep;
 use steadfast_domain::load_words::pace_text;
@@ -79,20 +80,12 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
 pub fn own_loads(load: &Stimulus) -> Vec<Stimulus> {
     let all: u64 = load.streams.iter().map(|stream| u64::from(stream.weight)).sum();
     let own = |(place, stream): (u64, &IoStream)| {
-        let weight = u128::from(stream.weight);
-        let share = |of: u64| (u128::from(of) * weight / u128::from(all.max(1))) as u64;
+        let weight = u64::from(stream.weight);
         let outstanding = load.demand.outstanding().min(DEPTH_MAX);
-        let depth = (outstanding * u64::from(stream.weight) + all / 2) / all.max(1);
-        let pace = match stream.pace.unwrap_or(load.pace) {
-            Pace::Fixed { ios, per } if stream.pace.is_none() => {
-                Pace::Fixed { ios: share(ios), per }
-            }
-            Pace::Poisson { ios, per } if stream.pace.is_none() => {
-                Pace::Poisson { ios: share(ios), per }
-            }
-            pace => pace,
-        };
-        let until = LoadLimits { ios: load.until.ios.map(share), ..load.until };
+        let depth = (outstanding * weight + all / 2) / all.max(1);
+        let pace = stream.pace.unwrap_or_else(|| share_of_pace(load.pace, weight, all));
+        let ios = load.until.ios.map(|ios| share_of(ios, weight, all));
+        let until = LoadLimits { ios, ..load.until };
         Stimulus {
             streams: vec![IoStream { pace: None, ..stream.clone() }],
             demand: Demand::new(1, depth.clamp(1, DEPTH_MAX) as u32),
@@ -121,14 +114,10 @@ fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, choice: &LoadCho
         (None, Some(arrivals @ (Pace::Fixed { .. } | Pace::Poisson { .. }))) => (own.0, arrivals),
         (None, _) => own,
     };
-    let all = u128::from(workload.captured_ios.max(1));
-    let applied = |of_all: u64| (u128::from(of_all) * u128::from(ios) / all) as u64;
     let pace = match (pace, step.map(|step| step.lasted)) {
         (Pace::Fixed { .. }, Some(per)) => Pace::Fixed { ios, per },
         (Pace::Poisson { .. }, Some(per)) => Pace::Poisson { ios, per },
-        (Pace::Fixed { ios, per }, None) => Pace::Fixed { ios: applied(ios), per },
-        (Pace::Poisson { ios, per }, None) => Pace::Poisson { ios: applied(ios), per },
-        (pace, _) => pace,
+        (pace, _) => share_of_pace(pace, ios, workload.captured_ios),
     };
     let until = match choice.time {
         Some(time) => LoadLimits::time(time),
@@ -162,7 +151,7 @@ fn whole(workload: &AppliedWorkload) -> Option<AppliedStep> {
     let depth = steps.iter().map(|step| step.demand.depth).max();
     let rule = WorkloadStep {
         lasts: lasted,
-        captured: Some((captured_ios, captured_bytes)),
+        captured: Some(IoTotals { ios: captured_ios, bytes: captured_bytes }),
         outstanding_mean: mean,
         outstanding_max: most.or(depth),
         ..WorkloadStep::default()

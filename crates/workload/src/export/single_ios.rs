@@ -176,7 +176,7 @@ fn each_io<R: Read + Seek + Send + 'static>(
     }
     let mut batches = captured.ios(pass, Fields::ALL)?;
     let mut account = ChosenAccount { ios: 0, longest_wait_ns: 0 };
-    while let Some(rows) = batches.next_rows()? {
+    while let Some(rows) = batches.next_batch()? {
         for row in rows.iter() {
             let event = rows.batch.event(row);
             account.ios += 1;

@@ -204,7 +204,7 @@ impl TraceProfile {
         };
         let (mut last, mut has_times) = (None, false);
         let mut ios = captured.ios(pass, Fields::NONE)?;
-        while let Some(rows) = ios.next_rows()? {
+        while let Some(rows) = ios.next_batch()? {
             for row in rows.iter() {
                 let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
                 let at_ns = rows.batch.issued_ns(row);

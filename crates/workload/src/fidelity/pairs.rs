@@ -226,7 +226,7 @@ impl<'t, R: Read + Seek + Send + 'static> SideIos<'t, R> {
 
     fn next(&mut self) -> Result<Option<TimedIo>, TraceError> {
         while self.ready.is_empty() {
-            let Some(rows) = self.ios.next_rows()? else { return Ok(None) };
+            let Some(rows) = self.ios.next_batch()? else { return Ok(None) };
             self.ready.extend(rows.iter().map(|row| {
                 let op = rows.batch.op(row);
                 let place = match op {

@@ -35,7 +35,7 @@ pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
     [
         linear("replay-iops", "IOPS v time", "IOPS", true, |step| Some(step.ios() as f64)),
         linear("replay-mbs", "Throughput v time", "MB/s", true, |step| {
-            Some(Bytes(step.bytes()).as_mb())
+            Some(Bytes(step.transferred_bytes()).as_mb())
         }),
         TimePlotSpec {
             scale: Scale::Log10,

@@ -4,6 +4,7 @@ use crate::replay::ReplayError;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_analysis::captured::steps_over;
+use steadfast_analysis::cube::CellSums;
 use steadfast_analysis::questions::steps::{CaptureStep, STEPS_MAX};
 use steadfast_analysis::questions::streams::StreamTable;
 use steadfast_analysis::{Captured, Fold, PassOptions};
@@ -102,7 +103,7 @@ fn of_ios<R: Read + Seek + Send + 'static>(
     let mut depths = vec![0u64; FineHistogram::LEN];
     let (mut steps, mut devices) = (BTreeMap::new(), BTreeMap::new());
     let mut ios = captured.ios(pass, streams.fields().and(Fields::new(&[Field::Device])))?;
-    while let Some(rows) = ios.next_rows()? {
+    while let Some(rows) = ios.next_batch()? {
         streams.take(&rows)?;
         for row in rows.iter() {
             let at = rows.batch.issued_ns(row).saturating_sub(begin_ns) / step_ns.max(1);
@@ -122,7 +123,7 @@ fn of_ios<R: Read + Seek + Send + 'static>(
 
 fn step_at(steps: &mut StepsByNumber, at: u64) -> Result<&mut CaptureStep, TraceError> {
     if steps.len() >= STEPS_MAX && !steps.contains_key(&at) {
-        let what = format!("more than {STEPS_MAX} capture steps; choose wider steps");
+        let what = format!("more than {STEPS_MAX} capture steps; choose wider steps with --step");
         return Err(TraceError::TooFine(what));
     }
     Ok(steps.entry(at).or_default())

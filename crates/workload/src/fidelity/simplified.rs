@@ -42,7 +42,7 @@ pub fn simplifications(file: &WorkloadFile) -> Vec<String> {
     if let Some(index) = all.count_dispersion.filter(|index| *index > 2.0) {
         lost.push(format!("How the rate changes over time (index of dispersion {index:.1})."));
     }
-    let others = arrivals.of_streams.values().filter(|own| own.process != all.process).count();
+    let others = arrivals.by_stream.values().filter(|own| own.process != all.process).count();
     if others > 0 {
         lost.push(format!(
             "Arrivals of their own of {others} streams: all streams are drawn at the arrivals of all \

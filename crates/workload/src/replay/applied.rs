@@ -2,7 +2,7 @@
 //! that the tests of captured workloads apply.
 
 use super::ReplayError;
-use super::steps::{NativeSteps, StepChoice, of_cumulative};
+use super::steps::{NativeSteps, StepChoice, select_without_steps};
 use crate::arrivals::ArrivalProcess;
 use crate::placement::Placement;
 use crate::workload_file::{WorkloadFile, WorkloadStep};
@@ -76,7 +76,7 @@ pub fn cumulative(
     choice: &StepChoice,
     provenance: Provenance,
 ) -> Result<AppliedWorkload, ReplayError> {
-    let (workload, caveats) = of_cumulative(file, choice)?;
+    let (workload, caveats) = select_without_steps(file, choice)?;
     Ok(applied(&workload, &[], &caveats, provenance))
 }
 
@@ -136,15 +136,15 @@ fn weighed(workload: &CumulativeWorkload) -> (Vec<IoStream>, Option<String>) {
 
 fn applied_step(step: &WorkloadStep, places: &HashMap<StreamKey, usize>) -> AppliedStep {
     let place = |(key, ios): &(StreamKey, u64)| Some((*places.get(key)?, *ios));
-    let (captured_ios, captured_bytes) = step.captured.unwrap_or_else(|| step.chosen());
+    let captured = step.captured.unwrap_or_else(|| step.chosen());
     AppliedStep {
         began: step.at,
         lasted: step.lasts,
         streams: step.ios.iter().filter_map(place).collect(),
         demand: step.demand(),
         pace: step.pace(),
-        captured_ios,
-        captured_bytes,
+        captured_ios: captured.ios,
+        captured_bytes: captured.bytes,
         outstanding_mean: step.outstanding_mean,
         outstanding_max: step.outstanding_max,
         response_mean: step.response_mean,

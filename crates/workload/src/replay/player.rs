@@ -54,7 +54,7 @@ pub(super) struct ReplayPlayer<R: 'static> {
 impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
     pub(super) fn new(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) -> Self {
         ReplayPlayer {
-            ios: plan.options.pass.shared_ios(trace, FIELDS),
+            ios: plan.options.pass.read_shared(trace, FIELDS),
             order: DueOrder::new(plan.slack_ns),
             rest: None,
             last_due_ns: plan.origin_ns,
@@ -108,7 +108,7 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
     }
 
     fn read(&mut self) -> Result<(), TraceError> {
-        let Some(rows) = self.ios.next_rows()? else {
+        let Some(rows) = self.ios.next_batch()? else {
             self.order.end();
             self.ended = true;
             return Ok(());

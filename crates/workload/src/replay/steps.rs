@@ -7,17 +7,16 @@
 
 use super::ReplayError;
 use super::lacking::lacking;
-use crate::replay_representation::{ReplayRepresentation, outstanding_mean};
-use crate::workload_file::{WorkloadFile, WorkloadStep};
+use crate::replay_representation::{ReplayRepresentation, ReplayStep, mean_outstanding};
+use crate::workload_file::{IoTotals, WorkloadFile, WorkloadStep};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_analysis::captured::{PassResult, steps_over};
 use steadfast_analysis::questions::cumulative::{
     CumulativeWorkload, Threshold, WorkloadStream, data_pattern_of, stimulus_op,
 };
 use steadfast_analysis::questions::series::{SeriesOverTime, SeriesSelection};
-use steadfast_analysis::questions::steps::{CaptureStep, STEPS_MAX};
+use steadfast_analysis::questions::steps::STEPS_MAX;
 use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
 use steadfast_analysis::sums::content::ContentFigures;
 use steadfast_analysis::{Captured, Filter, Fold, PassOptions};
@@ -28,7 +27,6 @@ use steadfast_domain::{
     Bytes, CaptureConditions, Caveat, CaveatKind, Demand, IoOp, IoStream, Nanos,
 };
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::observed_time::ObservedTime;
 
 /// Largest number of outstanding I/Os of a step, even if a capture records more.
 const OUTSTANDING_MAX: u32 = 65_536;
@@ -59,25 +57,23 @@ pub struct StepChoice {
 
 /// Replay of a step that holds the chosen streams alone.
 impl WorkloadStep {
-    /// Returns the I/Os and bytes of the chosen streams.
-    pub fn chosen(&self) -> (u64, Bytes) {
-        let sum = self.ios.iter().fold((0u64, 0u64), |(ios, bytes), (key, count)| {
-            let amount = count.saturating_mul(u64::from(key.bytes));
-            (ios.saturating_add(*count), bytes.saturating_add(amount))
-        });
-        (sum.0, Bytes(sum.1))
+    /// Returns the totals of the chosen streams.
+    pub fn chosen(&self) -> IoTotals {
+        let mut totals = IoTotals::default();
+        for (key, ios) in &self.ios {
+            totals.add(*ios, ios.saturating_mul(u64::from(key.bytes)));
+        }
+        totals
     }
 
-    /// Returns the I/Os and bytes of other streams; `None` if unknown.
-    pub fn left_out(&self) -> Option<(u64, Bytes)> {
-        let (ios, bytes) = self.chosen();
-        let (all_ios, all_bytes) = self.captured?;
-        Some((all_ios.saturating_sub(ios), Bytes(all_bytes.0.saturating_sub(bytes.0))))
+    /// Returns the totals of other streams; `None` if unknown.
+    pub fn left_out(&self) -> Option<IoTotals> {
+        Some(self.captured?.saturating_sub(self.chosen()))
     }
 
     /// Returns the number of I/Os that the composite represents: all of the step's, if known.
     pub fn ios_to_play(&self) -> u64 {
-        self.captured.map_or(0, |(ios, _)| ios).max(self.chosen().0)
+        self.captured.map_or(0, |captured| captured.ios).max(self.chosen().ios)
     }
 
     /// Returns the I/Os per second.
@@ -133,12 +129,24 @@ impl NativeSteps {
         source: &StepSource<'_, R>,
         choice: &StepChoice,
     ) -> Result<Self, ReplayError> {
-        let found = match source {
-            StepSource::Capture(captured) => of_capture(captured, choice)?,
-            StepSource::Workload(file) => of_workload(file, choice)?,
-            StepSource::Representation(text) => of_representation(text, choice)?,
+        let mut found = match source {
+            StepSource::Capture(captured) => read_capture_steps(captured, choice)?,
+            StepSource::Workload(file) => read_workload_steps(file, choice)?,
+            StepSource::Representation(representation) => {
+                read_representation_steps(representation, choice)?
+            }
         };
-        found.chosen(choice)
+        if found.workload.total_count == 0 {
+            let filter = choice.pass.filter.describe(&CaptureConditions::default());
+            return Err(ReplayError::Empty { events: 0, filter });
+        }
+        found.trim();
+        found.validate(choice)?;
+        found.shift_to_zero();
+        let UntrimmedSteps { steps, workload, caveats } = found;
+        let mut native = NativeSteps { steps, workload, caveats };
+        native.disclose();
+        Ok(native)
     }
 
     /// Returns the I/Os and bytes of the capture's streams that are not replayed; the bytes are
@@ -162,9 +170,45 @@ impl NativeSteps {
         let workload = CumulativeWorkload { streams, ..self.workload.clone() };
         Ok(workload.io_streams()?.0)
     }
+
+    /// Adds the caveats on I/Os that are not replayed and on steps that are paced by their rate.
+    fn disclose(&mut self) {
+        let (ios, bytes) = self.left_out();
+        if ios > 0 {
+            let amount = bytes.map_or("an unknown amount".to_owned(), |bytes| bytes.to_string());
+            let text = format!(
+                "{ios} of {} I/Os ({amount}) belong to streams that are not replayed; the replayed \
+                 streams stand for them, scaled by their counts.",
+                self.workload.total_count
+            );
+            self.add_caveat(CaveatKind::Deviation, ids::REPLAY_STREAMS_LEFT_OUT, text);
+        }
+        let steps = self.steps.len();
+        let is_below_one = |step: &&WorkloadStep| step.outstanding_mean.is_some_and(|n| n < 1.0);
+        let paced = self.steps.iter().filter(is_below_one).count();
+        if paced > 0 {
+            let text = format!(
+                "{paced} of {steps} capture steps had fewer than one I/O outstanding on average: \
+                 they are paced by their rate."
+            );
+            self.add_caveat(CaveatKind::Remark, ids::REPLAY_PACED, text);
+        }
+        let unknown = self.steps.iter().filter(|step| step.outstanding_mean.is_none()).count();
+        if unknown > 0 {
+            let text = format!(
+                "The number of outstanding I/Os is unknown for {unknown} of {steps} capture steps: \
+                 they are paced by their rate."
+            );
+            self.add_caveat(CaveatKind::Deviation, ids::REPLAY_DEMAND_UNKNOWN, text);
+        }
+    }
+
+    fn add_caveat(&mut self, kind: CaveatKind, id: &str, text: String) {
+        self.caveats.push(Caveat::new(kind, id, text, ""));
+    }
 }
 
-/// Steps before those without I/Os to play are removed.
+/// Steps as read from a source, including those without I/Os to play.
 struct UntrimmedSteps {
     /// Times count from the begin of the capture.
     steps: Vec<WorkloadStep>,
@@ -173,11 +217,8 @@ struct UntrimmedSteps {
 }
 
 impl UntrimmedSteps {
-    fn chosen(mut self, choice: &StepChoice) -> Result<NativeSteps, ReplayError> {
-        if self.workload.total_count == 0 {
-            let filter = choice.pass.filter.describe(&CaptureConditions::default());
-            return Err(ReplayError::Empty { events: 0, filter });
-        }
+    /// Removes streams that no device can play and steps without I/Os, and sorts both.
+    fn trim(&mut self) {
         let plays = |key: &StreamKey| stimulus_op(key.op).is_some();
         for step in &mut self.steps {
             step.ios.retain(|(key, ios)| *ios > 0 && plays(key));
@@ -186,58 +227,25 @@ impl UntrimmedSteps {
         self.workload.streams.retain(|stream| plays(&stream.key()));
         self.steps.retain(|step| !step.ios.is_empty());
         self.steps.sort_by_key(|step| step.at);
+    }
+
+    fn validate(&self, choice: &StepChoice) -> Result<(), ReplayError> {
         if self.steps.is_empty() {
             return Err(ReplayError::BelowThreshold(choice.threshold));
         }
         if self.workload.streams.iter().all(|stream| stream.op == IoOp::Flush) {
             return Err(ReplayError::OnlyFlushes { flushes: self.workload.selected().0 });
         }
-        if let Some(step) = self.steps.iter().find(|step| step.lasts == Nanos::ZERO) {
-            return Err(ReplayError::StepWithoutLength(step.at));
+        match self.steps.iter().find(|step| step.lasts == Nanos::ZERO) {
+            Some(step) => Err(ReplayError::StepWithoutLength(step.at)),
+            None => Ok(()),
         }
-        let first = self.steps.first().map_or(Nanos::ZERO, |step| step.at);
-        self.steps.iter_mut().for_each(|step| step.at = step.at.saturating_sub(first));
-        let UntrimmedSteps { steps, workload, caveats } = self;
-        let mut native = NativeSteps { steps, workload, caveats };
-        native.disclose();
-        Ok(native)
     }
-}
 
-impl NativeSteps {
-    fn disclose(&mut self) {
-        let (ios, bytes) = self.left_out();
-        if ios > 0 {
-            let amount = bytes.map_or("an unknown amount".to_owned(), |bytes| bytes.to_string());
-            let text = format!(
-                "{ios} of {} I/Os ({amount}) belong to streams that are not replayed; the chosen \
-                 ones represent them, normalized from counts.",
-                self.workload.total_count
-            );
-            let caveat = Caveat::new(CaveatKind::Deviation, ids::REPLAY_STREAMS_LEFT_OUT, text, "");
-            self.caveats.push(caveat);
-        }
-        let between = |step: &&WorkloadStep| step.outstanding_mean.is_some_and(|mean| mean < 1.0);
-        let paused = self.steps.iter().filter(between).count();
-        let text = format!(
-            "{paused} of {} capture steps had fewer than one I/O outstanding on average: they are \
-             paced by their rate.",
-            self.steps.len()
-        );
-        if paused > 0 {
-            let caveat = Caveat::new(CaveatKind::Remark, ids::REPLAY_PACED, text, "");
-            self.caveats.push(caveat);
-        }
-        let unknown = self.steps.iter().filter(|step| step.outstanding_mean.is_none()).count();
-        let text = format!(
-            "The number of outstanding I/Os is unknown for {unknown} of {} capture steps: they \
-             are paced by their rate.",
-            self.steps.len()
-        );
-        if unknown > 0 {
-            let caveat = Caveat::new(CaveatKind::Deviation, ids::REPLAY_DEMAND_UNKNOWN, text, "");
-            self.caveats.push(caveat);
-        }
+    /// Moves the first step to time 0.
+    fn shift_to_zero(&mut self) {
+        let first = self.steps.iter().map(|step| step.at).min().unwrap_or(Nanos::ZERO);
+        self.steps.iter_mut().for_each(|step| step.at = step.at.saturating_sub(first));
     }
 }
 
@@ -245,83 +253,70 @@ impl NativeSteps {
 /// loads of their own.
 const NARROWEST_NS: u64 = 10_000_000;
 
-fn of_capture<R: Read + Seek + Send + 'static>(
+fn read_capture_steps<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     choice: &StepChoice,
 ) -> Result<UntrimmedSteps, ReplayError> {
     let (pass, conditions) = (&choice.pass, captured.conditions());
+    if conditions.layers.len() > 1 && pass.filter.layer.is_none() {
+        return Err(ReplayError::SeveralLayers);
+    }
     let PassResult { found: table, account } = captured.streams(pass)?;
     let span_ns = account.span_ns.ok_or_else(|| ReplayError::Empty {
         events: account.events,
         filter: pass.filter.describe(conditions),
     })?;
-    if conditions.layers.len() > 1 && pass.filter.layer.is_none() {
-        return Err(ReplayError::SeveralLayers);
-    }
     let asked = choice.step_ns.or(conditions.step_ns);
     let usual = captured.width(asked, span_ns, STEPS_MAX as u64)?;
     let width_ns = if asked.is_none() { usual.max(NARROWEST_NS) } else { usual };
     let workload = CumulativeWorkload::new(&table, choice.by, choice.threshold);
     let keys = workload.keys();
-    let mut steps = steps_over(pass, span_ns, width_ns);
+    let mut capture_steps = steps_over(pass, span_ns, width_ns);
     let mut series = SeriesOverTime::new(width_ns, &SeriesSelection::Streams(keys.clone()));
     let mut threads = captured.thread_steps(width_ns);
-    let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut series];
+    let mut folds: Vec<&mut dyn Fold> = vec![&mut capture_steps, &mut series];
     folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
     captured.run(pass, &mut folds)?;
     let observed = captured.observed(&pass.filter);
-    let totals = steps.finish()?;
-    let mut joined = joined(&totals, &series, &keys, (width_ns, &observed));
-    for (number, step) in &mut joined {
-        let content = ContentFigures::new(totals[number].times.contents, conditions);
+    let with_ios = capture_steps.finish()?.into_iter().filter(|(_, step)| step.ios() > 0);
+    let steps = with_ios.map(|(number, step)| {
+        let cells = series.steps().get(&number).into_iter().flatten();
+        // A step lasts as long as it was observed.
+        let lasted_ns = observed.length_of_step(number, width_ns);
+        let content = ContentFigures::new(step.times.contents, conditions);
         let duplicates = content.duplicates.and_then(Share::exact);
-        step.data_pattern = data_pattern_of(content.ratio, duplicates);
-        step.threads = threads.as_ref().and_then(|threads| threads.count(*number));
-    }
-    let steps = joined.into_iter().map(|(_, step)| step).collect();
+        WorkloadStep {
+            at: Nanos(observed.begin_of_step(number, width_ns)),
+            lasts: Nanos(lasted_ns),
+            ios: keys.iter().copied().zip(cells.map(|cell| cell.ios)).collect(),
+            captured: Some(IoTotals {
+                ios: step.ios(),
+                bytes: Bytes(step.ops.iter().map(|op| op.bytes).sum()),
+            }),
+            outstanding_mean: mean_outstanding(&step, lasted_ns),
+            outstanding_max: step.times.depth_max(),
+            response_mean: step.times.response_mean(),
+            response_max: step.times.response_max(),
+            threads: threads.as_ref().and_then(|threads| threads.count(number)),
+            data_pattern: data_pattern_of(content.ratio, duplicates),
+        }
+    });
     Ok(UntrimmedSteps {
-        steps,
+        steps: steps.collect(),
         workload,
         caveats: lacking(conditions, &captured.integrity().missing()),
     })
 }
 
-/// Joins the totals of steps with the I/Os of each stream, by step number. A step lasts as long as
-/// it was observed.
-fn joined(
-    steps: &BTreeMap<u64, CaptureStep>,
-    series: &SeriesOverTime,
-    keys: &[StreamKey],
-    (width_ns, observed): (u64, &ObservedTime),
-) -> Vec<(u64, WorkloadStep)> {
-    let with_ios = steps.iter().filter(|(_, step)| step.ios() > 0);
-    let joined = with_ios.map(|(number, step)| {
-        let cells = series.steps().get(number);
-        let ios = cells.into_iter().flatten().map(|cell| cell.ios);
-        let lasted_ns = observed.length_of_step(*number, width_ns);
-        let bytes = Bytes(step.ops.iter().map(|op| op.bytes).sum());
-        let step = WorkloadStep {
-            at: Nanos(observed.begin_of_step(*number, width_ns)),
-            lasts: Nanos(lasted_ns),
-            ios: keys.iter().copied().zip(ios).collect(),
-            captured: Some((step.ios(), bytes)),
-            outstanding_mean: outstanding_mean(step, lasted_ns),
-            outstanding_max: step.times.depth_max(),
-            response_mean: step.times.response_mean(),
-            response_max: step.times.response_max(),
-            ..WorkloadStep::default()
-        };
-        (*number, step)
-    });
-    joined.collect()
-}
-
-fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<UntrimmedSteps, ReplayError> {
+fn read_workload_steps(
+    file: &WorkloadFile,
+    choice: &StepChoice,
+) -> Result<UntrimmedSteps, ReplayError> {
     if file.steps.is_empty() {
         return Err(ReplayError::NoSteps(file.name.clone()));
     }
     let filter = &choice.pass.filter;
-    let workload = chosen_streams(file, choice)?;
+    let workload = select_streams(file, choice)?;
     let keys = workload.keys();
     let outstanding = |demand: Demand| u32::try_from(demand.outstanding()).unwrap_or(u32::MAX);
     let depth = file.demand.map(outstanding);
@@ -331,15 +326,15 @@ fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<UntrimmedStep
         outstanding_max: step.outstanding_max.or(depth),
         ..step.clone()
     });
-    Ok(UntrimmedSteps { steps: steps.collect(), workload, caveats: said(file) })
+    Ok(UntrimmedSteps { steps: steps.collect(), workload, caveats: file_caveats(file) })
 }
 
 /// Returns the chosen streams and the caveats of a workload file, for use without steps.
-pub(super) fn of_cumulative(
+pub(super) fn select_without_steps(
     file: &WorkloadFile,
     choice: &StepChoice,
 ) -> Result<(CumulativeWorkload, Vec<Caveat>), ReplayError> {
-    let mut workload = chosen_streams(file, choice)?;
+    let mut workload = select_streams(file, choice)?;
     workload.streams.retain(|stream| stimulus_op(stream.op).is_some());
     if !choice.pass.filter.spans_ns.is_empty() {
         return Err(ReplayError::NoSteps(file.name.clone()));
@@ -347,15 +342,15 @@ pub(super) fn of_cumulative(
     if workload.streams.is_empty() {
         return Err(ReplayError::BelowThreshold(choice.threshold));
     }
-    Ok((workload, said(file)))
+    Ok((workload, file_caveats(file)))
 }
 
-fn chosen_streams(
+fn select_streams(
     file: &WorkloadFile,
     choice: &StepChoice,
 ) -> Result<CumulativeWorkload, ReplayError> {
     let filter = &choice.pass.filter;
-    only_streams_and_times(filter, "a workload file")?;
+    reject_unrecorded_filters(filter, "a workload file")?;
     let whole = &file.workload;
     let total = (whole.total_count, whole.total_amount);
     let streams = whole.streams.clone();
@@ -371,87 +366,53 @@ fn chosen_streams(
 }
 
 /// Returns the remarks of a workload file and the doubts about it as caveats.
-fn said(file: &WorkloadFile) -> Vec<Caveat> {
+fn file_caveats(file: &WorkloadFile) -> Vec<Caveat> {
     let remark =
         |text: &String| Caveat::new(CaveatKind::Remark, ids::WORKLOAD_REMARK, text.clone(), "");
     file.remarks.iter().chain(&file.doubts).map(remark).collect()
 }
 
-fn of_representation(
-    text: &ReplayRepresentation,
+fn read_representation_steps(
+    representation: &ReplayRepresentation,
     choice: &StepChoice,
 ) -> Result<UntrimmedSteps, ReplayError> {
     let filter = &choice.pass.filter;
-    only_streams_and_times(filter, "a Replay representation")?;
-    let nanos = |milliseconds: u64| Nanos(milliseconds.saturating_mul(1_000_000));
-    let began = text.steps.first().map_or(0, |step| step.began_unix_ms);
-    let inside = |began_ms: u64| filter.keeps_time(nanos(began_ms.saturating_sub(began)).0);
+    reject_unrecorded_filters(filter, "a Replay representation")?;
+    let is_chosen = |step: &&ReplayStep| filter.keeps_time(representation.step_start(step).0);
     let chosen = ReplayRepresentation {
-        name: text.name.clone(),
-        steps: text.steps.iter().filter(|step| inside(step.began_unix_ms)).cloned().collect(),
+        name: representation.name.clone(),
+        steps: representation.steps.iter().filter(is_chosen).cloned().collect(),
     };
     let mut workload = chosen.workload(choice.by, choice.threshold);
     workload.streams.retain(|stream| filter.keeps_stream(&stream.key()));
-    let keys = workload.keys();
-    let step = |step: &crate::replay_representation::ReplayStep| WorkloadStep {
-        at: nanos(step.began_unix_ms.saturating_sub(began)),
-        lasts: nanos(step.lasted_ms),
-        ios: step
-            .streams
-            .iter()
-            .filter(|(key, _, _)| keys.contains(key))
-            .map(|(key, ios, _)| (*key, *ios))
-            .collect(),
-        captured: Some((step.count, Bytes(step.amount))),
-        outstanding_mean: step.qd_mean.or_else(|| mean_outstanding(step)),
-        outstanding_max: step.qd_max,
-        response_mean: step.response_mean_ms.map(milliseconds),
-        response_max: step.response_max_ms.map(milliseconds),
-        threads: None,
-        data_pattern: step.data_pattern(),
-    };
-    let steps = chosen.steps.iter().map(step).collect();
-    Ok(UntrimmedSteps { steps, workload, caveats: unlisted(&chosen).into_iter().collect() })
+    let steps = chosen.workload_steps(&workload);
+    Ok(UntrimmedSteps { steps, workload, caveats: unlisted_caveat(&chosen).into_iter().collect() })
 }
 
-/// Returns the number of I/Os outstanding by Little's law, for an export without an average queue
-/// depth.
-fn mean_outstanding(step: &crate::replay_representation::ReplayStep) -> Option<f64> {
-    let mean = step.response_mean_ms? * step.count as f64 / step.lasted_ms as f64;
-    (step.lasted_ms > 0).then_some(mean)
-}
-
-fn milliseconds(value: f64) -> Nanos {
-    Nanos((value.max(0.0) * 1e6).round() as u64)
-}
-
-/// Returns a caveat for the I/Os of an export that are listed under no stream.
-fn unlisted(text: &ReplayRepresentation) -> Option<Caveat> {
-    let mut ios = 0u64;
-    let mut bytes = 0u64;
-    for step in &text.steps {
-        let listed = step.streams.iter().fold((0u64, 0u64), |sum, (_, ios, bytes)| {
-            (sum.0.saturating_add(*ios), sum.1.saturating_add(*bytes))
-        });
-        ios = ios.saturating_add(step.count.saturating_sub(listed.0));
-        bytes = bytes.saturating_add(step.amount.saturating_sub(listed.1));
+/// Returns a caveat for the I/Os of a representation that are listed under no stream.
+fn unlisted_caveat(representation: &ReplayRepresentation) -> Option<Caveat> {
+    let mut unlisted = IoTotals::default();
+    for step in &representation.steps {
+        let rest = step.totals().saturating_sub(step.listed());
+        unlisted.add(rest.ios, rest.bytes.0);
     }
     let text = format!(
-        "The export lists no stream for {ios} of its I/Os ({}); their streams are unknown.",
-        Bytes(bytes)
+        "The export lists no stream for {} of its I/Os ({}); their streams are unknown.",
+        unlisted.ios, unlisted.bytes
     );
-    (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::REPLAY_STREAMS_UNLISTED, text, ""))
+    (unlisted.ios > 0)
+        .then(|| Caveat::new(CaveatKind::Deviation, ids::REPLAY_STREAMS_UNLISTED, text, ""))
 }
 
-/// Rejects a filter by what the source does not record.
-fn only_streams_and_times(filter: &Filter, source: &str) -> Result<(), ReplayError> {
-    let asked = [
+/// Returns an error if the filter needs what the source does not record.
+fn reject_unrecorded_filters(filter: &Filter, source: &str) -> Result<(), ReplayError> {
+    let needed = [
         (filter.process.is_some(), "processes; omit --pid"),
         (filter.asks_single_ios(), "threads, cgroups and files; omit --tid, --cgroup and --file"),
         (!filter.devices.is_empty(), "devices; omit --device"),
         (filter.layer.is_some(), "layers; omit --layer"),
     ];
-    match asked.into_iter().find(|(is, _)| *is) {
+    match needed.into_iter().find(|(is_needed, _)| *is_needed) {
         Some((_, what)) => {
             Err(TraceError::Unsuitable(format!("{source} does not record {what}")).into())
         }
@@ -472,8 +433,6 @@ mod tests {
         ## Step 3\n1900.000 300.000 10 40960 0.2 9 1.69 33.66 4.99 41.3\n\
         RND 4K R RND 4096 R 100.00 10 100.0 40960\n";
 
-    use crate::replay_representation::ReplayStep;
-
     type NoFile = std::io::Cursor<Vec<u8>>;
 
     fn steps_of(
@@ -490,29 +449,59 @@ mod tests {
 
     #[test]
     fn an_export_is_paced_where_there_was_time_between_ios() {
-        let text = export();
-        let native = steps_of(&StepSource::Representation(&text), "0%").unwrap();
+        let export = export();
+        let native = steps_of(&StepSource::Representation(&export), "0%").unwrap();
         let began: Vec<u64> = native.steps.iter().map(|s| s.at.0 / 1_000_000_000).collect();
         assert_eq!(began, [0, 300, 900], "a gap stays one");
         let first = &native.steps[0];
         assert_eq!(first.pace(), Pace::Fixed { ios: 1233, per: Nanos::from_secs(300) });
         assert_eq!(first.demand(), Demand::new(1, 5));
         assert_eq!(first.ios[0], ("RND 4K W".parse().unwrap(), 587));
-        assert_eq!(first.left_out(), Some((1233 - 647, Bytes(9_192_960 - 2_435_072))));
+        let unlisted = IoTotals { ios: 1233 - 647, bytes: Bytes(9_192_960 - 2_435_072) };
+        assert_eq!(first.left_out(), Some(unlisted));
         assert!((first.rate() - 4.11).abs() < 1e-9);
         let second = &native.steps[1];
         assert_eq!(second.outstanding_mean, Some(4.1), "the step's average queue depth");
         assert_eq!((second.pace(), second.demand()), (Pace::Closed, Demand::new(1, 5)));
         // 800 I/Os of 1 s in 300 s.
-        let untold = ReplayStep { qd_mean: None, ..text.steps[1].clone() };
-        assert!((mean_outstanding(&untold).unwrap() - 800.0 / 300.0).abs() < 1e-9);
-        let weights: Vec<u32> =
-            native.composite(first).unwrap().iter().map(|stream| stream.weight).collect();
+        let mean = export.steps[1].outstanding_by_littles_law().unwrap();
+        assert!((mean - 800.0 / 300.0).abs() < 1e-9);
+        let mut without_depth = export.clone();
+        without_depth.steps[1].qd_mean = None;
+        let native = steps_of(&StepSource::Representation(&without_depth), "0%").unwrap();
+        assert_eq!(native.steps[1].outstanding_mean, Some(mean));
+        let weights: Vec<u32> = native
+            .composite(&native.steps[0])
+            .unwrap()
+            .iter()
+            .map(|stream| stream.weight)
+            .collect();
         assert_eq!(weights, [587, 60], "normalized from counts");
         let said: Vec<&str> = native.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
         assert_eq!(said, ["replay-streams-unlisted", "replay-streams-left-out", "replay-paced"]);
         assert!(native.caveats[0].text.contains("986 of its I/Os"), "{:?}", native.caveats[0]);
         assert_eq!(native.left_out().0, 986);
+    }
+
+    /// Its lines are in any order; each step keeps its own time.
+    #[test]
+    fn steps_that_are_listed_late_begin_first() {
+        let mut export = export();
+        export.steps.rotate_left(2);
+        let times = |filter: Filter| -> Vec<(u64, u64)> {
+            let pass = PassOptions { filter, ..PassOptions::default() };
+            let choice = StepChoice { pass, ..StepChoice::default() };
+            let source = StepSource::<NoFile>::Representation(&export);
+            let native = NativeSteps::read(&source, &choice).unwrap();
+            native.steps.iter().map(|s| (s.at.0 / 1_000_000_000, s.ios_to_play())).collect()
+        };
+        assert_eq!(times(Filter::default()), [(0, 1233), (300, 800), (900, 10)]);
+        let from = Filter::default().between(Some(300_000_000_000), None);
+        assert_eq!(times(from), [(0, 800), (600, 10)]);
+        assert_eq!(
+            (export.conditions().began_unix_ns, export.conditions().lasted_ns),
+            (Some(1_000_000_000_000), 1_200_000_000_000)
+        );
     }
 
     #[test]
@@ -528,23 +517,24 @@ mod tests {
     #[test]
     fn an_export_is_chosen_by_time_and_stream_but_not_by_process() {
         let text = export();
-        let of = |filter| {
+        let read_filtered = |filter| {
             let pass = PassOptions { filter, ..PassOptions::default() };
             let choice = StepChoice { pass, ..StepChoice::default() };
             NativeSteps::read::<NoFile>(&StepSource::Representation(&text), &choice)
         };
         let from = Filter::default().between(Some(300_000_000_000), None);
-        let native = of(from).unwrap();
+        let native = read_filtered(from).unwrap();
         assert_eq!((native.steps.len(), native.workload.total_count), (2, 810));
         let reads = Filter { ops: vec![steadfast_domain::IoOp::Read], ..Filter::default() };
-        assert_eq!(of(reads).unwrap().steps.len(), 1);
+        assert_eq!(read_filtered(reads).unwrap().steps.len(), 1);
         let process = Some(steadfast_analysis::filter::ProcessSelector::Pid(1));
-        let refusal = of(Filter { process, ..Filter::default() }).unwrap_err().to_string();
+        let refusal =
+            read_filtered(Filter { process, ..Filter::default() }).unwrap_err().to_string();
         assert!(refusal.contains("--pid"), "{refusal}");
     }
 
     #[test]
-    fn a_workload_file_is_paced_because_it_tells_no_demand_of_a_step() {
+    fn steps_of_a_workload_file_are_paced() {
         let text = "format = \"steadfast workload 1\"\nname = \"shop\"\ndemand = \"T1Q8\"\n\
             [captured]\nby = \"count\"\nthreshold = \"0%\"\nstreams = 2\nios = 100\nbytes = 409600\n\
             [[stream]]\nstream = \"RND 4K R\"\nios = 60\n[[stream]]\nstream = \"RND 4K W\"\nios = 20\n\
@@ -559,8 +549,9 @@ mod tests {
             (Demand::new(1, 8), Nanos::ZERO, None)
         );
         assert_eq!(native.left_out(), (20, Some(Bytes(81_920))));
-        let without = WorkloadFile { steps: Vec::new(), ..file };
-        let refusal = steps_of(&StepSource::Workload(&without), "0%").unwrap_err().to_string();
+        let without_steps = WorkloadFile { steps: Vec::new(), ..file };
+        let refusal =
+            steps_of(&StepSource::Workload(&without_steps), "0%").unwrap_err().to_string();
         assert!(refusal.contains("'shop'") && refusal.contains("--native"), "{refusal}");
     }
 

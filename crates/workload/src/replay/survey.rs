@@ -49,8 +49,8 @@ impl ReplaySurvey {
         options: &ScriptOptions,
     ) -> Result<Self, ReplayError> {
         let mut survey = ReplaySurvey::default();
-        let mut ios = options.pass.ios(trace, FIELDS);
-        while let Some(rows) = ios.next_rows()? {
+        let mut ios = options.pass.read(trace, FIELDS);
+        while let Some(rows) = ios.next_batch()? {
             rows.iter().try_for_each(|row| survey.see(&rows, row, options))?;
         }
         survey.account = ios.account();

@@ -219,7 +219,10 @@ fn sums_are_compared_as_far_as_they_tell() {
         assert!(found.devices.is_none());
         assert_eq!(found.step_ns, SECOND);
         let steps = found.sides.each_ref().map(|side| {
-            side.steps.iter().map(|(at, step)| (*at, step.ios(), step.bytes())).collect::<Vec<_>>()
+            side.steps
+                .iter()
+                .map(|(at, step)| (*at, step.ios(), step.transferred_bytes()))
+                .collect::<Vec<_>>()
         });
         assert_eq!(steps[0], [(0, 4, 16_384), (2, 3, 24_576)]);
         assert_eq!(steps[0], steps[1]);

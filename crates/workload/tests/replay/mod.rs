@@ -23,6 +23,7 @@ use steadfast_workload::replay::{
     DueTimeSource, MapRule, NativeSteps, ReplayError, ReplayTarget, ScriptOptions, StepChoice,
     StepSource, TraceScript,
 };
+use steadfast_workload::workload_file::IoTotals;
 
 type Memory = Cursor<Vec<u8>>;
 
@@ -515,7 +516,7 @@ fn expect_two_steps(native: &NativeSteps) {
     let [first, second] = &native.steps[..] else { panic!("{:?}", native.steps) };
     assert_eq!((first.at, first.lasts), (Nanos::ZERO, Nanos::SECOND));
     assert_eq!(first.ios, [(key("RND 4K R"), 4)]);
-    assert_eq!(first.captured, Some((4, Bytes(16_384))));
+    assert_eq!(first.captured, Some(IoTotals { ios: 4, bytes: Bytes(16_384) }));
     assert!((first.outstanding_mean.unwrap() - 0.4).abs() < 1e-9);
     assert_eq!(first.pace(), Pace::Fixed { ios: 4, per: Nanos::SECOND });
     assert_eq!(second.at, Nanos::from_secs(2), "the second in between was idle");
@@ -571,7 +572,7 @@ fn a_step_that_a_filter_of_time_cuts_lasts_as_long_as_what_passes() {
     let native = NativeSteps::read(&StepSource::Capture(&trace), &choice).unwrap();
     let [first, second] = &native.steps[..] else { panic!("{:?}", native.steps) };
     assert_eq!((first.at, first.lasts), (Nanos::ZERO, Nanos(SECOND / 2)));
-    assert_eq!((first.captured.unwrap().0, first.rate()), (2, 4.0));
+    assert_eq!((first.captured.unwrap().ios, first.rate()), (2, 4.0));
     assert!((first.outstanding_mean.unwrap() - 0.4).abs() < 1e-9);
     assert_eq!((second.at, second.lasts), (Nanos(SECOND * 3 / 2), Nanos(SECOND / 4)));
     assert_eq!((second.rate(), second.outstanding_mean), (12.0, Some(12.0)));
@@ -584,7 +585,7 @@ fn a_step_of_kept_sums_that_passes_as_a_whole_lasts_its_whole_width() {
     let native = NativeSteps::read(&StepSource::Capture(&file), &choice).unwrap();
     // The first begins before the filter lets anything pass.
     let [only] = &native.steps[..] else { panic!("{:?}", native.steps) };
-    assert_eq!((only.captured.unwrap().0, only.lasts, only.rate()), (3, Nanos::SECOND, 3.0));
+    assert_eq!((only.captured.unwrap().ios, only.lasts, only.rate()), (3, Nanos::SECOND, 3.0));
 }
 
 #[test]

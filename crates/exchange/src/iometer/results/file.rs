@@ -3,10 +3,10 @@
 use super::columns::{WORDS, canonical, columns};
 use super::model::{ResultRow, ResultRun, ResultTable, RowKind, RunEnding, SpecResults};
 use crate::encoding::decode;
+use crate::iometer::access_specs::{COLUMNS, read_spec};
 use crate::iometer::config::{AccessSpec, TestType};
 use crate::iometer::grammar::LineWriter;
 use crate::iometer::lines::{KeyLine, KeyedLines, ValueLine};
-use crate::iometer::specs::{COLUMNS, read_spec};
 use crate::iometer::values::ValueText as _;
 use crate::iometer::version::{Dialect, IometerVersion};
 use crate::parse_error::ParseError;

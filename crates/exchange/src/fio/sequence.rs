@@ -1,8 +1,8 @@
 //! Converts a fio job file into a sequence of consecutive jobs and groups of concurrent jobs.
 
 use super::files::{FileNames, FileSet, PlacedFiles, is_device, layout_text, place, start_of};
-use super::load::{APART_MAX, JobLoad, job};
-use super::options::{SectionOptions, TargetFacts, error_at, remark_of};
+use super::job::{JobLoad, job};
+use super::options::{APART_MAX, SectionOptions, TargetFacts, error_at, remark_of};
 use super::text::JobFile;
 use crate::parse_error::ParseError;
 use std::collections::BTreeSet;

@@ -1,0 +1,154 @@
+//! The end of a job: `runtime`, `time_based`, `size`, `io_size`, `loops`, `number_ios`, `ss`.
+
+use super::access::JobAccess;
+use super::extent::WHOLE_PPM;
+use super::options::{SECOND, SectionOptions, TargetFacts};
+use steadfast_domain::sequence::{Amount, Extent, SequenceEnd, SteadyEnd, SteadyRate};
+use steadfast_domain::{Bytes, Nanos};
+
+/// Transfers of a job as they fit into its size.
+pub(super) struct TransferFit {
+    /// Smallest transfer size in bytes.
+    pub least: u64,
+    /// True if all transfers have this size.
+    pub are_equal: bool,
+    /// True if a random job visits every block once; the map has whole blocks only.
+    pub has_map: bool,
+    /// True if the target continues behind the size of the job. A file that fio creates ends there.
+    pub may_pass_size: bool,
+}
+
+impl TransferFit {
+    /// Returns true if every loop ends with the last of the smallest blocks that fits: in the map,
+    /// at the end of the target, or because fio shortens the last I/O of a sequential job of
+    /// several sizes.
+    pub fn ends_within_size(&self, access: &JobAccess) -> bool {
+        let passes_size = self.may_pass_size && self.are_equal;
+        self.has_map || !(access.random || passes_size)
+    }
+}
+
+/// Returns true if the range ends where the target does.
+pub(super) fn ends_target(extent: &Extent, assumed: &TargetFacts<'_>) -> bool {
+    let (Amount::Bytes(from), Some(Amount::Bytes(length))) = (extent.from, extent.length) else {
+        return assumed.is_new;
+    };
+    let end = from.0.saturating_add(length.0);
+    assumed.is_new || assumed.capacity.is_some_and(|capacity| end >= capacity.0)
+}
+
+/// Returns when a job ends. fio completes the I/O in which it reaches an amount.
+pub(super) fn end(
+    options: &mut SectionOptions<'_>,
+    access: &JobAccess,
+    length: Option<Amount>,
+    blocks: &TransferFit,
+) -> Option<SequenceEnd> {
+    let block = blocks.least;
+    let time = options.time("runtime", SECOND).filter(|time| time.0 > 0);
+    let loops = u64::from(options.count("loops", u32::MAX).unwrap_or(1));
+    match (options.flag("time_based"), time) {
+        (true, Some(time)) => return Some(SequenceEnd::time(time)),
+        (true, None) => {
+            options.remark("time_based without runtime has no effect, as in fio");
+        }
+        (false, _) => {}
+    }
+    // fio counts them anew in every loop.
+    let ios = options.number("number_ios").filter(|ios| *ios > 0);
+    let ios = ios.map(|ios| ios.saturating_mul(loops));
+    let both = options.text("filesize").and(options.text("size")).is_some();
+    let bytes = match options.text("io_size") {
+        Some(_) => options.amount("io_size"),
+        // A size beyond the end of the file is cut there.
+        None if both => match (options.amount("size"), length) {
+            (Some(Amount::Bytes(size)), Some(Amount::Bytes(length))) => {
+                Some(Amount::Bytes(size.min(length)))
+            }
+            (size, _) => size,
+        },
+        None => None,
+    };
+    let whole_ios = |bytes: u64| {
+        let all = bytes.saturating_mul(loops);
+        Some(Amount::Bytes(Bytes(all.checked_next_multiple_of(block).unwrap_or(all))))
+    };
+    let laps = SequenceEnd { time, ios, laps: Some(loops), ..SequenceEnd::default() };
+    let ended_by = |bytes| SequenceEnd { time, ios, bytes, laps: None };
+    Some(match (bytes, length) {
+        (Some(Amount::Ppm(share)), _) if share > WHOLE_PPM => {
+            options.refuse("io_size", "fio takes at most 100 %");
+            return None;
+        }
+        (Some(Amount::Ppm(WHOLE_PPM)), _) => laps,
+        (Some(Amount::Ppm(share)), Some(Amount::Bytes(length))) => {
+            let part = u128::from(length.0) * u128::from(share) / u128::from(WHOLE_PPM);
+            ended_by(whole_ios(u64::try_from(part).unwrap_or(u64::MAX)))
+        }
+        (Some(Amount::Ppm(share)), Some(Amount::Ppm(length))) if loops == 1 => {
+            let part = u64::from(share) * u64::from(length) / u64::from(WHOLE_PPM);
+            ended_by(Some(Amount::Ppm(u32::try_from(part).unwrap_or(WHOLE_PPM))))
+        }
+        (Some(Amount::Ppm(share)), None) if loops == 1 && options.text("offset").is_none() => {
+            ended_by(Some(Amount::Ppm(share)))
+        }
+        (Some(Amount::Ppm(_)), _) => {
+            options.refuse("io_size", "this share of the range is not supported; give bytes");
+            return None;
+        }
+        (Some(Amount::Bytes(bytes)), _) => ended_by(whole_ios(bytes.0)),
+        (None, Some(Amount::Bytes(length))) => {
+            let is_within = blocks.ends_within_size(access);
+            if blocks.are_equal && (is_within || length.0.is_multiple_of(block)) {
+                laps
+            } else if is_within {
+                let all = (length.0 / block * block).saturating_mul(loops);
+                ended_by(Some(Amount::Bytes(Bytes(all))))
+            } else {
+                // The last I/O of all loops passes their sizes.
+                ended_by(whole_ios(length.0))
+            }
+        }
+        (None, _) => laps,
+    })
+}
+
+/// Returns the rule that ends a job once its rate is steady: `ss=bw_slope:0.1%` with `ss_dur` and
+/// `ss_ramp`.
+pub(super) fn steady_end(options: &mut SectionOptions<'_>) -> Option<SteadyEnd> {
+    let text = options.text("ss")?;
+    let window = options.time("ss_dur", SECOND).filter(|time| time.0 > 0);
+    let ramp = options.time("ss_ramp", SECOND).unwrap_or(Nanos::ZERO);
+    let Some(window) = window else {
+        options.remark("ss has no effect without ss_dur, as in fio");
+        return None;
+    };
+    let (name, limit) = text.split_once(':').unwrap_or((text, ""));
+    let (rate, slope) = match name.trim() {
+        "iops" => (SteadyRate::Iops, false),
+        "iops_slope" => (SteadyRate::Iops, true),
+        "bw" => (SteadyRate::Bandwidth, false),
+        "bw_slope" => (SteadyRate::Bandwidth, true),
+        _ => {
+            options.refuse("ss", "it is none of iops, iops_slope, bw, bw_slope");
+            return None;
+        }
+    };
+    let number = limit.trim().trim_end_matches('%');
+    let percent = number != limit.trim();
+    let value = match number.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => value,
+        _ => match options.bytes_in(number) {
+            Some(bytes) if !percent => bytes as f64,
+            _ => {
+                options.refuse("ss", "this is no limit: give a number or a percentage");
+                return None;
+            }
+        },
+    };
+    options.remark(
+        "ss: the rate is judged after every part of at most 59 s, in fio after every second; the \
+         load may last that much longer",
+    );
+    Some(SteadyEnd { rate, slope, limit: value, percent, window, ramp })
+}

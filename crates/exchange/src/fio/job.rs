@@ -1,0 +1,135 @@
+//! The load of a section: what one thread does, and how many threads there are.
+
+use super::access::{access, durability};
+use super::buffers::data_pattern;
+use super::end::{TransferFit, end, ends_target, steady_end};
+use super::engines::depth;
+use super::extent::{extent, is_zero, several_files, split_between_files};
+use super::files::FileNames;
+use super::latency_target::refuse_latency_target;
+use super::offsets::{absolute_zones, has_map};
+use super::options::{DEMAND_MAX, SECOND, SectionOptions, TargetFacts};
+use super::pace::pace;
+use super::remarks::remarks;
+use super::streams::streams;
+use steadfast_domain::sequence::{Amount, SequenceLoad, SteadyEnd};
+use steadfast_domain::stimulus::{Op, Order, Pace};
+use steadfast_domain::{Demand, IoStream, Nanos};
+
+/// Block size of a job that names none, as a table shows it.
+const BLOCK_SIZE: &str = "4k";
+
+/// A job: the load of one thread and the number of threads.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct JobLoad {
+    /// Load of a single thread.
+    pub load: SequenceLoad,
+    /// Number of threads.
+    pub threads: u32,
+    /// The files of its threads.
+    pub files: FileNames,
+    /// Distance between the starts of two threads.
+    pub increment: Option<Amount>,
+    /// Time from the start of fio to its first I/O.
+    pub pause: Nanos,
+    /// Ends it once its rate is steady.
+    pub steady: Option<SteadyEnd>,
+    /// Names and values that distinguish the job in tables.
+    pub dimensions: Vec<(String, String)>,
+    /// The pace of each of two directions, where they have their own.
+    pub paces: Vec<(Op, Pace)>,
+}
+
+/// Returns the load of a section. Errors are added to `options`.
+pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -> Option<JobLoad> {
+    let access = access(options)?;
+    let mut streams = streams(options, &access)?;
+    let durability = durability(options)?;
+    for stream in streams.iter_mut().filter(|stream| stream.op == Op::Write) {
+        stream.durability = durability;
+    }
+    let depth = depth(options, &streams, assumed.ioengine);
+    let threads = options.count("numjobs", DEMAND_MAX).unwrap_or(1);
+    let files = FileNames::from_options(options);
+    let increment = options.amount("offset_increment").filter(|amount| !is_zero(*amount));
+    let least = streams.iter().map(|stream| stream.size.0).min().unwrap_or(512);
+    let mut extent = extent(options, least);
+    // A job that ends at the end of its device does so after an increment, too.
+    extent.clipped |= matches!(increment, Some(Amount::Ppm(_)));
+    split_between_files(&mut extent, files.count(), options, least);
+    let blocks = TransferFit {
+        least,
+        are_equal: streams.iter().all(|stream| stream.size.0 == least),
+        has_map: has_map(options, &access),
+        may_pass_size: files.are_given() && !ends_target(&extent, assumed),
+    };
+    let size = extent.length;
+    if let Some(Amount::Bytes(length)) = &mut extent.length
+        && files.are_given()
+    {
+        if length.0 < least {
+            options.refuse("size", "it is smaller than a block; fio refuses it as well");
+            return None;
+        }
+        // Random I/Os lie within the size, where sequential ones may pass its end.
+        length.0 = if access.random || blocks.ends_within_size(&access) {
+            length.0 / least * least
+        } else {
+            length.0.checked_next_multiple_of(least).unwrap_or(length.0)
+        };
+    }
+    if files.count() > 1 {
+        several_files(options, &access, files.count());
+    }
+    for op in Op::ALL {
+        let is_random = |stream: &&mut IoStream| stream.op == op && stream.order == Order::Random;
+        let mut random = streams.iter_mut().filter(is_random).peekable();
+        let Some(first) = random.peek() else { continue };
+        let alignment = first.alignment();
+        let zones = absolute_zones(options, op, alignment, &extent, assumed);
+        let has_one_length = matches!(extent.length, Some(Amount::Bytes(_)));
+        if !zones.is_empty() && increment.is_some() && !has_one_length {
+            let why = "the zones have sizes in bytes, and each thread's range ends elsewhere: give \
+                       size= in bytes";
+            options.refuse("offset_increment", why);
+        }
+        random.for_each(|stream| stream.zones.extend(zones.iter().copied()));
+    }
+    let end = end(options, &access, size, &blocks);
+    let mut load = SequenceLoad {
+        extent,
+        ramp: options.time("ramp_time", SECOND).unwrap_or(Nanos::ZERO),
+        ..SequenceLoad::new(streams, Demand::new(1, depth), end?)
+    };
+    let paces = pace(options, &mut load);
+    if load.alters() {
+        load.data_pattern = Some(data_pattern(options));
+    }
+    if load.pace != Pace::Closed || !paces.is_empty() {
+        options.remark(
+            "response times of paced I/Os count from when they are due; fio's from their issue",
+        );
+    }
+    remarks(options, &access, &load, threads);
+    let pause = options.time("startdelay", SECOND).unwrap_or(Nanos::ZERO);
+    let steady = steady_end(options);
+    refuse_latency_target(options, &load.streams);
+    if options.flag("readonly") && load.alters() {
+        options.refuse("readonly", "the job writes; fio refuses it as well");
+    }
+    let dimensions = dimensions(options, depth, threads);
+    Some(JobLoad { load, threads, files, increment, pause, steady, dimensions, paces })
+}
+
+fn dimensions(options: &SectionOptions<'_>, depth: u32, threads: u32) -> Vec<(String, String)> {
+    let given = ["bssplit", "bsrange", "bs"].into_iter().find_map(|name| options.text(name));
+    let size = given.unwrap_or(BLOCK_SIZE);
+    [
+        ("rw", options.text("rw").unwrap_or("read").to_owned()),
+        ("bs", size.to_owned()),
+        ("iodepth", depth.to_string()),
+        ("numjobs", threads.to_string()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
