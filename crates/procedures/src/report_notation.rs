@@ -1,7 +1,7 @@
 //! Notation of numbers, names and windows in reports.
 
-use steadfast_domain::Verdict;
 pub(crate) use steadfast_domain::text::number;
+use steadfast_domain::{Criteria, Verdict};
 
 /// Returns the number of decimals that values of a unit print with: 4 for milliseconds (a tenth
 /// of a microsecond), 1 for other units.
@@ -34,6 +34,19 @@ pub(crate) fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
 /// none.
 pub(crate) fn reservation_text(verdict: &Verdict) -> String {
     verdict.reservation.as_ref().map(|text| format!(" ({text})")).unwrap_or_default()
+}
+
+/// Returns the limits of a steady window in percent of the average, data before slope: `20/10`.
+pub(crate) fn limits_text(criteria: &Criteria) -> String {
+    let (data, slope) = (criteria.data_excursion * 100.0, criteria.slope_excursion * 100.0);
+    format!("{data:.0}/{slope:.0}")
+}
+
+/// Returns a count in words up to ten, in digits above.
+pub(crate) fn count_word(count: u32) -> String {
+    const WORDS: [&str; 11] =
+        ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    WORDS.get(count as usize).map_or_else(|| count.to_string(), |word| (*word).to_owned())
 }
 
 /// Returns `rounds 2 to 6` for consecutive rounds, else `rounds 2, 4, 5`.

@@ -19,10 +19,10 @@ use crate::parts::{self, PartFindings, SuitePart, part_amendments};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::method;
-use crate::report_notation::own;
+use crate::report_notation::{each_once, own};
 use crate::tkperf;
 use steadfast_domain::caveats as ids;
-use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Setting};
+use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Role, Setting};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{
     Bench, Caveat, CaveatKind, Findings, Halt, Procedure, PurgeMethod, Record, Settings, StepPlace,
@@ -336,6 +336,7 @@ impl Procedure for Suite {
         findings.front.tables = on_page_one;
         let suite = StudiedSuite { settings: &self.ground.settings, record, found: &studied };
         (kind.add_to_page_one)(&mut findings, &suite);
+        disclose_own_values(&mut findings, &suite);
         parts::with_parts(findings, studied, self.parts.last())
     }
 }
@@ -420,6 +421,51 @@ impl Suite {
     }
 }
 
+/// Results that may differ from part to part, by the IDs of their rows.
+const OWN_OUTCOMES: [&str; 2] = ["AR & Amount", "Write cache, read back"];
+
+/// Replaces each value of the whole that differs between the parts: the value of one part, such as
+/// the last write cache, is not that of the run.
+fn disclose_own_values(findings: &mut Findings, suite: &StudiedSuite<'_>) {
+    let parts: Vec<&Findings> =
+        suite.found.iter().filter_map(|part| part.findings.as_ref()).collect();
+    let differs = |id: &str| {
+        let values = parts.iter().filter_map(|part| {
+            rows(part).find(|row| row.id == id).and_then(|row| row.value.clone())
+        });
+        each_once(values).len() > 1
+    };
+    // The purge of the run is that before its first part.
+    let may_differ = |row: &Setting| {
+        let is_own = row.role == Role::Setting || OWN_OUTCOMES.contains(&row.id.as_str());
+        is_own && row.id != "purge" && row.value.is_some()
+    };
+    for row in rows_mut(findings) {
+        if may_differ(row) && differs(&row.id) {
+            row.value = Some(own(String::new()));
+            row.remark = String::new();
+        }
+    }
+    // The settings string starts with the method, then the write cache.
+    let cache = |headline: &str| headline.split("  ").nth(1).map(str::to_owned);
+    if each_once(parts.iter().filter_map(|part| cache(&part.headline))).len() > 1
+        && let Some(of_last) = cache(&findings.headline)
+    {
+        findings.headline = findings.headline.replacen(&of_last, "WC=own", 1);
+    }
+}
+
+/// Returns the labeled values of the header and of page one.
+fn rows(findings: &Findings) -> impl Iterator<Item = &Setting> {
+    let blocks = findings.header.blocks.iter().flat_map(|block| &block.rows);
+    blocks.chain(&findings.front.conditions)
+}
+
+fn rows_mut(findings: &mut Findings) -> impl Iterator<Item = &mut Setting> {
+    let blocks = findings.header.blocks.iter_mut().flat_map(|block| &mut block.rows);
+    blocks.chain(&mut findings.front.conditions)
+}
+
 /// Returns true unless a part has started without a purge, or with one that failed.
 fn is_purged(part: &SuitePart, record: &Record) -> bool {
     let Some(own) = parts::part_record(part, record) else { return true };
@@ -439,7 +485,9 @@ mod tests {
     use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
     use std::collections::HashSet;
     use steadfast_domain::settings::Amendment;
-    use steadfast_domain::{Class, EndState, JournalEntry, Profile, Step};
+    use steadfast_domain::{
+        Class, Conditions, EndState, JournalEntry, Nanos, Profile, Step, WriteCache,
+    };
 
     fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
         let mut settings = Settings::new(NAME, 7);
@@ -666,5 +714,50 @@ mod tests {
         assert!(refused(|s| set(s, "procedures", "iops,nothing")).contains("'nothing'"));
         let why = refused(|s| s.steady_state = "btw".parse().unwrap());
         assert!(why.starts_with("iops: ") && why.contains("WSAT"), "{why}");
+    }
+
+    fn of_parts(procedures: &str) -> Findings {
+        let suite = suite(|settings| set(settings, "procedures", procedures));
+        let mut bench = scripted(|_| 1000.0);
+        bench.settle = |wanted| Conditions {
+            write_cache: wanted.write_cache.or(Some(WriteCache::Enabled)),
+            ..wanted.clone()
+        };
+        bench.response = |_| Some(Nanos(500_000));
+        suite.conduct(&mut bench).unwrap();
+        suite.study(&record(&suite.ground.settings, bench.entries))
+    }
+
+    /// The class disables the write cache for IOPS; idle-exit leaves it enabled.
+    #[test]
+    fn a_write_cache_that_differs_between_parts_is_each_parts_own() {
+        let caches = |findings: &Findings| -> Vec<String> {
+            let is_cache = |row: &&Setting| {
+                ["write-cache", "Write cache, read back"].contains(&row.id.as_str())
+            };
+            rows(findings).filter(is_cache).filter_map(|row| row.value.clone()).collect()
+        };
+        for order in ["iops,idle-exit", "idle-exit,iops"] {
+            let found = of_parts(order);
+            assert_eq!(caches(&found), [own(String::new()), own(String::new())], "{order}");
+            assert!(found.headline.contains("  WC=own  "), "{}", found.headline);
+        }
+        let alike = of_parts("iops,latency");
+        let disabled = WriteCache::Disabled.to_string();
+        assert_eq!(caches(&alike), [disabled.clone(), disabled]);
+        assert!(alike.headline.contains("  WCD  "), "{}", alike.headline);
+    }
+
+    /// Every round of this drive has the same rate, so that the range of rounds has no width.
+    #[test]
+    fn a_mean_of_rounds_has_their_range() {
+        let found = of_parts("throughput,latency,hir,load-curve");
+        let ids = ["seq-1024k-write-rate", "rnd-4k-read-mean", "saturated-iops", "maximum-iops"];
+        for (part, id) in found.parts.iter().zip(ids) {
+            let figure = part.front.figures.iter().find(|figure| figure.id == id);
+            let figure = figure.unwrap_or_else(|| panic!("{id}"));
+            let (value, (low, high)) = (figure.value.unwrap(), figure.range.expect(id));
+            assert!((low / value - 1.0).abs() < 1e-9 && (high / value - 1.0).abs() < 1e-9, "{id}");
+        }
     }
 }

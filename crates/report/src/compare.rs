@@ -230,6 +230,9 @@ fn comparison(title: &str, sides: &[ComparedRun<'_>], (of_many, room): (bool, us
     findings
 }
 
+/// Name of the test in the header of a comparison, by which one is recognized.
+pub const COMPARISON: &str = "Comparison";
+
 /// Maximum number of omitted curves that are named.
 const LEFT_OUT_NAMED: usize = 6;
 
@@ -303,7 +306,7 @@ fn frame(title: &str, sides: &[ComparedRun<'_>]) -> Findings {
         issuer: same(&|f| f.header.issuer.clone(), "several"),
         specification: same(&|f| f.header.specification.clone(), "several"),
         lesser: lesser(sides),
-        test: "Comparison".into(),
+        test: COMPARISON.into(),
         subtitle: title.to_owned(),
         revision: same(&|f| f.header.revision.clone(), "several"),
         vendor: None,

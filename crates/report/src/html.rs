@@ -3,16 +3,15 @@
 
 use crate::layout::{
     DuplicateFilter, PrintedExhibit, borrows, chapter_number, is_left, is_prose, known, measured,
-    on_page_one,
 };
-use crate::page_one::{self, anchor};
+use crate::page_one::{self, Badge, PageOneBlock, PrintedQuestion, anchor};
 use crate::parts::{KINDS, disclosures, name, parts, simulated};
 use crate::svg::{escape, svg_of_page, svgs_beside, visible};
 use crate::{ReportTime, date, number};
 use std::borrow::Cow;
 use std::fmt::Write;
 use steadfast_domain::Findings;
-use steadfast_domain::findings::{Cell, FormHeader, Page, Plot, Setting, Table};
+use steadfast_domain::findings::{Cell, FormHeader, KeyFigure, Page, Plot, Setting, Table};
 use steadfast_domain::glossary::{self, Abbreviation};
 
 const STYLE: &str = include_str!("report.css");
@@ -164,18 +163,10 @@ fn cover(out: &mut String, findings: &Findings, printed: &ReportTime) {
     if !findings.front.questions.is_empty() {
         let _ = writeln!(out, "<p>{}</p>", escape(&page_one::drive_facts(findings)));
     }
-    badges(out, findings);
-    conclusion(out, findings);
+    for block in page_one::blocks(findings) {
+        draw_block(out, &block, findings);
+    }
     let all = disclosures(findings);
-    for line in page_one::attention(findings) {
-        let _ = writeln!(out, "<p class=\"attention\">{}</p>", escape(&line));
-    }
-    exhibits(out, &DuplicateFilter::default().unprinted(&on_page_one(findings).0));
-    front(out, findings);
-    if let Some(tests) = page_one::tests(findings) {
-        draw_table(out, &tests);
-    }
-    small_plots(out, &page_one::plots(findings));
     let _ = writeln!(
         out,
         "<p class=\"dates\">{} Report made {}. {} disclosure{}: see the last \
@@ -187,9 +178,28 @@ fn cover(out: &mut String, findings: &Findings, printed: &ReportTime) {
     );
 }
 
-fn badges(out: &mut String, findings: &Findings) {
+/// Writes a block of page one.
+fn draw_block(out: &mut String, block: &PageOneBlock<'_>, findings: &Findings) {
+    match block {
+        PageOneBlock::Badges(all) => badges(out, all),
+        PageOneBlock::Conclusion => conclusion(out, findings),
+        PageOneBlock::Attention(lines) => {
+            for line in lines {
+                let _ = writeln!(out, "<p class=\"attention\">{}</p>", escape(line));
+            }
+        }
+        PageOneBlock::Figures(all) => figures(out, all),
+        PageOneBlock::Questions(all) => questions(out, all),
+        PageOneBlock::Tables(all) => exhibits(out, &DuplicateFilter::default().unprinted(all)),
+        PageOneBlock::Surroundings => surroundings(out, findings),
+        PageOneBlock::Tests(table) | PageOneBlock::Evidence(table) => draw_table(out, table),
+        PageOneBlock::Plots(all) => small_plots(out, all),
+    }
+}
+
+fn badges(out: &mut String, badges: &[Badge]) {
     out.push_str("<ul class=\"badges\">");
-    for badge in page_one::badges(findings) {
+    for badge in badges {
         let text = escape(&badge.text);
         let _ = match &badge.to {
             Some(to) => {
@@ -203,13 +213,9 @@ fn badges(out: &mut String, findings: &Findings) {
 }
 
 /// Writes the questions of page one with their figures, each linked to the part that measured it.
-fn questions(out: &mut String, findings: &Findings) {
-    let all = page_one::questions(findings);
-    if all.is_empty() {
-        return;
-    }
+fn questions(out: &mut String, all: &[PrintedQuestion<'_>]) {
     out.push_str("<div class=\"questions\">\n");
-    for asked in &all {
+    for asked in all {
         let _ = writeln!(
             out,
             "<div class=\"question\">\n<div><h2>{}</h2>\n<p>{}",
@@ -244,36 +250,31 @@ fn questions(out: &mut String, findings: &Findings) {
     out.push_str("</div>\n");
 }
 
-/// Writes key figures, device, conditions and the evidence of the verdict.
-fn front(out: &mut String, findings: &Findings) {
+/// Writes key figures.
+fn figures(out: &mut String, figures: &[&KeyFigure]) {
+    out.push_str("<dl class=\"figures\">\n");
+    for figure in figures {
+        let _ = writeln!(
+            out,
+            "<div><dt>{}</dt><dd>{} <span>{}</span></dd></div>",
+            escape(&figure.label),
+            escape(&number::figure(figure)),
+            escape(&number::unit(figure))
+        );
+    }
+    out.push_str("</dl>\n");
+}
+
+/// Writes device and conditions side by side.
+fn surroundings(out: &mut String, findings: &Findings) {
     let front = &findings.front;
-    questions(out, findings);
-    let figures = page_one::figures(findings);
-    if !figures.is_empty() {
-        out.push_str("<dl class=\"figures\">\n");
-        for figure in figures {
-            let _ = writeln!(
-                out,
-                "<div><dt>{}</dt><dd>{} <span>{}</span></dd></div>",
-                escape(&figure.label),
-                escape(&number::figure(figure)),
-                escape(&number::unit(figure))
-            );
+    out.push_str("<div class=\"sides\">\n");
+    for (title, settings) in [("Device", &front.device), ("Conditions", &front.conditions)] {
+        if !settings.is_empty() {
+            draw_rows(out, title, settings);
         }
-        out.push_str("</dl>\n");
     }
-    if !front.device.is_empty() || !front.conditions.is_empty() {
-        out.push_str("<div class=\"sides\">\n");
-        for (title, settings) in [("Device", &front.device), ("Conditions", &front.conditions)] {
-            if !settings.is_empty() {
-                draw_rows(out, title, settings);
-            }
-        }
-        out.push_str("</div>\n");
-    }
-    if let Some(table) = findings.verdict.as_ref().and_then(page_one::evidence) {
-        draw_table(out, &table);
-    }
+    out.push_str("</div>\n");
 }
 
 /// Writes plots: a single one as wide as the page, several side by side.
@@ -329,7 +330,7 @@ fn contents(out: &mut String, bodies: &[HtmlPart<'_>]) {
 
 /// Writes the summary tables: the report's own, or else those of its parts.
 fn summaries(out: &mut String, findings: &Findings, parts: &[&Findings]) {
-    let (_, others) = on_page_one(findings);
+    let (_, others) = page_one::summary_tables(findings);
     let own = DuplicateFilter::default().unprinted(&others);
     if !own.is_empty() {
         out.push_str("<section class=\"result\">\n<h2>Summary</h2>\n");
@@ -353,8 +354,9 @@ fn part_cover(out: &mut String, part: &Findings, number: usize, with_summary: bo
         "<section class=\"cover part\" id=\"part-{number}\">\n<h1>{number}&ensp;{}</h1>",
         escape(&part.title)
     );
-    conclusion(out, part);
-    front(out, part);
+    for block in page_one::part_blocks(part) {
+        draw_block(out, &block, part);
+    }
     if with_summary {
         exhibits(out, &DuplicateFilter::default().unprinted(&part.summary));
     }

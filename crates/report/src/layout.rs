@@ -209,15 +209,6 @@ pub(crate) fn is_small(table: &Table) -> bool {
     table.rows.len() <= ROWS_BESIDE && !prose
 }
 
-/// Returns the tables of the summary that are on page one, and the others.
-pub(crate) fn on_page_one(findings: &Findings) -> (Vec<Exhibit>, Vec<Exhibit>) {
-    let is_there = |exhibit: &Exhibit| match exhibit {
-        Exhibit::Table(table) => findings.front.tables.contains(&table.id),
-        _ => false,
-    };
-    findings.summary.iter().cloned().partition(is_there)
-}
-
 /// Returns true if page one has the summaries of the parts because the report has none of its own.
 pub(crate) fn borrows(findings: &Findings) -> bool {
     findings.summary.is_empty() && !findings.parts.is_empty()

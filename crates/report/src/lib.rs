@@ -26,7 +26,7 @@ pub mod text_table;
 mod trend;
 
 pub use card::{card_png, card_svg};
-pub use compare::{COMPARED_MAX, CompareError, compare, metrics};
+pub use compare::{COMPARED_MAX, COMPARISON, CompareError, compare, metrics};
 pub use csv::{csv, field as csv_field, tables};
 pub use date::{date_second, date_stamp};
 pub use html::html;

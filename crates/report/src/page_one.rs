@@ -48,6 +48,88 @@ pub(crate) struct Badge {
     pub to: Option<String>,
 }
 
+/// One block of page one, or of the head of a part.
+pub(crate) enum PageOneBlock<'a> {
+    /// End of the run and disclosures, in two or three words each.
+    Badges(Vec<Badge>),
+    /// Ending, method and headline.
+    Conclusion,
+    /// Disclosures that invalidate numbers, with their remedies.
+    Attention(Vec<String>),
+    /// Key figures that answer no question.
+    Figures(Vec<&'a KeyFigure>),
+    /// Questions with their figures.
+    Questions(Vec<PrintedQuestion<'a>>),
+    /// Tables of the summary.
+    Tables(Vec<Exhibit>),
+    /// Device and conditions, side by side.
+    Surroundings,
+    /// Parts of the report with their ends and first figures.
+    Tests(Table),
+    /// Steady-state evidence.
+    Evidence(Table),
+    /// Most important plots.
+    Plots(Vec<Cow<'a, Plot>>),
+}
+
+/// Returns the blocks of page one in the order in which every format prints them, without empty
+/// ones.
+pub(crate) fn blocks(findings: &Findings) -> Vec<PageOneBlock<'_>> {
+    let mut blocks = vec![
+        PageOneBlock::Badges(badges(findings)),
+        PageOneBlock::Conclusion,
+        PageOneBlock::Attention(attention(findings)),
+        PageOneBlock::Figures(figures(findings)),
+        PageOneBlock::Questions(questions(findings)),
+        PageOneBlock::Tables(summary_tables(findings).0),
+        PageOneBlock::Surroundings,
+    ];
+    blocks.extend(tests(findings).map(PageOneBlock::Tests));
+    blocks.extend(findings.verdict.as_ref().and_then(evidence).map(PageOneBlock::Evidence));
+    blocks.push(PageOneBlock::Plots(plots(findings)));
+    blocks.retain(|block| !is_empty_block(block, findings));
+    blocks
+}
+
+/// Returns the blocks at the head of a part.
+pub(crate) fn part_blocks(part: &Findings) -> Vec<PageOneBlock<'_>> {
+    let mut blocks = blocks(part);
+    blocks.retain(|block| {
+        matches!(
+            block,
+            PageOneBlock::Conclusion
+                | PageOneBlock::Figures(_)
+                | PageOneBlock::Surroundings
+                | PageOneBlock::Evidence(_)
+        )
+    });
+    blocks
+}
+
+fn is_empty_block(block: &PageOneBlock<'_>, findings: &Findings) -> bool {
+    match block {
+        PageOneBlock::Conclusion | PageOneBlock::Tests(_) | PageOneBlock::Evidence(_) => false,
+        PageOneBlock::Badges(all) => all.is_empty(),
+        PageOneBlock::Attention(all) => all.is_empty(),
+        PageOneBlock::Figures(all) => all.is_empty(),
+        PageOneBlock::Questions(all) => all.is_empty(),
+        PageOneBlock::Tables(all) => all.is_empty(),
+        PageOneBlock::Plots(all) => all.is_empty(),
+        PageOneBlock::Surroundings => {
+            findings.front.device.is_empty() && findings.front.conditions.is_empty()
+        }
+    }
+}
+
+/// Returns the tables of the summary that are on page one, and the other exhibits of the summary.
+pub(crate) fn summary_tables(findings: &Findings) -> (Vec<Exhibit>, Vec<Exhibit>) {
+    let is_there = |exhibit: &Exhibit| match exhibit {
+        Exhibit::Table(table) => findings.front.tables.contains(&table.id),
+        _ => false,
+    };
+    findings.summary.iter().cloned().partition(is_there)
+}
+
 /// Returns the anchor of the disclosures of a kind.
 pub(crate) const fn anchor(kind: CaveatKind) -> &'static str {
     match kind {
@@ -136,7 +218,7 @@ fn end_badge(end: EndState) -> (Badge, &'static [&'static str]) {
 
 /// Returns the evidence of the verdict: every variable against its limits, in percent of its
 /// average. The tables behind it have the same values in the variable's own unit.
-pub(crate) fn evidence(verdict: &Verdict) -> Option<Table> {
+fn evidence(verdict: &Verdict) -> Option<Table> {
     let (data, slope) = (verdict.criteria.data_excursion, verdict.criteria.slope_excursion);
     let rows: Vec<Row> = verdict
         .tracks
@@ -200,7 +282,7 @@ pub(crate) fn drive_facts(findings: &Findings) -> String {
 
 /// Returns the disclosures that invalidate numbers, with their remedies. Where questions fill page
 /// one, those of single parts are one line.
-pub(crate) fn attention(findings: &Findings) -> Vec<String> {
+fn attention(findings: &Findings) -> Vec<String> {
     let mut all = disclosures(findings);
     all.retain(|disclosure| disclosure.kind == CaveatKind::Invalidates);
     let mut of_parts = 0;
@@ -242,7 +324,7 @@ pub(crate) struct PrintedAnswer<'a> {
 }
 
 /// Returns the questions of page one with their figures.
-pub(crate) fn questions(findings: &Findings) -> Vec<PrintedQuestion<'_>> {
+fn questions(findings: &Findings) -> Vec<PrintedQuestion<'_>> {
     let parts = parts(findings);
     let mut printed = Vec::new();
     for asked in &findings.front.questions {
@@ -282,7 +364,7 @@ pub(crate) fn questions(findings: &Findings) -> Vec<PrintedQuestion<'_>> {
 
 /// Returns a table of the parts with their ends and first key figures; `None` for a run of one
 /// procedure, and where questions show the figures of the parts.
-pub(crate) fn tests(findings: &Findings) -> Option<Table> {
+fn tests(findings: &Findings) -> Option<Table> {
     if !findings.front.questions.is_empty() {
         return None;
     }
@@ -315,7 +397,7 @@ fn test_rows(part: &Findings) -> Vec<Row> {
 
 /// Returns the plots of page one: those chosen by the procedure, or the first of each part if
 /// there are none.
-pub(crate) fn plots(findings: &Findings) -> Vec<Cow<'_, Plot>> {
+fn plots(findings: &Findings) -> Vec<Cow<'_, Plot>> {
     let own = own_plots(findings);
     if !own.is_empty() {
         return own.into_iter().map(Cow::Borrowed).collect();

@@ -4,9 +4,9 @@
 use crate::fonts::fonts;
 use crate::layout::{
     DuplicateFilter, PrintedExhibit, as_is, borrows, chapter_number, is_left, is_slight, is_small,
-    known, measured, on_page_one, suits_half,
+    known, measured, suits_half,
 };
-use crate::page_one::{self, PrintedQuestion, anchor};
+use crate::page_one::{self, Badge, PageOneBlock, PrintedQuestion, anchor};
 use crate::parts::{KINDS, disclosures, name, parts, simulated};
 use crate::svg::{svg, svg_across, svg_low, svg_small, svg_tall, svgs_beside, visible};
 use crate::{ReportError, ReportTime, date, number};
@@ -162,13 +162,11 @@ fn head(findings: &Findings, printed: &ReportTime) -> Value {
 
 /// Returns the content of page one.
 fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
-    let all = disclosures(findings);
-    let badges = page_one::badges(findings)
-        .into_iter()
-        .map(|badge| json!({ "text": badge.text, "tone": badge.tone.word(), "anchor": badge.to }));
+    let blocks = page_one::blocks(findings);
+    let blocks: Vec<Value> = blocks.iter().map(|one| block(one, findings, desk)).collect();
+    let (first, others) = page_one::summary_tables(findings);
     let mut once = DuplicateFilter::default();
-    let (first, others) = on_page_one(findings);
-    let tables = exhibits(&once.unprinted(&first), desk);
+    once.unprinted(&first);
     let mut summaries = exhibits(&once.unprinted(&others), desk);
     if borrows(findings) {
         for part in parts(findings) {
@@ -181,19 +179,54 @@ fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
         }
     }
     json!({
-        "badges": badges.collect::<Vec<_>>(),
         "facts": (!findings.front.questions.is_empty()).then(|| page_one::drive_facts(findings)),
-        "attention": page_one::attention(findings),
-        "conclusion": conclusion(findings),
-        "front": front(findings),
-        "questions": page_one::questions(findings).iter().map(question).collect::<Vec<_>>(),
-        "tables": tables,
-        "tests": page_one::tests(findings).as_ref().map(table_content),
-        "plots": small_plots(&page_one::plots(findings), desk),
+        "blocks": blocks,
         "summary": summaries,
         "run": date::time_sentence(findings),
-        "disclosed": all.len(),
+        "disclosed": disclosures(findings).len(),
     })
+}
+
+/// Returns the content of a block of page one; the template draws it by its kind.
+fn block(block: &PageOneBlock<'_>, findings: &Findings, desk: &mut TypstWorld) -> Value {
+    match block {
+        PageOneBlock::Badges(all) => {
+            let badge = |badge: &Badge| json!({ "text": badge.text, "tone": badge.tone.word(), "anchor": badge.to });
+            json!({ "kind": "badges", "badges": all.iter().map(badge).collect::<Vec<_>>() })
+        }
+        PageOneBlock::Conclusion => json!({
+            "kind": "conclusion",
+            "method": findings.method,
+            "headline": findings.headline,
+            "good": findings.whole_end().good(),
+            "ending": findings.ending,
+        }),
+        PageOneBlock::Attention(lines) => json!({ "kind": "attention", "lines": lines }),
+        PageOneBlock::Figures(all) => {
+            let figure = |figure: &&KeyFigure| {
+                let (value, unit) = (number::figure(figure), number::unit(figure));
+                json!({ "label": figure.label, "value": value, "unit": unit })
+            };
+            json!({ "kind": "figures", "figures": all.iter().map(figure).collect::<Vec<_>>() })
+        }
+        PageOneBlock::Questions(all) => {
+            let questions: Vec<Value> = all.iter().map(question).collect();
+            json!({ "kind": "questions", "questions": questions })
+        }
+        PageOneBlock::Tables(all) => {
+            let tables = exhibits(&DuplicateFilter::default().unprinted(all), desk);
+            json!({ "kind": "tables", "tables": tables })
+        }
+        PageOneBlock::Surroundings => json!({
+            "kind": "surroundings",
+            "device": rows(&findings.front.device),
+            "conditions": rows(&findings.front.conditions),
+        }),
+        PageOneBlock::Tests(table) | PageOneBlock::Evidence(table) => table_content(table),
+        PageOneBlock::Plots(plots) => {
+            json!({ "kind": "plots", "plots": small_plots(plots, desk) })
+        }
+    }
 }
 
 /// Returns a question of page one.
@@ -209,27 +242,6 @@ fn question(asked: &PrintedQuestion<'_>) -> Value {
         "answers": answers.collect::<Vec<_>>(),
         "sources": asked.sources,
         "missing": asked.missing,
-    })
-}
-
-fn conclusion(findings: &Findings) -> Value {
-    json!({
-        "method": findings.method,
-        "headline": findings.headline,
-        "good": findings.whole_end().good(),
-        "ending": findings.ending,
-    })
-}
-
-fn front(findings: &Findings) -> Value {
-    let front = &findings.front;
-    let figure =
-        |figure: &KeyFigure| (figure.label.clone(), number::figure(figure), number::unit(figure));
-    json!({
-        "figures": page_one::figures(findings).into_iter().map(figure).collect::<Vec<_>>(),
-        "device": rows(&front.device),
-        "conditions": rows(&front.conditions),
-        "evidence": findings.verdict.as_ref().and_then(page_one::evidence).as_ref().map(table_content),
     })
 }
 
@@ -278,12 +290,15 @@ fn section<'a>(
     let results = pages(once.of_pages(&findings.form_pages), (&keys, desk), |_| String::new());
     let numbered = |index| format!("{}  ", chapter_number(number, index, of_many));
     let chapters = pages(once.of_pages(&findings.chapters), (&keys, desk), numbered);
+    let mut head = page_one::part_blocks(findings);
+    // Device and conditions are those of page one and of the part's settings.
+    head.retain(|block| is_part && !matches!(block, PageOneBlock::Surroundings));
+    let head: Vec<Value> = head.iter().map(|one| block(one, findings, desk)).collect();
     json!({
         "number": number,
         "is_part": is_part,
         "title": findings.title,
-        "conclusion": conclusion(findings),
-        "front": front(findings),
+        "head": head,
         "summary": summary,
         "results": results,
         "chapters": chapters,

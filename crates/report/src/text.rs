@@ -1,8 +1,9 @@
 //! Renders findings for a terminal: headline, verdict, caveats, summary tables.
 
 use crate::layout::is_prose;
+use crate::page_one::{self, PageOneBlock, PrintedQuestion};
 use crate::parts::{Disclosure, disclosures, parts, simulated};
-use crate::{number, page_one, text_table};
+use crate::{number, text_table};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Table};
 use steadfast_domain::text::{printable, wrapped};
@@ -15,12 +16,8 @@ pub fn text(findings: &Findings, width: usize) -> String {
     }
     let model = findings.header.model.as_deref().unwrap_or("no model name");
     lines.push(printable(&format!("{}  {model}", findings.title)).into_owned());
-    lines.extend(conclusion(findings, width));
-    lines.extend(figure_lines(&page_one::figures(findings)));
-    lines.extend(question_lines(findings, width));
-    if let Some(tests) = page_one::tests(findings) {
-        lines.push(String::new());
-        lines.extend(table_lines(&tests, width));
+    for block in page_one::blocks(findings) {
+        lines.extend(block_lines(&block, findings, width));
     }
     for disclosure in disclosures(findings) {
         lines.extend(caveat_lines(&disclosure, width));
@@ -28,12 +25,34 @@ pub fn text(findings: &Findings, width: usize) -> String {
     lines.extend(summary_lines(findings, width));
     for part in parts(findings) {
         lines.extend([String::new(), format!("== {} ==", part.title)]);
-        lines.extend(conclusion(part, width));
-        lines.extend(figure_lines(&page_one::figures(part)));
+        for block in page_one::part_blocks(part) {
+            lines.extend(block_lines(&block, part, width));
+        }
         lines.extend(summary_lines(part, width));
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Returns the lines of a block of page one.
+fn block_lines(block: &PageOneBlock<'_>, findings: &Findings, width: usize) -> Vec<String> {
+    match block {
+        PageOneBlock::Conclusion => conclusion(findings, width),
+        PageOneBlock::Figures(figures) => figure_lines(figures),
+        PageOneBlock::Questions(all) => question_lines(all, width),
+        PageOneBlock::Tests(table) => {
+            let mut lines = vec![String::new()];
+            lines.extend(table_lines(table, width));
+            lines
+        }
+        // The disclosures and the whole summary follow; the rest is in the report only.
+        PageOneBlock::Badges(_)
+        | PageOneBlock::Attention(_)
+        | PageOneBlock::Tables(_)
+        | PageOneBlock::Surroundings
+        | PageOneBlock::Evidence(_)
+        | PageOneBlock::Plots(_) => Vec::new(),
+    }
 }
 
 /// Returns headline, method and ending.
@@ -59,14 +78,14 @@ fn figure_lines(figures: &[&KeyFigure]) -> Vec<String> {
 }
 
 /// Returns the questions of page one with their figures and the reasons for dashes.
-fn question_lines(findings: &Findings, width: usize) -> Vec<String> {
+fn question_lines(all: &[PrintedQuestion<'_>], width: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for asked in page_one::questions(findings) {
+    for asked in all {
         lines.extend([String::new(), printable(asked.question).into_owned()]);
         let figures: Vec<&KeyFigure> = asked.answers.iter().map(|answer| answer.figure).collect();
         lines.extend(figure_lines(&figures));
-        for text in std::iter::once(asked.note.to_owned()).chain(asked.missing) {
-            let wrapped = wrapped(&printable(&text), width.saturating_sub(2), "");
+        for text in std::iter::once(asked.note).chain(asked.missing.iter().map(String::as_str)) {
+            let wrapped = wrapped(&printable(text), width.saturating_sub(2), "");
             lines.extend(wrapped.into_iter().map(|line| format!("  {line}")));
         }
     }

@@ -9,20 +9,21 @@ use super::setup::{Commit, CommitKind, CommitOrder, PRECONDITIONING};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning;
 use crate::common::secondary::SecondaryMeans;
+use crate::exhibits::cyclic_load::{check_exhibits, evidence, fresh_caveat, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::seconds::{curve, response_plot, seconds};
+use crate::exhibits::time_axis::TimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::pts::between::{self, check_exhibits, evidence};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::report_notation::reservation_text;
 use std::num::NonZeroU32;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting,
-    Stroke, Table, TimeUnit,
+    Stroke, Table,
 };
 use steadfast_domain::{Bytes, Caveat, Record, Step, Tally, Verdict};
 
@@ -76,7 +77,7 @@ impl ProcedureReport for Commit {
         ReportEntry::Plot(|run| {
             let title = "Preconditioning - RND 4K W";
             let steps = &run.results.preconditioning;
-            between::minutes_plot(&run.test.preconditioning, steps, ("pc-minutes", title))
+            steps_plot(&run.test.preconditioning, steps, "pc-minutes", title)
         }),
         ReportEntry::Several(|run| check_exhibits(&run.results.verdict, "pc-window")),
         ReportEntry::Several(|run| {
@@ -163,7 +164,7 @@ impl ProcedureReport for Commit {
                 "Repeat the run with more rounds (--max-rounds).",
             ));
         }
-        caveats.extend(between::fresh_caveat(&run.results.verdict));
+        caveats.extend(fresh_caveat(&run.results.verdict));
         caveats.extend(flush_caveat(run));
         caveats
     }
@@ -456,17 +457,14 @@ fn group_table(run: &CommitRun<'_>) -> Option<Table> {
     (!rows.is_empty()).then(|| Table::new("group-commit", title, "N").columns(columns).rows(rows))
 }
 
-/// Seconds in a minute: unit of the time axes.
-const SECONDS: f64 = 60.0;
-
 /// Returns the rates and response times of the log's commits on page one, second by second.
 fn over_time(run: &CommitRun<'_>) -> Vec<Exhibit> {
     let (order, size) = (CommitOrder::Log, run.test.sizes[0]);
-    let time = || Axis::time("Time", TimeUnit::Seconds);
+    let time = TimeAxis::seconds("Time");
     let mut rates = Plot::lines(
         "commits-time",
         format!("Commits per second over time, {} FLUSH/1", writes_text(run, order)),
-        time(),
+        time.axis.clone(),
         Axis::new("Commits/s", Scale::Linear),
     );
     let mut responses = Vec::new();
@@ -475,11 +473,11 @@ fn over_time(run: &CommitRun<'_>) -> Vec<Exhibit> {
         let Some(step) = point.and_then(|point| point.step) else { continue };
         let seconds = seconds(&[step]);
         let name = committers_name(committers);
-        let points = curve(&seconds, SECONDS, |second| second.iops);
+        let points = curve(&seconds, &time, |second| second.iops);
         rates.series.push(Series::new(name.clone(), Stroke::Measured, points));
-        let (id, title) =
-            (format!("response-time-{committers}"), format!("Response time of the commit, {name}"));
-        responses.push(Exhibit::Plot(response_plot((&id, &title), (time(), SECONDS), &seconds)));
+        let id = format!("response-time-{committers}");
+        let title = format!("Response time of the commit, {name}");
+        responses.push(Exhibit::Plot(response_plot(&id, &title, &time, &seconds)));
     }
     if responses.is_empty() {
         return vec![Exhibit::Text("No commit of the log was measured.".into())];
@@ -507,7 +505,7 @@ fn listing(run: &CommitRun<'_>) -> String {
         run.test.preconditioning.label,
         run.test.preconditioning.stimulus.demand,
         committers_text(&run.test.committers),
-        run.test.ground.minute,
+        run.test.ground.step_time,
         run.test.run_in,
     )
 }

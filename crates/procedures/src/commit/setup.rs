@@ -4,15 +4,15 @@ use crate::common::ProcedureSetup;
 use crate::common::asked::ProcedureRequest;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::cyclic_load::{
+    self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
+};
 use crate::common::method::Method;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
 use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::pts::between::{
-    self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
-};
 use crate::pts::method;
 use crate::rwsw::method::check_demand;
 use std::num::NonZeroU32;
@@ -244,7 +244,7 @@ impl Commit {
     /// Returns the measured step of a load.
     pub(super) fn step(&self, point: u32, attempt: u32, load: &CommitLoad) -> Step {
         let place = StepPlace::new(&attempt_phase(COMMITS, attempt), 0, point, load.label());
-        let until = LoadLimits::time(self.ground.minute);
+        let until = LoadLimits::time(self.ground.step_time);
         let stimulus = self.ground.stimulus(&load.pattern(), load.demand(), until, &place);
         Step::alone(place, stimulus.ramp(self.run_in))
     }
@@ -278,9 +278,9 @@ impl Commit {
                  and preconditions in steps of {}; steady state is judged before RND 4K W has \
                  filled the drive once.",
                 self.loads.len(),
-                self.ground.minute,
+                self.ground.step_time,
                 self.run_in,
-                self.ground.minute
+                self.ground.step_time
             ),
             ..self.ground.choices()
         }
@@ -308,10 +308,10 @@ fn steady_writes(ground: &ProcedureSetup) -> Result<CyclicLoad, ProcedureError> 
     let settings = &ground.settings;
     let pattern = PRECONDITIONING_PATTERN;
     let demand = ground.method.random_demand;
-    let cycle = CycleLayout::chosen(&MEASURED, settings, ground.minute)?;
+    let cycle = CycleLayout::chosen(&MEASURED, settings, ground.step_time)?;
     let fill = FillRequirement::chosen(&FILLS, settings, ground.geometry.capacity)?;
-    let names = (PRECONDITIONING, pattern.to_string());
-    let load = CyclicLoad::endless(ground, names, (&pattern, demand), cycle);
+    let label = pattern.to_string();
+    let load = CyclicLoad::endless(ground, PRECONDITIONING, label, &pattern, demand, cycle);
     // The parts of the run before this one wrote the active range at least once.
     let before = if settings.shares_preconditioning {
         ground.active_range.length
@@ -395,7 +395,7 @@ fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     match phase {
         preconditioning::PHASE => "Preconditioning continued from its last checkpoint.",
-        PRECONDITIONING => between::gap_effect(step),
+        PRECONDITIONING => cyclic_load::gap_effect(step),
         _ if is_attempt_of(phase, COMMITS) => {
             "That step is void: it was repeated after the preconditioning's load."
         }

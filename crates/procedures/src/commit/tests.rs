@@ -300,7 +300,7 @@ fn what_cannot_be_measured_is_refused_with_the_parameter() {
     assert!(made(|s| s.threads = Some(4)).unwrap_err().0.contains("--set committers"));
     assert!(made(|s| s.steady_state = "fills:4".parse().unwrap()).is_err());
     let quick = made(|s| s.profile = Profile::Quick).unwrap();
-    assert!(quick.loads.len() < 72 && quick.ground.minute == Nanos::SECOND);
+    assert!(quick.loads.len() < 72 && quick.ground.step_time == Nanos::SECOND);
     // Without 1 and 16 page one shows the first.
     let other = made(|s| set(s, "committers", "3,5")).unwrap();
     let shown: Vec<u32> = other.page_one().iter().map(|n| n.get()).collect();

@@ -24,6 +24,11 @@ pub fn until_unbroken(
     Ok(())
 }
 
+/// Returns the steps of a phase of a record.
+pub fn steps_of<'a>(record: &'a Record, phase: &str) -> Vec<(&'a Step, &'a Outcome)> {
+    record.steps().filter(|(step, _)| step.place.phase == phase).collect()
+}
+
 /// Returns the name of a phase in an attempt: `phase` for the first, `phase (attempt N)` for
 /// later ones.
 pub fn attempt_phase(phase: &str, attempt: u32) -> String {

@@ -1,14 +1,15 @@
 //! Code that all procedures share: settings, geometry, method and active range of a run, and the
 //! loads, steps and disclosures made from them.
 //!
-//! [`rounds`] and [`stretch`] are the loops that several procedures use, [`attempts`] repeats a
-//! test after a gap, [`results`] evaluates a loop of rounds. No number from a specification is
+//! [`rounds`], [`stretch`] and [`cyclic_load`] are the loops that several procedures use,
+//! [`attempts`] repeats a test after a gap, [`results`] evaluates a loop of rounds. No number from a specification is
 //! here: a specification fills in a [`method::Method`].
 
 pub mod applied;
 pub mod asked;
 pub mod attempts;
 pub mod choices;
+pub mod cyclic_load;
 pub mod method;
 pub(crate) mod metrics;
 pub mod one_pass;
@@ -48,7 +49,7 @@ pub struct ProcedureSetup {
     /// Part of the device that may be accessed.
     pub active_range: ActiveRange,
     /// Length of a step, and of each recorded interval of a longer load: one minute by default.
-    pub minute: Nanos,
+    pub step_time: Nanos,
     /// Alignment of random offsets in bytes; `None` if the user chose none.
     pub alignment: Option<Bytes>,
     /// Random writes in one pass that replace the method's preconditioning; `None` without them.
@@ -67,7 +68,7 @@ impl ProcedureSetup {
         Ok(ProcedureSetup {
             one_pass: OnePass::chosen(&asked.parameters, settings, geometry, active_range)?,
             active_range,
-            minute: method.step_time(settings)?,
+            step_time: method.step_time(settings)?,
             alignment: alignment(settings, geometry)?,
             settings: settings.clone(),
             geometry,
@@ -163,7 +164,7 @@ impl ProcedureSetup {
     ) -> ContinuousLoad {
         let place = StepPlace::new(phase, round, 1, format!("{applied} {demand}"));
         let stimulus = self.stimulus(applied, demand, LoadLimits::time(NO_END), &place);
-        ContinuousLoad { place, stimulus, cut: self.minute, time: Some(time) }
+        ContinuousLoad { place, stimulus, cut: self.step_time, time: Some(time) }
     }
 
     /// Returns a load that runs without pause until `bytes` have been transferred, recorded every
@@ -191,7 +192,7 @@ impl ProcedureSetup {
             demands: Vec::new(),
             alignment: Some(alignment_name(self.alignment)),
             recommended: None,
-            step_time: self.minute,
+            step_time: self.step_time,
             block_sizes_left_out: &[],
             rounds_max: None,
             ending: String::new(),

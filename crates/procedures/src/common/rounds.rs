@@ -156,7 +156,7 @@ impl MixedLoop {
         pattern: &AccessPattern,
     ) -> Step {
         let place = StepPlace::new(&self.phase, round, point, pattern.to_string());
-        ground.step(place, pattern, self.demand, ground.minute)
+        ground.step(place, pattern, self.demand, ground.step_time)
     }
 
     /// Returns the complete rounds of a record with the values of the tracked metric.

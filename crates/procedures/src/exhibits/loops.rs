@@ -5,7 +5,7 @@ use crate::common::choices::RunChoices;
 use crate::common::results::LoopResults;
 use crate::common::rounds::{MixedLoop, RoundValues};
 use crate::exhibits::disclosure;
-use crate::report_notation::{decimals, number, rounds_text, slug};
+use crate::report_notation::{count_word, decimals, number, rounds_text, slug};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Column, Exhibit, Facts, Origin, Page, Plot, Row, Scale, Series,
@@ -13,7 +13,7 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::TrackVerdict;
-use steadfast_domain::{Caveat, Record, Verdict};
+use steadfast_domain::{Caveat, Criteria, Record, Verdict};
 
 /// Describes in one sentence how the rounds of a loop ended.
 pub(crate) fn rounds_ending(record: &Record, results: &LoopResults, rounds_max: u32) -> String {
@@ -86,15 +86,16 @@ fn unit_of(verdict: &Verdict) -> &str {
 }
 
 /// Returns the text shown without a measurement window.
-pub(crate) fn no_window() -> Exhibit {
-    Exhibit::Text(
-        "There is no measurement window: fewer than five rounds without a gap are complete.".into(),
-    )
+pub(crate) fn no_window(criteria: &Criteria) -> Exhibit {
+    Exhibit::Text(format!(
+        "There is no measurement window: fewer than {} rounds without a gap are complete.",
+        count_word(criteria.window)
+    ))
 }
 
 /// Plots all tracking variables in percent of their average in the window.
 pub(crate) fn measurement_window(verdict: &Verdict) -> Vec<Exhibit> {
-    let Some((first, last)) = verdict.window else { return vec![no_window()] };
+    let Some((first, last)) = verdict.window else { return vec![no_window(&verdict.criteria)] };
     let mut series: Vec<Series> = verdict
         .tracks
         .iter()
@@ -309,11 +310,15 @@ pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &LoopResults) -> Fac
 /// Returns the chapter of terms and of the steady-state rule.
 pub(crate) fn general_chapter(choices: &RunChoices<'_>) -> Page {
     let word = |word: &str, means: &str| Setting::method(word, word, means, Origin::Default);
+    let window = count_word(choices.method.criteria.window);
     let definitions = Facts::new("Terms").rows([
         word("R/W mix", "percent of the I/Os that are reads / writes; 65/35 is also written RW65"),
         word("Block size", "transfer size in KiB (1,024 bytes)"),
         word("Tracking variable", "a value of each round that is checked for steady state"),
-        word("Measurement window", "the five rounds in which every tracking variable is steady"),
+        word(
+            "Measurement window",
+            &format!("the {window} rounds in which every tracking variable is steady"),
+        ),
         word(
             "Response time",
             "from submission to completion; percentiles are upper edges of buckets at most \

@@ -12,7 +12,7 @@ use crate::common::results::PointResult;
 use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::disclosure::SettingRows;
 use crate::report_notation::number;
-use steadfast_domain::device_log::{DEVICE_COUNTS, LogDelta, WriteAmplification};
+use steadfast_domain::device_log::{DEVICE_COUNTS, LatencyBuckets, LogDelta, WriteAmplification};
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Setting, Table};
 use steadfast_domain::measurement::StallEffect;
 use steadfast_domain::notation::AccessPattern;
@@ -234,6 +234,28 @@ const LOG: [TypedColumn<LogSum>; 8] = [
     }),
 ];
 
+/// Columns of the latency monitor, for devices that have one.
+const LATENCY_MONITOR: [TypedColumn<LogSum>; 3] = [
+    TypedColumn::cell("Latency monitor reads A/B/C/D", |log| {
+        latency_buckets(&log.sum, |buckets| buckets.reads)
+    }),
+    TypedColumn::cell("Latency monitor writes A/B/C/D", |log| {
+        latency_buckets(&log.sum, |buckets| buckets.writes)
+    }),
+    TypedColumn::cell("Latency monitor trims A/B/C/D", |log| {
+        latency_buckets(&log.sum, |buckets| buckets.trims)
+    }),
+];
+
+/// Returns the counts of a latency monitor's buckets as `3/1/0/0`.
+pub(crate) fn latency_buckets(
+    log: &LogDelta,
+    counts: impl Fn(&LatencyBuckets) -> [u64; 4],
+) -> TableCell {
+    let counts = log.latency_buckets.as_ref().map(counts);
+    TableCell::known(counts.map(|counts| counts.map(|count| count.to_string()).join("/")))
+}
+
 /// Returns a write amplification: a number, or its interval where that is wide.
 pub(crate) fn amplification(found: Option<WriteAmplification>, decimals: u8) -> TableCell {
     match found {
@@ -256,11 +278,16 @@ pub(crate) fn log_table(record: &Record) -> Option<Table> {
         });
         phases[index].1.add(outcome.measurement.sensed.log.as_ref());
     }
-    phases.iter().any(|(_, sum)| sum.told > 0).then(|| {
-        let title = "What the device's own logs counted, phase by phase";
-        typed_table("device-logs", title, "Phase", &LOG)
-            .rows(phases.iter().map(|(phase, sum)| typed_row(*phase, &LOG, sum)))
-    })
+    if phases.iter().all(|(_, sum)| sum.told == 0) {
+        return None;
+    }
+    let mut columns = Vec::from(LOG);
+    if phases.iter().any(|(_, sum)| sum.sum.latency_buckets.is_some()) {
+        columns.extend(LATENCY_MONITOR);
+    }
+    let rows = phases.iter().map(|(phase, sum)| typed_row(*phase, &columns, sum));
+    let title = "What the device's own logs counted, phase by phase";
+    Some(typed_table("device-logs", title, "Phase", &columns).rows(rows))
 }
 
 /// Returns caveats on limits outside the device and on reports of its logs. Those within the
@@ -607,6 +634,22 @@ mod tests {
         assert_eq!(table.rows[1].cells[2], TableCell::Missing);
         assert_eq!(table.rows[1].cells[7], TableCell::text("1 of 2"));
         assert!(log_table(&of(vec![applied("rounds", 1, sensed(|_| ()))])).is_none());
+    }
+
+    #[test]
+    fn buckets_of_a_latency_monitor_are_added_up_phase_by_phase() {
+        let monitored = |reads| {
+            log(move |l| {
+                let buckets = LatencyBuckets { reads, ..LatencyBuckets::default() };
+                l.latency_buckets = Some(buckets);
+            })
+        };
+        let steps = [monitored([3, 1, 0, 0]), monitored([4, 0, 0, 2])];
+        let table = log_table(&of(steps.map(|step| applied("rounds", 1, step)).to_vec())).unwrap();
+        let cells = &table.rows[0].cells[8..];
+        assert_eq!(cells, ["7/1/0/2", "0/0/0/0", "0/0/0/0"].map(TableCell::text));
+        let none = log_table(&of(vec![applied("rounds", 1, log(|_| ()))])).unwrap();
+        assert_eq!(none.columns.len(), 8, "no column for a monitor that the device lacks");
     }
 
     /// 4 GB at 2.0, counted in GB: between 7/5 and 9/3.

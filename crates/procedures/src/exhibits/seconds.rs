@@ -1,5 +1,6 @@
 //! Plots of a load second by second, from the steps' intervals.
 
+use crate::exhibits::time_axis::{TimeAxis, minutes};
 use steadfast_domain::findings::{Axis, Plot, Scale, Series, Stroke};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{CoarseHistogram, Nanos, Outcome, Step};
@@ -58,27 +59,32 @@ fn second(interval: &Interval, before: Nanos, enough: f64, gap: bool) -> SecondV
     let mut histogram = CoarseHistogram::default();
     interval.moving().for_each(|tally| histogram.merge(&tally.histogram));
     let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
+    let longest = interval.moving().map(|tally| tally.response_max).max();
+    // A bucket's upper edge may lie beyond the longest.
+    let percentile = |fraction: f64| {
+        let found = histogram.reportable_percentile(fraction)?;
+        Some(longest.map_or(found, |longest| found.min(longest)))
+    };
     SecondValues {
         at: Nanos(before.0 + interval.begin.0 + length.0 / 2),
         iops: interval.iops().filter(|_| is_enough),
         mb_per_second: interval.bytes_per_second().filter(|_| is_enough).map(|rate| rate / 1e6),
-        median: ms(histogram.reportable_percentile(0.5)),
-        upper: UPPER.map(|(_, fraction)| ms(histogram.reportable_percentile(fraction))),
-        longest: ms(interval.moving().map(|tally| tally.response_max).max()),
+        median: ms(percentile(0.5)),
+        upper: UPPER.map(|(_, fraction)| ms(percentile(fraction))),
+        longest: ms(longest),
         gap,
     }
 }
 
-/// Plots a value of every second over time; a gap breaks the line. `unit` is the number of axis
-/// units per minute.
+/// Plots a value of every second over time; a gap breaks the line.
 pub(crate) fn curve(
     seconds: &[SecondValues],
-    unit: f64,
+    time: &TimeAxis,
     value: impl Fn(&SecondValues) -> Option<f64>,
 ) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::with_capacity(seconds.len());
     for second in seconds {
-        let x = second.at.as_secs_f64() / 60.0 * unit;
+        let x = time.position(minutes(second.at));
         if second.gap && !points.is_empty() {
             points.push((x, None));
         }
@@ -90,31 +96,28 @@ pub(crate) fn curve(
 /// Plots response times over time: a band from the median to a high percentile, and the maximum of
 /// each second.
 pub(crate) fn response_plot(
-    (id, title): (&str, &str),
-    (time, unit): (Axis, f64),
+    id: &str,
+    title: &str,
+    time: &TimeAxis,
     seconds: &[SecondValues],
 ) -> Plot {
     // Choose the highest percentile that most seconds support.
     let has = |at: &usize| seconds.iter().filter(|second| second.upper[*at].is_some()).count();
     let at = (0..UPPER.len()).find(|at| 2 * has(at) > seconds.len()).unwrap_or(UPPER.len() - 1);
     let name = UPPER[at].0;
-    let edges: Vec<(f64, Option<f64>, Option<f64>)> = curve(seconds, unit, |s| s.median)
+    let edges: Vec<(f64, Option<f64>, Option<f64>)> = curve(seconds, time, |s| s.median)
         .into_iter()
-        .zip(curve(seconds, unit, |s| s.upper[at]))
+        .zip(curve(seconds, time, |s| s.upper[at]))
         .map(|((x, low), (_, high))| (x, low, high))
         .collect();
-    Plot::lines(id,
-        title,
-        time,
-        Axis::new("Response time (ms)", Scale::Log10),
-    )
+    Plot::lines(id, title, time.axis.clone(), Axis::new("Response time (ms)", Scale::Log10))
     .caption(format!(
         "Of every second the band from the median to {name} of the response times (where ten I/Os \
          lie beyond it), and the longest. Read off buckets that are 6.25 % wide."
     ))
-    .with(Series::new("longest", Stroke::Context, curve(seconds, unit, |s| s.longest)))
+    .with(Series::new("longest", Stroke::Context, curve(seconds, time, |s| s.longest)))
     .with(Series::band(format!("median to {name}"), &edges))
-    .with(Series::new("median", Stroke::Measured, curve(seconds, unit, |s| s.median)))
+    .with(Series::new("median", Stroke::Measured, curve(seconds, time, |s| s.median)))
 }
 
 #[cfg(test)]

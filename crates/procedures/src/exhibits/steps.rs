@@ -2,6 +2,7 @@
 
 use super::matrix::millis;
 use super::response::FIVE_NINES;
+use super::secondary::latency_buckets;
 use super::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::common::choices::RunChoices;
 use steadfast_domain::device_log::{DeviceCounters, LatencyBuckets, LogDelta};
@@ -48,10 +49,8 @@ impl<'a> StepRow<'a> {
         self.log().after.unwrap_or_default()
     }
 
-    /// Returns the counts of a latency monitor's buckets as `3/1/0/0`.
     fn buckets(&self, counts: fn(&LatencyBuckets) -> [u64; 4]) -> Cell {
-        let counts = self.log().latency_buckets.as_ref().map(counts);
-        Cell::known(counts.map(|counts| counts.map(|count| count.to_string()).join("/")))
+        latency_buckets(&self.log(), counts)
     }
 }
 

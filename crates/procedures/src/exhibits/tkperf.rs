@@ -6,6 +6,7 @@ use super::loops::{no_window, window_plot};
 use super::pages::{page, rounds_axis};
 use crate::common::results::LoopResults;
 use crate::common::rounds::MixedLoop;
+use crate::pts::method::TWENTY_TEN;
 use crate::report_notation::{decimals, mix_name, number};
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Setting, Stroke,
@@ -193,7 +194,11 @@ fn steadiness(content: &TkperfTest) -> Vec<Exhibit> {
         })
     });
     let exhibits: Vec<Exhibit> = exhibits.collect();
-    if exhibits.is_empty() { vec![no_window()] } else { exhibits }
+    if exhibits.is_empty() {
+        let criteria = content.verdicts.first().map_or(TWENTY_TEN, |verdict| verdict.criteria);
+        return vec![no_window(&criteria)];
+    }
+    exhibits
 }
 
 /// Returns the verification plots of a verdict.

@@ -241,7 +241,7 @@ fn listing(run: &FactorsRun<'_>) -> String {
          fastest writes are slower than the fastest reads.\nThermal throttle: sustained steps in which the \
          drive counts throttling are slower than others, all of\n  them throttle (the OCP log counts throttling of any cause), or, without such \
          counters, the rate falls while the temperature rises by 3 °C.",
-        run.test.ground.minute,
+        run.test.ground.step_time,
         run.test.demand,
         run.test.rounds,
         match &run.test.ground.one_pass {

@@ -316,7 +316,7 @@ impl Factors {
     /// Returns a measured step of a level.
     pub(super) fn step(&self, level: &FactorLevel, round: u32) -> Step {
         let place = StepPlace::new(level.factor.id(), round, level.point, level.to_string());
-        let until = LoadLimits::time(self.ground.minute);
+        let until = LoadLimits::time(self.ground.step_time);
         let stimulus = self.ground.stimulus(level, self.demand, until, &place);
         let stimulus = Stimulus { active_range: level.range, ..stimulus };
         Step::alone(
@@ -331,7 +331,7 @@ impl Factors {
     /// Returns a step of the sustained writes.
     pub(super) fn sustained_step(&self, point: u32) -> Step {
         let place = StepPlace::new(SUSTAINED, 0, point, SEQUENTIAL.to_string());
-        self.ground.step(place, &SEQUENTIAL, self.demand, self.ground.minute)
+        self.ground.step(place, &SEQUENTIAL, self.demand, self.ground.step_time)
     }
 
     /// Returns the random writes that overwrite the active range after the preconditioning.
@@ -369,7 +369,7 @@ impl Factors {
             quick: format!(
                 "profile quick has {} rounds, used capacities of 100 and 60 % and {} sustained \
                  steps, each step of {}.",
-                self.rounds, self.sustained_steps, self.ground.minute
+                self.rounds, self.sustained_steps, self.ground.step_time
             ),
             ..self.ground.choices()
         }

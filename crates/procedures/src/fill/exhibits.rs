@@ -86,7 +86,7 @@ impl ProcedureReport for DriveFill {
             KeyFigure::new("full-speed-amount", "At full speed", first.full_speed_gb(), "GB")
                 .noted(first.undropped().map(no_drop)),
             KeyFigure::new("next-speed", "Then", first.next_speed(), "MB/s")
-                .noted(first.undropped().map(|_| "no drop".to_owned())),
+                .noted(first.undropped().map(|_| "did not drop".to_owned())),
             KeyFigure::new("lowest-speed", "Slowest plateau", first.lowest_speed(), "MB/s"),
             KeyFigure::new("mean-speed", "Mean", first.curve.mean(), "MB/s"),
         ];
@@ -95,7 +95,7 @@ impl ProcedureReport for DriveFill {
             let label = format!("Back after {} idle", again.idle);
             let note = match again.returned {
                 Some(returned) => (!returned.has_dropped).then(|| "no drop".to_owned()),
-                None => first.undropped().and(again.written).map(no_drop),
+                None => first.undropped().and(again.written).map(|_| "no fast amount".to_owned()),
             };
             KeyFigure::new(&id, label, again.returned_gb(), "GB").noted(note)
         }));

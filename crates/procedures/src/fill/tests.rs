@@ -173,8 +173,8 @@ fn a_drive_without_a_cliff_has_none_and_nothing_returns() {
     assert!(findings.ending.contains("without a cliff"));
     let notes: Vec<&str> =
         findings.front.figures.iter().filter_map(|figure| figure.note.as_deref()).collect();
-    assert_eq!(notes[..2], ["1.07 GB, no drop", "no drop"]);
-    assert!(notes.len() == 6 && notes[2..].iter().all(|note| note.ends_with(" GB, no drop")));
+    assert_eq!(notes[..2], ["1.07 GB, no drop", "did not drop"]);
+    assert!(notes.len() == 6 && notes[2..].iter().all(|note| *note == "no fast amount"));
 }
 
 /// A step of 1 GiB with counters in units of 256 MiB: flash bytes between 1.2 and 3.7 of the host's.

@@ -6,13 +6,15 @@ use super::search::{PRECISION, SearchResult};
 use super::setup::{HIGHEST, LoadCurve, POINT_TIME, POINT_TIME_MAX, is_above};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::secondary::SecondaryMeans;
+use crate::exhibits::cyclic_load::{
+    check_exhibits, convergence_plot, evidence, fresh_caveat, steps_plot,
+};
 use crate::exhibits::disclosure::{self, ReportForm, SettingRows, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::pts::between::{self, check_exhibits, convergence_plot, evidence, minutes_plot};
-use crate::report_notation::{number, reservation_text};
+use crate::report_notation::{count_word, limits_text, number, reservation_text};
 use crate::rwsw::disclosure as captured;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
@@ -57,7 +59,7 @@ impl ProcedureReport for LoadCurve {
         ReportEntry::Chapter("Closed-Loop Maximum"),
         ReportEntry::Plot(|run| {
             let title = format!("Closed loop - {}", run.test.maximum.label);
-            convergence_plot(&run.test.maximum, &run.results.closed_loop, ("maximum", &title))
+            convergence_plot(&run.test.maximum, &run.results.closed_loop, "maximum", &title)
         }),
         ReportEntry::Several(|run| check_exhibits(&run.results.maximum_verdict, "maximum-window")),
         ReportEntry::Several(|run| {
@@ -149,7 +151,7 @@ impl ProcedureReport for LoadCurve {
     fn caveats(run: &LoadCurveRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         caveats.extend(not_steady(run));
-        caveats.extend(run.results.steady_verdict.as_ref().and_then(between::fresh_caveat));
+        caveats.extend(run.results.steady_verdict.as_ref().and_then(fresh_caveat));
         caveats.extend(not_kept_up(run));
         caveats.extend(unsupported(run));
         if run.test.reads_unwritten() {
@@ -181,7 +183,8 @@ impl ProcedureReport for LoadCurve {
             format!("Knee, at {} % of the maximum", knee.percent)
         });
         let mut figures = vec![
-            KeyFigure::new("maximum-iops", "Closed-loop maximum", results.maximum, "IOPS"),
+            KeyFigure::new("maximum-iops", "Closed-loop maximum", results.maximum, "IOPS")
+                .ranging(results.maximum.and(results.maximum_verdict.range())),
             KeyFigure::new("knee-iops", knee_label, knee.map(|knee| knee.offered), "IOPS"),
         ];
         for percent in FRONT_RATES {
@@ -269,7 +272,9 @@ fn slo_figure(run: &LoadCurveRun<'_>) -> Option<KeyFigure> {
         Some((_, SearchResult::AllMet(_))) => format!("Highest offered rate, which meets {slo}"),
         _ => format!("Highest rate that meets {slo}"),
     };
-    Some(KeyFigure::new("slo-iops", label, value, "IOPS"))
+    let is_missed = matches!(run.results.slo, Some((_, SearchResult::NoneMet)));
+    let note = is_missed.then(|| "none met it".to_owned());
+    Some(KeyFigure::new("slo-iops", label, value, "IOPS").noted(note))
 }
 
 fn not_steady(run: &LoadCurveRun<'_>) -> Option<Caveat> {
@@ -279,9 +284,12 @@ fn not_steady(run: &LoadCurveRun<'_>) -> Option<Caveat> {
     }
     let is_prepared = run.results.steady_verdict.as_ref().is_none_or(|verdict| verdict.steady);
     let what = if is_prepared {
-        "the closed loop has no steady minutes; the maximum is the lowest of its last five"
+        let count = count_word(verdict.criteria.window);
+        format!(
+            "the closed loop has no steady steps; the maximum is the lowest of its last {count}"
+        )
     } else {
-        "the drive was still changing when the closed loop began"
+        "the drive was still changing when the closed loop began".to_owned()
     };
     Some(Caveat::invalidates(
         ids::STEADY_STATE_NOT_ACHIEVED,
@@ -454,11 +462,13 @@ fn listing(run: &LoadCurveRun<'_>) -> String {
         format!("\nBisection to {} % for the highest rate that meets {slo}", PRECISION * 100.0)
     });
     format!(
-        "{}\n{} in a closed loop, steps of {} until five in a row meet 20/10: their mean is the \
+        "{}\n{} in a closed loop, steps of {} until {} in a row meet {}: their mean is the \
          maximum\nPoisson arrivals at {} % of it, each {} unmeasured and then for {} to {}{search}",
         test.preparation_text(),
         test.maximum.label,
-        test.ground.minute,
+        test.ground.step_time,
+        count_word(test.maximum.criteria.window),
+        limits_text(&test.maximum.criteria),
         percents.join(", "),
         test.settling,
         test.point_time,
@@ -484,7 +494,7 @@ fn steady_exhibits(run: &LoadCurveRun<'_>) -> Vec<Exhibit> {
     };
     let steps = &run.results.steady;
     let title = format!("Every step - {}", load.label);
-    let mut exhibits = vec![Exhibit::Plot(minutes_plot(load, steps, ("steady-time", &title)))];
+    let mut exhibits = vec![Exhibit::Plot(steps_plot(load, steps, "steady-time", &title))];
     exhibits.extend(check_exhibits(verdict, "steady-window"));
     exhibits.extend(evidence(load, steps, "steady"));
     exhibits

@@ -22,7 +22,7 @@ pub use setup::{LoadCurve, PARAMETERS};
 
 use crate::exhibits::report;
 use crate::report_notation::number;
-use setup::is_above;
+use setup::RateOfMaximum;
 use steadfast_domain::{
     Bench, Findings, Halt, Note, Outcome, Procedure, Record, ServiceLevel, Step,
 };
@@ -64,8 +64,8 @@ impl LoadCurve {
             let make = |attempt| self.search_step(point, slo, rate, attempt);
             let tried = until_no_gap(bench, rate, make)?;
             let measured = &tried.outcome.measurement;
-            let is_above = is_above(rate, maximum);
-            search.add(rate, LoadCurve::answer(slo, is_above, &tried.step, measured));
+            let of_maximum = RateOfMaximum { rate, maximum };
+            search.add(rate, self.answer(slo, of_maximum, &tried.step, measured));
         }
         Ok(())
     }

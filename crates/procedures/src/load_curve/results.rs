@@ -1,8 +1,8 @@
 //! Results of load-curve: maximum, rates of the curve, knee, and the search for the service level.
 
 use super::search::{RateSearch, SearchResult};
-use super::setup::{CURVE, LoadCurve, MAXIMUM, SEARCH, counted, is_above, keeps_up};
-use crate::pts::between::steps_of;
+use super::setup::{CURVE, LoadCurve, MAXIMUM, RateOfMaximum, SEARCH, counted, keeps_up};
+use crate::common::attempts::steps_of;
 use crate::rwsw::regime::STEADY;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, ServiceLevel, Step, Tally, Verdict};
 
@@ -170,7 +170,7 @@ fn searched<'a>(
     for (step, outcome) in counted(record, SEARCH) {
         let Some(rate) = search.next() else { break };
         let measured = &outcome.measurement;
-        search.add(rate, LoadCurve::answer(slo, is_above(rate, maximum), step, measured));
+        search.add(rate, test.answer(slo, RateOfMaximum { rate, maximum }, step, measured));
         let percent = rate / maximum * 100.0;
         tried.push(OfferedPoint::new(percent, rate, test.drawn(maximum), step, outcome));
     }

@@ -4,17 +4,18 @@ use super::search::{RateAnswer, RateSearch};
 use super::workload::CurveWorkload;
 use crate::common::applied::ApplicableWorkload;
 use crate::common::asked::ProcedureRequest;
+use crate::common::attempts::steps_of;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::cyclic_load::{
+    self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_LAST, MeasuredStep,
+};
 use crate::common::method::Method;
 use crate::common::one_pass::{self, INSTEAD_OF_WIPC, SPARE};
 use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::pts::between::{
-    self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_LAST, MeasuredMinute, steps_of,
-};
 use crate::pts::method;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, ZONE_SHIFT};
 use crate::rwsw::method::{CONTENT, FILLS, with_content};
@@ -155,9 +156,9 @@ impl LoadCurve {
         let workload = CurveWorkload::chosen(&WORKLOAD, &ground)?;
         let demand = workload.demand(&ground);
         let preparation = preparation(&ground, &workload, demand)?;
-        let every = CycleLayout { between: 0, measured: MeasuredMinute::Last };
+        let every = CycleLayout { steps_between: 0, measured: MeasuredStep::Last };
         let label = format!("{workload} {demand}");
-        let load = CyclicLoad::endless(&ground, (MAXIMUM, label), (&workload, demand), every);
+        let load = CyclicLoad::endless(&ground, MAXIMUM, label, &workload, demand, every);
         let (point_time, point_time_max) =
             (POINT_TIME.time(&settings)?, POINT_TIME_MAX.time(&settings)?);
         if point_time > point_time_max {
@@ -264,15 +265,16 @@ impl LoadCurve {
         Step::alone(place, stimulus)
     }
 
-    /// Returns whether a rate met the service level. One above the maximum never does: only the time
-    /// was too short for its queue.
+    /// Returns whether a rate met the service level. One above the closed-loop maximum never does:
+    /// only the time was too short for its queue.
     pub(super) fn answer(
+        &self,
         slo: ServiceLevel,
-        is_above_maximum: bool,
+        RateOfMaximum { rate, maximum }: RateOfMaximum,
         step: &Step,
         measured: &Measurement,
     ) -> RateAnswer {
-        if is_above_maximum || !keeps_up(step, measured, None) {
+        if is_above(rate, maximum) || !keeps_up(step, measured, Some(self.drawn(maximum))) {
             return RateAnswer::Missed;
         }
         match slo.is_met(&measured.total()) {
@@ -292,7 +294,7 @@ impl LoadCurve {
         curve: impl Iterator<Item = (f64, &'a Step, &'a Measurement)>,
     ) -> RateSearch {
         let answered = |(rate, step, measured)| {
-            (rate, LoadCurve::answer(slo, is_above(rate, maximum), step, measured))
+            (rate, self.answer(slo, RateOfMaximum { rate, maximum }, step, measured))
         };
         RateSearch::new(curve.map(answered))
     }
@@ -315,7 +317,7 @@ impl LoadCurve {
                 self.points.len(),
                 self.point_time,
                 self.point_time_max,
-                self.ground.minute
+                self.ground.step_time
             ),
             ..self.ground.choices()
         }
@@ -341,6 +343,13 @@ impl LoadCurve {
         let reads = self.workload.streams().iter().any(|stream| stream.op == Op::Read);
         is_purged(&self.ground.settings) && !self.preparation.wipc && reads
     }
+}
+
+/// An offered rate and the closed-loop maximum, in IOPS.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RateOfMaximum {
+    pub rate: f64,
+    pub maximum: f64,
 }
 
 /// Returns true if a rate is above the maximum by more than the rounding of a percentage.
@@ -395,9 +404,9 @@ fn preparation(
         return Ok(plan);
     }
     let writes = workload.preparing();
-    let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.minute)?;
+    let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.step_time)?;
     let label = format!("{writes} {demand}");
-    let load = CyclicLoad::endless(ground, (STEADY, label), (&writes, demand), cycle);
+    let load = CyclicLoad::endless(ground, STEADY, label, &writes, demand, cycle);
     let load = CyclicLoad {
         cycles_max: ground.rounds_max(STEADY, false, ground.method.rounds_max),
         fill: plan.fill(ground, &writes.streams())?,
@@ -430,7 +439,7 @@ fn check_ending(settings: &Settings) -> Result<(), ProcedureError> {
 fn gap_effect(step: &Step) -> &'static str {
     match step.place.phase.as_str() {
         preconditioning::PHASE => "Preconditioning continued from its last checkpoint.",
-        STEADY | MAXIMUM => between::gap_effect(step),
+        STEADY | MAXIMUM => cyclic_load::gap_effect(step),
         _ => "That step is void. It was repeated after the gap.",
     }
 }

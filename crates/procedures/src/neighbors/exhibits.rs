@@ -2,7 +2,7 @@
 //! utilization under each control.
 
 use super::control::ControlName;
-use super::results::{Disturbance, ISOLATION_AT, NeighborsResults};
+use super::results::{Disturbance, ISOLATION_AT, NeighborsResults, VictimSide};
 use super::setup::Neighbors;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
@@ -19,12 +19,12 @@ type NeighborsRun<'a> = StudiedRun<'a, Neighbors>;
 
 /// Columns of the victim's response times.
 const RESPONSE: [TypedColumn<Disturbance>; 8] = [
-    TypedColumn::number("50 % off", 3, |one| one.off.response_ms(0.5)),
-    TypedColumn::number("50 % on", 3, |one| one.on.response_ms(0.5)),
-    TypedColumn::number("99 % off", 3, |one| one.off.response_ms(ISOLATION_AT)),
-    TypedColumn::number("99 % on", 3, |one| one.on.response_ms(ISOLATION_AT)),
-    TypedColumn::number("99.9 % off", 3, |one| one.off.response_ms(0.999)),
-    TypedColumn::number("99.9 % on", 3, |one| one.on.response_ms(0.999)),
+    TypedColumn::cell("50 % off", |one| response_cell(&one.off, 0.5)),
+    TypedColumn::cell("50 % on", |one| response_cell(&one.on, 0.5)),
+    TypedColumn::cell("99 % off", |one| response_cell(&one.off, ISOLATION_AT)),
+    TypedColumn::cell("99 % on", |one| response_cell(&one.on, ISOLATION_AT)),
+    TypedColumn::cell("99.9 % off", |one| response_cell(&one.off, 0.999)),
+    TypedColumn::cell("99.9 % on", |one| response_cell(&one.on, 0.999)),
     TypedColumn::number("Isolation", 3, Disturbance::isolation),
     TypedColumn::number("Utilization", 3, Disturbance::utilization),
 ];
@@ -84,6 +84,12 @@ impl ProcedureReport for Neighbors {
             return "The run is not finished.".to_owned();
         }
         match run.results.worst(ControlName::Uncontrolled) {
+            Some(worst) if worst.on.fell_behind => {
+                format!(
+                    "Complete: without control, the victim {NOT_KEPT_UP} next to {}.",
+                    worst.offender
+                )
+            }
             Some(worst) => format!(
                 "Complete: without control, the victim felt {} most, with an isolation of {}.",
                 worst.offender,
@@ -110,8 +116,8 @@ impl ProcedureReport for Neighbors {
             caveats.push(Caveat::remark(
                 ids::RATE_MISSED,
                 format!(
-                    "The victim could not keep up next to: {missed_on}; its response times and \
-                     the isolation depend on the length of a step."
+                    "The victim could not keep up next to: {missed_on}; its response times there \
+                     would depend on the length of a step, and are left out."
                 ),
                 "",
             ));
@@ -125,6 +131,11 @@ impl ProcedureReport for Neighbors {
 
     fn figures(run: &NeighborsRun<'_>) -> Vec<KeyFigure> {
         let mut figures = figures_of(run, "Isolation", Disturbance::isolation);
+        for (figure, control) in figures.iter_mut().zip(available(run)) {
+            let has_fallen_behind =
+                run.results.worst(control).is_some_and(|one| one.on.fell_behind);
+            figure.note = has_fallen_behind.then(|| NOT_KEPT_UP.to_owned());
+        }
         figures.extend(figures_of(run, "Utilization", Disturbance::utilization));
         figures
     }
@@ -170,13 +181,29 @@ fn figures_of(
     name: &str,
     value: fn(&Disturbance) -> Option<f64>,
 ) -> Vec<KeyFigure> {
-    let available = run.results.controls.iter().filter(|(_, why)| why.is_none());
-    let figure = |(control, _): &(ControlName, Option<String>)| {
+    let figure = |control: ControlName| {
         let id = format!("{}-{}", name.to_lowercase(), control.id());
-        let worst = run.results.worst(*control);
-        KeyFigure::new(&id, format!("{name}, {}", label(*control)), worst.and_then(value), "")
+        let worst = run.results.worst(control);
+        KeyFigure::new(&id, format!("{name}, {}", label(control)), worst.and_then(value), "")
+            .about(worst.map(|worst| worst.offender.clone()))
     };
-    available.map(figure).collect()
+    available(run).map(figure).collect()
+}
+
+/// Returns the controls that are available, in the order of the run.
+fn available<'r>(run: &'r NeighborsRun<'_>) -> impl Iterator<Item = ControlName> + 'r {
+    run.results.controls.iter().filter(|(_, why)| why.is_none()).map(|(control, _)| *control)
+}
+
+/// Text in place of a number that depends on the length of a step.
+const NOT_KEPT_UP: &str = "could not keep up";
+
+/// Returns the cell of a response time of the victim in milliseconds.
+fn response_cell(side: &VictimSide, fraction: f64) -> Cell {
+    if side.fell_behind {
+        return Cell::text(NOT_KEPT_UP);
+    }
+    Cell::number(side.response_ms(fraction), 3)
 }
 
 fn label(control: ControlName) -> &'static str {

@@ -68,8 +68,14 @@ impl VictimSide {
         self.tally.merge(&own.total());
     }
 
-    /// Returns a response time in milliseconds.
+    /// Returns a response time in milliseconds; `None` if the victim fell behind: its queue, and with
+    /// it every response time, grows for as long as the step lasts.
     pub fn response_ms(&self, fraction: f64) -> Option<f64> {
+        self.elapsed_response_ms(fraction).filter(|_| !self.fell_behind)
+    }
+
+    /// Returns a response time in milliseconds, also if the victim fell behind.
+    fn elapsed_response_ms(&self, fraction: f64) -> Option<f64> {
         self.tally.percentile(fraction).map(Nanos::as_millis_f64)
     }
 
@@ -86,7 +92,8 @@ impl Disturbance {
     }
 
     /// Returns isolation (our definition): the victim's 99 % response time with the offender off,
-    /// divided by that with the offender on. 1 if the offender is not felt.
+    /// divided by that with the offender on. 1 if the offender is not felt; `None` if the victim fell
+    /// behind.
     pub fn isolation(&self) -> Option<f64> {
         let (off, on) = (self.off.response_ms(ISOLATION_AT)?, self.on.response_ms(ISOLATION_AT)?);
         (on > 0.0).then(|| off / on)
@@ -142,12 +149,17 @@ impl NeighborsResults {
         NeighborsResults { victim_max, offered, controls, disturbances }
     }
 
-    /// Returns the offender that the victim feels most under a control.
+    /// Returns the offender that the victim feels most under a control: the first next to which it
+    /// could not keep up, else the one with the lowest isolation.
     pub fn worst(&self, control: ControlName) -> Option<&Disturbance> {
+        let isolation =
+            |one: &Disturbance| if one.on.fell_behind { Some(0.0) } else { one.isolation() };
         self.disturbances
             .iter()
-            .filter(|one| one.control == control && one.isolation().is_some())
-            .min_by(|a, b| a.isolation().unwrap_or(1.0).total_cmp(&b.isolation().unwrap_or(1.0)))
+            .filter(|one| one.control == control)
+            .filter_map(|one| Some((isolation(one)?, one)))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, one)| one)
     }
 }
 
@@ -156,7 +168,7 @@ impl Disturbance {
         let pace = step.load.stimuli().first().map_or(Pace::Closed, |victim| victim.pace);
         let mut side = VictimSide::default();
         side.add(measurement, pace);
-        self.course.push(side.response_ms(ISOLATION_AT));
+        self.course.push(side.elapsed_response_ms(ISOLATION_AT));
         if step.place.point == OFF {
             self.off.add(measurement, pace);
             return;

@@ -370,7 +370,7 @@ impl Neighbors {
     }
 
     fn stimulus(&self, streams: Vec<IoStream>, range: ActiveRange, demand: Demand) -> Stimulus {
-        Stimulus::new(streams, range, demand, LoadLimits::time(self.ground.minute))
+        Stimulus::new(streams, range, demand, LoadLimits::time(self.ground.step_time))
             .data_pattern(self.ground.settings.data_pattern.clone())
     }
 

@@ -271,3 +271,40 @@ fn a_run_that_broke_off_has_no_result_of_what_it_did_not_measure() {
     assert_eq!((none.isolation(), none.utilization()), (None, None));
     assert_eq!(test.study(&broken).end, EndState::Unfinished);
 }
+
+/// Next to the offender the victim completes half of what it offers: its response times would grow
+/// with the length of a step.
+#[test]
+fn a_victim_that_could_not_keep_up_has_no_response_times() {
+    let test = made(SHORT).unwrap();
+    let mut slow = scripted(|step| match step.place.phase.as_str() {
+        "victim-max" => 20_000.0,
+        "wipc" => 1000.0,
+        "offender-1" => 800.0,
+        phase if step.place.point == ON && !phase.starts_with("io-max") => 2000.0,
+        _ => 4000.0,
+    });
+    let usual = bench();
+    (slow.settle, slow.response, slow.retouch) = (usual.settle, usual.response, usual.retouch);
+    test.conduct(&mut slow).unwrap();
+    let record = record(&test.ground.settings, slow.entries);
+    let results = NeighborsResults::new(&test, &record);
+    let [none, limited] = results.disturbances.as_slice() else { panic!("two controls") };
+    assert!(none.on.fell_behind && !none.off.fell_behind && !limited.on.fell_behind);
+    assert_eq!((none.isolation(), none.on.response_ms(0.99)), (None, None));
+    assert!(limited.isolation().is_some());
+    let findings = test.study(&record);
+    let figure = |id: &str| findings.front.figures.iter().find(|one| one.id == id).unwrap();
+    let isolation = figure("isolation-none");
+    assert_eq!((isolation.value, isolation.note.as_deref()), (None, Some("could not keep up")));
+    assert_eq!(isolation.subject.as_ref(), Some(&none.offender));
+    assert!(figure("isolation-io-max").value.is_some());
+    let on: Vec<&str> = findings
+        .metrics
+        .iter()
+        .filter(|metric| metric.metric == "p99-on")
+        .map(|metric| metric.point.as_str())
+        .collect();
+    assert_eq!(on.len(), 1, "{on:?}");
+    assert!(findings.ending.contains("could not keep up"), "{}", findings.ending);
+}

@@ -39,7 +39,16 @@ struct BuyerFigure {
     /// Factor from the unit of the part to that of page one.
     factor: f64,
     /// Reason for a missing value if the part is complete.
-    absent: &'static str,
+    absent: AbsentValue,
+}
+
+/// Reason for a missing value of a complete part.
+#[derive(Debug, Clone, Copy)]
+enum AbsentValue {
+    /// The value is unknown: a dash with the reason below.
+    Unknown(&'static str),
+    /// Words that stand in place of the value.
+    Words(&'static str),
 }
 
 impl BuyerFigure {
@@ -51,7 +60,15 @@ impl BuyerFigure {
         unit: &'static str,
     ) -> Self {
         let source = BuyerSource::Figure(id);
-        BuyerFigure { id, label, unit, part, source, factor: 1.0, absent: "not measured" }
+        BuyerFigure {
+            id,
+            label,
+            unit,
+            part,
+            source,
+            factor: 1.0,
+            absent: AbsentValue::Unknown("not measured"),
+        }
     }
     /// Sets another source.
     const fn from(self, source: BuyerSource) -> Self {
@@ -62,7 +79,7 @@ impl BuyerFigure {
         self.from(BuyerSource::Metric { metric, point })
     }
     /// Sets the reason for a missing value.
-    const fn absent(self, absent: &'static str) -> Self {
+    const fn absent(self, absent: AbsentValue) -> Self {
         BuyerFigure { absent, ..self }
     }
     /// Converts milliwatts to watts.
@@ -79,9 +96,9 @@ struct BuyerQuestion {
     figures: &'static [BuyerFigure],
 }
 
-const NO_SENSOR: &str = "no power sensor; --power-command reads one";
-const NO_TEMPERATURE: &str = "the drive reports no temperature";
-const TOO_FEW: &str = "too few I/Os for this percentile";
+const NO_SENSOR: AbsentValue = AbsentValue::Unknown("no power sensor; --power-command reads one");
+const NO_TEMPERATURE: AbsentValue = AbsentValue::Unknown("the drive reports no temperature");
+const TOO_FEW: AbsentValue = AbsentValue::Words("too few I/Os");
 
 use BuyerSource::{Figure, FirstFigure, FirstPoint, LastFigure, LastPoint};
 
@@ -134,9 +151,9 @@ const DATABASE: [BuyerFigure; 4] = [
 
 const LOAD: [BuyerFigure; 3] = [
     BuyerFigure::new(load_curve::NAME, "slo-iops", "Highest load within the limit", "IOPS")
-        .absent("no load was shown to meet the limit"),
-    BuyerFigure::new(load_curve::NAME, "maximum-iops", "Mixed load at most", "IOPS"),
-    BuyerFigure::new(load_curve::NAME, "p99-at-50", "At half of the most, 99 % within", "ms")
+        .absent(AbsentValue::Unknown("the lowest loads have too few I/Os")),
+    BuyerFigure::new(load_curve::NAME, "maximum-iops", "Maximum load", "IOPS"),
+    BuyerFigure::new(load_curve::NAME, "p99-at-50", "99 % within, at half the maximum", "ms")
         .absent(TOO_FEW),
 ];
 
@@ -277,7 +294,10 @@ fn resolved(wanted: &BuyerFigure, part: Option<&PartFindings<'_>>) -> (KeyFigure
         {
             return (figure, None);
         }
-        EndState::Complete | EndState::Steady => wanted.absent.to_owned(),
+        EndState::Complete | EndState::Steady => match wanted.absent {
+            AbsentValue::Words(words) => return (figure.noted(Some(words.to_owned())), None),
+            AbsentValue::Unknown(reason) => reason.to_owned(),
+        },
         EndState::NotSteady => format!("{} did not reach steady state", wanted.part),
         EndState::Void => format!("{} has too few rounds without a gap", wanted.part),
         EndState::Failed => format!("{} failed", wanted.part),
@@ -343,16 +363,23 @@ fn load_note(suite: &StudiedSuite<'_>) -> String {
 
 /// Returns what idle-exit found of power states.
 fn idle_note(suite: &StudiedSuite<'_>) -> String {
+    let mut note = "Mean of the first reads after a pause. They are few: one slow read decides a \
+        mean."
+        .to_owned();
     let part = suite.found.iter().find(|part| part.name == IDLE_EXIT);
     let findings = part.and_then(|part| part.findings.as_ref());
-    let ending = findings.filter(|f| f.end == EndState::Complete).map(|f| f.ending.as_str());
-    format!(
-        "Mean response time of the first read after each pause. The pauses are few: one slow read \
-         decides a mean. {}",
-        ending.unwrap_or_default()
-    )
-    .trim_end()
-    .to_owned()
+    let Some(findings) = findings.filter(|findings| findings.end == EndState::Complete) else {
+        return note;
+    };
+    let figure = |wanted: &BuyerFigure| found(wanted, findings).and_then(|figure| figure.value);
+    if let (Some(short), Some(longest)) = (figure(&IDLE[1]), figure(&IDLE[2]))
+        && short > longest
+    {
+        note.push_str(
+            " A higher mean after the shorter pause is such a read, not a state of the drive.",
+        );
+    }
+    format!("{note} {}", findings.ending)
 }
 
 /// Returns what the drive's log reports of throttling, over all steps of the run.

@@ -120,6 +120,9 @@ fn figures_are_those_of_the_parts() {
     assert_eq!((value("temperature-write"), value("commits-1")), (Some(40.0), Some(1000.0)));
     assert!((value("read-p99").unwrap() - 0.5).abs() < 0.01);
     assert_eq!(value("maximum-iops"), Some(1000.0));
+    // 15,000 reads leave fewer than ten beyond 99.99 %.
+    assert_eq!(figure(&findings, "read-p99-99").note.as_deref(), Some("too few I/Os"));
+    assert_eq!(answer(&findings, "read-p99-99").missing, None, "words, not a dash");
     assert!(findings.front.questions.len() == 9 && findings.front.card.len() == 8);
     assert!(findings.front.card.iter().all(|id| figure(&findings, id).id == *id));
     let ids: std::collections::HashSet<&str> =

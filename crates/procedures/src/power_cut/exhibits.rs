@@ -10,7 +10,7 @@ use steadfast_domain::findings::{Cell, KeyFigure, Origin, Row, Setting, Table};
 use steadfast_domain::power_cut::{
     CountedPowerLoss, CutEvidence, PowerCutOutcome, PowerCutTrial, ViolationKind,
 };
-use steadfast_domain::{Caveat, CaveatKind, EndState, Record, Step};
+use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Record, Step};
 
 type PowerCutRun<'a> = StudiedRun<'a, PowerCut>;
 
@@ -178,7 +178,15 @@ impl ProcedureReport for PowerCut {
                 "Violations",
                 has_any.then(|| results.violations()),
                 "blocks",
-            ),
+            )
+            .noted(has_any.then(|| {
+                let trial = run.test.common_trial();
+                format!(
+                    "each cut tests {} blocks, {}",
+                    number(trial.blocks as f64, 0),
+                    Bytes(trial.blocks * trial.block.0).binary()
+                )
+            })),
             KeyFigure::new("bound", "At most, 95 % confidence", bound, "%"),
         ]
     }

@@ -139,6 +139,14 @@ fn every_ending_says_how_many_cuts_there_were() {
     assert!(found.ending.starts_with("ONLY 4 OF 5"), "{}", found.ending);
 }
 
+/// A dash would say that the purge is unknown.
+#[test]
+fn a_test_that_purges_nothing_says_so() {
+    let (_, found) = conducted(&[outcome(CutEvidence::DeviceFailed, 0)]);
+    let purge = found.front.conditions.iter().find(|row| row.id == "Purge").unwrap();
+    assert_eq!(purge.value.as_deref(), Some("none"));
+}
+
 #[test]
 fn the_drives_own_count_decides_and_flushes_that_were_not_sent_limit_the_verdict() {
     use CountedPowerLoss::{No, Unknown, Yes};

@@ -1,11 +1,10 @@
 //! The SNIA Solid State Storage Performance Test Specification.
 //!
-//! [`method`] contains the numbers of each profile and class, [`between`] and [`workload`] the
-//! loads that several tests share; [`scattered`] repeats a test for the active ranges of
-//! PTS-C 1.x. Sources: PTS 2.0.1, 2.0.2 and 1.1 as quoted in `docs/methods.md`, which also lists
-//! what could not be verified.
+//! [`method`] contains the numbers of each profile and class, [`workload`] the loads that several
+//! tests share; [`scattered`] repeats a test for the active ranges of PTS-C 1.x. Sources: PTS
+//! 2.0.1, 2.0.2 and 1.1 as quoted in `docs/methods.md`, which also lists what could not be
+//! verified.
 
-pub mod between;
 pub mod dirth;
 pub mod hir;
 pub mod iops;

@@ -10,7 +10,7 @@ use crate::common::applied::ApplicableWorkload;
 use crate::common::choices::RunChoices;
 use crate::exhibits::disclosure::{self, SettingRows};
 use crate::exhibits::pages::page;
-use crate::report_notation::number;
+use crate::report_notation::{count_word, limits_text, number};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, Facts, Origin, Page, Row, Setting, Table};
 use steadfast_domain::load_words::{hottest_share, pace_text};
@@ -196,15 +196,18 @@ fn streams_left_out(composite: &CapturedComposite, ground: &ProcedureSetup) -> O
 }
 
 /// Returns the caveat that the cadence of the steady-state check is our choice.
-pub fn cadence(settings: &Settings, cycle: &str) -> Caveat {
+pub fn cadence(ground: &ProcedureSetup, cycle: &str) -> Caveat {
+    let criteria = &ground.method.criteria;
     Caveat::new(
         CaveatKind::Unverified,
         ids::RWSW_CADENCE,
         format!(
-            "Steady state of {} is judged by the rule and the cadence of the PTS's WSAT: five \
-             measured steps meet 20/10, one in each cycle of {cycle}. The cadence of RWSW PTS could \
+            "Steady state of {} is judged by the rule and the cadence of the PTS's WSAT: {} \
+             measured steps meet {}, one in each cycle of {cycle}. The cadence of RWSW PTS could \
              not be read.",
-            settings.procedure
+            ground.settings.procedure,
+            count_word(criteria.window),
+            limits_text(criteria)
         ),
         "",
     )

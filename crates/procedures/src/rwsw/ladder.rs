@@ -57,7 +57,7 @@ impl DemandLadder {
     ) -> Result<Vec<Outcome>, Halt> {
         let apply = |(point, demand): (u32, &Demand)| {
             let place = StepPlace::new(phase, 0, point, format!("{applied} {demand}"));
-            bench.apply(&ground.step(place, applied, *demand, ground.minute))
+            bench.apply(&ground.step(place, applied, *demand, ground.step_time))
         };
         (1..).zip(&self.demands).map(apply).collect()
     }

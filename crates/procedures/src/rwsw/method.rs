@@ -2,10 +2,10 @@
 
 use crate::common::ProcedureSetup;
 use crate::common::asked::ProcedureRequest;
+use crate::common::cyclic_load::{BETWEEN_TIME, LEAST_FILLS, MEASURED_LAST};
 use crate::common::method::Method;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::pts::between::{BETWEEN_TIME, LEAST_FILLS, MEASURED_LAST};
 use crate::pts::method;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::Pace;

@@ -7,11 +7,11 @@ use super::method::{FILLS, MEASURED};
 use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
 use crate::common::choices::RunChoices;
+use crate::common::cyclic_load::{CycleLayout, CyclicLoad, FillRequirement};
 use crate::common::one_pass;
 use crate::common::preconditioning::{self, precondition};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::pts::between::{CycleLayout, CyclicLoad, FillRequirement};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::stimulus::Op;
@@ -204,7 +204,7 @@ pub fn steady_composite(
 ) -> Result<CyclicLoad, ProcedureError> {
     let cycle = cycle(ground)?;
     let label = ground.rated_label(format!("{composite} {demand}"));
-    let load = CyclicLoad::endless(ground, (STEADY, label), (composite, demand), cycle);
+    let load = CyclicLoad::endless(ground, STEADY, label, composite, demand, cycle);
     Ok(CyclicLoad {
         stimulus: ground.at_the_rate(load.stimulus.clone())?,
         cycles_max: ground.rounds_max(STEADY, is_last, ground.method.rounds_max),
@@ -215,5 +215,5 @@ pub fn steady_composite(
 
 /// Returns the cycle of measured minutes that the parameters ask for.
 pub fn cycle(ground: &ProcedureSetup) -> Result<CycleLayout, ProcedureError> {
-    CycleLayout::chosen(&MEASURED, &ground.settings, ground.minute)
+    CycleLayout::chosen(&MEASURED, &ground.settings, ground.step_time)
 }

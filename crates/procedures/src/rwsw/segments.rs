@@ -7,8 +7,8 @@ use crate::common::applied::ApplicableWorkload;
 use crate::common::secondary::{SecondaryMeans, mean};
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::secondary::{SecondaryPoint, amplification};
+use crate::exhibits::time_axis::{TimeAxis, minutes};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::pts::between;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
@@ -340,15 +340,15 @@ pub type NamedSteps<'a> = (String, Vec<(&'a Step, &'a Outcome)>);
 
 /// Returns a plot of every step's IOPS by the measured time since the first run began, with one
 /// line per run. A gap breaks the line.
-pub fn iops_over_time(title: &str, minute: Nanos, runs: &[NamedSteps<'_>]) -> Plot {
-    let (time, scale) = between::time_axis("Time", minute);
+pub fn iops_over_time(title: &str, step_time: Nanos, runs: &[NamedSteps<'_>]) -> Plot {
+    let time = TimeAxis::for_steps("Time", step_time);
     let mut elapsed = Nanos::ZERO;
     let mut series = Vec::new();
     for (name, steps) in runs {
         let mut points = Vec::new();
         for (_, outcome) in steps {
             elapsed += outcome.measurement.elapsed;
-            let x = between::minutes(elapsed) * scale;
+            let x = time.position(minutes(elapsed));
             if outcome.gap_before.is_some() && !points.is_empty() {
                 points.push((x, None));
             }
@@ -356,8 +356,8 @@ pub fn iops_over_time(title: &str, minute: Nanos, runs: &[NamedSteps<'_>]) -> Pl
         }
         series.push(Series::new(name.clone(), Stroke::Measured, points));
     }
-    Plot::new(PlotKind::Lines, "iops-time", title, time, Axis::new("IOPS", Scale::Linear))
-        .caption(format!("I/Os per second of every step of {minute}. A gap breaks the line."))
+    Plot::new(PlotKind::Lines, "iops-time", title, time.axis, Axis::new("IOPS", Scale::Linear))
+        .caption(format!("I/Os per second of every step of {step_time}. A gap breaks the line."))
         .series(series)
 }
 

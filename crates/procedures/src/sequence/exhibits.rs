@@ -72,7 +72,10 @@ impl ProcedureReport for SequenceProcedure {
         let all = run.results.measured.len();
         let done = run.results.measured.iter().filter(|m| !m.attempts.is_empty()).count();
         if run.record.has_ended() {
-            format!("Complete: all {all} measured steps ran.")
+            match all {
+                1 => "Complete: the measured step ran.".to_owned(),
+                _ => format!("Complete: all {all} measured steps ran."),
+            }
         } else {
             format!("The run is not finished: {done} of {all} measured steps were begun.")
         }

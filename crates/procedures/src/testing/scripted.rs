@@ -5,7 +5,7 @@ use crate::common::ProcedureSetup;
 use crate::common::asked::ProcedureRequest;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
-use steadfast_domain::findings::{Cell, Exhibit, Table};
+use steadfast_domain::findings::{Cell, Exhibit, Page, Plot, Table};
 use steadfast_domain::measurement::{LoadPart, StreamTally};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Amendment, Geometry};
@@ -230,7 +230,7 @@ pub(crate) fn steps(entries: &[JournalEntry]) -> Vec<&Step> {
         .collect()
 }
 
-/// Returns the phases of the steps in order, each stretch once.
+/// Returns the phases of the steps in order; consecutive steps of a phase count once.
 pub(crate) fn phases(entries: &[JournalEntry]) -> Vec<String> {
     let mut phases: Vec<String> = steps(entries).iter().map(|s| s.place.phase.clone()).collect();
     phases.dedup();
@@ -247,6 +247,22 @@ pub(crate) fn table<'f>(findings: &'f Findings, id: &str) -> &'f Table {
     let pages = findings.pages().flat_map(|page| &page.exhibits);
     let mut tables = findings.summary.iter().chain(pages).filter_map(Exhibit::as_table);
     tables.find(|table| table.id == id).unwrap_or_else(|| panic!("no table {id}"))
+}
+
+/// Returns the page of the report form with this title.
+pub(crate) fn page<'f>(findings: &'f Findings, title: &str) -> &'f Page {
+    let titles = || findings.form_pages.iter().map(|page| &page.title).collect::<Vec<_>>();
+    let found = findings.form_pages.iter().find(|page| page.title == title);
+    found.unwrap_or_else(|| panic!("no page '{title}' in {:?}", titles()))
+}
+
+/// Returns the plot of a page, which has one.
+pub(crate) fn plot_of(page: &Page) -> &Plot {
+    let mut plots = page.exhibits.iter().filter_map(|exhibit| match exhibit {
+        Exhibit::Plot(plot) => Some(plot),
+        _ => None,
+    });
+    plots.next().unwrap_or_else(|| panic!("no plot on page '{}'", page.title))
 }
 
 /// Returns the number in a cell of a table.

@@ -296,7 +296,7 @@ impl TkperfRun {
             Setting::outcome("Tests", self.parts.len().to_string()),
             Setting::outcome("Number of jobs (-nj)", demand.threads.to_string()),
             Setting::outcome("Number of outstanding IOs (-iod)", demand.depth.to_string()),
-            Setting::outcome("Length of a step (-rt)", self.ground.minute.to_string()),
+            Setting::outcome("Length of a step (-rt)", self.ground.step_time.to_string()),
         ]);
         let operating_system = Facts::new("Operating System").rows([
             Setting::identity("Kernel", of(|host| host.kernel.clone())),

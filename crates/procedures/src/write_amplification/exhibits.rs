@@ -127,8 +127,14 @@ impl ProcedureReport for WriteAmplificationTest {
     fn figures(run: &AmplificationRun<'_>) -> Vec<KeyFigure> {
         let results = &run.results;
         let figure = |id: &str, label: String, cell: Option<&CellResult<'_>>| {
-            let interval = cell.and_then(|cell| cell.steady).and_then(|steady| steady.interval);
-            KeyFigure::new(id, label, cell.and_then(CellResult::value), "").bounded(interval)
+            let figure = KeyFigure::new(id, label, cell.and_then(CellResult::value), "")
+                .about(cell.map(|cell| cell.cell.name()));
+            match cell.and_then(CellResult::range) {
+                Some(range) if range.is_of_counters => {
+                    figure.bounded(Some((range.low, range.high)))
+                }
+                range => figure.ranging(range.map(|range| (range.low, range.high))),
+            }
         };
         let steady = results.ascending();
         let named = |what: &str, cell: Option<&&CellResult<'_>>| {
@@ -156,9 +162,9 @@ impl ProcedureReport for WriteAmplificationTest {
                 let others = measured.metrics().into_iter();
                 metrics.extend(others.filter(|other| other.metric != "write-amplification"));
             }
-            let interval = result.steady.and_then(|steady| steady.interval);
+            let range = result.range().map(|range| (range.low, range.high));
             let own = Metric::new("write-amplification", &point, result.value(), RATIO);
-            metrics.extend(own.map(|metric| metric.ranging(interval)));
+            metrics.extend(own.map(|metric| metric.ranging(range)));
         }
         metrics
     }

@@ -44,6 +44,16 @@ pub struct SteadyAmplification {
     pub interval: Option<(f64, f64)>,
 }
 
+/// Range of a steady write amplification.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SteadyRange {
+    pub low: f64,
+    pub high: f64,
+    /// True if the counters bound the value no better than this; false if it is the range of the
+    /// windows.
+    pub is_of_counters: bool,
+}
+
 impl<'a> AmplificationResults<'a> {
     /// Computes the results of a record.
     pub fn new(test: &'a WriteAmplificationTest, record: &'a Record) -> Self {
@@ -111,6 +121,16 @@ impl CellResult<'_> {
         let steady = self.steady?;
         let (low, high) = steady.interval?;
         Some(WriteAmplification { ratio: steady.value, low, high })
+    }
+
+    /// Returns the lowest and highest value of the steady windows; what the counters allow where
+    /// that is wider, with true.
+    pub fn range(&self) -> Option<SteadyRange> {
+        let (windows, counters) = (self.verdict.range(), self.steady?.interval);
+        let width = |range: Option<(f64, f64)>| range.map_or(-1.0, |(low, high)| high - low);
+        let is_of_counters = width(counters) > width(windows);
+        let range = if is_of_counters { counters } else { windows };
+        range.map(|(low, high)| SteadyRange { low, high, is_of_counters })
     }
 
     /// Returns the lowest and the highest value of the last windows that were judged.

@@ -285,3 +285,22 @@ fn what_makes_no_sense_is_refused() {
     assert!(made(|s| s.active_range_percent = Some(50)).unwrap_err().0.contains("--active-range"));
     assert!(made(|s| s.rounds_max = Some(9)).unwrap_err().0.contains("steady-limits"));
 }
+
+/// Windows of 3.00 and 3.03 in turn, with counters that are exact to 0.1 %.
+#[test]
+fn the_range_of_a_value_is_that_of_its_windows() {
+    let mut bench = bench(|step, measurement| {
+        count(measurement, 3.0 + 0.03 * f64::from(step.place.round % 2));
+    });
+    let (test, record) = conducted(&mut bench);
+    let findings = test.study(&record);
+    let worst = findings.front.figures.iter().find(|figure| figure.id == "worst").unwrap();
+    let (low, high) = worst.range.unwrap();
+    assert!((low - 3.0).abs() < 4e-3 && (high - 3.03).abs() < 4e-3, "{low} {high}");
+    assert!(!worst.is_bounded);
+    assert!(worst.subject.is_some());
+    let is_own = |metric: &&steadfast_domain::findings::Metric| {
+        metric.metric == "write-amplification" && Some(&metric.point) == worst.subject.as_ref()
+    };
+    assert_eq!(findings.metrics.iter().find(is_own).unwrap().range, worst.range);
+}

@@ -63,7 +63,9 @@ fn compared<'a>(sides: &[ComparedRun<'a>]) -> Vec<FigureComparison<'a>> {
     };
     let mut all: Vec<FigureComparison<'a>> = Vec::new();
     for figure in sides.iter().flat_map(of) {
-        let same = |one: &&KeyFigure| (&one.id, &one.unit) == (&figure.id, &figure.unit);
+        let same = |one: &&KeyFigure| {
+            (&one.id, &one.unit, &one.subject) == (&figure.id, &figure.unit, &figure.subject)
+        };
         if all.iter().any(|one| same(&one.figure)) {
             continue;
         }

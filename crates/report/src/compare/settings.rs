@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn separators_of_thousands_make_no_difference() {
-        assert_eq!(unseparated("bytes 0 to 1,073,741,824"), "bytes 0 to 1073741824");
+        assert_eq!(unseparated("bytes 0 to 1,073,741,823"), "bytes 0 to 1073741823");
         assert_eq!(unseparated("32,16,8"), "32,16,8");
         assert_eq!(unseparated("T1Q32, 2147 bytes"), "T1Q32, 2147 bytes");
     }

@@ -5,6 +5,7 @@ use super::selection::{
 };
 use super::series::{self, MetricTrend, SeriesInput, TrendVerdict};
 use steadfast_domain::Findings;
+use steadfast_domain::device_log::DEVICE_COUNTS;
 use steadfast_domain::findings::{Metric, MetricGoal};
 
 /// Metrics of a single I/O, whose noise is not normal.
@@ -47,7 +48,8 @@ impl ProcedureTrend {
     ///
     /// A metric is in it if it covers all operations and has a better direction. The rate in bytes
     /// is left out where the rate in I/Os says the same, and so are the shortest and the longest
-    /// response time: each is that of a single I/O.
+    /// response time: each is that of a single I/O. Counts of events that a device reports are left
+    /// out too: they are mostly 0, so that they have neither noise nor changes in percent.
     ///
     /// # Errors
     /// Returns [`TrendError`] if the runs have several procedures and none is chosen, if drive
@@ -105,7 +107,9 @@ fn metrics_of<'a>(runs: impl Iterator<Item = &'a Findings>) -> Vec<&'a Metric> {
     for findings in runs {
         for metric in &findings.metrics {
             let is_repeated = findings.metrics.iter().any(|other| metric.repeats(other));
+            let is_event_count = DEVICE_COUNTS.iter().any(|count| count.id == metric.metric);
             let is_judged = metric.direction.is_none()
+                && !is_event_count
                 && !SINGLE_IOS.contains(&metric.metric.as_str())
                 && MetricGoal::from_unit(&metric.unit).is_some()
                 && !is_repeated;

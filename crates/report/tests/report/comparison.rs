@@ -189,6 +189,27 @@ fn a_change_within_the_noise_is_gray() {
 
 /// Twice the power at the same rate is half the IOPS per watt; what only one run measured is a
 /// dash, and what none did has no page.
+/// A figure whose subject the results decide is compared only with the same subject.
+#[test]
+fn figures_of_different_subjects_are_not_compared() {
+    let run = |cell: &str, value: f64| {
+        let mut found = findings(false);
+        found.front.figures = vec![
+            KeyFigure::new("best", cell, Some(value), "").about(Some(cell.to_owned())),
+            KeyFigure::new("knee", cell, Some(value), "IOPS"),
+        ];
+        found
+    };
+    let rows = |one: Findings, other: Findings| -> Vec<String> {
+        let compared = compare(&[("one".to_owned(), one), ("two".to_owned(), other)]).unwrap();
+        let all = tables_of(&compared.summary);
+        let table = all.into_iter().find(|table| table.id == "key-figures").unwrap();
+        table.rows.iter().map(|row| row.id.clone()).collect()
+    };
+    assert_eq!(rows(run("at 50 %", 1.1), run("at 80 %", 1.8)), ["knee"]);
+    assert_eq!(rows(run("at 50 %", 1.1), run("at 50 %", 1.8)), ["best", "knee"]);
+}
+
 /// Page one with a question: a figure that is equal within the noise of both is left out and counted;
 /// one of unknown noise stays, and so does a text in place of a number.
 #[test]

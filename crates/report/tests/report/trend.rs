@@ -1,6 +1,7 @@
 //! Trends of fictitious runs whose levels are known.
 
 use super::findings;
+use steadfast_domain::device_log::DEVICE_COUNTS;
 use steadfast_domain::findings::{
     Cell, Exhibit, FormBlock, FormSubject, FrontPage, Metric, Origin, Row, Setting,
 };
@@ -114,6 +115,26 @@ fn rates_and_times_change_at_the_right_run_and_for_the_worse() {
     assert_eq!(page.long_tables[0].rows.len(), 20 * 6);
     let web = html(&page, &super::PRINTED);
     assert!(web.contains("REGRESSION: 6 of 6 metrics"), "the outcome is on the page");
+}
+
+/// A drive that reports throttling of 0 s in most runs: a time, but no rate or response time.
+#[test]
+fn counts_of_events_are_no_metrics_of_a_trend() {
+    let mut counted = runs(&[1.0; 12]);
+    for (at, run) in counted.iter_mut().enumerate() {
+        let seconds = if at == 7 { 30.0 } else { 0.0 };
+        for count in DEVICE_COUNTS {
+            let metric = Metric::new(count.id, "RND 4K W", Some(seconds), count.unit);
+            run.findings.metrics.extend(metric);
+        }
+    }
+    for baseline in [None, Some("run-3")] {
+        let found = ProcedureTrend::new(counted.clone(), &options(baseline)).unwrap();
+        assert_eq!(verdicts(&found), [TrendVerdict::Same; 6], "IOPS and mean response times");
+        let page = found.findings("test");
+        assert_eq!(rows(&page, "trend-changes").len(), 0);
+        assert!(found.metrics.iter().all(|metric| metric.percent.is_none_or(f64::is_finite)));
+    }
 }
 
 #[test]

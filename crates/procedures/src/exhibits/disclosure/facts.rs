@@ -151,9 +151,10 @@ fn covered_text(covered: &CoveredRange) -> String {
         )
     });
     format!(
-        "{percent} % of the capacity: bytes {} to {}{}",
+        "{percent} % of the capacity: {} bytes, from byte {} to byte {}{}",
+        number(range.length.0 as f64, 0),
         number(range.start.0 as f64, 0),
-        number(range.end().0 as f64, 0),
+        number(range.end().0.saturating_sub(1) as f64, 0),
         of_these.unwrap_or_default()
     )
 }

@@ -159,7 +159,7 @@ fn platform_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
         Setting::identity("Memory", host.memory.map(|m| format!("{:.1} GB", m.as_gb()))),
         Setting::identity("Operating System", host.operating_system),
         Setting::identity("Test SW", software),
-        Setting::identity("Test SW Info", engine.map(short_engine)),
+        Setting::identity("I/O Engine", engine.map(short_engine)),
         test_id(record, choices),
         known("HBA", meta(UserFact::Hba), host.hba),
         Setting::identity("PCIe", record.opening().and_then(|(device, ..)| device.link.clone())),

@@ -66,8 +66,8 @@ fn condition_rows(choices: &RunChoices<'_>, record: &Record) -> Vec<Setting> {
     };
     let class = format!("{}, profile {}", settings.class, settings.profile);
     let class = Setting::method("class", "Class", class, Origin::Profile);
-    // Without a step nothing is known about earlier purges.
-    let has_begun = record.steps().next().is_some();
+    // Before its first step nothing is known about a run's purge.
+    let has_begun = record.has_ended() || record.steps().next().is_some();
     let purge = purge.or(has_begun.then(|| "none".to_owned()));
     let rest = [
         Setting::outcome("Purge", purge),

@@ -3,12 +3,13 @@
 
 use super::matrix::{DemandResult, Round};
 use super::points::{self, PointRole};
-use super::results::{DirthResults, PointHistogram, minutes};
+use super::results::{DirthResults, PointHistogram, step_ends};
 use super::setup::{Dirth, LOOPS, PRE_WRITE_TIME};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning;
 use crate::common::preconditioning::{WIPC_DEMAND, WIPC_PATTERN};
 use crate::common::secondary::SecondaryMeans;
+use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::held::{self, ChosenRate};
 use crate::exhibits::loops::tracking_table;
@@ -20,8 +21,8 @@ use crate::exhibits::response::{
     tail_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
+use crate::exhibits::time_axis::TimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::pts::between::{self, check_exhibits, evidence};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::pts::workload;
 use crate::report_notation::{mix_name, number};
@@ -79,7 +80,7 @@ impl ProcedureReport for Dirth {
         ReportEntry::Table(secondary_table),
         ReportEntry::Chapter("Preconditioning"),
         ReportEntry::Several(|run| preconditioning_exhibits(&run.choices, run.record)),
-        ReportEntry::Plot(preconditioning_minutes),
+        ReportEntry::Plot(preconditioning_steps),
         ReportEntry::Several(|run| {
             evidence(&run.test.preconditioning, &run.results.preconditioning, "pc")
         }),
@@ -325,8 +326,8 @@ fn points_table(run: &DirthRun<'_>, id: &str) -> Table {
 fn preconditioning_pages(run: &DirthRun<'_>) -> Vec<Page> {
     let preconditioning = &run.test.preconditioning;
     let title = format!("Pre Conditioning - {}", preconditioning.label);
-    let names = ("pc-convergence", title.as_str());
-    let plot = between::convergence_plot(preconditioning, &run.results.preconditioning, names);
+    let steps = &run.results.preconditioning;
+    let plot = convergence_plot(preconditioning, steps, "pc-convergence", &title);
     let title = format!("DIRTH Pre Conditioning IOPS ({}) v Round", run.test.matrix.highest());
     let check = check_exhibits(&run.results.preconditioned, "pc-window");
     vec![page(&title, vec![Exhibit::Plot(plot)]), page("DIRTH Pre Conditioning SS Check", check)]
@@ -353,7 +354,7 @@ fn pre_writes_plot(run: &DirthRun<'_>) -> Plot {
     let mut plot = Plot::lines(
         "pre-writes",
         format!("Between Round Pre Writes - {} {}", run.test.writes, run.test.matrix.highest()),
-        between::time_axis("Time", run.test.ground.minute).0,
+        TimeAxis::for_steps("Time", run.test.ground.step_time).axis,
         Axis::new("IOPS", Scale::Linear),
     )
     .caption("IOPS of the writes before each round's matrix; one line per round.");
@@ -403,10 +404,11 @@ fn rounds_plot(run: &DirthRun<'_>) -> Plot {
     plot
 }
 
-/// Returns the minutes of a load on the axis of time.
+/// Returns the IOPS of a load's steps on the axis of time, each at the end of the step.
 fn times(run: &DirthRun<'_>, steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
-    let minute = between::time_axis("Time", run.test.ground.minute).1;
-    minutes(steps).into_iter().map(|(time, iops)| (time * minute, iops)).collect()
+    let time = TimeAxis::for_steps("Time", run.test.ground.step_time);
+    let ends = step_ends(steps).into_iter();
+    ends.map(|(minutes, iops)| (time.position(minutes), iops)).collect()
 }
 
 /// Returns a cell of the reported round.
@@ -636,14 +638,14 @@ fn listing(run: &DirthRun<'_>) -> String {
          MinIOPS ({})\nFor each: {} for {}, then {} for {}, recording every response time",
         preconditioning::listing(&run.test.ground),
         run.test.writes,
-        run.test.preconditioning.cycle(),
+        run.test.preconditioning.steps_per_cycle(),
         run.test.matrix.rounds_max,
         run.test.writes,
         run.test.pre_write_time,
         loops_text(run),
         loops_text(run),
         run.test.workload,
-        run.test.ground.minute,
+        run.test.ground.step_time,
         run.test.art_ceiling,
         run.test.matrix.lowest(),
         run.test.writes,
@@ -692,7 +694,7 @@ fn point_pages(run: &DirthRun<'_>, role: PointRole) -> Vec<Page> {
     let plot = Plot::lines(
         &role.pre_write_phase(),
         format!("{} Pre Writes - {demand}", role.name()),
-        between::time_axis("Time", run.test.ground.minute).0,
+        TimeAxis::for_steps("Time", run.test.ground.step_time).axis,
         Axis::new("IOPS", Scale::Linear),
     )
     .caption("IOPS of the writes (R/W 0/100) before the histogram, at its demand.")
@@ -755,11 +757,11 @@ fn cpu_table(run: &DirthRun<'_>) -> Option<Table> {
     Some(matrix_table(run, &CPU_SYSTEM))
 }
 
-fn preconditioning_minutes(run: &DirthRun<'_>) -> Plot {
+fn preconditioning_steps(run: &DirthRun<'_>) -> Plot {
     let preconditioning = &run.test.preconditioning;
-    let title = format!("Pre Conditioning, every minute - {}", preconditioning.label);
+    let title = format!("Pre Conditioning, every step - {}", preconditioning.label);
     let steps = &run.results.preconditioning;
-    between::minutes_plot(preconditioning, steps, ("pc-minutes", &title))
+    steps_plot(preconditioning, steps, "pc-minutes", &title)
 }
 
 fn tallies(run: &DirthRun<'_>) -> Vec<(String, Tally)> {

@@ -3,16 +3,17 @@
 use super::matrix::Round;
 use super::points::{self, ChosenPoint, PointSelection};
 use super::setup::{DEMAND, Dirth, PRE_WRITE, PRECONDITIONING};
+use crate::common::attempts::steps_of;
 use crate::common::attempts::{attempt_of, last_attempt};
 use crate::common::stretch::LoadGaps;
-use crate::pts::between::{self, steps_of};
+use crate::exhibits::time_axis::minutes;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Verdict};
 
 /// Results of DIRTH, from which its tables and plots are made.
 pub struct DirthResults<'a> {
-    /// Minutes of the preconditioning.
+    /// Steps of the preconditioning.
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
-    /// Verdict on the measured minutes of the preconditioning.
+    /// Verdict on the measured steps of the preconditioning.
     pub preconditioned: Verdict,
     /// All complete rounds.
     pub rounds: Vec<Round>,
@@ -22,7 +23,7 @@ pub struct DirthResults<'a> {
     pub selection: Option<PointSelection>,
     /// Histograms of the chosen points.
     pub histograms: Vec<PointHistogram<'a>>,
-    /// Minutes of writes before the rounds.
+    /// Steps of the writes before the rounds.
     pub pre_writes: Vec<(&'a Step, &'a Outcome)>,
 }
 
@@ -30,7 +31,7 @@ pub struct DirthResults<'a> {
 pub struct PointHistogram<'a> {
     /// Chosen point.
     pub chosen: ChosenPoint,
-    /// Minutes of the writes before the histogram, in the last attempt.
+    /// Steps of the writes before the histogram, in the last attempt.
     pub pre_write: Vec<(&'a Step, &'a Outcome)>,
     /// Measurement of the histogram run; `None` if it was not run or is void.
     pub measurement: Option<&'a Measurement>,
@@ -104,13 +105,13 @@ fn rounds_of(dirth: &Dirth, record: &Record) -> Vec<Round> {
 }
 
 /// Returns the end of each step, in minutes since the first one began, and its IOPS.
-pub fn minutes(steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
+pub fn step_ends(steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
     let mut time = Nanos::ZERO;
     steps
         .iter()
         .map(|(_, outcome)| {
             time += outcome.measurement.elapsed;
-            (between::minutes(time), outcome.measurement.iops())
+            (minutes(time), outcome.measurement.iops())
         })
         .collect()
 }

@@ -5,12 +5,12 @@ use super::points::{ChosenPoint, PointRole};
 use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::cyclic_load::{self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_FIRST};
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::pts::between::{self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_FIRST};
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, PtsWorkload, ZONE_SHIFT};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Bytes, Demand, Nanos, Record, Settings, Step, StepPlace};
@@ -133,7 +133,7 @@ impl Dirth {
         check(settings)?;
         let writes = workload.all_writes();
         let loops = LOOPS.parse(settings, matrix::loops)?;
-        let cycle = CycleLayout::chosen(&MEASURED_FIRST, settings, ground.minute)?;
+        let cycle = CycleLayout::chosen(&MEASURED_FIRST, settings, ground.step_time)?;
         let rounds_max =
             |phase, is_last| ground.rounds_max(phase, is_last, ground.method.rounds_max);
         let matrix = DemandMatrix {
@@ -144,8 +144,7 @@ impl Dirth {
         };
         let highest = matrix.highest();
         let label = format!("{writes} {highest}");
-        let load =
-            CyclicLoad::endless(&ground, (PRECONDITIONING, label), (&writes, highest), cycle);
+        let load = CyclicLoad::endless(&ground, PRECONDITIONING, label, &writes, highest, cycle);
         Ok(Dirth {
             left_out: workload.left_out(),
             preconditioning: CyclicLoad { cycles_max: rounds_max(PRECONDITIONING, false), ..load },
@@ -165,7 +164,7 @@ impl Dirth {
     pub(super) fn demand_step(&self, round: u32, point: u32, demand: Demand) -> Step {
         let label = format!("{} {demand}", self.workload);
         let place = StepPlace::new(DEMAND, round, point, label);
-        self.ground.step(place, &self.workload, demand, self.ground.minute)
+        self.ground.step(place, &self.workload, demand, self.ground.step_time)
     }
 
     pub(super) fn histogram_step(&self, chosen: &ChosenPoint, attempt: u32) -> Step {
@@ -193,7 +192,7 @@ impl Dirth {
                 "profile quick runs {} demands (the standard's flow: 49) in steps of {} instead \
                  of 60 s, writes {} before a round and {} before a histogram of {}.",
                 self.matrix.demands.len(),
-                self.ground.minute,
+                self.ground.step_time,
                 self.pre_write_time,
                 self.point_pre_write_time,
                 self.histogram_time
@@ -228,7 +227,7 @@ fn gap_effect(step: &Step) -> &'static str {
     let is_first_minute = step.place.point == 1;
     match phase {
         preconditioning::PHASE => "Preconditioning continued from its last checkpoint.",
-        PRECONDITIONING => between::gap_effect(step),
+        PRECONDITIONING => cyclic_load::gap_effect(step),
         PRE_WRITE if is_first_minute => "The steady-state window restarts with that round.",
         PRE_WRITE | DEMAND => "That round is void, and the steady-state window restarts after it.",
         _ if PointRole::ALL.iter().any(|r| is_attempt_of(phase, &r.histogram_phase())) => {

@@ -7,7 +7,7 @@ use crate::testing::scripted::{
 use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{Demand, JournalEntry, Load, Nanos, Op, Profile, Settings, Step};
 
-fn test(change: impl FnOnce(&mut Settings)) -> Dirth {
+fn dirth_test(change: impl FnOnce(&mut Settings)) -> Dirth {
     ground(&settings_of("dirth", change), GEOMETRY, &[]).and_then(Dirth::on).unwrap()
 }
 
@@ -34,7 +34,7 @@ fn conducted(dirth: &Dirth) -> Vec<JournalEntry> {
 
 #[test]
 fn the_flow_is_the_standards() {
-    let entries = conducted(&test(|_| ()));
+    let entries = conducted(&dirth_test(|_| ()));
     let all = phases(&entries);
     assert_eq!(all[..4], ["wipc", "preconditioning", "pre-write", "demand"]);
     let tail = &all[all.len() - 6..];
@@ -60,7 +60,7 @@ fn the_flow_is_the_standards() {
 
 #[test]
 fn preconditioning_and_pre_writes_only_write_at_the_highest_demand() {
-    let entries = conducted(&test(|_| ()));
+    let entries = conducted(&dirth_test(|_| ()));
     for step in steps(&entries) {
         let stimulus = step.load.stimulus().unwrap();
         let writes_only = stimulus.streams.iter().all(|s| s.op == Op::Write);
@@ -77,7 +77,7 @@ fn preconditioning_and_pre_writes_only_write_at_the_highest_demand() {
 
 #[test]
 fn threads_are_the_outer_loop_and_never_swapped_with_depth() {
-    let entries = conducted(&test(|_| ()));
+    let entries = conducted(&dirth_test(|_| ()));
     let shown: Vec<String> = steps(&entries)
         .iter()
         .filter(|s| s.place.phase == "demand" && s.place.round == 1)
@@ -94,7 +94,7 @@ fn threads_are_the_outer_loop_and_never_swapped_with_depth() {
 
 #[test]
 fn points_are_chosen_noted_and_measured_at_their_demand() {
-    let dirth = test(|_| ());
+    let dirth = dirth_test(|_| ());
     let entries = conducted(&dirth);
     let chosen: Vec<String> = entries
         .iter()
@@ -137,7 +137,7 @@ fn outstanding_of(entries: &[JournalEntry], phase: &str) -> u64 {
 
 #[test]
 fn no_point_below_the_ceiling_is_a_caveat() {
-    let dirth = test(set("art-ceiling", "500us"));
+    let dirth = dirth_test(set("art-ceiling", "500us"));
     let entries = conducted(&dirth);
     let findings = dirth.study(&record(&dirth.ground.settings, entries));
     let caveat = findings.caveats.iter().find(|c| c.id == "art-ceiling").unwrap();
@@ -146,7 +146,7 @@ fn no_point_below_the_ceiling_is_a_caveat() {
 
 #[test]
 fn a_gap_inside_a_round_voids_it() {
-    let dirth = test(|_| ());
+    let dirth = dirth_test(|_| ());
     let window = |phase: &'static str, round: u32, point: u32| {
         let mut bench = scripted(saturating);
         bench.response = queueing;
@@ -162,7 +162,7 @@ fn a_gap_inside_a_round_voids_it() {
 
 #[test]
 fn a_gap_before_a_histogram_repeats_its_hour_of_writes() {
-    let dirth = test(|_| ());
+    let dirth = dirth_test(|_| ());
     let mut bench = scripted(saturating);
     bench.response = queueing;
     bench.gap_before = vec![("mid-histogram", 0, 1)];
@@ -190,7 +190,7 @@ fn a_gap_before_a_histogram_repeats_its_hour_of_writes() {
 
 #[test]
 fn rounds_end_at_25_and_preconditioning_too() {
-    let dirth = test(|_| ());
+    let dirth = dirth_test(|_| ());
     let mut bench = scripted(|step| match step.place.phase.as_str() {
         "preconditioning" | "demand" => 2f64.powi(step.place.round as i32),
         _ => 100.0,
@@ -230,7 +230,7 @@ fn settings_without_a_meaning_are_refused() {
 
 #[test]
 fn forms_have_ten_rows() {
-    let dirth = test(|s| s.profile = Profile::Quick);
+    let dirth = dirth_test(|s| s.profile = Profile::Quick);
     let findings = study_of_nothing(&dirth, &dirth.ground.settings);
     assert_eq!(findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [10; 4]);
     assert_eq!(findings.form_pages.len(), 15);
@@ -238,7 +238,7 @@ fn forms_have_ten_rows() {
 
 #[test]
 fn rounds_after_an_unsteady_preconditioning_are_not_steady() {
-    let dirth = test(|s| s.profile = Profile::Quick);
+    let dirth = dirth_test(|s| s.profile = Profile::Quick);
     let mut bench = scripted(|step| match step.place.phase.as_str() {
         PRECONDITIONING => 2f64.powi(step.place.round as i32),
         _ => 1000.0,

@@ -4,11 +4,14 @@
 use super::results::{HirResults, WaitState};
 use super::setup::{ACCESS_TIME, ACCESSES, Hir, IDLE_TIMES};
 use crate::common::metrics::MeasuredPoint;
+use crate::exhibits::cyclic_load::{
+    check_exhibits, convergence_plot, evidence, fresh_caveat, steps_plot,
+};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::pts::between::{self, check_exhibits, evidence};
+use crate::exhibits::time_axis::TimeAxis;
 use crate::report_notation::reservation_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
@@ -143,14 +146,16 @@ impl ProcedureReport for Hir {
             "Repeat the run with more rounds (--max-rounds).",
         ));
         }
-        caveats.extend(between::fresh_caveat(&run.results.verdict));
+        caveats.extend(fresh_caveat(&run.results.verdict));
         caveats
     }
 
     /// Returns the saturated rate, and the rates after the shortest and the longest idle time.
     fn figures(run: &HirRun<'_>) -> Vec<KeyFigure> {
-        let mut figures =
-            vec![KeyFigure::new("saturated-iops", "Saturated", run.results.saturated(), "IOPS")];
+        let saturated =
+            KeyFigure::new("saturated-iops", "Saturated", run.results.saturated(), "IOPS")
+                .ranging(run.results.verdict.range());
+        let mut figures = vec![saturated];
         let ends = [run.results.waits.first(), run.results.waits.last()];
         for wait in ends.into_iter().flatten() {
             let id = format!("idle-{}-iops", wait.idle.as_secs_f64());
@@ -219,25 +224,24 @@ fn wait_row(wait: &WaitState<'_>, saturated: Option<f64>) -> Row {
 fn preconditioning_plot(run: &HirRun<'_>) -> Plot {
     let title = format!("HIR Pre Conditioning - {}", run.test.workload);
     let steps = &run.results.preconditioning;
-    between::minutes_plot(&run.test.preconditioning, steps, ("pc-minutes", &title))
+    steps_plot(&run.test.preconditioning, steps, "pc-minutes", &title)
 }
 
 fn preconditioning_rounds(run: &HirRun<'_>) -> Plot {
-    let names = ("pc-convergence", "Rounds of the preconditioning");
-    let steps = &run.results.preconditioning;
-    between::convergence_plot(&run.test.preconditioning, steps, names)
+    let (load, steps) = (&run.test.preconditioning, &run.results.preconditioning);
+    convergence_plot(load, steps, "pc-convergence", "Rounds of the preconditioning")
 }
 
 fn waits_plot(run: &HirRun<'_>) -> Plot {
-    let (time, minute) =
-        between::time_axis("Wall time", run.test.access_time.max(run.test.ground.minute));
+    let longest = run.test.access_time.max(run.test.ground.step_time);
+    let time = TimeAxis::for_steps("Wall time", longest);
     let scaled = |points: &[(f64, Option<f64>)]| -> Vec<(f64, Option<f64>)> {
-        points.iter().map(|(time, iops)| (time * minute, *iops)).collect()
+        points.iter().map(|(minutes, iops)| (time.position(*minutes), *iops)).collect()
     };
     let mut plot = Plot::lines(
         "wait-states",
         format!("HIR IOPS v Time - {}", run.test.workload),
-        time,
+        time.axis.clone(),
         Axis::new("IOPS", Scale::Linear),
     )
     .caption(format!(
@@ -305,7 +309,7 @@ fn listing(run: &HirRun<'_>) -> String {
         },
         run.test.workload,
         run.test.demand,
-        run.test.preconditioning.cycle(),
+        run.test.preconditioning.steps_per_cycle(),
         seconds(run),
         run.test.accesses,
         run.test.workload,

@@ -3,13 +3,13 @@
 use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::cyclic_load::{
+    self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
+};
 use crate::common::one_pass::{self, BEFORE_RANDOM_WRITES, ONE_PASS, OnePass, SPARE};
 use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::pts::between::{
-    self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
-};
 use crate::pts::workload::{ALIGNMENT, PtsWorkload};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::SteadyStateMethod;
@@ -78,10 +78,9 @@ impl Hir {
         check(settings)?;
         let workload = PtsWorkload::from_pattern(PATTERN);
         let demand = settings.demand_or(workload.recommended_demand(&ground.method));
-        let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.minute)?;
+        let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.step_time)?;
         let label = workload.to_string();
-        let load =
-            CyclicLoad::endless(&ground, (PRECONDITIONING, label), (&workload, demand), cycle);
+        let load = CyclicLoad::endless(&ground, PRECONDITIONING, label, &workload, demand, cycle);
         let own = BEFORE_RANDOM_WRITES;
         own.parse(settings, |text| [own.default, ONE_PASS].contains(&text).then_some(()))?;
         let before = ground.one_pass.as_ref().map(OnePass::amount).unwrap_or_default();
@@ -151,7 +150,7 @@ impl Hir {
             quick: format!(
                 "profile quick makes {} accesses of {} per idle time instead of 360 of 5 s, and \
                  preconditions in steps of {}.",
-                self.accesses, self.access_time, self.ground.minute
+                self.accesses, self.access_time, self.ground.step_time
             ),
             ..self.ground.choices()
         }
@@ -183,7 +182,7 @@ fn check(settings: &Settings) -> Result<(), ProcedureError> {
 /// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     if is_attempt_of(&step.place.phase, PRECONDITIONING) {
-        between::gap_effect(step)
+        cyclic_load::gap_effect(step)
     } else {
         "The test restarted with the purge; earlier measurements do not count."
     }

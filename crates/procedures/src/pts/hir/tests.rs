@@ -9,7 +9,7 @@ use steadfast_domain::Settings;
 use steadfast_domain::Step;
 use steadfast_domain::{JournalEntry, Measurement, Profile};
 
-fn test(change: impl FnOnce(&mut Settings)) -> Hir {
+fn hir_test(change: impl FnOnce(&mut Settings)) -> Hir {
     ground(&settings_of("hir", change), GEOMETRY, &[]).and_then(Hir::on).unwrap()
 }
 
@@ -30,7 +30,7 @@ fn conducted(hir: &Hir) -> ScriptedBench<fn(&Step) -> f64> {
 
 #[test]
 fn wait_states_follow_the_preconditioning_in_order() {
-    let bench = conducted(&test(|_| ()));
+    let bench = conducted(&hir_test(|_| ()));
     assert!(matches!(bench.entries[1], JournalEntry::Purged(_)));
     let mut phases: Vec<&str> =
         steps(&bench.entries).iter().map(|s| s.place.phase.as_str()).collect();
@@ -49,7 +49,7 @@ fn wait_states_follow_the_preconditioning_in_order() {
 
 #[test]
 fn the_host_idles_after_every_access_and_never_in_a_baseline() {
-    let bench = conducted(&test(|_| ()));
+    let bench = conducted(&hir_test(|_| ()));
     let mut idled = Nanos::ZERO;
     let mut pauses = 0;
     for pair in bench.entries.windows(2) {
@@ -80,7 +80,7 @@ fn the_host_idles_after_every_access_and_never_in_a_baseline() {
 
 #[test]
 fn iops_are_of_the_access_and_x_is_wall_time() {
-    let hir = test(|s| {
+    let hir = hir_test(|s| {
         s.parameters.insert("idle-times".into(), "5,55".into());
         s.parameters.insert("accesses".into(), "3".into());
     });
@@ -116,7 +116,7 @@ fn iops_are_of_the_access_and_x_is_wall_time() {
 
 #[test]
 fn a_gap_in_a_wait_state_begins_anew_with_the_purge() {
-    let hir = test(set("accesses", "4"));
+    let hir = hir_test(set("accesses", "4"));
     let attempts = |phase: &'static str, round: u32, point: u32| {
         let mut bench = scripted(rested);
         bench.gap_before = vec![(phase, round, point)];
@@ -136,7 +136,7 @@ fn a_gap_in_a_wait_state_begins_anew_with_the_purge() {
 
 #[test]
 fn never_steady_goes_on_after_25_and_says_so() {
-    let hir = test(set("accesses", "1"));
+    let hir = hir_test(set("accesses", "1"));
     let mut bench = scripted(|step| match step.place.phase.as_str() {
         "preconditioning" => f64::from(step.place.round * step.place.round),
         _ => 100.0,
@@ -169,7 +169,7 @@ fn what_makes_no_sense_is_refused() {
 
 #[test]
 fn forms_have_ten_rows() {
-    let hir = test(|s| s.profile = Profile::Quick);
+    let hir = hir_test(|s| s.profile = Profile::Quick);
     let findings = study_of_nothing(&hir, &hir.ground.settings);
     assert_eq!(findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [10; 4]);
 }
@@ -178,7 +178,7 @@ fn forms_have_ten_rows() {
 #[test]
 fn a_preconditioning_counts_only_once_the_drive_was_filled() {
     let cycles = |least: &'static str| {
-        let hir = test(set("least-fills", least));
+        let hir = hir_test(set("least-fills", least));
         let bench = scripted(|_| 100.0).conducted(&hir);
         let all = steps(&bench.entries);
         let count = all.iter().filter(|s| s.place.phase == PRECONDITIONING).count() / 31;

@@ -297,7 +297,7 @@ fn listing(run: &IopsRun<'_>) -> String {
         run.test.mixed_loop.rounds_max,
         mixes.join(", "),
         sizes.join(", "),
-        run.test.ground.minute,
+        run.test.ground.step_time,
         run.test.mixed_loop.demand
     )
 }

@@ -88,7 +88,7 @@ impl RangedTest for Iops {
             quick: format!(
                 "profile quick runs 3 mixes x 3 block sizes in steps of {} (the standard: 7 x 8 \
                  in steps of 60 s) and at most {} rounds.",
-                self.ground.minute, self.mixed_loop.rounds_max
+                self.ground.step_time, self.mixed_loop.rounds_max
             ),
             tkperf: "Profile tkperf follows TKperf's matrix, order and single tracking variable. \
                 Differences: every step has its own random offsets; WIPC runs at T1Q32 instead of \

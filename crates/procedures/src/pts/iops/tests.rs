@@ -7,13 +7,13 @@ use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{Bytes, Demand, Load, Nanos, Profile, Settings, Step};
 
-fn test(change: impl FnOnce(&mut Settings)) -> Iops {
+fn iops_test(change: impl FnOnce(&mut Settings)) -> Iops {
     ground(&settings_of("iops", change), GEOMETRY, &[]).and_then(Iops::on).unwrap()
 }
 
 #[test]
 fn rounds_run_in_the_mandatory_order_after_twice_the_capacity() {
-    let bench = scripted(|_| 1000.0).conducted(&test(|_| ()));
+    let bench = scripted(|_| 1000.0).conducted(&iops_test(|_| ()));
     let steps = steps(&bench.entries);
     let Load::Stimulus(wipc) = &steps[0].load else { panic!("not a stimulus") };
     assert_eq!(wipc.until.bytes, Some(Bytes::gib(2)));
@@ -44,11 +44,11 @@ fn rounds_run_in_the_mandatory_order_after_twice_the_capacity() {
 
 #[test]
 fn the_classes_differ_as_the_standard_says() {
-    let client = test(|s| s.class = steadfast_domain::Class::Client);
+    let client = iops_test(|s| s.class = steadfast_domain::Class::Client);
     assert_eq!(client.mixed_loop.demand, Demand::new(2, 16));
     assert_eq!(client.ground.active_range.length, Bytes(3 << 28));
     assert_eq!(client.ground.conditions().write_cache, Some(steadfast_domain::WriteCache::Enabled));
-    let enterprise = test(|_| ());
+    let enterprise = iops_test(|_| ());
     assert_eq!(enterprise.ground.active_range.length, Bytes::gib(1));
 }
 
@@ -62,15 +62,15 @@ fn three_variables_must_be_steady_together_in_2_0_but_one_in_1_1() {
         let bench = scripted(drifting_reads).conducted(iops);
         steps(&bench.entries).last().unwrap().place.round
     };
-    assert_eq!(rounds_run(&test(|_| ())), 8, "rounds 4-8 are the first common window");
-    assert_eq!(rounds_run(&test(|s| s.profile = Profile::Pts11)), 5);
-    assert_eq!(rounds_run(&test(|s| s.profile = Profile::Tkperf)), 5);
+    assert_eq!(rounds_run(&iops_test(|_| ())), 8, "rounds 4-8 are the first common window");
+    assert_eq!(rounds_run(&iops_test(|s| s.profile = Profile::Pts11)), 5);
+    assert_eq!(rounds_run(&iops_test(|s| s.profile = Profile::Tkperf)), 5);
 }
 
 #[test]
 fn never_steady_stops_at_25_says_so_and_goes_on_when_amended() {
     let mut bench = scripted(|step| 2f64.powi(step.place.round as i32));
-    let iops = test(|_| ());
+    let iops = iops_test(|_| ());
     iops.conduct(&mut bench).unwrap();
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
     let findings = iops.study(&record(&iops.ground.settings, bench.entries));
@@ -86,7 +86,8 @@ fn never_steady_stops_at_25_says_so_and_goes_on_when_amended() {
 #[test]
 fn post_25_runs_on_and_reports_the_first_steady_window() {
     let mut bench = scripted(|step| if step.place.round <= 2 { 1.0 } else { 1000.0 });
-    let iops = test(|s| s.steady_state = steadfast_domain::settings::SteadyStateMethod::Post25);
+    let iops =
+        iops_test(|s| s.steady_state = steadfast_domain::settings::SteadyStateMethod::Post25);
     iops.conduct(&mut bench).unwrap();
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
     let findings = iops.study(&record(&iops.ground.settings, bench.entries));
@@ -97,7 +98,7 @@ fn post_25_runs_on_and_reports_the_first_steady_window() {
 fn a_gap_inside_a_round_voids_it_and_begins_the_window_anew() {
     let mut bench = scripted(|_| 1000.0);
     bench.gap_before = vec![("", 3, 20)];
-    let iops = test(|_| ());
+    let iops = iops_test(|_| ());
     let findings = bench.studied(&iops, &iops.ground.settings);
     assert_eq!(findings.verdict.unwrap().window, Some((4, 8)));
     assert!(findings.caveats.iter().any(|c| c.id == "gap" && c.text.contains("void")));
@@ -113,7 +114,7 @@ fn a_gap_inside_a_round_voids_it_and_begins_the_window_anew() {
 fn a_mixed_step_counts_reads_plus_writes() {
     let mut bench =
         scripted(|step| if step.place.label == "RND 4K RW65" { 3000.0 } else { 1000.0 });
-    let iops = test(|_| ());
+    let iops = iops_test(|_| ());
     iops.conduct(&mut bench).unwrap();
     let record = record(&iops.ground.settings, bench.entries);
     let results = LoopResults::new(&iops.mixed_loop, &record);
@@ -125,7 +126,7 @@ fn a_mixed_step_counts_reads_plus_writes() {
 #[test]
 fn the_form_has_eight_pages_in_2_0_and_six_in_1_1() {
     for (profile, pages) in [(Profile::Pts20, 8), (Profile::Pts11, 6)] {
-        let iops = test(|s| s.profile = profile);
+        let iops = iops_test(|s| s.profile = profile);
         let findings = scripted(|_| 1000.0).studied(&iops, &iops.ground.settings);
         assert_eq!(findings.form_pages.len(), pages);
         assert_eq!(
@@ -159,7 +160,7 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
 
 #[test]
 fn quick_says_that_it_is_not_the_full_method() {
-    let iops = test(|s| s.profile = Profile::Quick);
+    let iops = iops_test(|s| s.profile = Profile::Quick);
     let bench = scripted(|_| 1000.0).conducted(&iops);
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 9);
     let findings = iops.study(&record(&iops.ground.settings, bench.entries));
@@ -170,7 +171,7 @@ fn quick_says_that_it_is_not_the_full_method() {
 /// The cap is six rounds and the fourth is void: no window of five is clean.
 #[test]
 fn a_void_round_is_in_no_table() {
-    let iops = test(|s| s.rounds_max = Some(6));
+    let iops = iops_test(|s| s.rounds_max = Some(6));
     let mut bench = scripted(|step| if step.place.round == 4 { 9e9 } else { 1000.0 });
     bench.gap_before = vec![("rounds", 4, 7)];
     let findings = bench.studied(&iops, &iops.ground.settings);
@@ -188,7 +189,7 @@ fn a_void_round_is_in_no_table() {
 
 #[test]
 fn rounds_that_are_all_void_leave_dashes() {
-    let iops = test(|s| s.rounds_max = Some(2));
+    let iops = iops_test(|s| s.rounds_max = Some(2));
     let mut bench = scripted(|_| 1000.0);
     bench.gap_before = vec![("rounds", 1, 7), ("rounds", 2, 7)];
     let findings = bench.studied(&iops, &iops.ground.settings);
@@ -200,7 +201,7 @@ fn rounds_that_are_all_void_leave_dashes() {
 #[test]
 fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
     for profile in [Profile::Quick, Profile::Tkperf] {
-        let iops = test(|s| s.profile = profile);
+        let iops = iops_test(|s| s.profile = profile);
         let findings = iops.study(&record(&iops.ground.settings, Vec::new()));
         let header = &findings.header;
         let lesser = header.lesser.as_ref().unwrap();
@@ -211,7 +212,7 @@ fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
         }
         assert!(!header.specification.contains("Solid State Storage"));
     }
-    let full = test(|_| ());
+    let full = iops_test(|_| ());
     let header = full.study(&record(&full.ground.settings, Vec::new())).header;
     // The layout is SNIA's, the report is not.
     assert_eq!((header.issuer.as_str(), header.lesser), ("Issued by steadfast", None));
@@ -224,7 +225,7 @@ fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
 
 #[test]
 fn offsets_can_be_aligned_to_4_kib() {
-    let iops = test(set("alignment", "4K"));
+    let iops = iops_test(set("alignment", "4K"));
     let bench = scripted(|_| 1000.0).conducted(&iops);
     let steps = steps(&bench.entries);
     let aligned = |step: &&Step| {

@@ -2,6 +2,7 @@
 //! which has neither 99.999 %, IOPS nor the histogram).
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, Latency, MIXES, TRACKED, average_response};
+use crate::common::metrics::PointValue;
 use crate::common::preconditioning;
 use crate::common::results::LoopResults;
 use crate::common::rounds;
@@ -174,14 +175,14 @@ impl ProcedureReport for Latency {
 
     /// Returns the mean response times of random 4 KiB, and the tail of the histogram run.
     fn figures(run: &LatencyRun<'_>) -> Vec<KeyFigure> {
-        let mean = |mix: u8| {
-            run.results
-                .cell(&AccessPattern::random(TRACKED.size, mix))
-                .and_then(|cell| cell.art.mean)
+        let figure = |id: &str, label: &str, mix: u8| {
+            let cell = run.results.cell(&AccessPattern::random(TRACKED.size, mix));
+            let PointValue { mean, range } = cell.map(|cell| cell.art).unwrap_or_default();
+            KeyFigure::new(id, label, mean, "ms").ranging(range)
         };
         let mut figures = vec![
-            KeyFigure::new("rnd-4k-read-mean", "RND 4K read, mean", mean(100), "ms"),
-            KeyFigure::new("rnd-4k-write-mean", "RND 4K write, mean", mean(0), "ms"),
+            figure("rnd-4k-read-mean", "RND 4K read, mean", 100),
+            figure("rnd-4k-write-mean", "RND 4K write, mean", 0),
         ];
         let tally = histogram(run).map(|measurement| measurement.total());
         let of = |part: f64| tally.as_ref().and_then(|tally| millis(tally.percentile(part)));
@@ -224,7 +225,7 @@ fn matrix_plot(run: &LatencyRun<'_>, value: &MatrixValue) -> Plot {
 fn window(run: &LatencyRun<'_>) -> Vec<Exhibit> {
     match run.results.verdict.tracks.first() {
         Some(track) => window_exhibits(&run.results.verdict, track),
-        None => vec![no_window()],
+        None => vec![no_window(&run.results.verdict.criteria)],
     }
 }
 
@@ -309,7 +310,7 @@ fn listing(run: &LatencyRun<'_>) -> String {
         run.test.mixed_loop.rounds_max,
         mixes.join(", "),
         sizes.join(", "),
-        run.test.ground.minute,
+        run.test.ground.step_time,
         run.test.demand,
         histogram.unwrap_or_default()
     )

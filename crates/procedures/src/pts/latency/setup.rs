@@ -100,7 +100,7 @@ impl RangedTest for Latency {
             quick: format!(
                 "profile quick runs steps of {} (the standard: 60 s), at most {} rounds, and a \
                  histogram run of {} (20 min).",
-                self.ground.minute,
+                self.ground.step_time,
                 self.mixed_loop.rounds_max,
                 self.histogram_time.unwrap_or_default()
             ),

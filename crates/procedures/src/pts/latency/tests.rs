@@ -2,13 +2,21 @@ use super::setup::{HISTOGRAM, average_response};
 use super::*;
 use crate::pts::scattered::RangedTest;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, ground, record, scripted, settings_of, steps,
+    GEOMETRY, ScriptedBench, ground, number, page, plot_of, record, scripted, set, settings_of,
+    steps, table,
 };
 use steadfast_domain::findings::{Cell, Exhibit, PlotKind};
 use steadfast_domain::settings::{Amendment, SteadyStateMethod};
 use steadfast_domain::{CaveatKind, Demand, Measurement, Nanos, Profile, Settings, Step};
 
-fn test(change: impl FnOnce(&mut Settings)) -> Latency {
+/// Steps of a round: three mixes of three sizes.
+const STEPS_PER_ROUND: usize = 9;
+
+/// Pages of the report form.
+const TABLES_PAGE: &str = "LAT - Ave, 5 9s, Max Response Times & IOPS - Tabular Data";
+const HISTOGRAM_PAGE: &str = "LAT - Response Time Histogram - Confidence Level Plot";
+
+fn latency_test(change: impl FnOnce(&mut Settings)) -> Latency {
     ground(&settings_of("latency", change), GEOMETRY, &[]).and_then(Latency::on).unwrap()
 }
 
@@ -25,10 +33,11 @@ fn drive() -> ScriptedBench<impl FnMut(&Step) -> f64> {
 #[test]
 fn nine_steps_a_round_in_the_mandatory_order_and_then_the_histogram() {
     let mut bench = drive();
-    test(|_| ()).conduct(&mut bench).unwrap();
+    latency_test(|_| ()).conduct(&mut bench).unwrap();
     let steps = steps(&bench.entries);
-    assert_eq!(steps.len(), 1 + 5 * 9 + 1);
-    let labels: Vec<_> = steps[1..10].iter().map(|s| s.place.label.as_str()).collect();
+    assert_eq!(steps.len(), 1 + 5 * STEPS_PER_ROUND + 1);
+    let labels: Vec<_> =
+        steps[1..=STEPS_PER_ROUND].iter().map(|s| s.place.label.as_str()).collect();
     assert_eq!(
         labels,
         [
@@ -37,7 +46,7 @@ fn nine_steps_a_round_in_the_mandatory_order_and_then_the_histogram() {
         ]
     );
     assert!(steps[1..].iter().all(|s| s.load.stimulus().unwrap().demand == Demand::new(1, 1)));
-    let last = steps[46];
+    let last = steps.last().unwrap();
     assert_eq!((last.place.phase.as_str(), last.place.label.as_str()), ("histogram", "RND 4K W"));
     assert_eq!(last.load.stimulus().unwrap().until.time, Some(Nanos::from_secs(1200)));
 }
@@ -54,7 +63,7 @@ fn the_average_response_time_of_4k_writes_decides() {
             _ => 1,
         }))
     };
-    let test = test(|_| ());
+    let test = latency_test(|_| ());
     let findings = bench.studied(&test, &test.ground.settings);
     let verdict = findings.verdict.unwrap();
     assert_eq!(verdict.window, Some((3, 7)));
@@ -66,80 +75,80 @@ fn the_form_has_seven_pages_in_2_0_and_six_in_1_1() {
     for (profile, pages, last) in
         [(Profile::Pts20, 7, PlotKind::Histogram), (Profile::Pts11, 6, PlotKind::Columns3d)]
     {
-        let test = test(|s| s.profile = profile);
+        let test = latency_test(|s| s.profile = profile);
         let findings = drive().studied(&test, &test.ground.settings);
         assert_eq!(findings.form_pages.len(), pages);
         let rows = findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>();
         assert_eq!(rows, [10; 4]);
-        let Exhibit::Plot(plot) = &findings.form_pages[pages - 1].exhibits[0] else { panic!() };
-        assert_eq!(plot.kind, last);
+        assert_eq!(plot_of(findings.form_pages.last().unwrap()).kind, last);
     }
 }
 
 #[test]
 fn the_tables_hold_average_five_nines_maximum_and_iops() {
-    let test = test(|_| ());
+    let test = latency_test(|_| ());
     let findings = drive().studied(&test, &test.ground.settings);
-    let tables: Vec<_> = findings.form_pages[3]
-        .exhibits
-        .iter()
-        .filter_map(|e| if let Exhibit::Table(table) = e { Some(table) } else { None })
-        .collect();
-    let ids: Vec<_> = tables.iter().map(|t| t.id.as_str()).collect();
-    let expected = ["average", "five-nines", "maximum", "iops"];
-    assert_eq!(ids, expected);
-    let value =
-        |table: usize, row: usize, column: usize| match tables[table].rows[row].cells[column] {
-            Cell::Number { value, .. } => Some(value),
-            _ => None,
-        };
-    let columns: Vec<&str> = tables[0].columns.iter().map(|c| c.id.as_str()).collect();
+    let tables = page(&findings, TABLES_PAGE).exhibits.iter().filter_map(Exhibit::as_table);
+    let ids: Vec<&str> = tables.map(|table| table.id.as_str()).collect();
+    assert_eq!(ids, ["average", "five-nines", "maximum", "iops"]);
+    let average = table(&findings, "average");
+    let columns: Vec<&str> = average.columns.iter().map(|c| c.id.as_str()).collect();
     assert_eq!(columns, ["0/100", "65/35", "100/0"]);
-    assert_eq!(value(0, 2, 0), Some(1.0), "8K writes");
-    assert_eq!(value(0, 1, 0), Some(0.5), "4K writes");
-    assert_eq!(value(2, 2, 1), Some(1.0));
-    assert_eq!(value(3, 1, 1), Some(1000.0), "reads and writes added");
-    assert_eq!(value(1, 1, 1), None, "300,000 I/Os leave three beyond 99.999 %");
-    let Exhibit::Plot(clp) = &findings.form_pages[6].exhibits[0] else { panic!() };
-    assert!(clp.title.contains("1,000.0 IOPS, 4.1 MB/s, MRT 0.500 ms"), "{}", clp.title);
+    assert_eq!(number(average, "8", "0/100"), 1.0);
+    assert_eq!(number(average, "4", "0/100"), 0.5);
+    assert_eq!(number(table(&findings, "maximum"), "8", "65/35"), 1.0);
+    assert_eq!(number(table(&findings, "iops"), "4", "65/35"), 1000.0, "reads and writes added");
+    let five_nines = &table(&findings, "five-nines").rows[1].cells[1];
+    assert_eq!(*five_nines, Cell::Missing, "300,000 I/Os leave three beyond 99.999 %");
 }
 
 #[test]
-fn without_steady_state_there_is_no_histogram_and_the_rounds_can_go_on() {
-    let never = |bench: &mut ScriptedBench<_>| {
-        bench.response = |step: &Step| Some(Nanos(1000 << step.place.round));
-    };
-    let stopped = test(|_| ());
+fn the_histogram_s_title_has_rate_and_maximum() {
+    let test = latency_test(|_| ());
+    let findings = drive().studied(&test, &test.ground.settings);
+    let title = &plot_of(page(&findings, HISTOGRAM_PAGE)).title;
+    assert!(title.contains("1,000.0 IOPS, 4.1 MB/s, MRT 0.500 ms"), "{title}");
+}
+
+/// A drive whose response time doubles every round.
+fn never_steady() -> ScriptedBench<impl FnMut(&Step) -> f64> {
     let mut bench = drive();
-    never(&mut bench);
-    stopped.conduct(&mut bench).unwrap();
+    bench.response = |step| Some(Nanos(1000 << step.place.round));
+    bench
+}
+
+#[test]
+fn without_steady_state_there_is_no_histogram() {
+    let test = latency_test(|_| ());
+    let bench = never_steady().conducted(&test);
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
-    let findings = stopped.study(&record(&stopped.ground.settings, bench.entries));
-    let text = serde_json::to_string(&findings.form_pages[6]).unwrap();
+    let findings = test.study(&record(&test.ground.settings, bench.entries));
+    let text = serde_json::to_string(page(&findings, HISTOGRAM_PAGE)).unwrap();
     assert!(text.contains("did not take place"), "{text}");
-    let amended = ground(&stopped.ground.settings, GEOMETRY, &[Amendment::RoundsMax(27)])
-        .and_then(Latency::on)
-        .unwrap();
-    let mut bench = drive();
-    never(&mut bench);
-    amended.conduct(&mut bench).unwrap();
+}
+
+#[test]
+fn an_amendment_allows_more_rounds() {
+    let settings = settings_of("latency", |_| ());
+    let amended = ground(&settings, GEOMETRY, &[Amendment::RoundsMax(27)]).and_then(Latency::on);
+    let bench = never_steady().conducted(&amended.unwrap());
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 27);
 }
 
 #[test]
 fn post_25_makes_the_histogram_where_any_window_was_steady() {
-    let test = test(|s| s.steady_state = SteadyStateMethod::Post25);
+    let test = latency_test(|s| s.steady_state = SteadyStateMethod::Post25);
     let mut bench = drive();
     bench.response = |step| Some(Nanos(1_000_000 << step.place.round.saturating_sub(20)));
     test.conduct(&mut bench).unwrap();
     let steps = steps(&bench.entries);
     assert_eq!(steps.last().unwrap().place.phase, HISTOGRAM);
-    assert_eq!(steps.len(), 1 + 25 * 9 + 1);
+    assert_eq!(steps.len(), 1 + 25 * STEPS_PER_ROUND + 1);
 }
 
 #[test]
-fn gaps_in_rounds_and_before_the_histogram_are_told_apart() {
-    let test = test(|_| ());
+fn gaps_in_rounds_and_before_the_histogram_have_caveats_of_their_own() {
+    let test = latency_test(|_| ());
     let mut bench = drive();
     bench.gap_before = vec![("rounds", 2, 5), ("histogram", 0, 1)];
     let findings = bench.studied(&test, &test.ground.settings);
@@ -150,14 +159,17 @@ fn gaps_in_rounds_and_before_the_histogram_are_told_apart() {
 }
 
 #[test]
-fn another_demand_and_an_impossible_histogram_time_are_told() {
-    let busy = test(|s| s.depth = Some(4));
+fn another_demand_is_a_deviation() {
+    let busy = latency_test(|s| s.depth = Some(4));
     let findings = busy.study(&record(&busy.ground.settings, Vec::new()));
     let caveat = findings.caveats.iter().find(|c| c.id == "demand").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Deviation);
+}
+
+#[test]
+fn an_impossible_histogram_time_is_refused() {
     for bad in ["0s", "x", "25h"] {
-        let mut settings = Settings::new("latency", 7);
-        settings.parameters.insert("histogram-time".into(), bad.into());
+        let settings = settings_of("latency", set("histogram-time", bad));
         let why = ground(&settings, GEOMETRY, &[]).and_then(Latency::on).unwrap_err().0;
         assert!(why.contains("histogram-time") && why.contains("20min"), "{why}");
     }
@@ -166,8 +178,8 @@ fn another_demand_and_an_impossible_histogram_time_are_told() {
 /// A rehearsal counts I/Os and keeps no response times.
 #[test]
 fn a_bench_without_response_times_is_steady_by_its_ios() {
-    let bench = scripted(|_| 1000.0).conducted(&test(|_| ()));
-    assert_eq!(steps(&bench.entries).len(), 1 + 5 * 9 + 1);
+    let bench = scripted(|_| 1000.0).conducted(&latency_test(|_| ()));
+    assert_eq!(steps(&bench.entries).len(), 1 + 5 * STEPS_PER_ROUND + 1);
     let dead = Measurement { elapsed: Nanos::SECOND, ..Measurement::default() };
     assert_eq!(average_response(&dead), None);
 }
@@ -187,27 +199,28 @@ fn every_average_is_the_mean_of_the_rounds() {
             }
         }
     };
-    let test = test(|_| ());
+    let test = latency_test(|_| ());
     let findings = bench.studied(&test, &test.ground.settings);
     let track = findings.verdict.as_ref().unwrap().tracks[0].average;
     assert!((track - 1.04).abs() < 1e-9, "{track}");
-    let mut found = Vec::new();
-    let pages = findings.form_pages.iter().chain(&findings.chapters).flat_map(|p| &p.exhibits);
-    for exhibit in findings.summary.iter().chain(pages) {
-        let Exhibit::Table(table) = exhibit else { continue };
-        if ["average", "average-summary"].contains(&table.id.as_str()) {
-            found.push(table.rows[1].cells[0].clone());
-        }
-        if table.id == "secondary" {
-            let art = table.rows.iter().find(|row| row.head == "ART ms").unwrap();
-            found.push(
-                art.cells[table.columns.iter().position(|c| c.id == "RND 4K W").unwrap()].clone(),
-            );
-        }
+    let averages = averages_of_4k_writes(&findings);
+    assert_eq!(averages.len(), 3);
+    for average in averages {
+        assert!((average - track).abs() < 1e-9, "{average} is not {track}");
     }
-    assert_eq!(found.len(), 3);
-    for cell in found {
-        let Cell::Number { value, .. } = cell else { panic!("{cell:?}") };
-        assert!((value - track).abs() < 1e-9, "{value} is not {track}");
+}
+
+/// Returns the average response time of RND 4K W in every table that has it.
+fn averages_of_4k_writes(findings: &Findings) -> Vec<f64> {
+    let pages = findings.pages().flat_map(|page| &page.exhibits);
+    let mut averages = Vec::new();
+    for table in findings.summary.iter().chain(pages).filter_map(Exhibit::as_table) {
+        let (row, column) = match table.id.as_str() {
+            "average" | "average-summary" => ("4", "0/100"),
+            "secondary" => ("ART ms", "RND 4K W"),
+            _ => continue,
+        };
+        averages.push(number(table, row, column));
     }
+    averages
 }

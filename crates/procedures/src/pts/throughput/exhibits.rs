@@ -1,6 +1,7 @@
 //! Exhibits of the throughput test: five pages of the report form per block size.
 
 use super::setup::{SizeLoop, Throughput};
+use crate::common::metrics::PointValue;
 use crate::common::results::{LoopResults, PointResult};
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS};
 use crate::exhibits::loops::{
@@ -165,14 +166,17 @@ impl ProcedureReport for Throughput {
         let of_size = |(size, results): &MeasuredSize<'_>| {
             let name = size.size.transfer_size();
             let id = name.to_lowercase();
-            let rate = |pattern| results.cell(&pattern).and_then(|cell| cell.mb_per_second.mean);
+            let rate = |id: String, label: String, pattern| {
+                let cell = results.cell(&pattern).map(|cell| cell.mb_per_second);
+                let PointValue { mean, range } = cell.unwrap_or_default();
+                KeyFigure::new(&id, label, mean, "MB/s").ranging(range)
+            };
             [
-                (format!("seq-{id}-read-rate"), format!("SEQ {name} read"), rate(size.reads())),
-                (format!("seq-{id}-write-rate"), format!("SEQ {name} write"), rate(size.writes())),
+                rate(format!("seq-{id}-read-rate"), format!("SEQ {name} read"), size.reads()),
+                rate(format!("seq-{id}-write-rate"), format!("SEQ {name} write"), size.writes()),
             ]
         };
-        let all = run.results.iter().flat_map(of_size);
-        all.map(|(id, label, value)| KeyFigure::new(&id, label, value, "MB/s")).collect()
+        run.results.iter().flat_map(of_size).collect()
     }
 
     fn metrics(run: &ThroughputRun<'_>) -> Vec<Metric> {
@@ -276,7 +280,7 @@ fn form_pages(sized: &MeasuredSize<'_>) -> Vec<Page> {
     let name = size.size.transfer_size();
     let window = match results.verdict.tracks.first() {
         Some(track) => window_exhibits(&results.verdict, track),
-        None => vec![no_window()],
+        None => vec![no_window(&results.verdict.criteria)],
     };
     let convergence = |what: &str, pattern| {
         page(
@@ -381,7 +385,7 @@ fn listing(run: &ThroughputRun<'_>) -> String {
          mix 100/0, 0/100\n      Sequential I/O for {}, {}; record MB/s",
         sizes.join(", "),
         run.test.choices().rounds_max.unwrap_or_default(),
-        run.test.ground.minute,
+        run.test.ground.step_time,
         run.test.demand
     )
 }

@@ -106,7 +106,7 @@ impl RangedTest for Throughput {
             quick: format!(
                 "profile quick runs steps of {} (the standard: 60 s) and at most {} rounds of \
                  each block size.",
-                self.ground.minute,
+                self.ground.step_time,
                 cap.unwrap_or_default()
             ),
             tkperf: tkperf_text(self.preconditions),

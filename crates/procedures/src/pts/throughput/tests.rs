@@ -6,7 +6,7 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, SteadyStateMethod};
 use steadfast_domain::{Bytes, CaveatKind, Class, Demand, JournalEntry, Profile, Settings, Step};
 
-fn test(change: impl FnOnce(&mut Settings)) -> Throughput {
+fn throughput_test(change: impl FnOnce(&mut Settings)) -> Throughput {
     ground(&settings_of("throughput", change), GEOMETRY, &[]).and_then(Throughput::on).unwrap()
 }
 
@@ -33,7 +33,7 @@ fn order(entries: &[JournalEntry]) -> Vec<String> {
 
 #[test]
 fn each_size_has_its_purge_its_preconditioning_and_its_rounds() {
-    let test = test(|_| ());
+    let test = throughput_test(|_| ());
     let entries = conducted(&test, |_| 100.0);
     assert_eq!(
         order(&entries),
@@ -51,7 +51,7 @@ fn each_size_has_its_purge_its_preconditioning_and_its_rounds() {
 /// 100 I/Os of 1 MiB a second are 104.8576 MB/s; of 128 KiB 13.1072.
 #[test]
 fn megabytes_are_decimal_and_of_one_direction() {
-    let test = test(|_| ());
+    let test = throughput_test(|_| ());
     let writes_at_half = |step: &Step| if step.place.label.ends_with('W') { 50.0 } else { 100.0 };
     let entries = conducted(&test, writes_at_half);
     let record = record(&test.ground.settings, entries);
@@ -79,7 +79,7 @@ fn only_writes_are_tracked_and_each_size_on_its_own() {
             _ => 100.0,
         }
     };
-    let test = test(|_| ());
+    let test = throughput_test(|_| ());
     let entries = conducted(&test, drifting);
     let last = |phase: &str| {
         let of_phase = steps(&entries).into_iter().rfind(|s| s.place.phase == phase);
@@ -95,7 +95,7 @@ fn only_writes_are_tracked_and_each_size_on_its_own() {
 
 #[test]
 fn one_size_without_steady_state_spoils_the_verdict_and_is_named() {
-    let test = test(|_| ());
+    let test = throughput_test(|_| ());
     let entries = conducted(&test, |step| match step.place.phase.as_str() {
         "rounds-1024K" => 2f64.powi(step.place.round as i32),
         _ => 100.0,
@@ -111,7 +111,7 @@ fn one_size_without_steady_state_spoils_the_verdict_and_is_named() {
 
 #[test]
 fn a_gap_voids_a_round_of_its_own_size_only() {
-    let test = test(|_| ());
+    let test = throughput_test(|_| ());
     let mut bench = scripted(|_| 100.0);
     bench.gap_before = vec![("rounds-128K", 2, 2)];
     test.conduct(&mut bench).unwrap();
@@ -128,14 +128,14 @@ fn a_gap_voids_a_round_of_its_own_size_only() {
 
 #[test]
 fn post_25_runs_all_rounds_of_both_sizes() {
-    let test = test(|s| s.steady_state = SteadyStateMethod::Post25);
+    let test = throughput_test(|s| s.steady_state = SteadyStateMethod::Post25);
     assert_eq!(steps(&conducted(&test, |_| 100.0)).len(), 2 * (1 + 25 * 2));
 }
 
 #[test]
 fn profiles_and_classes_have_their_own_sizes() {
     let sizes = |change: fn(&mut Settings)| -> Vec<String> {
-        test(change).loops.iter().map(|l| l.size.transfer_size()).collect()
+        throughput_test(change).loops.iter().map(|l| l.size.transfer_size()).collect()
     };
     assert_eq!(sizes(|s| s.class = Class::Client), ["1024K", "128K"]);
     assert_eq!(sizes(|s| s.profile = Profile::Pts11), ["1024K", "128K"]);
@@ -144,7 +144,7 @@ fn profiles_and_classes_have_their_own_sizes() {
         s.class = Class::Client;
     };
     assert_eq!(sizes(client_1), ["1024K"]);
-    let test_1 = test(client_1);
+    let test_1 = throughput_test(client_1);
     let findings = test_1.study(&record(&test_1.ground.settings, conducted(&test_1, |_| 100.0)));
     assert!(findings.caveats.iter().any(|c| c.id == "tp-wipc"));
     assert_eq!(findings.form_pages.len(), 5);
@@ -154,7 +154,7 @@ fn profiles_and_classes_have_their_own_sizes() {
 
 #[test]
 fn tkperf_purges_without_preconditioning_and_says_so() {
-    let test = test(|s| s.profile = Profile::Tkperf);
+    let test = throughput_test(|s| s.profile = Profile::Tkperf);
     let entries = conducted(&test, |_| 100.0);
     assert!(steps(&entries).iter().all(|s| s.place.phase.starts_with("rounds-")));
     assert_eq!(entries.iter().filter(|e| matches!(e, JournalEntry::Purged(_))).count(), 5);

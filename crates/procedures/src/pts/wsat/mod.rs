@@ -1,18 +1,21 @@
-//! The WSAT test: one workload applied without a pause after the purge, recorded minute by
-//! minute, until the drive is saturated (PTS 2.0.x; PTS-E 1.1).
+//! The WSAT test: one workload applied without a pause after the purge, recorded step by step,
+//! until the drive is saturated (PTS 2.0.x; PTS-E 1.1).
 //!
 //! Purge, no workload-independent preconditioning, one continuous load. It ends at the first of:
-//! four times the user capacity written, a time limit, or steady state of measured minutes with
-//! writes between them (module `between`) in a window that began after the drive was filled once
-//! (our rule). PTS 2.0.x then records every response time of 20 more minutes.
+//! four times the user capacity written, a time limit, or steady state of measured steps with
+//! writes between them (module `cyclic_load`) in a window that began after the drive was filled
+//! once (our rule). PTS 2.0.x then records every response time of 20 more minutes.
 //! The composite (JESD219) is one of the workloads; procedure `composite` is its WSAT.
 //!
 //! After a gap, the steady-state window restarts and the load continues. A histogram run with a
 //! gap before it is repeated; the first one then serves as its pre-write.
 
+mod caveats;
 mod exhibits;
+mod plots;
 mod results;
 mod setup;
+mod tables;
 
 pub(crate) use exhibits::{FRESH_POINT, LATE_POINTS};
 pub use setup::{COMPOSITE_PARAMETERS, PARAMETERS, Wsat};
@@ -33,7 +36,7 @@ impl Procedure for Wsat {
             WsatPreconditioning::OnePass(pass) => pass.conduct(bench, one_pass::PHASE)?,
         }
         match &self.saturation {
-            SaturationLoad::Judged(between) => between.conduct(bench).map(|_| ())?,
+            SaturationLoad::Judged(load) => load.conduct(bench).map(|_| ())?,
             SaturationLoad::Plain(stretch) => stretch.conduct(bench).map(|_| ())?,
         }
         let Some(time) = self.histogram_time else { return Ok(()) };

@@ -1,21 +1,30 @@
-//! Results of WSAT: the saturation minute by minute, how it ended, and the histogram run.
+//! Results of WSAT: the saturation step by step, how it ended, and the histogram run.
 
 use super::setup::{HISTOGRAM, PHASE, SaturationLoad, Wsat};
 use crate::common::attempts::last_attempt;
+use crate::common::attempts::steps_of;
+use crate::common::cyclic_load::CyclicLoad;
 use crate::common::secondary::SecondaryMeans;
+use crate::exhibits::report::StudiedRun;
 use crate::exhibits::response::FIVE_NINES;
-use crate::pts::between::{CyclicLoad, minutes, steps_of};
+use crate::exhibits::time_axis::minutes;
 use steadfast_domain::device_log::WriteAmplification;
 use steadfast_domain::step::SHORTFALL_MAX;
 use steadfast_domain::{Bytes, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
+/// Number of steps averaged at the end of a saturation for the summary (our choice).
+pub const LAST_STEPS: usize = 5;
+
+/// A studied run of WSAT.
+pub type WsatRun<'a> = StudiedRun<'a, Wsat>;
+
 /// Results of WSAT, from which its tables and plots are made.
 pub struct WsatResults<'a> {
-    /// Minutes of the saturation.
-    pub minutes: Vec<WsatMinute>,
-    /// Steps of the saturation.
-    pub steps: Vec<(&'a Step, &'a Outcome)>,
-    /// Verdict on the measured minutes; `None` if they are not judged.
+    /// Values of the steps of the saturation; a step without length is left out.
+    pub steps: Vec<WsatStep>,
+    /// Steps of the saturation and their outcomes.
+    pub outcomes: Vec<(&'a Step, &'a Outcome)>,
+    /// Verdict on the measured steps; `None` if they are not judged.
     pub verdict: Option<Verdict>,
     /// Reason why the saturation ended.
     pub end: SaturationEnd,
@@ -28,7 +37,7 @@ pub struct WsatResults<'a> {
 pub enum SaturationEnd {
     /// It has not ended.
     NotYet,
-    /// Five measured minutes met the criteria.
+    /// A window of measured steps met the criteria.
     Steady,
     /// The byte limit was reached.
     Written,
@@ -38,16 +47,16 @@ pub enum SaturationEnd {
     Count,
 }
 
-/// Measured values of one minute.
+/// Measured values of one step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WsatMinute {
-    /// Number of its cycle, from 1; 0 if minutes are not judged.
+pub struct WsatStep {
+    /// Number of its cycle, from 1; 0 if steps are not judged.
     pub round: u32,
-    /// End of the minute, in minutes since the load began.
+    /// End of the step, in minutes since the load began.
     pub time: f64,
-    /// Data written by the load up to the end of the minute, in GB.
+    /// Data written by the load up to the end of the step, in GB.
     pub written_gb: f64,
-    /// Data written by the load up to the end of the minute, in user capacities.
+    /// Data written by the load up to the end of the step, in user capacities.
     pub fills: f64,
     /// Reads and writes per second.
     pub iops: Option<f64>,
@@ -64,13 +73,13 @@ pub struct WsatMinute {
     pub mrt: Option<f64>,
     /// Flash bytes written per host byte; `None` if the device does not report it.
     pub amplification: Option<WriteAmplification>,
-    /// Temperature of the device at the end of the minute, in degrees Celsius.
+    /// Temperature of the device at the end of the step, in degrees Celsius.
     pub temperature: Option<f64>,
     /// Power in watts.
     pub watts: Option<f64>,
     /// Energy per GB in joules.
     pub joules_per_gb: Option<f64>,
-    /// True if the run had released the device before this minute.
+    /// True if the run had released the device before this step.
     pub gap: bool,
 }
 
@@ -104,22 +113,23 @@ impl MergedSteps {
 impl<'a> WsatResults<'a> {
     /// Computes the results from a record.
     pub fn new(wsat: &Wsat, record: &'a Record) -> Self {
-        let steps = steps_of(record, PHASE);
-        let verdict = wsat.between().map(|between| between.verdict(&steps));
+        let outcomes = steps_of(record, PHASE);
+        let verdict = wsat.cyclic_load().map(|load| load.verdict(&outcomes));
         let histogram = last_attempt(record, HISTOGRAM)
             .last()
             .filter(|(_, outcome)| outcome.gap_before.is_none())
             .map(|(_, outcome)| &outcome.measurement);
         let ended = record.has_ended() || histogram.is_some();
-        let end = if ended { end(wsat, &steps, verdict.as_ref()) } else { SaturationEnd::NotYet };
-        WsatResults { minutes: minute_by_minute(wsat, &steps), steps, verdict, end, histogram }
+        let end =
+            if ended { end(wsat, &outcomes, verdict.as_ref()) } else { SaturationEnd::NotYet };
+        WsatResults { steps: step_values(wsat, &outcomes), outcomes, verdict, end, histogram }
     }
 
-    /// Merges the last `count` minutes. Every I/O counts once, so that a shorter last step has a
+    /// Merges the last `count` steps. Every I/O counts once, so that a shorter last step has a
     /// weight in proportion to its time. `None` without steps.
     pub fn last_steps(&self, count: usize) -> Option<MergedSteps> {
         let measured: Vec<&Measurement> = self
-            .steps
+            .outcomes
             .iter()
             .map(|(_, outcome)| &outcome.measurement)
             .filter(|measurement| measurement.elapsed.0 > 0)
@@ -127,18 +137,18 @@ impl<'a> WsatResults<'a> {
         MergedSteps::merged(&measured[measured.len().saturating_sub(count)..])
     }
 
-    /// Merges the measured minutes of the steady window; `None` if there is none.
-    pub fn steady_window(&self, between: &CyclicLoad) -> Option<MergedSteps> {
-        MergedSteps::merged(&self.steady_minutes(between)?)
+    /// Merges the measured steps of the steady window; `None` if there is none.
+    pub fn steady_window(&self, load: &CyclicLoad) -> Option<MergedSteps> {
+        MergedSteps::merged(&self.steady_measurements(load)?)
     }
 
-    /// Returns the measured minutes of the steady window; `None` if no window is steady or the
+    /// Returns the measurements of the steady window; `None` if no window is steady or the
     /// verdict has a reservation, such as a drive that was still fresh.
-    pub fn steady_minutes(&self, between: &CyclicLoad) -> Option<Vec<&'a Measurement>> {
+    pub fn steady_measurements(&self, load: &CyclicLoad) -> Option<Vec<&'a Measurement>> {
         let verdict = self.verdict.as_ref().filter(|verdict| verdict.steady)?;
         let (first, last) = verdict.window.filter(|_| verdict.reservation.is_none())?;
-        let inside = self.steps.iter().filter(|(step, _)| {
-            (first..=last).contains(&step.place.round) && between.is_measured(step.place.point)
+        let inside = self.outcomes.iter().filter(|(step, _)| {
+            (first..=last).contains(&step.place.round) && load.is_measured(step.place.point)
         });
         Some(inside.map(|(_, outcome)| &outcome.measurement).collect())
     }
@@ -146,7 +156,7 @@ impl<'a> WsatResults<'a> {
     /// Returns power, temperature and processor use during the saturation.
     pub fn secondary(&self) -> SecondaryMeans {
         let measurements: Vec<&Measurement> =
-            self.steps.iter().map(|(_, outcome)| &outcome.measurement).collect();
+            self.outcomes.iter().map(|(_, outcome)| &outcome.measurement).collect();
         SecondaryMeans::new(&measurements)
     }
 }
@@ -156,7 +166,7 @@ fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> S
     let moved: u64 = steps.iter().map(|(_, o)| o.measurement.bytes().0).sum();
     let time: u64 = steps.iter().map(|(_, o)| o.measurement.elapsed.0).sum();
     let stops = match &wsat.saturation {
-        SaturationLoad::Judged(between) => between.stops,
+        SaturationLoad::Judged(load) => load.stops,
         SaturationLoad::Plain(_) => false,
     };
     if stops && verdict.is_some_and(|verdict| verdict.steady) {
@@ -173,19 +183,19 @@ fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> S
     SaturationEnd::Count
 }
 
-fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<WsatMinute> {
+fn step_values(wsat: &Wsat, outcomes: &[(&Step, &Outcome)]) -> Vec<WsatStep> {
     let capacity = wsat.ground.geometry.capacity;
     let (mut time, mut bytes) = (Nanos::ZERO, Bytes(0));
     // If the byte limit is reached exactly at a cut, the last step has no length.
-    let steps = steps.iter().filter(|(_, outcome)| outcome.measurement.elapsed.0 > 0);
-    steps
+    let whole = outcomes.iter().filter(|(_, outcome)| outcome.measurement.elapsed.0 > 0);
+    whole
         .map(|(step, outcome)| {
             let measurement = &outcome.measurement;
             let total: Tally = measurement.total();
             let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
             time += measurement.elapsed;
             bytes += outcome.written();
-            WsatMinute {
+            WsatStep {
                 round: step.place.round,
                 time: minutes(time),
                 written_gb: bytes.as_gb(),

@@ -3,15 +3,16 @@
 use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::cyclic_load::{
+    self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
+};
 use crate::common::one_pass::{ONE_PASS, OnePass, SPARE};
 use crate::common::preconditioning::{self, PRECONDITION, WIPC_PATTERN};
 use crate::common::stretch::{ContinuousLoad, NO_END};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::pts::between::{
-    self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
-};
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, PtsWorkload, ZONE_SHIFT};
+use crate::report_notation::{count_word, limits_text};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::{Geometry, SteadyStateMethod};
@@ -72,7 +73,7 @@ pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
     HISTOGRAM_TIME,
 ];
 
-/// Returns true if the saturation is judged by measured minutes with writes between them.
+/// Returns true if the saturation is judged by measured steps with writes between them.
 fn is_judged(settings: &Settings) -> bool {
     match settings.steady_state {
         SteadyStateMethod::Btw | SteadyStateMethod::Post25 => true,
@@ -91,9 +92,9 @@ fn has_histogram(profile: Profile) -> bool {
 /// Load of the saturation, by how it ends.
 #[derive(Debug, Clone)]
 pub(super) enum SaturationLoad {
-    /// Ends by measured minutes with writes between them, or a limit.
+    /// Ends by measured steps with writes between them, or a limit.
     Judged(CyclicLoad),
-    /// Ends by time, bytes or minutes only.
+    /// Ends by time, bytes or the number of steps only.
     Plain(ContinuousLoad),
 }
 
@@ -141,8 +142,8 @@ impl Wsat {
         check_reads(&workload, settings, &preconditioning)?;
         let fill = fill(&workload, settings, geometry, &preconditioning)?;
         let mut saturation = saturation(&ground, &label, stimulus, time_limit)?;
-        if let SaturationLoad::Judged(between) = &mut saturation {
-            between.fill = fill;
+        if let SaturationLoad::Judged(load) = &mut saturation {
+            load.fill = fill;
         }
         let has_histogram = has_histogram(settings.profile);
         let histogram_time = HISTOGRAM_TIME.time(settings)?;
@@ -173,19 +174,20 @@ impl Wsat {
 
     pub(super) fn stimulus(&self) -> &Stimulus {
         match &self.saturation {
-            SaturationLoad::Judged(between) => &between.stimulus,
+            SaturationLoad::Judged(load) => &load.stimulus,
             SaturationLoad::Plain(stretch) => &stretch.stimulus,
         }
     }
 
-    pub(super) fn between(&self) -> Option<&CyclicLoad> {
+    pub(super) fn cyclic_load(&self) -> Option<&CyclicLoad> {
         match &self.saturation {
-            SaturationLoad::Judged(between) => Some(between),
+            SaturationLoad::Judged(load) => Some(load),
             SaturationLoad::Plain(_) => None,
         }
     }
 
-    /// Returns true if the user chose `btw` or `post-25`; not reaching 20/10 is then a failure.
+    /// Returns true if the user chose `btw` or `post-25`; ending without steady state is then a
+    /// failure.
     pub(super) fn only_steady(&self) -> bool {
         matches!(
             self.ground.settings.steady_state,
@@ -200,15 +202,18 @@ impl Wsat {
             demands: vec![self.demand],
             recommended: Some(recommended),
             block_sizes_left_out: &self.left_out,
-            rounds_max: self.between().filter(|_| self.only_steady()).map(|b| b.cycles_max),
+            rounds_max: self
+                .cyclic_load()
+                .filter(|_| self.only_steady())
+                .map(|load| load.cycles_max),
             ending: self.ending_rule(),
-            judged: self.between().is_some(),
+            judged: self.cyclic_load().is_some(),
             preconditioning: self.preconditioning.patterns(),
             measured_phases: phases_of(record, &[PHASE, HISTOGRAM]),
             gap_effect,
             quick: format!(
                 "profile quick saturates in steps of {} instead of 60 s{}.",
-                self.ground.minute,
+                self.ground.step_time,
                 self.time_limit.map(|time| format!(", for {time} at most")).unwrap_or_default()
             ),
             tkperf: "Profile tkperf runs TKperf's minutes without a steady-state check. \
@@ -229,12 +234,12 @@ impl Wsat {
             limits.push(format!("{time}"));
         }
         match &self.saturation {
-            SaturationLoad::Judged(between) if between.stops => {
-                limits.push("five rounds meet 20/10 with writes between them".into());
-            }
-            SaturationLoad::Judged(between) => {
-                limits.push(format!("{} rounds", between.cycles_max));
-            }
+            SaturationLoad::Judged(load) if load.stops => limits.push(format!(
+                "{} rounds meet {} with writes between them",
+                count_word(load.criteria.window),
+                limits_text(&load.criteria)
+            )),
+            SaturationLoad::Judged(load) => limits.push(format!("{} rounds", load.cycles_max)),
             SaturationLoad::Plain(_) => {}
         }
         match limits.as_slice() {
@@ -400,7 +405,7 @@ fn time_limit(ground: &ProcedureSetup) -> Result<Option<Nanos>, ProcedureError> 
             Profile::Quick => TIME_LIMIT_QUICK,
             Profile::Tkperf => {
                 let minutes = ground.rounds_max(PHASE, true, TKPERF_MINUTES);
-                Nanos(ground.minute.0.saturating_mul(u64::from(minutes)))
+                Nanos(ground.step_time.0.saturating_mul(u64::from(minutes)))
             }
         })),
         _ => Ok(None),
@@ -417,7 +422,7 @@ fn saturation(
     let ends_by_rounds = settings.steady_state == SteadyStateMethod::Rounds;
     if !is_judged(settings) {
         let place = StepPlace::new(PHASE, 0, 1, label);
-        let cut = ground.minute;
+        let cut = ground.step_time;
         return Ok(SaturationLoad::Plain(ContinuousLoad {
             place,
             stimulus,
@@ -425,14 +430,14 @@ fn saturation(
             time: time_limit,
         }));
     }
-    let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.minute)?;
-    let mut between = CyclicLoad::new(ground, (PHASE, label.to_owned()), stimulus, cycle);
+    let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.step_time)?;
+    let mut load = CyclicLoad::new(ground, PHASE, label.to_owned(), stimulus, cycle);
     let preset = if ends_by_rounds { u32::MAX } else { ground.method.rounds_max };
-    between.cycles_max = ground.rounds_max(PHASE, true, preset);
+    load.cycles_max = ground.rounds_max(PHASE, true, preset);
     if let Some(time) = time_limit {
-        between.minutes_max = time.0.div_ceil(ground.minute.0);
+        load.steps_max = time.0.div_ceil(ground.step_time.0);
     }
-    Ok(SaturationLoad::Judged(between))
+    Ok(SaturationLoad::Judged(load))
 }
 
 /// Returns a sentence on the effect of a gap before a step.
@@ -443,6 +448,6 @@ fn gap_effect(step: &Step) -> &'static str {
     if is_attempt_of(&step.place.phase, HISTOGRAM) {
         "That histogram run is void. It was repeated after the gap."
     } else {
-        between::gap_effect(step)
+        cyclic_load::gap_effect(step)
     }
 }

@@ -2,12 +2,15 @@ use super::results::WsatResults;
 use super::setup::{HISTOGRAM, PHASE};
 use super::*;
 use crate::testing::scripted::{GEOMETRY, figure, ground, record, scripted, settings_of, steps};
+use steadfast_domain::findings::Exhibit;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::LoadLimits;
-use steadfast_domain::{Bytes, CaveatKind, Demand, Load, Nanos, Note, Profile, Settings, Step};
+use steadfast_domain::{
+    Bytes, CaveatKind, Criteria, Demand, Load, Nanos, Note, Profile, Settings, Step,
+};
 
-fn test(change: impl FnOnce(&mut Settings)) -> Wsat {
+fn wsat_test(change: impl FnOnce(&mut Settings)) -> Wsat {
     ground(&settings_of("wsat", change), GEOMETRY, &[]).and_then(Wsat::on).unwrap()
 }
 
@@ -28,7 +31,7 @@ const SLOW: f64 = 250.0;
 
 #[test]
 fn one_load_runs_on_from_the_purge_and_is_cut_every_minute() {
-    let bench = scripted(|_| 100.0).conducted(&test(|_| ()));
+    let bench = scripted(|_| 100.0).conducted(&wsat_test(|_| ()));
     assert!(matches!(bench.entries[1], steadfast_domain::JournalEntry::Purged(_)));
     let all = steps(&bench.entries);
     assert_eq!(all[0].place.phase, PHASE, "no workload independent preconditioning");
@@ -38,32 +41,49 @@ fn one_load_runs_on_from_the_purge_and_is_cut_every_minute() {
     let Load::Stimulus(load) = &all[0].load else { panic!("not a stimulus") };
     assert_eq!(load.demand, Demand::new(4, 32));
     assert_eq!(load.until.bytes, Some(Bytes::gib(4)));
-    assert_eq!(test(|_| ()).time_limit, Some(Nanos::from_secs(6 * 3600)));
+    assert_eq!(wsat_test(|_| ()).time_limit, Some(Nanos::from_secs(6 * 3600)));
 }
 
 #[test]
 fn five_measured_minutes_31_apart_end_it() {
-    let test = |change: fn(&mut Settings)| {
-        test(|s| {
+    let unfilled = |change: fn(&mut Settings)| {
+        wsat_test(|s| {
             set(s, "least-fills", "0");
             change(s);
         })
     };
-    let wsat = test(|_| ());
+    let wsat = unfilled(|_| ());
     let saturation = saturate(&wsat, |_| 100.0);
     assert_eq!(saturation.len(), 5 * 31);
     assert_eq!((saturation[30].place.round, saturation[30].place.point), (1, 31));
     assert_eq!(saturation[30].place.label, "RND 4K W");
     assert_eq!(saturation[29].place.label, "RND 4K W (between)");
-    let first = test(|s| set(s, "measured-minute", "first"));
+    let first = unfilled(|s| set(s, "measured-minute", "first"));
     assert_eq!(saturate(&first, |_| 100.0).len(), 4 * 31 + 1, "the fifth measured minute ends it");
-    let cycles_of_30 = test(|s| set(s, "between-time", "29min"));
+    let cycles_of_30 = unfilled(|s| set(s, "between-time", "29min"));
     assert_eq!(saturate(&cycles_of_30, |_| 100.0).len(), 5 * 30);
 }
 
+/// Texts about steady state follow the criteria of the run, not those of the PTS.
 #[test]
-fn only_measured_minutes_count() {
-    let wsat = test(|s| s.steady_state = SteadyStateMethod::Btw);
+fn texts_name_the_criteria_of_the_run() {
+    let criteria = Criteria { window: 7, data_excursion: 0.30, slope_excursion: 0.05 };
+    let mut setup = ground(&settings_of("wsat", |_| ()), GEOMETRY, &[]).unwrap();
+    setup.method.criteria = criteria;
+    let wsat = Wsat::on(setup).unwrap();
+    assert!(wsat.ending_rule().contains("seven rounds meet 30/5 "), "{}", wsat.ending_rule());
+    let (_, findings) = conducted(&wsat, |_| 10.0);
+    let early = caveat(&findings, "ended-before-steady-state").unwrap();
+    assert!(early.text.contains("before seven rounds met 30/5"), "{}", early.text);
+    let Exhibit::Table(summary) = &findings.summary[0] else { panic!("a table") };
+    assert!(summary.rows.iter().any(|row| row.head == "Last seven rounds (NOT steady)"));
+    let text = serde_json::to_string(&findings).unwrap();
+    assert!(!text.contains("five rounds") && !text.contains("20/10"), "a text with other criteria");
+}
+
+#[test]
+fn only_measured_steps_count() {
+    let wsat = wsat_test(|s| s.steady_state = SteadyStateMethod::Btw);
     let wild_between = |step: &Step| match step.place.point {
         31 => 100.0,
         minute => f64::from(minute) * 1000.0,
@@ -74,7 +94,7 @@ fn only_measured_minutes_count() {
 #[test]
 fn four_fills_end_it_first_where_the_drive_is_fast() {
     // 20 480 x 4 KiB x 60 s = 5.03 GB in a minute: over 4 GiB in the first.
-    let wsat = test(|_| ());
+    let wsat = wsat_test(|_| ());
     assert_eq!(saturate(&wsat, |_| 20_480.0).len(), 1);
     let findings = scripted(|_| 20_480.0).studied(&wsat, &wsat.ground.settings);
     assert!(findings.ending.contains("4 x user capacity written"), "{}", findings.ending);
@@ -85,8 +105,8 @@ fn four_fills_end_it_first_where_the_drive_is_fast() {
 #[test]
 fn the_time_limit_is_6_h_in_2_0_and_24_h_in_1_1() {
     let never_steady = |step: &Step| if step.place.round.is_multiple_of(2) { 1.0 } else { 4.0 };
-    assert_eq!(saturate(&test(|_| ()), never_steady).len(), 360);
-    let old = test(|s| s.profile = Profile::Pts11);
+    assert_eq!(saturate(&wsat_test(|_| ()), never_steady).len(), 360);
+    let old = wsat_test(|s| s.profile = Profile::Pts11);
     assert_eq!(saturate(&old, never_steady).len(), 1440);
     let bench = scripted(never_steady).conducted(&old);
     assert!(steps(&bench.entries).iter().all(|s| s.place.phase == PHASE), "1.1 has no histogram");
@@ -94,7 +114,7 @@ fn the_time_limit_is_6_h_in_2_0_and_24_h_in_1_1() {
 
 #[test]
 fn tkperf_runs_1440_minutes_and_judges_none() {
-    let wsat = test(|s| s.profile = Profile::Tkperf);
+    let wsat = wsat_test(|s| s.profile = Profile::Tkperf);
     let saturation = saturate(&wsat, |_| 1.0);
     assert_eq!(saturation.len(), 1440);
     assert!(saturation.iter().all(|step| step.place.round == 0));
@@ -109,16 +129,17 @@ fn tkperf_runs_1440_minutes_and_judges_none() {
 #[test]
 fn the_user_can_choose_one_end() {
     let ends = |method: &str, iops: f64| {
-        let wsat = test(|s| s.steady_state = method.parse().unwrap());
+        let wsat = wsat_test(|s| s.steady_state = method.parse().unwrap());
         saturate(&wsat, |_| iops).len()
     };
     assert_eq!(ends("time:7min", SLOW), 7);
-    let odd = saturate(&test(|s| s.steady_state = "time:150s".parse().unwrap()), |_| SLOW);
+    let odd = saturate(&wsat_test(|s| s.steady_state = "time:150s".parse().unwrap()), |_| SLOW);
     let cuts: Vec<_> = odd.iter().map(|step| step.cut.unwrap().as_secs_f64()).collect();
     assert_eq!(cuts, [60.0, 60.0, 30.0], "the last cut is the shorter");
     assert_eq!(ends("btw", 20_480.0), 5 * 31, "bytes do not end it then");
     assert_eq!(ends("post-25", SLOW), 25 * 31);
-    let until = |method: &str| test(|s| s.steady_state = method.parse().unwrap()).stimulus().until;
+    let until =
+        |method: &str| wsat_test(|s| s.steady_state = method.parse().unwrap()).stimulus().until;
     // 1 GB rounded up to a multiple of 4 KiB.
     assert_eq!(until("bytes:1GB"), LoadLimits::bytes(Bytes(1_000_001_536)));
     assert_eq!(until("fills:2"), LoadLimits::bytes(Bytes::gib(2)));
@@ -126,7 +147,7 @@ fn the_user_can_choose_one_end() {
 
 #[test]
 fn btw_alone_gives_up_after_25_measured_minutes_and_says_so() {
-    let wsat = test(|s| s.steady_state = SteadyStateMethod::Btw);
+    let wsat = wsat_test(|s| s.steady_state = SteadyStateMethod::Btw);
     let bench = scripted(|step| f64::from(step.place.round * step.place.round)).conducted(&wsat);
     let count = steps(&bench.entries).iter().filter(|s| s.place.phase == PHASE).count();
     assert_eq!(count, 25 * 31);
@@ -138,7 +159,7 @@ fn btw_alone_gives_up_after_25_measured_minutes_and_says_so() {
 
 #[test]
 fn a_gap_begins_the_window_anew_and_voids_the_minute_after_it() {
-    let wsat = test(|s| {
+    let wsat = wsat_test(|s| {
         s.steady_state = SteadyStateMethod::Btw;
         set(s, "least-fills", "0");
     });
@@ -162,7 +183,7 @@ fn a_gap_begins_the_window_anew_and_voids_the_minute_after_it() {
 
 #[test]
 fn a_gap_before_the_histogram_repeats_it() {
-    let wsat = test(|_| ());
+    let wsat = wsat_test(|_| ());
     let mut bench = scripted(|_| 100.0);
     bench.gap_before = vec![(HISTOGRAM, 0, 1)];
     bench.response = |_| Some(Nanos::from_millis(2));
@@ -180,7 +201,7 @@ fn a_gap_before_the_histogram_repeats_it() {
 
 #[test]
 fn written_bytes_fills_and_response_times_are_added_up() {
-    let wsat = test(|s| {
+    let wsat = wsat_test(|s| {
         s.steady_state = "time:4min".parse().unwrap();
         set(s, "workload", "RND 8K RW50");
     });
@@ -189,7 +210,7 @@ fn written_bytes_fills_and_response_times_are_added_up() {
     wsat.conduct(&mut bench).unwrap();
     let record = record(&wsat.ground.settings, bench.entries);
     let results = WsatResults::new(&wsat, &record);
-    let last = results.minutes.last().unwrap();
+    let last = results.steps.last().unwrap();
     // 1000 writes of 8 KiB per second for 240 s.
     assert!((last.written_gb - 1000.0 * 8192.0 * 240.0 / 1e9).abs() < 1e-9);
     assert!((last.fills - last.written_gb / Bytes::gib(1).as_gb()).abs() < 1e-9);
@@ -199,7 +220,7 @@ fn written_bytes_fills_and_response_times_are_added_up() {
 
 #[test]
 fn a_mix_needs_more_bytes_than_it_writes_and_reads_none_by_bytes() {
-    let wsat = test(|s| set(s, "workload", "RND 8K RW50"));
+    let wsat = wsat_test(|s| set(s, "workload", "RND 8K RW50"));
     assert_eq!(wsat.stimulus().until.bytes, Some(Bytes::gib(8)));
     let mut settings = Settings::new("wsat", 1);
     set(&mut settings, "workload", "read-intensive");
@@ -216,7 +237,7 @@ fn a_mix_needs_more_bytes_than_it_writes_and_reads_none_by_bytes() {
 
 #[test]
 fn sequential_workloads_run_at_t1q32_and_the_composite_at_the_class_demand() {
-    let video = test(|s| set(s, "workload", "video"));
+    let video = wsat_test(|s| set(s, "workload", "video"));
     assert_eq!(
         (video.demand, video.workload.to_string()),
         (Demand::new(1, 32), "SEQ 128K RW90".into())
@@ -235,7 +256,7 @@ fn sequential_workloads_run_at_t1q32_and_the_composite_at_the_class_demand() {
 #[test]
 fn each_profile_has_its_pages_and_forms_of_ten_rows() {
     let pages = |profile: Profile| {
-        let wsat = test(|s| s.profile = profile);
+        let wsat = wsat_test(|s| s.profile = profile);
         let mut bench = scripted(|_| 100.0);
         bench.response = |_| Some(Nanos::from_millis(1));
         let findings = bench.studied(&wsat, &wsat.ground.settings);
@@ -248,7 +269,7 @@ fn each_profile_has_its_pages_and_forms_of_ten_rows() {
 
 #[test]
 fn unverified_parameters_stand_in_the_report() {
-    let wsat = test(|s| set(s, "histogram-time", "5min"));
+    let wsat = wsat_test(|s| set(s, "histogram-time", "5min"));
     let findings = wsat.study(&record(&wsat.ground.settings, Vec::new()));
     let caveat = findings.caveats.iter().find(|c| c.id == "parameter-histogram-time").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Unverified);
@@ -276,12 +297,12 @@ fn steady_row(findings: &Findings) -> &str {
 fn a_window_that_begins_before_the_drive_was_filled_does_not_count() {
     let btw = |s: &mut Settings| s.steady_state = SteadyStateMethod::Btw;
     let cycles = |all: &[Step]| all.iter().filter(|s| s.place.phase == PHASE).count() / 31;
-    let (all, findings) = conducted(&test(btw), |_| 100.0);
+    let (all, findings) = conducted(&wsat_test(btw), |_| 100.0);
     assert_eq!(cycles(&all), 6);
     assert_eq!(findings.verdict.as_ref().unwrap().window, Some((2, 6)));
     assert!(caveat(&findings, "steady-within-first-fill").is_none());
 
-    let plain = test(|s| {
+    let plain = wsat_test(|s| {
         btw(s);
         set(s, "least-fills", "0");
     });
@@ -298,7 +319,7 @@ fn a_window_that_begins_before_the_drive_was_filled_does_not_count() {
 /// Six hours of 10 I/Os per second fill a fifth of the drive, all of it steady.
 #[test]
 fn a_limit_that_comes_first_leaves_a_verdict_that_does_not_count() {
-    let (_, findings) = conducted(&test(|_| ()), |_| 10.0);
+    let (_, findings) = conducted(&wsat_test(|_| ()), |_| 10.0);
     assert!(findings.verdict.is_none(), "ended by time, which the method allows");
     assert_eq!(findings.whole_end().steady(), None);
     assert!(caveat(&findings, "ended-before-steady-state").is_some());
@@ -322,7 +343,7 @@ fn reads_of_a_purged_drive_are_refused_unless_it_is_written_first() {
     assert!(caveat(&findings, "reads-unwritten").is_none());
     assert_eq!(caveat(&findings, "precondition").unwrap().kind, CaveatKind::Deviation);
     assert_eq!(findings.verdict.unwrap().window, Some((1, 5)), "reads fill nothing");
-    let mixed = test(|s| set(s, "workload", "RND 8K RW65"));
+    let mixed = wsat_test(|s| set(s, "workload", "RND 8K RW65"));
     let (_, findings) = conducted(&mixed, |_| 100.0);
     assert_eq!(caveat(&findings, "reads-unwritten").unwrap().kind, CaveatKind::Remark);
 }
@@ -331,7 +352,7 @@ fn reads_of_a_purged_drive_are_refused_unless_it_is_written_first() {
 #[test]
 fn a_minute_two_milliseconds_short_counts_and_one_of_three_does_not() {
     let window = |retouch: fn(&Step, &mut steadfast_domain::Measurement)| {
-        let wsat = test(|s| {
+        let wsat = wsat_test(|s| {
             s.steady_state = SteadyStateMethod::Btw;
             set(s, "least-fills", "0");
         });
@@ -348,7 +369,7 @@ fn a_minute_two_milliseconds_short_counts_and_one_of_three_does_not() {
 #[test]
 fn parameters_without_use_are_not_called_unverified() {
     let ids = |change: fn(&mut Settings)| -> Vec<String> {
-        let wsat = test(change);
+        let wsat = wsat_test(change);
         let findings = wsat.study(&record(&wsat.ground.settings, Vec::new()));
         let ids = findings.caveats.iter().map(|c| c.id.clone());
         ids.filter(|id| id.starts_with("parameter-")).collect()
@@ -368,9 +389,9 @@ fn parameters_without_use_are_not_called_unverified() {
 #[test]
 fn a_mean_of_fresh_and_last_steps_is_not_shown() {
     let rows = |minutes: &str| -> Vec<String> {
-        let wsat = test(|s| s.steady_state = format!("time:{minutes}min").parse().unwrap());
+        let wsat = wsat_test(|s| s.steady_state = format!("time:{minutes}min").parse().unwrap());
         let (_, findings) = conducted(&wsat, |_| 100.0);
-        let steadfast_domain::findings::Exhibit::Table(table) = &findings.summary[0] else {
+        let Exhibit::Table(table) = &findings.summary[0] else {
             panic!("a table");
         };
         table.rows.iter().map(|row| row.head.clone()).collect()
@@ -391,7 +412,7 @@ fn falling(step: &Step) -> f64 {
 #[test]
 fn without_a_steady_window_page_one_has_the_histogram_and_nothing_sustained() {
     for time in ["4min", "9min"] {
-        let wsat = test(|s| s.steady_state = format!("time:{time}").parse().unwrap());
+        let wsat = wsat_test(|s| s.steady_state = format!("time:{time}").parse().unwrap());
         let mut bench = scripted(falling);
         bench.response =
             |step| Some(Nanos::from_millis(if step.place.phase == HISTOGRAM { 9 } else { 2 }));
@@ -409,7 +430,7 @@ fn without_a_steady_window_page_one_has_the_histogram_and_nothing_sustained() {
 /// 1,600 to 1,300 IOPS for 60 s each and 1,000 for the last 30 s, summed by the test.
 #[test]
 fn without_a_histogram_the_last_steps_count_by_their_time_and_are_called_not_steady() {
-    let wsat = test(|s| {
+    let wsat = wsat_test(|s| {
         s.profile = Profile::Pts11;
         s.steady_state = "time:510s".parse().unwrap();
     });
@@ -428,7 +449,7 @@ fn without_a_histogram_the_last_steps_count_by_their_time_and_are_called_not_ste
 #[test]
 fn a_steady_window_is_sustained_unless_the_drive_was_still_fresh() {
     let of = |least: &str| {
-        let wsat = test(|s| {
+        let wsat = wsat_test(|s| {
             s.steady_state = SteadyStateMethod::Btw;
             set(s, "least-fills", least);
         });
@@ -443,25 +464,25 @@ fn a_steady_window_is_sustained_unless_the_drive_was_still_fresh() {
 /// The writes of a mix are only expected: 3.9 fills are not reported as "4 x written".
 #[test]
 fn a_mix_that_ends_by_bytes_does_not_say_that_it_wrote_them() {
-    let wsat = test(|s| {
+    let wsat = wsat_test(|s| {
         set(s, "workload", "RND 8K RW50");
         s.steady_state = "fills:2".parse().unwrap();
     });
     assert_eq!(wsat.fills_text(), "the I/Os expected to write 2 x user capacity");
-    let writes = test(|s| s.steady_state = "fills:2".parse().unwrap());
+    let writes = wsat_test(|s| s.steady_state = "fills:2".parse().unwrap());
     assert_eq!(writes.fills_text(), "2 x user capacity written");
 }
 
 #[test]
 fn an_alignment_is_applied_and_named() {
-    let wsat = test(|s| {
+    let wsat = wsat_test(|s| {
         set(s, "workload", "RND 64K W");
         set(s, "alignment", "4K");
     });
     assert_eq!(wsat.stimulus().streams[0].alignment, Some(Bytes::kib(4)));
     let (_, findings) = conducted(&wsat, |_| 100.0);
     assert!(findings.headline.ends_with("Aln=4K"), "{}", findings.headline);
-    let own = test(|_| ());
+    let own = wsat_test(|_| ());
     assert_eq!(own.stimulus().streams[0].alignment, None, "as before the option");
     assert!(conducted(&own, |_| 100.0).1.headline.ends_with("Aln=BS"));
     let composite =
@@ -471,9 +492,9 @@ fn an_alignment_is_applied_and_named() {
 
 #[test]
 fn a_histogram_discloses_its_bins() {
-    let (_, findings) = conducted(&test(|_| ()), |_| 100.0);
+    let (_, findings) = conducted(&wsat_test(|_| ()), |_| 100.0);
     assert!(caveat(&findings, "histogram-bins").is_some());
-    let (_, findings) = conducted(&test(|s| s.profile = Profile::Pts11), |_| 100.0);
+    let (_, findings) = conducted(&wsat_test(|s| s.profile = Profile::Pts11), |_| 100.0);
     assert!(caveat(&findings, "histogram-bins").is_none());
 }
 

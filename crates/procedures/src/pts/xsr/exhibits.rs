@@ -1,7 +1,7 @@
 //! Exhibits of XSR: the pages of the 2.0 form (throughput, response times, table of recovery), and
 //! those of 1.1 (windows around the switches).
 
-use super::results::{NEARLY, RecoveryTime, SegmentResult, XsrMinute, XsrResults};
+use super::results::{NEARLY, RecoveryTime, SegmentResult, XsrResults, XsrStep};
 use super::setup::{FIRST_TIME, LAST_TIME, MIDDLE_TIME, Xsr};
 use crate::common::choices::RunChoices;
 use crate::common::metrics::MeasuredPoint;
@@ -10,8 +10,8 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::seconds;
+use crate::exhibits::time_axis::TimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::pts::between::time_axis;
 use crate::report_notation::number;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Marker, Metric, Origin, Plot, Scale, Series, Setting,
@@ -83,7 +83,7 @@ impl ProcedureReport for Xsr {
         ReportEntry::Of(NOT_11, &[ReportEntry::Plot(art_plot), ReportEntry::Plot(mrt_plot)]),
         ReportEntry::Secondary,
         ReportEntry::Table(secondary_table),
-        ReportEntry::Csv(minutes_table),
+        ReportEntry::Csv(steps_table),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["tp-all", "recovery"];
 
@@ -124,7 +124,7 @@ impl ProcedureReport for Xsr {
 
     fn ending(run: &XsrRun<'_>) -> String {
         if !run.record.has_ended() {
-            let begun = run.results.segments.iter().filter(|s| !s.minutes.is_empty()).count();
+            let begun = run.results.segments.iter().filter(|s| !s.steps.is_empty()).count();
             return format!("The run is not finished: {begun} of 3 segments have begun.");
         }
         format!("All three segments ran without interruption. {}", recovery_text(run))
@@ -139,7 +139,7 @@ impl ProcedureReport for Xsr {
         };
         let mut figures: Vec<KeyFigure> =
             run.results.segments.iter().enumerate().map(rate).collect();
-        let step = run.test.ground.minute;
+        let step = run.test.ground.step_time;
         for (id, label, recovery) in [
             ("recovery", format!("Bandwidth recovery, in steps of {step}"), run.results.recovery),
             ("recovery-nearly", format!("To {NEARLY} % of segment 1"), run.results.nearly),
@@ -165,7 +165,7 @@ impl ProcedureReport for Xsr {
     fn metrics(run: &XsrRun<'_>) -> Vec<Metric> {
         let of_segment = |(index, segment): (usize, &SegmentResult<'_>)| {
             let steps: Vec<&Measurement> =
-                segment.steps.iter().map(|(_, outcome)| &outcome.measurement).collect();
+                segment.outcomes.iter().map(|(_, outcome)| &outcome.measurement).collect();
             let point = format!("{} {}", index + 1, name(segment));
             let pattern = segment.segment.workload.pattern();
             MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false }.metrics()
@@ -192,7 +192,7 @@ fn near_text(run: &XsrRun<'_>) -> String {
 
 /// Returns a recovery time with the resolution of a step.
 fn recovery_time(run: &XsrRun<'_>, minutes: f64) -> (f64, &'static str, String) {
-    let step = run.test.ground.minute;
+    let step = run.test.ground.step_time;
     let (value, unit) = if step.0.is_multiple_of(60_000_000_000) {
         (minutes, "min")
     } else {
@@ -203,7 +203,7 @@ fn recovery_time(run: &XsrRun<'_>, minutes: f64) -> (f64, &'static str, String) 
 
 /// Returns the number of decimals of minutes that steps can resolve.
 fn minute_decimals(run: &XsrRun<'_>) -> u8 {
-    if run.test.ground.minute.0.is_multiple_of(60_000_000_000) { 0 } else { 2 }
+    if run.test.ground.step_time.0.is_multiple_of(60_000_000_000) { 0 } else { 2 }
 }
 
 fn recovery_text(run: &XsrRun<'_>) -> String {
@@ -266,7 +266,7 @@ fn name(segment: &SegmentResult<'_>) -> String {
 }
 
 fn all_segments_plot(run: &XsrRun<'_>) -> Plot {
-    throughput_plot(run, None, ("tp-all", "XSR TP v Time - All Access Groups"))
+    throughput_plot(run, None, "tp-all", "XSR TP v Time - All Access Groups")
 }
 
 fn art_plot(run: &XsrRun<'_>) -> Plot {
@@ -277,22 +277,22 @@ fn mrt_plot(run: &XsrRun<'_>) -> Plot {
     response_plot(run, "MRT", "mrt-time", |m| m.mrt)
 }
 
-/// Reads a value of a minute.
-type XsrMinuteValue = fn(&XsrMinute) -> Option<f64>;
+/// Reads a value of a step.
+type XsrStepValue = fn(&XsrStep) -> Option<f64>;
 
 /// Returns one series per segment within a time window.
-fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrMinuteValue) -> Vec<Series> {
-    let (_, minute) = time_axis("Time", run.test.ground.minute);
+fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrStepValue) -> Vec<Series> {
+    let time = TimeAxis::for_steps("Time", run.test.ground.step_time);
     run.results
         .segments
         .iter()
         .enumerate()
         .filter_map(|(index, segment)| {
             let points: Vec<(f64, Option<f64>)> = segment
-                .minutes
+                .steps
                 .iter()
                 .filter(|m| window.is_none_or(|(from, to)| (from..=to).contains(&m.time)))
-                .map(|m| (m.time * minute, value(m)))
+                .map(|m| (time.position(m.time), value(m)))
                 .collect();
             let title = format!("{} {}", index + 1, name(segment));
             // Sequential segments look alike, the random one differs.
@@ -304,33 +304,32 @@ fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrMinuteValue) -
 
 /// Marks the switches between segments.
 fn switches(run: &XsrRun<'_>) -> Vec<Marker> {
-    let (_, minute) = time_axis("Time", run.test.ground.minute);
+    let time = TimeAxis::for_steps("Time", run.test.ground.step_time);
     (1..run.results.segments.len())
-        .filter(|index| !run.results.segments[*index].minutes.is_empty())
+        .filter(|index| !run.results.segments[*index].steps.is_empty())
         .map(|index| Marker {
-            x: run.results.begins(index) * minute,
+            x: time.position(run.results.begins(index)),
             label: format!("segment {}", index + 1),
         })
         .collect()
 }
 
-fn throughput_plot(
-    run: &XsrRun<'_>,
-    window: Option<(f64, f64)>,
-    (id, title): (&str, &str),
-) -> Plot {
-    let (time, minute) = time_axis("Time", run.test.ground.minute);
+fn throughput_plot(run: &XsrRun<'_>, window: Option<(f64, f64)>, id: &str, title: &str) -> Plot {
+    let time = TimeAxis::for_steps("Time", run.test.ground.step_time);
     let mut plot = Plot::lines(
         id,
         title,
-        Axis { scale: if window.is_some() { Scale::LinearFitted } else { Scale::Linear }, ..time },
+        Axis {
+            scale: if window.is_some() { Scale::LinearFitted } else { Scale::Linear },
+            ..time.axis.clone()
+        },
         Axis::new("Throughput (MB/s)", Scale::Linear),
     )
-    .caption("MB/s, minute by minute since the purge.");
+    .caption(format!("MB/s of every step of {}, since the purge.", run.test.ground.step_time));
     plot.series = curves(run, window, |m| m.mb_per_second);
     plot.markers = switches(run);
     if let Some((from, to)) = window {
-        plot.markers.retain(|marker| (from * minute..=to * minute).contains(&marker.x));
+        plot.markers.retain(|marker| (time.position(from)..=time.position(to)).contains(&marker.x));
     }
     plot
 }
@@ -339,11 +338,11 @@ fn throughput_plot(
 fn switch_plot(run: &XsrRun<'_>, index: usize) -> Plot {
     let switch = run.results.begins(index);
     let before = switch - run.results.begins(index - 1);
-    let end = run.results.segments[index].minutes.last().map_or(switch, |m| m.time);
+    let end = run.results.segments[index].steps.last().map_or(switch, |m| m.time);
     let side = AROUND_SWITCH.min(before.min(end - switch) / PART_OF_SEGMENT);
     let title = format!("XSR TP v Time - Groups {index} & {}", index + 1);
     let id = format!("tp-switch-{index}");
-    throughput_plot(run, Some((switch - side, switch + side)), (&id, &title))
+    throughput_plot(run, Some((switch - side, switch + side)), &id, &title)
 }
 
 /// Part of the last segment that is drawn, as a multiple of the recovery time.
@@ -356,39 +355,40 @@ const RECOVERY_LEAST: f64 = 10.0;
 fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
     let (first, last) = (run.results.segments.first()?, run.results.segments.last()?);
     let begin = run.results.begins(run.results.segments.len() - 1);
-    let whole = last.minutes.last()?.time - begin;
+    let whole = last.steps.last()?.time - begin;
     let recovered = match run.results.recovery {
         RecoveryTime::After(minutes) => Some(minutes),
         RecoveryTime::NotYet | RecoveryTime::NotMeasured => None,
     };
     let reach = recovered.map_or(whole, |minutes| (minutes * RECOVERY_SHOWN).max(RECOVERY_LEAST));
     let end = reach.min(whole);
-    let (time, unit) = time_axis("Time since the switch", run.test.ground.minute);
-    let seconds = seconds::curve(&seconds::seconds(&last.steps), unit, |s| s.mb_per_second);
-    let seconds = seconds.into_iter().filter(|(x, _)| *x <= end * unit).collect();
+    let time = TimeAxis::for_steps("Time since the switch", run.test.ground.step_time);
+    let seconds = seconds::curve(&seconds::seconds(&last.outcomes), &time, |s| s.mb_per_second);
+    let right = time.position(end);
+    let seconds = seconds.into_iter().filter(|(x, _)| *x <= right).collect();
     // A step's mean is drawn at its middle, like the seconds around it.
     let mut before = begin;
     let mut steps = Vec::new();
-    for minute in last.minutes.iter().filter(|m| m.time - begin <= end * 1.000_001) {
-        let middle = (f64::midpoint(before, minute.time) - begin) * unit;
-        steps.push((middle, minute.mb_per_second));
-        before = minute.time;
+    for step in last.steps.iter().filter(|step| step.time - begin <= end * 1.000_001) {
+        let middle = time.position(f64::midpoint(before, step.time) - begin);
+        steps.push((middle, step.mb_per_second));
+        before = step.time;
     }
-    let rates = || first.minutes.iter().filter_map(|minute| minute.mb_per_second);
+    let rates = || first.steps.iter().filter_map(|step| step.mb_per_second);
     let (low, high) = (rates().min_by(f64::total_cmp), rates().max_by(f64::total_cmp));
-    let band = Series::band("first segment's steps", &[(0.0, low, high), (end * unit, low, high)]);
+    let band = Series::band("first segment's steps", &[(0.0, low, high), (right, low, high)]);
     let level = first.average().map(|rate| rate * f64::from(run.test.recovery_level) / 100.0);
     let name = format!("{} % of its average", run.test.recovery_level);
-    let threshold = vec![(0.0, level), (end * unit, level)];
+    let threshold = vec![(0.0, level), (right, level)];
     let mark = recovered.map(|minutes| Marker {
-        x: minutes * unit,
+        x: time.position(minutes),
         label: {
             let (value, unit, _) = recovery_time(run, minutes);
             format!("recovered: {} {unit}", number(value, 0))
         },
     });
     let y = Axis::new("Throughput (MB/s)", Scale::Linear);
-    let plot = Plot::lines("recovery", "XSR Recovery after the switch", time, y)
+    let plot = Plot::lines("recovery", "XSR Recovery after the switch", time.axis, y)
         .caption(
             "Throughput of the last segment: every second, and the mean of every step at the \
              step's middle. Band: from the lowest to the highest step of the first segment. \
@@ -402,33 +402,33 @@ fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
     Some(plot)
 }
 
-fn response_plot(run: &XsrRun<'_>, what: &str, id: &str, value: XsrMinuteValue) -> Plot {
-    let (time, _) = time_axis("Time", run.test.ground.minute);
+fn response_plot(run: &XsrRun<'_>, what: &str, id: &str, value: XsrStepValue) -> Plot {
+    let time = TimeAxis::for_steps("Time", run.test.ground.step_time);
     let mut plot = Plot::lines(
         id,
         format!("XSR {what} v Time"),
-        time,
+        time.axis,
         Axis::new(format!("{what} (ms)"), Scale::Log10),
     )
-    .caption("Minute by minute since the purge.");
+    .caption(format!("Every step of {}, since the purge.", run.test.ground.step_time));
     plot.series = curves(run, None, value);
     plot.markers = switches(run);
     plot
 }
 
 fn combined_plot(run: &XsrRun<'_>) -> Plot {
-    let (time, minute) = time_axis("Time", run.test.ground.minute);
-    let curve = |value: XsrMinuteValue| -> Vec<(f64, Option<f64>)> {
-        run.results.all().map(|m| (m.time * minute, value(m))).collect()
+    let time = TimeAxis::for_steps("Time", run.test.ground.step_time);
+    let curve = |value: XsrStepValue| -> Vec<(f64, Option<f64>)> {
+        run.results.all().map(|m| (time.position(m.time), value(m))).collect()
     };
     let mut plot = Plot::lines(
         "tp-art-mrt",
         "XSR Throughput, ART & MRT v Time",
-        time,
+        time.axis.clone(),
         Axis::new("Throughput (MB/s)", Scale::Linear),
     )
     .caption(
-        "Throughput against the left axis; average and maximum response time of every minute \
+        "Throughput against the left axis; average and maximum response time of every step \
          against the right one.",
     )
     .with(Series::new("Throughput", Stroke::Average, curve(|m| m.mb_per_second)))
@@ -449,7 +449,7 @@ fn listing(run: &XsrRun<'_>) -> String {
     format!(
         "Purge\nWithout a pause, accounted in steps of {}:\n{}\nRecovery: the first step of the \
          last segment with {} % of the first segment's average throughput",
-        run.test.ground.minute,
+        run.test.ground.step_time,
         segments.join("\n"),
         run.test.recovery_level
     )
@@ -462,7 +462,7 @@ fn tallies(run: &XsrRun<'_>) -> Vec<(String, Tally)> {
         .enumerate()
         .map(|(index, segment)| {
             let mut tally = Tally::default();
-            segment.steps.iter().for_each(|(_, o)| tally.merge(&o.measurement.total()));
+            segment.outcomes.iter().for_each(|(_, o)| tally.merge(&o.measurement.total()));
             (format!("{} {}", index + 1, name(segment)), tally)
         })
         .collect()
@@ -473,7 +473,7 @@ fn secondary_table(run: &XsrRun<'_>) -> Table {
     let mut points = Vec::new();
     for (segment, (name, tally)) in run.results.segments.iter().zip(&tallies) {
         let time: f64 =
-            segment.steps.iter().map(|(_, o)| o.measurement.elapsed.as_secs_f64()).sum();
+            segment.outcomes.iter().map(|(_, o)| o.measurement.elapsed.as_secs_f64()).sum();
         points.push(SecondaryPoint {
             name: name.clone(),
             iops: (time > 0.0).then(|| tally.ios as f64 / time),
@@ -485,19 +485,20 @@ fn secondary_table(run: &XsrRun<'_>) -> Table {
     secondary::points_table("secondary-segments", "Secondary metrics of the segments", &points)
 }
 
-const MINUTE: [TypedColumn<XsrMinute>; 4] = [
-    TypedColumn::number("Time min", 4, |minute| Some(minute.time)),
-    TypedColumn::number("MB/s", 3, |minute| minute.mb_per_second),
-    TypedColumn::number("ART ms", 6, |minute| minute.art),
-    TypedColumn::number("MRT ms", 6, |minute| minute.mrt),
+const STEP_COLUMNS: [TypedColumn<XsrStep>; 4] = [
+    TypedColumn::number("Time min", 4, |step| Some(step.time)),
+    TypedColumn::number("MB/s", 3, |step| step.mb_per_second),
+    TypedColumn::number("ART ms", 6, |step| step.art),
+    TypedColumn::number("MRT ms", 6, |step| step.mrt),
 ];
 
-/// Returns one line per minute, for spreadsheets.
-fn minutes_table(run: &XsrRun<'_>) -> Table {
-    let mut table = typed_table("minutes", "Every minute of the segments", "Segment", &MINUTE);
+/// Returns one line per step, for spreadsheets.
+fn steps_table(run: &XsrRun<'_>) -> Table {
+    let title = "Every step of the segments";
+    let mut table = typed_table("minutes", title, "Segment", &STEP_COLUMNS);
     for (number, segment) in (1u32..).zip(&run.results.segments) {
-        let minutes = segment.minutes.iter();
-        table = table.rows(minutes.map(|minute| typed_row(number.to_string(), &MINUTE, minute)));
+        let row = |step| typed_row(number.to_string(), &STEP_COLUMNS, step);
+        table = table.rows(segment.steps.iter().map(row));
     }
     table
 }

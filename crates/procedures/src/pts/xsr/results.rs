@@ -1,14 +1,14 @@
-//! Results of XSR: the three segments minute by minute, and when the last one recovered.
+//! Results of XSR: the three segments step by step, and when the last one recovered.
 
 use super::setup::{Xsr, XsrSegment};
 use crate::common::attempts::{attempt_of, current_attempt, last_attempt};
 use crate::common::secondary::{SecondaryMeans, mean};
-use crate::pts::between::minutes;
+use crate::exhibits::time_axis::minutes;
 use steadfast_domain::step::is_whole;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};
 
-/// Number of minutes in the average over the end of a segment: our choice.
-const END_MINUTES: usize = 5;
+/// Number of steps in the average over the end of a segment: our choice.
+const END_STEPS: usize = 5;
 
 /// Level of near recovery, in percent of the first segment's average: our choice. A recovered
 /// drive oscillates around the average, and about half of the first segment's own steps are below
@@ -43,16 +43,16 @@ pub enum RecoveryTime {
 pub struct SegmentResult<'a> {
     /// Setup of the segment.
     pub segment: XsrSegment,
-    /// Values of each step, one minute each by default.
-    pub minutes: Vec<XsrMinute>,
-    /// Steps of the segment.
-    pub steps: Vec<(&'a Step, &'a Outcome)>,
+    /// Values of each step.
+    pub steps: Vec<XsrStep>,
+    /// Steps of the segment and their outcomes.
+    pub outcomes: Vec<(&'a Step, &'a Outcome)>,
 }
 
-/// Measured values of one minute.
+/// Measured values of one step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct XsrMinute {
-    /// End of the minute, in minutes since the first segment began.
+pub struct XsrStep {
+    /// End of the step, in minutes since the first segment began.
     pub time: f64,
     /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
@@ -71,18 +71,16 @@ impl<'a> XsrResults<'a> {
             .segments
             .iter()
             .map(|segment| {
-                let steps: Vec<_> = last_attempt(record, segment.phase)
+                let outcomes: Vec<_> = last_attempt(record, segment.phase)
                     .into_iter()
                     .filter(|(step, _)| attempt_of(&step.place.phase) == current)
                     .collect();
-                let minutes = steps
-                    .iter()
-                    .map(|(_, outcome)| {
-                        time += outcome.measurement.elapsed;
-                        minute(&outcome.measurement, time)
-                    })
-                    .collect();
-                SegmentResult { segment: segment.clone(), minutes, steps }
+                let mut steps = Vec::new();
+                for (_, outcome) in &outcomes {
+                    time += outcome.measurement.elapsed;
+                    steps.push(step_values(&outcome.measurement, time));
+                }
+                SegmentResult { segment: segment.clone(), steps, outcomes }
             })
             .collect();
         let average = segments.first().and_then(SegmentResult::average);
@@ -99,19 +97,19 @@ impl<'a> XsrResults<'a> {
     /// Returns the start of segment number `index`, from 0, in minutes since the first one began.
     pub fn begins(&self, index: usize) -> f64 {
         let before = self.segments[..index].iter().rev();
-        before.filter_map(|s| s.minutes.last()).map(|m| m.time).next().unwrap_or(0.0)
+        before.filter_map(|s| s.steps.last()).map(|m| m.time).next().unwrap_or(0.0)
     }
 
-    /// Returns the minutes of all segments.
-    pub fn all(&self) -> impl Iterator<Item = &XsrMinute> {
-        self.segments.iter().flat_map(|segment| &segment.minutes)
+    /// Returns the steps of all segments.
+    pub fn all(&self) -> impl Iterator<Item = &XsrStep> {
+        self.segments.iter().flat_map(|segment| &segment.steps)
     }
 }
 
-fn minute(measurement: &Measurement, time: Nanos) -> XsrMinute {
+fn step_values(measurement: &Measurement, time: Nanos) -> XsrStep {
     let total = measurement.total();
     let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
-    XsrMinute {
+    XsrStep {
         time: minutes(time),
         mb_per_second: measurement.mb_per_second(),
         art: total.response_mean_ms(),
@@ -122,13 +120,13 @@ fn minute(measurement: &Measurement, time: Nanos) -> XsrMinute {
 /// Returns the time at which the last segment first reached `wanted` MB/s.
 fn recovery(segments: &[SegmentResult<'_>], wanted: Option<f64>) -> RecoveryTime {
     let [_, .., last] = segments else { return RecoveryTime::NotMeasured };
-    let (Some(wanted), false) = (wanted, last.minutes.is_empty()) else {
+    let (Some(wanted), false) = (wanted, last.steps.is_empty()) else {
         return RecoveryTime::NotMeasured;
     };
     let mut passed = Nanos::ZERO;
-    for ((_, outcome), minute) in last.steps.iter().zip(&last.minutes) {
+    for ((_, outcome), step) in last.outcomes.iter().zip(&last.steps) {
         passed += outcome.measurement.elapsed;
-        if minute.mb_per_second.is_some_and(|rate| rate >= wanted) {
+        if step.mb_per_second.is_some_and(|rate| rate >= wanted) {
             return RecoveryTime::After(minutes(passed));
         }
     }
@@ -138,38 +136,38 @@ fn recovery(segments: &[SegmentResult<'_>], wanted: Option<f64>) -> RecoveryTime
 impl SegmentResult<'_> {
     /// Returns the throughput of the whole segment in MB/s.
     pub fn average(&self) -> Option<f64> {
-        let bytes: u64 = self.steps.iter().map(|(_, o)| o.measurement.bytes().0).sum();
-        let time: u64 = self.steps.iter().map(|(_, o)| o.measurement.elapsed.0).sum();
+        let bytes: u64 = self.outcomes.iter().map(|(_, o)| o.measurement.bytes().0).sum();
+        let time: u64 = self.outcomes.iter().map(|(_, o)| o.measurement.elapsed.0).sum();
         (time > 0).then(|| bytes as f64 / 1e6 / Nanos(time).as_secs_f64())
     }
 
     /// Returns the throughput of the slowest step in MB/s, ignoring a last step that is shorter.
     fn lowest(&self) -> Option<f64> {
-        let longest = self.steps.iter().map(|(_, o)| o.measurement.elapsed).max()?;
-        let rates = self.steps.iter().filter(|(_, o)| is_whole(o.measurement.elapsed, longest));
+        let longest = self.outcomes.iter().map(|(_, o)| o.measurement.elapsed).max()?;
+        let rates = self.outcomes.iter().filter(|(_, o)| is_whole(o.measurement.elapsed, longest));
         rates.filter_map(|(_, o)| o.measurement.mb_per_second()).min_by(f64::total_cmp)
     }
 
-    /// Returns the mean throughput of the last `END_MINUTES` minutes in MB/s.
+    /// Returns the mean throughput of the last `END_STEPS` steps in MB/s.
     pub fn end(&self) -> Option<f64> {
-        let from = self.minutes.len().saturating_sub(END_MINUTES);
-        mean(self.minutes[from..].iter().map(|minute| minute.mb_per_second))
+        let from = self.steps.len().saturating_sub(END_STEPS);
+        mean(self.steps[from..].iter().map(|step| step.mb_per_second))
     }
 
-    /// Returns the largest average response time of a minute, in milliseconds.
+    /// Returns the largest average response time of a step, in milliseconds.
     pub fn peak_art(&self) -> Option<f64> {
-        peak(self.minutes.iter().map(|minute| minute.art))
+        peak(self.steps.iter().map(|step| step.art))
     }
 
     /// Returns the maximum response time, in milliseconds.
     pub fn peak_mrt(&self) -> Option<f64> {
-        peak(self.minutes.iter().map(|minute| minute.mrt))
+        peak(self.steps.iter().map(|step| step.mrt))
     }
 
     /// Returns power, temperature and processor use during the segment.
     pub fn secondary(&self) -> SecondaryMeans {
         let measurements: Vec<&Measurement> =
-            self.steps.iter().map(|(_, o)| &o.measurement).collect();
+            self.outcomes.iter().map(|(_, o)| &o.measurement).collect();
         SecondaryMeans::new(&measurements)
     }
 }

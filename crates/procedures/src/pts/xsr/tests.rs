@@ -4,12 +4,12 @@ use crate::testing::scripted::{GEOMETRY, ground, record, scripted, set, settings
 use results::RecoveryTime;
 use steadfast_domain::{Demand, JournalEntry, Profile, Settings, Step};
 
-fn test(change: impl FnOnce(&mut Settings)) -> Xsr {
+fn xsr_test(change: impl FnOnce(&mut Settings)) -> Xsr {
     ground(&settings_of("xsr", change), GEOMETRY, &[]).and_then(Xsr::on).unwrap()
 }
 
 /// 1024 KiB writes at 500 per second in the first segment; the last one begins
-/// at 100 and gains 10 every minute.
+/// at 100 and gains 10 every step.
 fn recovering(step: &Step) -> f64 {
     match step.place.phase.as_str() {
         "segment-1" => 500.0,
@@ -20,7 +20,7 @@ fn recovering(step: &Step) -> f64 {
 
 #[test]
 fn three_segments_follow_the_purge_without_a_pause() {
-    let bench = scripted(recovering).conducted(&test(|_| ()));
+    let bench = scripted(recovering).conducted(&xsr_test(|_| ()));
     assert!(matches!(bench.entries[1], JournalEntry::Purged(_)));
     let all = steps(&bench.entries);
     assert_eq!(all.len(), 480 + 360 + 480);
@@ -38,9 +38,9 @@ fn three_segments_follow_the_purge_without_a_pause() {
 }
 
 #[test]
-fn recovery_is_the_first_minute_at_the_first_segments_average() {
+fn recovery_is_the_first_step_at_the_first_segments_average() {
     let recovery = |level: &str| {
-        let xsr = test(set("recovery-level", level));
+        let xsr = xsr_test(set("recovery-level", level));
         let bench = scripted(recovering).conducted(&xsr);
         let record = record(&xsr.ground.settings, bench.entries);
         let results = XsrResults::new(&xsr, &record);
@@ -56,7 +56,7 @@ fn recovery_is_the_first_minute_at_the_first_segments_average() {
 
 #[test]
 fn never_recovered_reads_not_yet() {
-    let xsr = test(|_| ());
+    let xsr = xsr_test(|_| ());
     let findings = scripted(|step| if step.place.phase == "segment-3" { 1.0 } else { 100.0 })
         .studied(&xsr, &xsr.ground.settings);
     assert!(findings.ending.contains("Not recovered yet"), "{}", findings.ending);
@@ -64,10 +64,10 @@ fn never_recovered_reads_not_yet() {
     assert!(findings.verdict.is_none());
 }
 
-/// Segment 1 has 100 IOPS and one minute of 90; segment 3 gives 50, 91, 96, 99.9 and then 100.
+/// Segment 1 has 100 IOPS and one step of 90; segment 3 gives 50, 91, 96, 99.9 and then 100.
 #[test]
-fn recovery_is_to_the_minute_and_its_approach_stands_next_to_it() {
-    let xsr = test(|_| ());
+fn recovery_is_to_the_step_and_its_approach_stands_next_to_it() {
+    let xsr = xsr_test(|_| ());
     let mut bench = scripted(|step| match (step.place.phase.as_str(), step.place.point) {
         ("segment-1", 7) => 90.0,
         ("segment-3", 1) => 50.0,
@@ -89,7 +89,7 @@ fn recovery_is_to_the_minute_and_its_approach_stands_next_to_it() {
 #[test]
 fn a_gap_begins_the_test_anew_with_the_purge() {
     let attempts = |phase: &'static str, point: u32| {
-        let xsr = test(|_| ());
+        let xsr = xsr_test(|_| ());
         let mut bench = scripted(recovering);
         bench.gap_before = vec![(phase, 0, point)];
         xsr.conduct(&mut bench).unwrap();
@@ -97,8 +97,8 @@ fn a_gap_begins_the_test_anew_with_the_purge() {
         let last = steps(&bench.entries).last().unwrap().place.phase.clone();
         let record = record(&xsr.ground.settings, bench.entries);
         let results = XsrResults::new(&xsr, &record);
-        let minutes: Vec<usize> = results.segments.iter().map(|s| s.minutes.len()).collect();
-        assert_eq!(minutes, [480, 360, 480], "only the last attempt counts");
+        let steps: Vec<usize> = results.segments.iter().map(|s| s.steps.len()).collect();
+        assert_eq!(steps, [480, 360, 480], "only the last attempt counts");
         (purges, last)
     };
     assert_eq!(attempts("segment-1", 1), (1, "segment-3".to_owned()));
@@ -109,7 +109,7 @@ fn a_gap_begins_the_test_anew_with_the_purge() {
 
 #[test]
 fn an_attempt_that_was_just_begun_anew_shows_nothing_of_the_old_one() {
-    let xsr = test(|_| ());
+    let xsr = xsr_test(|_| ());
     let mut bench = scripted(recovering);
     bench.gap_before = vec![("segment-2", 0, 5)];
     xsr.conduct(&mut bench).unwrap();
@@ -121,13 +121,13 @@ fn an_attempt_that_was_just_begun_anew_shows_nothing_of_the_old_one() {
     let mut record = record(&xsr.ground.settings, entries);
     record.entries.pop();
     let results = XsrResults::new(&xsr, &record);
-    let minutes: Vec<usize> = results.segments.iter().map(|s| s.minutes.len()).collect();
-    assert_eq!((minutes, results.recovery), (vec![3, 0, 0], RecoveryTime::NotMeasured));
+    let steps: Vec<usize> = results.segments.iter().map(|s| s.steps.len()).collect();
+    assert_eq!((steps, results.recovery), (vec![3, 0, 0], RecoveryTime::NotMeasured));
 }
 
 #[test]
 fn durations_and_the_middle_demand_are_parameters() {
-    let xsr = test(|s| {
+    let xsr = xsr_test(|s| {
         for (name, value) in
             [("first-time", "2min"), ("middle-time", "3min"), ("middle-demand", "T8Q32")]
         {
@@ -155,7 +155,7 @@ fn durations_and_the_middle_demand_are_parameters() {
 #[test]
 fn each_profile_has_its_pages() {
     for (profile, pages) in [(Profile::Pts20, 3), (Profile::Pts11, 5), (Profile::Quick, 3)] {
-        let xsr = test(|s| s.profile = profile);
+        let xsr = xsr_test(|s| s.profile = profile);
         let findings = scripted(recovering).studied(&xsr, &xsr.ground.settings);
         assert_eq!(findings.form_pages.len(), pages, "{profile}");
         let rows: Vec<usize> = findings.header.blocks.iter().map(|b| b.rows.len()).collect();

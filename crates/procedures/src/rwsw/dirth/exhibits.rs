@@ -4,6 +4,8 @@
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, RwswDirth, best};
 use crate::common::applied::ApplicableWorkload;
 use crate::common::attempts::last_attempt;
+use crate::common::attempts::steps_of;
+use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::held::{self, ChosenRate};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
@@ -11,7 +13,7 @@ use crate::exhibits::response::{
     FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::pts::between::{check_exhibits, convergence_plot, evidence, minutes_plot, steps_of};
+use crate::report_notation::{count_word, limits_text};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::regime::STEADY;
@@ -110,12 +112,11 @@ impl ProcedureReport for RwswDirth {
         ReportEntry::Chapter("Steady State of the Composite"),
         ReportEntry::Plot(|run| {
             let title = format!("Every step - {}", run.test.steady.label);
-            minutes_plot(&run.test.steady, &run.results.steady, ("steady-time", &title))
+            steps_plot(&run.test.steady, &run.results.steady, "steady-time", &title)
         }),
         ReportEntry::Plot(|run| {
             let title = format!("Measured steps - {}", run.test.steady.label);
-            let names = ("steady-measured", title.as_str());
-            convergence_plot(&run.test.steady, &run.results.steady, names)
+            convergence_plot(&run.test.steady, &run.results.steady, "steady-measured", &title)
         }),
         ReportEntry::Several(|run| check_exhibits(&run.results.verdict, "steady-window")),
         ReportEntry::Several(|run| evidence(&run.test.steady, &run.results.steady, "steady")),
@@ -203,10 +204,8 @@ impl ProcedureReport for RwswDirth {
         }
         caveats.extend(above_ceiling(run));
         caveats.extend(not_held(run));
-        caveats.push(captured::cadence(
-            &run.test.ground.settings,
-            &run.test.steady.cycle_time().to_string(),
-        ));
+        caveats
+            .push(captured::cadence(&run.test.ground, &run.test.steady.cycle_time().to_string()));
         caveats.extend(captured::caveats(&run.test.composite, &run.test.ground, &run.test.regime));
         caveats
     }
@@ -262,14 +261,17 @@ fn above_ceiling(run: &RwswDirthRun<'_>) -> Option<Caveat> {
 
 fn listing(run: &RwswDirthRun<'_>) -> String {
     let demands: Vec<String> = run.test.ladder.demands.iter().map(Demand::to_string).collect();
+    let criteria = &run.test.steady.criteria;
     format!(
-        "{}\nThe composite at {} until five measured steps, one in each cycle of {}, meet 20/10\n\
+        "{}\nThe composite at {} until {} measured steps, one in each cycle of {}, meet {}\n\
          The composite for {} at each of {}\n\
          At the demand with most IOPS: for {}, then for {} with every response time recorded",
         run.test.regime.text(&run.choices),
         run.test.ladder.highest(),
+        count_word(criteria.window),
         run.test.steady.cycle_time(),
-        run.test.ground.minute,
+        limits_text(criteria),
+        run.test.ground.step_time,
         demands.join(", "),
         run.test.run_in_time,
         run.test.histogram_time

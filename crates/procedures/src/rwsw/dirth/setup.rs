@@ -4,12 +4,12 @@ use crate::common::ProcedureSetup;
 use crate::common::applied::ALIGNMENT;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::cyclic_load::{self, CyclicLoad};
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::pts::between::{self, CyclicLoad};
 use crate::pts::dirth::most;
 use crate::rwsw::composite::CapturedComposite;
 use crate::rwsw::ladder::{DemandLadder, OUTSTANDING};
@@ -122,7 +122,7 @@ impl RwswDirth {
                 "profile quick runs {} demands in steps of {} instead of 60 s, and {} before a \
                  histogram of {}{}.",
                 self.ladder.demands.len(),
-                self.ground.minute,
+                self.ground.step_time,
                 self.run_in_time,
                 self.histogram_time,
                 quick_fill_text(&self.steady.fill)
@@ -154,7 +154,7 @@ fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     match phase {
         preconditioning::PHASE => "Preconditioning went on from its last checkpoint.",
-        STEADY => between::gap_effect(step),
+        STEADY => cyclic_load::gap_effect(step),
         _ if is_attempt_of(phase, DEMAND) => {
             "The loop of demands was done again from its beginning."
         }

@@ -4,20 +4,22 @@
 use super::results::{ReplayPoint, RwswReplayResults};
 use super::setup::{CUT, LONGEST, PAUSES, Replay, ReplayContent};
 use super::{beside, single_ios};
+use crate::common::attempts::steps_of;
 use crate::common::secondary::SecondaryMeans;
+use crate::exhibits::cyclic_load::{check_exhibits, evidence};
 use crate::exhibits::disclosure::{self, ReportForm, form_demands};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, percentile_table};
 use crate::exhibits::secondary;
+use crate::exhibits::time_axis::TimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::pts::between::{check_exhibits, evidence, steps_of};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{RwswSegment, distribution, secondary_figures, streams_table};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Origin, Page, Plot, PlotKind, Row, Scale,
-    Series, Setting, Stroke, Table, TimeUnit,
+    Series, Setting, Stroke, Table,
 };
 use steadfast_domain::script::{ScriptLoad, Timing};
 use steadfast_domain::{Bytes, Caveat, CaveatKind, Measurement, Nanos, Op, Record, Step, Tally};
@@ -154,8 +156,11 @@ impl ProcedureReport for Replay {
         let measured: Vec<&Measurement> = run.results.measurements().collect();
         let whole =
             RwswSegment { iops: rate(tally.ios as f64), ..RwswSegment::new("Replay", &measured) };
+        // The rows of single steps leave flushes out.
+        let has_flushes = measured.iter().any(|m| m.direction(Op::Flush).ios > 0);
+        let label = if has_flushes { "Replayed, with flushes" } else { "Replayed" };
         let mut figures = vec![
-            KeyFigure::new("iops", "Replayed", rate(tally.ios as f64), "IOPS"),
+            KeyFigure::new("iops", label, rate(tally.ios as f64), "IOPS"),
             KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
             KeyFigure::new("mean", "Mean response time", tally.response_mean_ms(), "ms"),
             KeyFigure::new("five-nines", "99.999 % response time", tail, "ms").of_buckets(),
@@ -240,7 +245,7 @@ fn mapping_text(script: &ScriptLoad) -> String {
 fn of_preconditioning(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let Some(steady) = &run.test.regime.steady else { return Vec::new() };
     let cycle = steady.cycle_time().to_string();
-    let mut caveats = vec![captured::cadence(&run.test.ground.settings, &cycle)];
+    let mut caveats = vec![captured::cadence(&run.test.ground, &cycle)];
     let steps = steps_of(run.record, &steady.phase);
     let verdict = steady.verdict(&steps);
     if run.record.has_ended() && !verdict.steady {
@@ -305,16 +310,16 @@ fn of_the_steps(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
 /// Reads a value of a moment.
 type ReplayPointValue = fn(&ReplayPoint) -> Option<f64>;
 
-/// Captures shorter than this are drawn in seconds.
-const DRAWN_IN_SECONDS: f64 = 600.0;
+/// Captures shorter than this are plotted in seconds.
+const PLOTTED_IN_SECONDS: f64 = 600.0;
 
-/// Returns the axis of the capture's time, and the number of axis units per second.
-fn time_axis(run: &RwswReplayRun<'_>) -> (Axis, f64) {
+/// Returns the axis of the capture's time.
+fn time_axis(run: &RwswReplayRun<'_>) -> TimeAxis {
     let all = run.results.captured.iter().chain(&run.results.replayed);
-    if all.map(|moment| moment.at).fold(0.0, f64::max) < DRAWN_IN_SECONDS {
-        (Axis::time("Time of the capture", TimeUnit::Seconds), 1.0)
+    if all.map(|point| point.at).fold(0.0, f64::max) < PLOTTED_IN_SECONDS {
+        TimeAxis::seconds("Time of the capture")
     } else {
-        (Axis::time("Time of the capture", TimeUnit::Minutes), 1.0 / 60.0)
+        TimeAxis::minutes("Time of the capture")
     }
 }
 
@@ -325,8 +330,9 @@ fn series(
     moments: &[ReplayPoint],
     value: ReplayPointValue,
 ) -> Option<Series> {
-    let scale = time_axis(run).1;
-    let points: Vec<_> = moments.iter().map(|m| (m.at * scale, value(m))).collect();
+    let time = time_axis(run);
+    let points = moments.iter().map(|point| (time.position(point.at / 60.0), value(point)));
+    let points: Vec<_> = points.collect();
     points.iter().any(|(_, y)| y.is_some()).then(|| Series::new(name, stroke, points))
 }
 
@@ -339,7 +345,7 @@ fn rates_plot(run: &RwswReplayRun<'_>) -> Plot {
         PlotKind::Lines,
         "iops-throughput-time",
         "Replay Native IOPS & TP v Time",
-        time_axis(run).0,
+        time_axis(run).axis,
         Axis::new("IOPS", Scale::Linear),
     )
     .caption(
@@ -365,7 +371,7 @@ fn response_plot(run: &RwswReplayRun<'_>) -> Plot {
         PlotKind::Lines,
         "response-time",
         "Replay Native Response Time v Time",
-        time_axis(run).0,
+        time_axis(run).axis,
         Axis::new("Response time (ms)", Scale::Log10),
     )
     .caption(
@@ -386,7 +392,7 @@ fn outstanding_plot(run: &RwswReplayRun<'_>) -> Plot {
         PlotKind::Lines,
         "outstanding-time",
         "Replay Native Outstanding I/Os v Time",
-        time_axis(run).0,
+        time_axis(run).axis,
         Axis::new("Outstanding I/Os", Scale::Linear),
     )
     .caption(
@@ -396,7 +402,9 @@ fn outstanding_plot(run: &RwswReplayRun<'_>) -> Plot {
     )
     .series(line("OIO, replay", Stroke::Average, &run.results.replayed, |m| m.outstanding))
     .series(line("OIO, capture", Stroke::Fit, &run.results.captured, |m| m.outstanding))
-    .series(line("TC x QD, replay", Stroke::Limit, &run.results.replayed, |m| m.outstanding_max))
+    .series(line("TC x QD, replay", Stroke::Limit, &run.results.replayed, |m| {
+        m.outstanding_allowed
+    }))
     .series(line("OIO at most, capture", Stroke::Context, &run.results.captured, |m| {
         m.outstanding_max
     }))
@@ -593,7 +601,7 @@ const DUE_AND_SUBMITTED: &str = "From the due time: how long a program would hav
     wanted the I/O then, a late submission included. From submission: what the target took. Every \
     other response time of this report is from the due time.";
 
-const MOMENT: [TypedColumn<ReplayPoint>; 9] = [
+const MOMENT: [TypedColumn<ReplayPoint>; 10] = [
     TypedColumn::number("Time s", 3, |moment| Some(moment.at)),
     TypedColumn::number("IOPS", 3, |moment| moment.iops),
     TypedColumn::number("MB/s", 3, |moment| moment.mb_per_second),
@@ -601,6 +609,7 @@ const MOMENT: [TypedColumn<ReplayPoint>; 9] = [
     TypedColumn::number("MRT ms", 6, |moment| moment.mrt),
     TypedColumn::number("OIO", 4, |moment| moment.outstanding),
     TypedColumn::number("OIO at most", 0, |moment| moment.outstanding_max),
+    TypedColumn::number("TC x QD", 0, |moment| moment.outstanding_allowed),
     TypedColumn::number("Threads", 0, |moment| moment.threads),
     TypedColumn::number("OIO per thread", 4, ReplayPoint::depth_per_thread),
 ];

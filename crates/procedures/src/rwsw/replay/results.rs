@@ -1,7 +1,7 @@
 //! Results of a replay and of its capture, on the time axis of the capture.
 
 use super::setup::{PHASE, PlannedCaptureStep, Replay, ReplayContent};
-use crate::pts::between::steps_of;
+use crate::common::attempts::steps_of;
 use crate::rwsw::segments::outstanding;
 use steadfast_domain::applied::AppliedStep;
 use steadfast_domain::{Demand, Measurement, Nanos, Outcome, Record, Step};
@@ -21,8 +21,11 @@ pub struct ReplayPoint {
     pub mrt: Option<f64>,
     /// Average number of outstanding I/Os.
     pub outstanding: Option<f64>,
-    /// Maximum number of outstanding I/Os: what the replay was allowed, what the capture counted.
+    /// Maximum number of outstanding I/Os that the capture counted; `None` for a replay, which does
+    /// not count them.
     pub outstanding_max: Option<f64>,
+    /// I/Os that the replay may have outstanding: thread count x queue depth; `None` for a capture.
+    pub outstanding_allowed: Option<f64>,
     /// Threads of the replay, or threads that had I/Os in the captured step.
     pub threads: Option<f64>,
 }
@@ -34,8 +37,8 @@ impl ReplayPoint {
     }
 
     fn applied_with(self, demand: Demand) -> Self {
-        let outstanding_max = Some(demand.outstanding() as f64);
-        ReplayPoint { outstanding_max, threads: Some(f64::from(demand.threads)), ..self }
+        let outstanding_allowed = Some(demand.outstanding() as f64);
+        ReplayPoint { outstanding_allowed, threads: Some(f64::from(demand.threads)), ..self }
     }
 }
 
@@ -260,6 +263,7 @@ impl PlotStepGroup<'_> {
                 // Whether the steps had the same threads is unknown.
                 _ => None,
             },
+            outstanding_allowed: None,
         }
     }
 }

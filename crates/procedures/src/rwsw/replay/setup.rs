@@ -3,11 +3,11 @@
 use crate::common::ProcedureSetup;
 use crate::common::applied::ALIGNMENT;
 use crate::common::choices::RunChoices;
+use crate::common::cyclic_load;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::pts::between;
 use crate::rwsw::composite::{CapturedComposite, StepStreams};
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::method::{
@@ -193,7 +193,7 @@ impl Replay {
                 "profile quick plays at most {} of every capture step and preconditions in steps \
                  of {}.",
                 LONGEST.value(&self.ground.settings),
-                self.ground.minute
+                self.ground.step_time
             ),
             ..self.ground.choices()
         }
@@ -289,7 +289,7 @@ fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     match (phase, &step.load) {
         (preconditioning::PHASE, _) => "Preconditioning went on from its last checkpoint.",
-        (STEADY, _) => between::gap_effect(step),
+        (STEADY, _) => cyclic_load::gap_effect(step),
         (LADDER, _) => "The demands that precondition went on with this one.",
         (_, Load::Script(_)) if step.continues => {
             "The replay went on from the last cut: what was played after it before the gap was \

@@ -199,7 +199,10 @@ pub(super) fn punctuality(script: &ScriptLoad, results: &RwswReplayResults<'_>) 
     let ReplaySums { late, .. } = ReplaySums::new(results);
     let seconds: Vec<IntervalLateness> = seconds(results).collect();
     let micros = |nanos: Nanos| format!("{:.1} us", nanos.0 as f64 / 1e3);
-    let at = |share: f64| late.histogram.reportable_percentile(share).map(micros);
+    let at = |share: f64| {
+        // A bucket's upper edge may lie beyond the longest.
+        late.histogram.reportable_percentile(share).map(|found| micros(found.min(late.max)))
+    };
     let drift = ends(&seconds)
         .map(|(first, last)| format!("{:.1} us", (last.0 as f64 - first.0 as f64) / 1e3));
     Some(Facts::new("Punctuality").rows([

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, page, plot_of, record, scripted, steps};
 use crate::testing::workload::{settings, workload};
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::measurement::{Interval, StreamTally, UnmeasuredIos};
@@ -58,10 +58,7 @@ fn capture_steps_are_played_with_their_counts_demands_times_and_pauses() {
     );
     let caveat = findings.caveats.iter().find(|c| c.id == "paced-by-rate").unwrap();
     assert!(caveat.text.starts_with("1 of 3 capture steps"), "{}", caveat.text);
-    let steadfast_domain::findings::Exhibit::Plot(plot) = &findings.form_pages[3].exhibits[0]
-    else {
-        panic!("no plot")
-    };
+    let plot = plot_of(page(&findings, "Replay Native Outstanding I/Os v Time"));
     // 500 I/Os per second of 4 ms each: two outstanding, where the capture had 0.5.
     let first = |at: usize| plot.series[at].points[0];
     assert_eq!((first(0), first(1)), ((5.0, Some(2.0)), (5.0, Some(0.5))));
@@ -103,10 +100,10 @@ fn every_capture_step_writes_its_own_data_where_the_workloads_are_wanted() {
         Cell::Number { value, .. } => Some(value),
         _ => None,
     };
-    let oio = |row: usize| [5, 6, 7, 8].map(|column| number(row, column));
-    assert_eq!(oio(2), [Some(2.0), Some(8.0), Some(1.0), Some(2.0)]);
-    assert_eq!(oio(8), [Some(0.5), Some(7.0), Some(3.0), Some(0.5 / 3.0)]);
-    assert_eq!(oio(7), [Some(0.5), Some(7.0), None, None], "threads of the second are unknown");
+    let oio = |row: usize| [5, 6, 7, 8, 9].map(|column| number(row, column));
+    assert_eq!(oio(2), [Some(2.0), None, Some(8.0), Some(1.0), Some(2.0)]);
+    assert_eq!(oio(8), [Some(0.5), Some(7.0), None, Some(3.0), Some(0.5 / 3.0)]);
+    assert_eq!(oio(7), [Some(0.5), Some(7.0), None, None, None], "its threads are unknown");
 }
 
 /// The streams of `workload()` have 10,000 I/Os in 30 s of steps; the whole capture has 10,007.

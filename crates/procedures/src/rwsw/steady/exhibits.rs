@@ -3,12 +3,14 @@
 
 use super::setup::{RwswWsatKind, SteadyStreams};
 use crate::common::applied::ApplicableWorkload;
+use crate::common::attempts::steps_of;
+use crate::common::cyclic_load::CyclicLoad;
+use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, fresh_caveat};
 use crate::exhibits::disclosure::{self, ReportForm, form_demands};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::pts::between::{self, CyclicLoad, check_exhibits, evidence, steps_of};
-use crate::report_notation::reservation_text;
+use crate::report_notation::{count_word, limits_text, reservation_text};
 use crate::rwsw::composite::CapturedComposite;
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{
@@ -66,7 +68,7 @@ impl ProcedureReport for SteadyStreams {
                 runs.push((judged.run.label.clone(), judged.steps.clone()));
             }
             let title = format!("{} Segment IOPS v Time", name(run.test));
-            iops_over_time(&title, run.test.ground.minute, &runs)
+            iops_over_time(&title, run.test.ground.step_time, &runs)
         }),
         ReportEntry::FormPlot(|run| {
             let title = format!("{} IOPS & Response Time by Segment", name(run.test));
@@ -175,10 +177,8 @@ impl ProcedureReport for SteadyStreams {
         if run.record.has_ended() {
             caveats.extend(not_steady(&run.results.judged));
         }
-        caveats.extend(
-            run.results.judged.iter().find_map(|judged| between::fresh_caveat(&judged.verdict)),
-        );
-        caveats.push(captured::cadence(&run.test.ground.settings, &run.test.cycle_text()));
+        caveats.extend(run.results.judged.iter().find_map(|judged| fresh_caveat(&judged.verdict)));
+        caveats.push(captured::cadence(&run.test.ground, &run.test.cycle_text()));
         caveats.extend(captured::caveats(&run.test.composite, &run.test.ground, &run.test.regime));
         caveats
     }
@@ -337,9 +337,9 @@ fn steady_chapter(judged: &JudgedRun<'_>) -> Page {
     let phase = &judged.run.phase;
     let mut exhibits = check_exhibits(&judged.verdict, &format!("{phase}-window"));
     exhibits.extend(evidence(judged.run, &judged.steps, phase));
-    let names = format!("{phase}-measured");
+    let id = format!("{phase}-measured");
     let title = format!("Measured steps - {}", judged.run.label);
-    let plot = between::convergence_plot(judged.run, &judged.steps, (&names, &title));
+    let plot = convergence_plot(judged.run, &judged.steps, &id, &title);
     exhibits.push(Exhibit::Plot(plot));
     page(&format!("Steady State of {}", judged.run.label), exhibits)
 }
@@ -365,11 +365,14 @@ fn listing(run: &RwswSteadyRun<'_>) -> String {
         RwswWsatKind::Multi => "The composite of all applied I/O streams",
         RwswWsatKind::Individual => "For each applied I/O stream, one after the other: it alone",
     };
+    let criteria = &run.test.ground.method.criteria;
     format!(
         "{}\n{what}, without a pause, accounted in steps of {}\n  one step in each cycle of {} is \
-         measured; stop when five measured steps meet 20/10",
+         measured; stop when {} measured steps meet {}",
         run.test.regime.text(&run.choices),
-        run.test.ground.minute,
-        run.test.cycle_text()
+        run.test.ground.step_time,
+        run.test.cycle_text(),
+        count_word(criteria.window),
+        limits_text(criteria)
     )
 }

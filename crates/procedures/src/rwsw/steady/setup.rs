@@ -3,12 +3,12 @@
 use crate::common::ProcedureSetup;
 use crate::common::applied::ALIGNMENT;
 use crate::common::choices::RunChoices;
+use crate::common::cyclic_load::{self, CyclicLoad};
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::pts::between::{self, CyclicLoad};
 use crate::pts::workload::SEQUENTIAL_DEMAND;
 use crate::rwsw::composite::{CapturedComposite, SingleStream};
 use crate::rwsw::method::{ARRIVALS, BETWEEN, CONTENT, FILLS, MEASURED, ZONES, check_ending};
@@ -98,7 +98,7 @@ impl SteadyStreams {
             gap_effect,
             quick: format!(
                 "profile quick measures steps of {} instead of 60 s, one in each cycle of {}{}.",
-                self.ground.minute,
+                self.ground.step_time,
                 self.cycle_text(),
                 self.runs.first().map(|run| quick_fill_text(&run.fill)).unwrap_or_default()
             ),
@@ -140,7 +140,7 @@ fn run(
     let demand = ground.settings.demand_or(preset);
     let phase = format!("stream-{number}");
     let label = format!("{alone} {demand}");
-    let load = CyclicLoad::endless(ground, (&phase, label), (&alone, demand), cycle(ground)?);
+    let load = CyclicLoad::endless(ground, &phase, label, &alone, demand, cycle(ground)?);
     Ok(CyclicLoad {
         cycles_max: ground.rounds_max(&phase, is_last, ground.method.rounds_max),
         fill: regime.fill(ground, std::slice::from_ref(&alone.0))?,
@@ -152,6 +152,6 @@ fn run(
 fn gap_effect(step: &Step) -> &'static str {
     match step.place.phase.as_str() {
         preconditioning::PHASE => "Preconditioning went on from its last checkpoint.",
-        _ => between::gap_effect(step),
+        _ => cyclic_load::gap_effect(step),
     }
 }

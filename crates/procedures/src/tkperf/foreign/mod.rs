@@ -110,7 +110,7 @@ fn parameters(test: &ForeignTest) -> FormBlock {
         always("alignment", "Alignment of offsets", "the block size (BS)"),
         always("data-pattern", "Data Pattern", "random buffers of fio"),
         always("verify", "Verification of data", "off"),
-        Setting::identity("Test SW Info", &test.engine),
+        Setting::identity("I/O Engine", &test.engine),
     ];
     let rows = known.into_iter().chain(of_kind(test)).chain(preconditioning(test, demand));
     FormBlock::new("Test Parameters", rows)

@@ -121,7 +121,7 @@ impl ZoneTest {
     fn step(&self, (zone, range): (u32, ActiveRange), of: (u32, AccessPattern)) -> Step {
         let (point, pattern) = of;
         let place = StepPlace::new(&self.phase(pattern), zone, point, pattern.to_string());
-        let until = LoadLimits::time(self.ground.minute);
+        let until = LoadLimits::time(self.ground.step_time);
         let mut stimulus = self.ground.stimulus(&pattern, self.demand, until, &place);
         stimulus.active_range = range;
         Step::alone(place, stimulus)

@@ -1,0 +1,154 @@
+//! Exhibits of a cyclic load: its steps and measured steps over time, its steady-state check and
+//! the evidence.
+
+use crate::common::cyclic_load::{CyclicLoad, MeasuredStep};
+use crate::exhibits::disclosure::window_text;
+use crate::exhibits::loops::{no_window, tracking_table, window_exhibits};
+use crate::exhibits::time_axis::{TimeAxis, minutes};
+use crate::report_notation::{decimals, reservation_text};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{
+    Axis, Cell as TableCell, Exhibit, Facts, Origin, Plot, Row, Scale, Series, Setting, Stroke,
+    Table,
+};
+use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Outcome, Step, Verdict};
+
+/// Returns a plot of the measured steps' IOPS by round.
+pub(crate) fn convergence_plot(
+    load: &CyclicLoad,
+    steps: &[(&Step, &Outcome)],
+    id: &str,
+    title: &str,
+) -> Plot {
+    let points = load.track(steps).points;
+    let points = points.iter().map(|point| (f64::from(point.round), point.value)).collect();
+    let between = Nanos(load.step_time.0 * u64::from(load.steps_between));
+    Plot::lines(
+        id,
+        title,
+        Axis::new("Round (measured step)", Scale::Integers),
+        Axis::new("IOPS", Scale::Linear),
+    )
+    .caption(format!(
+        "IOPS of every round: of its measured step. Between two of them the load continues for \
+         {between}."
+    ))
+    .with(Series::new(load.label.clone(), Stroke::Measured, points))
+}
+
+/// Returns a plot of every step's IOPS by the time since the load began, with the measured steps
+/// highlighted.
+pub(crate) fn steps_plot(
+    load: &CyclicLoad,
+    steps: &[(&Step, &Outcome)],
+    id: &str,
+    title: &str,
+) -> Plot {
+    let time = TimeAxis::for_steps("Time", load.step_time);
+    let mut elapsed = Nanos::ZERO;
+    let mut all = Vec::new();
+    let mut measured = Vec::new();
+    for (step, outcome) in steps {
+        elapsed += outcome.measurement.elapsed;
+        let point = (time.position(minutes(elapsed)), outcome.measurement.iops());
+        all.push(point);
+        if load.is_measured(step.place.point) {
+            measured.push(point);
+        }
+    }
+    Plot::lines(id, title, time.axis, Axis::new("IOPS", Scale::Linear))
+        .caption("Every step of the load, and the rounds: its measured steps.")
+        .with(Series::new("every step", Stroke::Average, all).with_id("every minute"))
+        .with(Series::new("round", Stroke::Measured, measured).with_id("measured"))
+}
+
+/// Returns a caveat if the steady window began before the drive had been written once: a drive can
+/// be steady in its factory state.
+pub(crate) fn fresh_caveat(verdict: &Verdict) -> Option<Caveat> {
+    let reservation = verdict.reservation.as_ref().filter(|_| verdict.steady)?;
+    Some(Caveat::new(
+        CaveatKind::Deviation,
+        ids::STEADY_WITHIN_FIRST_FILL,
+        format!(
+            "Steady state was found in a drive that was not fully written once ({reservation}). \
+             Such a drive can look steady in its factory state."
+        ),
+        "Omit --set least-fills, or choose a longer between-time.",
+    ))
+}
+
+/// Returns the exhibits of the steady-state check: the window plot with this id and the evidence,
+/// or a text on why there is no window.
+pub(crate) fn check_exhibits(verdict: &Verdict, id: &str) -> Vec<Exhibit> {
+    match verdict.tracks.first() {
+        Some(track) => {
+            let mut exhibits = window_exhibits(verdict, track);
+            if let Some(Exhibit::Plot(plot)) = exhibits.first_mut() {
+                plot.id = id.to_owned();
+            }
+            exhibits
+        }
+        None => vec![no_window(&verdict.criteria)],
+    }
+}
+
+/// Returns the exhibits on how the load was judged: facts, limits, measured steps.
+pub(crate) fn evidence(load: &CyclicLoad, steps: &[(&Step, &Outcome)], id: &str) -> Vec<Exhibit> {
+    let verdict = load.verdict(steps);
+    let cycle = format!("{} (1 of {} steps measured)", load.cycle_time(), load.steps_per_cycle());
+    let measured = match load.measured {
+        MeasuredStep::First => "the first step of a cycle",
+        MeasuredStep::Last => "the last step of a cycle",
+    };
+    let steady = if verdict.steady { "yes" } else { "NO" };
+    let facts = Facts::new(format!("Between-round writes: {}", load.label)).rows([
+        Setting::method("cycle", "Cycle", cycle, Origin::Profile),
+        Setting::method("cycle-measured", "Measured", measured, Origin::Profile),
+        Setting::outcome("Steady", format!("{steady}{}", reservation_text(&verdict))),
+        Setting::outcome("Measurement window", window_text(&verdict)),
+    ]);
+    vec![
+        Exhibit::Facts(facts),
+        Exhibit::Table(tracking_table(&format!("{id}-steady-state"), &verdict)),
+        Exhibit::Table(measured_table(load, steps, &verdict, id)),
+    ]
+}
+
+fn measured_table(
+    load: &CyclicLoad,
+    steps: &[(&Step, &Outcome)],
+    verdict: &Verdict,
+    id: &str,
+) -> Table {
+    let inside =
+        |round: u32| verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round));
+    let measured = |round: u32| -> Option<&Measurement> {
+        steps
+            .iter()
+            .find(|(s, _)| s.place.round == round && load.is_measured(s.place.point))
+            .map(|(_, outcome)| &outcome.measurement)
+    };
+    let track = load.track(steps);
+    let some_outside = track.points.iter().any(|point| !inside(point.round));
+    let rows = track.points.iter().map(|point| {
+        let response = measured(point.round).and_then(|m| m.total().response_mean());
+        let remark = match (point.value, point.after_gap, inside(point.round)) {
+            (None, ..) => "no value: after a gap, or cut short",
+            (_, true, _) => "after a gap",
+            (_, _, true) => "window",
+            _ => "",
+        };
+        Row::new(
+            point.round.to_string(),
+            [
+                TableCell::number(point.value, decimals("IOPS")),
+                TableCell::number(response.map(Nanos::as_millis_f64), 4),
+                TableCell::text(remark),
+            ],
+        )
+        .strong(inside(point.round) && some_outside)
+    });
+    Table::new(&format!("{id}-minutes"), "Rounds, each a measured step", "Round")
+        .columns([("IOPS", "IOPS"), ("ART ms", "ART ms"), ("window", "Window")])
+        .rows(rows)
+}

@@ -1,0 +1,45 @@
+//! The axis of time, in seconds or minutes.
+
+use steadfast_domain::Nanos;
+use steadfast_domain::findings::{Axis, TimeUnit};
+
+/// Steps shorter than this are plotted by seconds instead of minutes.
+const PLOTTED_IN_SECONDS: Nanos = Nanos::from_secs(10);
+
+/// An axis of time with the scale of its unit.
+pub(crate) struct TimeAxis {
+    pub axis: Axis,
+    /// Number of axis units per minute.
+    units_per_minute: f64,
+}
+
+impl TimeAxis {
+    /// Creates an axis in seconds.
+    pub fn seconds(name: &str) -> Self {
+        TimeAxis { axis: Axis::time(name, TimeUnit::Seconds), units_per_minute: 60.0 }
+    }
+
+    /// Creates an axis in minutes.
+    pub fn minutes(name: &str) -> Self {
+        TimeAxis { axis: Axis::time(name, TimeUnit::Minutes), units_per_minute: 1.0 }
+    }
+
+    /// Creates the axis for steps of this length.
+    pub fn for_steps(name: &str, step_time: Nanos) -> Self {
+        if step_time < PLOTTED_IN_SECONDS {
+            TimeAxis::seconds(name)
+        } else {
+            TimeAxis::minutes(name)
+        }
+    }
+
+    /// Returns the position of a time in minutes.
+    pub fn position(&self, minutes: f64) -> f64 {
+        minutes * self.units_per_minute
+    }
+}
+
+/// Converts a time to minutes.
+pub(crate) fn minutes(time: Nanos) -> f64 {
+    time.as_secs_f64() / 60.0
+}

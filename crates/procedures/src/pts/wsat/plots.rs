@@ -1,0 +1,251 @@
+//! Plots of WSAT: rates and response times of the steps by time, written amount and drive fills, of
+//! the seconds, and of the histogram run.
+
+use super::results::{WsatRun, WsatStep};
+use crate::exhibits::device_curves::{self, DevicePoint};
+use crate::exhibits::response::{HistogramRates, confidence_plot, rated_title, tail_plot};
+use crate::exhibits::seconds;
+use crate::exhibits::time_axis::TimeAxis;
+use steadfast_domain::findings::{Axis, Exhibit, Marker, Plot, Scale, Series, Stroke};
+
+/// Quantity on the x axis.
+#[derive(Clone, Copy)]
+pub(super) enum WsatAxis {
+    Time,
+    Written,
+    Fills,
+}
+
+impl WsatAxis {
+    /// Returns the suffix of the plot's ID, and of its title.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            WsatAxis::Time => ("time", "Time"),
+            WsatAxis::Written => ("tgbw", "TGBW"),
+            WsatAxis::Fills => ("fills", "Drive Fills"),
+        }
+    }
+    fn axis(self, run: &WsatRun<'_>) -> Axis {
+        match self {
+            WsatAxis::Time => time_axis(run).axis,
+            WsatAxis::Written => Axis::new("Total written (GB)", Scale::Linear),
+            WsatAxis::Fills => Axis::new("Drive fills (written / user capacity)", Scale::Linear),
+        }
+    }
+    fn position(self, run: &WsatRun<'_>, step: &WsatStep) -> f64 {
+        match self {
+            WsatAxis::Time => time_axis(run).position(step.time),
+            WsatAxis::Written => step.written_gb,
+            WsatAxis::Fills => step.fills,
+        }
+    }
+}
+
+/// Returns the axis of the time since the load began.
+fn time_axis(run: &WsatRun<'_>) -> TimeAxis {
+    TimeAxis::for_steps("Time", run.test.ground.step_time)
+}
+
+/// Reads a value of a step.
+type WsatStepValue = fn(&WsatStep) -> Option<f64>;
+
+fn curve(run: &WsatRun<'_>, against: WsatAxis, value: WsatStepValue) -> Vec<(f64, Option<f64>)> {
+    let mut points = Vec::new();
+    for step in &run.results.steps {
+        let x = against.position(run, step);
+        if step.gap && !points.is_empty() {
+            // A line across a gap would show values that were not measured.
+            points.push((x, None));
+        }
+        points.push((x, value(step)));
+    }
+    points
+}
+
+pub(super) fn iops_plot(run: &WsatRun<'_>, against: WsatAxis, scale: Scale) -> Plot {
+    let (id, name) = against.names();
+    let (suffix, of_scale) = match scale {
+        Scale::Log10 => ("-log", " (Log)"),
+        _ => ("", " (Linear)"),
+    };
+    Plot::lines(
+        &format!("iops-{id}{suffix}"),
+        format!("WSAT IOPS{of_scale} v {name} - {}", run.test.workload),
+        against.axis(run),
+        Axis::new("IOPS", scale),
+    )
+    .caption(format!(
+        "IOPS of every step of {}, reads and writes added, since the purge. A gap breaks the line.",
+        run.test.ground.step_time
+    ))
+    .with(Series::new(
+        run.test.workload.to_string(),
+        Stroke::Average,
+        curve(run, against, |m| m.iops),
+    ))
+}
+
+pub(super) fn response_plot(run: &WsatRun<'_>, against: WsatAxis) -> Plot {
+    let (id, name) = against.names();
+    Plot::lines(
+        &format!("response-{id}"),
+        format!("WSAT Response Times v {name} - {}", run.test.workload),
+        against.axis(run),
+        Axis::new("Response time (ms)", Scale::Log10),
+    )
+    .caption(
+        "Average, 99.999 % and maximum response time of every step; 99.999 % only where ten or \
+         more I/Os lie beyond it.",
+    )
+    .with(Series::new("MRT", Stroke::Context, curve(run, against, |m| m.mrt)))
+    .with(Series::new("99.999 %", Stroke::Fit, curve(run, against, |m| m.five_nines)))
+    .with(Series::new("ART", Stroke::Average, curve(run, against, |m| m.art)))
+}
+
+/// Plots the way from fresh to steady: IOPS of every second, means of the steps, and the times of
+/// full writes.
+pub(super) fn seconds_plot(run: &WsatRun<'_>) -> Plot {
+    let seconds = seconds::seconds(&run.results.outcomes);
+    let time = time_axis(run);
+    let title = format!("WSAT IOPS, second by second - {}", run.test.workload);
+    Plot::lines("seconds", title, time.axis.clone(), Axis::new("IOPS", Scale::Linear))
+        .caption(format!(
+            "IOPS of every second, and the mean of every step of {} at the step's middle; reads \
+             and writes added. Marked: once, twice, ... the user capacity written.",
+            run.test.ground.step_time
+        ))
+        .with(Series::new(
+            "every second",
+            Stroke::Context,
+            seconds::curve(&seconds, &time, |s| s.iops),
+        ))
+        .with(Series::new("step mean", Stroke::Measured, step_means(run)))
+        .markers(fill_markers(run, &time))
+}
+
+/// Returns the mean of every step at the middle of the step, so that it matches the curve of the
+/// seconds.
+fn step_means(run: &WsatRun<'_>) -> Vec<(f64, Option<f64>)> {
+    let time = time_axis(run);
+    let mut points = Vec::new();
+    let mut begin = 0.0;
+    for step in &run.results.steps {
+        let middle = time.position(f64::midpoint(begin, step.time));
+        if step.gap && !points.is_empty() {
+            points.push((middle, None));
+        }
+        points.push((middle, step.iops));
+        begin = step.time;
+    }
+    points
+}
+
+/// Maximum number of marks on the axis of time.
+const FILLS_MARKED: usize = 10;
+
+/// Marks the times at which the user capacity was written once, twice, and so on.
+fn fill_markers(run: &WsatRun<'_>, axis: &TimeAxis) -> Vec<Marker> {
+    let mut marks: Vec<Marker> = Vec::new();
+    let mut before = (0.0, 0.0);
+    for step in &run.results.steps {
+        let (time, fills) = before;
+        let next = marks.len() as f64 + 1.0;
+        if step.fills >= next && step.fills > fills && marks.len() < FILLS_MARKED {
+            let part = (next - fills) / (step.fills - fills);
+            let label = if marks.is_empty() { "1 drive fill".into() } else { next.to_string() };
+            marks.push(Marker { x: axis.position(time + part * (step.time - time)), label });
+        }
+        before = (step.time, step.fills);
+    }
+    marks
+}
+
+pub(super) fn seconds_response(run: &WsatRun<'_>) -> Plot {
+    let seconds = seconds::seconds(&run.results.outcomes);
+    let title = format!("WSAT response times, second by second - {}", run.test.workload);
+    seconds::response_plot("seconds-response", &title, &time_axis(run), &seconds)
+}
+
+pub(super) fn throughput_plot(run: &WsatRun<'_>) -> Plot {
+    Plot::lines(
+        "throughput-time",
+        format!("WSAT Throughput v Time - {}", run.test.workload),
+        WsatAxis::Time.axis(run),
+        Axis::new("MB/s", Scale::Linear),
+    )
+    .caption("MB/s of every step, reads and writes added.")
+    .with(Series::new(
+        run.test.workload.to_string(),
+        Stroke::Average,
+        curve(run, WsatAxis::Time, |m| m.mb_per_second),
+    ))
+}
+
+/// Plots what the device reports of itself below the curves.
+pub(super) fn device_plots(run: &WsatRun<'_>) -> Vec<Exhibit> {
+    let point = |step: &WsatStep| DevicePoint {
+        x: WsatAxis::Time.position(run, step),
+        breaks: step.gap,
+        amplification: step.amplification.and_then(|found| found.value()),
+        temperature: step.temperature,
+        watts: step.watts,
+        joules_per_gb: step.joules_per_gb,
+    };
+    let points: Vec<DevicePoint> = run.results.steps.iter().map(point).collect();
+    let caption = "As the device reports it, step by step.";
+    device_curves::device_plots("seconds", &WsatAxis::Time.axis(run), caption, &points, &[])
+}
+
+pub(super) fn average_latency_plot(run: &WsatRun<'_>) -> Plot {
+    Plot::lines(
+        "art-time",
+        format!("WSAT Average Latency v Time - {}", run.test.workload),
+        WsatAxis::Time.axis(run),
+        Axis::new("ART (ms)", Scale::Linear),
+    )
+    .caption("Average response time of every step.")
+    .with(Series::new("ART", Stroke::Average, curve(run, WsatAxis::Time, |m| m.art)))
+}
+
+pub(super) fn amplification_plot(run: &WsatRun<'_>) -> Option<Plot> {
+    let is_known = run
+        .results
+        .steps
+        .iter()
+        .any(|step| step.amplification.is_some_and(|found| found.value().is_some()));
+    if !is_known {
+        return None;
+    }
+    let plot = Plot::lines(
+        "write-amplification",
+        "Write amplification v Drive Fills",
+        Axis::new("Drive fills (written / user capacity)", Scale::Linear),
+        Axis::new("Flash bytes per host byte", Scale::Linear),
+    )
+    .caption("As the device reports it, step by step.")
+    .with(Series::new(
+        "write amplification",
+        Stroke::Average,
+        curve(run, WsatAxis::Fills, |m| m.amplification?.value()),
+    ));
+    Some(plot)
+}
+
+pub(super) fn confidence(run: &WsatRun<'_>) -> Vec<Exhibit> {
+    let Some(measurement) = run.results.histogram else {
+        let text = "The histogram run has not taken place yet, or a gap voided it.";
+        return vec![Exhibit::Text(text.into())];
+    };
+    let tally = measurement.total();
+    let rates =
+        HistogramRates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
+    let name = format!("{} {}", run.test.workload, run.test.demand);
+    let title = rated_title(&name, rates, &tally);
+    vec![Exhibit::Plot(confidence_plot("clp", &title, &tally))]
+}
+
+pub(super) fn histogram_tail(run: &WsatRun<'_>) -> Option<Plot> {
+    let columns = [(run.test.workload.to_string(), run.results.histogram?.total())];
+    let title = format!("Response times of the histogram run - {}", run.test.workload);
+    Some(tail_plot("histogram-tail", &title, &columns))
+}
