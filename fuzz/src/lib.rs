@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::io::Cursor;
+use std::panic;
+use std::sync::Once;
 use steadfast_analysis::{Captured, PassOptions, StreamTable};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_exchange::fio::{JobFile, JobFileContext, TargetFacts};
@@ -10,9 +12,26 @@ use steadfast_exchange::identify::{self, FileKind};
 use steadfast_exchange::{crystaldiskmark, fio, fiosynth, iometer, results, tkperf};
 use steadfast_explorer::query::{self, QueryString};
 use steadfast_runner::Ledger;
-use steadfast_tracefile::import::{ColumnMapping, ColumnPlan, ImportInput, TraceFormat, import, recognize};
+use steadfast_tracefile::import::{
+    ColumnMapping, ColumnPlan, ImportInput, TraceFormat, import, import_parquet, recognize,
+};
+use steadfast_tracefile::parquet::panics_are_caught;
 use steadfast_workload::replay_representation::ReplayRepresentation;
 use steadfast_workload::workload_file::WorkloadFile;
+
+/// Lets the Parquet library panic where the program turns a panic into an error. The hook of
+/// libFuzzer would end the process.
+fn allow_caught_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let hook = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !panics_are_caught() {
+                hook(panic);
+            }
+        }));
+    });
+}
 
 /// Traces of other tools, in the recognized format and in every other.
 pub fn trace_import(bytes: &[u8]) {
@@ -21,6 +40,15 @@ pub fn trace_import(bytes: &[u8]) {
         let input = ImportInput { name: "input".to_owned(), content: Box::new(bytes) };
         let _ = import(&format, vec![input], &mut |_| Ok(()));
     }
+}
+
+/// Tables of other programs: the names of the columns and a Parquet file, split at the first zero byte.
+pub fn parquet_import(bytes: &[u8]) {
+    allow_caught_panics();
+    let split = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    let (names, table) = (&bytes[..split], bytes.get(split + 1..).unwrap_or_default());
+    let Ok(mapping) = ColumnMapping::parse(&String::from_utf8_lossy(names)) else { return };
+    let _ = import_parquet(&mapping, "input", Cursor::new(table.to_vec()), &mut |_| Ok(()));
 }
 
 /// The grammar of `--csv`, which describes columns.
@@ -32,6 +60,7 @@ pub fn column_plan(bytes: &[u8]) {
 
 /// Captures, step files and folds: whole, and by their recovery blocks.
 pub fn capture(bytes: &[u8]) {
+    allow_caught_panics();
     for open in [Captured::open, Captured::recover] {
         let Ok(captured) = open(Cursor::new(bytes.to_vec())) else { continue };
         let mut streams = StreamTable::default();

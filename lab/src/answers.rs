@@ -141,6 +141,11 @@ impl GuestRun {
         })
     }
 
+    /// Returns a parameter of the procedure (`--set`).
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.contents.plan.settings.parameters.get(name).map(String::as_str)
+    }
+
     /// Returns true if the last line is incomplete.
     pub fn is_torn(&self) -> bool {
         self.contents.torn > 0

@@ -32,8 +32,11 @@ pub enum DrivePower {
     On,
     /// It has lost its content and answers nothing.
     Silent,
-    /// Every request fails.
-    Off,
+    /// Every request fails, until so many reads have failed.
+    Off {
+        /// Reads that still fail.
+        refusals: u32,
+    },
 }
 
 /// The drive.
@@ -115,9 +118,9 @@ impl LossyDrive {
         (self.random % below as u64) as usize
     }
 
-    /// Cuts the power.
-    pub fn lose_power(&mut self) {
-        self.power = DrivePower::Off;
+    /// Cuts the power; `without` is how the drive behaves until it has power again.
+    pub fn lose_power(&mut self, without: DrivePower) {
+        self.power = without;
         let (cached, replaced) =
             (std::mem::take(&mut self.cached), std::mem::take(&mut self.replaced));
         let mut damaged = BTreeSet::new();
@@ -140,8 +143,10 @@ impl LossyDrive {
             }
             PowerLossBehavior::TearsSector => {
                 let old = &replaced[self.draw(replaced.len())];
-                let half = old.offset..old.offset + SECTOR / 2;
-                self.medium[half].copy_from_slice(&old.data[..SECTOR / 2]);
+                let first = self.draw(2) * (SECTOR / 2);
+                let half = first..first + SECTOR / 2;
+                let place = old.offset + half.start..old.offset + half.end;
+                self.medium[place].copy_from_slice(&old.data[half]);
                 damaged.insert(old.offset);
             }
             PowerLossBehavior::Misplaces => {
@@ -158,6 +163,18 @@ impl LossyDrive {
         }
         self.planted.push(damaged);
         self.content.clone_from(&self.medium);
+    }
+
+    /// Counts a request that failed because the drive is off.
+    pub fn refuse(&mut self, is_read: bool) {
+        if let DrivePower::Off { refusals } = &mut self.power
+            && is_read
+        {
+            *refusals -= 1;
+            if *refusals == 0 {
+                self.power = DrivePower::On;
+            }
+        }
     }
 
     /// Keeps a write that was not flushed, loses it, or keeps some of its sectors.
@@ -201,7 +218,12 @@ mod tests {
             drive.flush();
             drive.write(4 * 4096, vec![9; 4096]).unwrap();
             assert_eq!(drive.write(1 << 20, vec![0; 512]), None);
-            drive.lose_power();
+            drive.lose_power(DrivePower::Off { refusals: 2 });
+            drive.refuse(true);
+            drive.refuse(false);
+            assert_eq!(drive.power, DrivePower::Off { refusals: 1 });
+            drive.refuse(true);
+            assert_eq!(drive.power, DrivePower::On);
             let is_whole = |block: &u8| {
                 let kept = drive.read(usize::from(*block) * 4096, 4096).unwrap();
                 kept == [*block + 1; 4096]

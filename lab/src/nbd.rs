@@ -12,11 +12,15 @@ use std::time::Duration;
 /// Name of the socket behind the guest's second serial port.
 pub const SWITCH: &str = "switch.sock";
 
-/// Time for which a drive is off: longer than the program takes to see that it does not answer.
-const OFF: Duration = Duration::from_secs(2);
+/// Reads that a drive without power refuses before it has power again. The program reads three
+/// blocks to see that it does not answer, and the kernel repeats each read five times.
+const REFUSED_READS: u32 = 24;
 
 /// Time for which a drive is silent before its requests fail. Linux waits 30 s.
 const SILENCE: Duration = Duration::from_secs(5);
+
+/// Time for which a drive that was silent is off.
+const OFF: Duration = Duration::from_secs(2);
 
 /// Interval between looks at the power of a silent drive.
 const LOOK: Duration = Duration::from_millis(10);
@@ -69,19 +73,18 @@ pub fn serve(drives: &SharedDrives, directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Cuts and restores the power of a drive: `SERIAL`, or `SERIAL silent` for one that answers nothing
-/// for a while.
+/// Cuts the power of a drive, which returns by itself: `SERIAL`, or `SERIAL silent` for one that
+/// answers nothing for a while.
 fn switch(line: &str, drives: &SharedDrives) {
     let mut words = line.split_whitespace();
     let Some(drive) = words.next().and_then(|serial| drives.get(serial)).cloned() else { return };
-    let is_silent = words.next() == Some("silent");
-    locked(&drive).lose_power();
+    if words.next() != Some("silent") {
+        return locked(&drive).lose_power(DrivePower::Off { refusals: REFUSED_READS });
+    }
+    locked(&drive).lose_power(DrivePower::Silent);
     std::thread::spawn(move || {
-        if is_silent {
-            locked(&drive).power = DrivePower::Silent;
-            std::thread::sleep(SILENCE);
-            locked(&drive).power = DrivePower::Off;
-        }
+        std::thread::sleep(SILENCE);
+        locked(&drive).power = DrivePower::Off { refusals: u32::MAX };
         std::thread::sleep(OFF);
         locked(&drive).power = DrivePower::On;
     });
@@ -123,7 +126,10 @@ fn transmit(mut stream: UnixStream, drive: &SharedDrive) -> io::Result<()> {
         let answer = {
             let mut drive = locked(drive);
             match command {
-                _ if drive.power != DrivePower::On => Err(libc::EIO),
+                _ if drive.power != DrivePower::On => {
+                    drive.refuse(command == READ);
+                    Err(libc::EIO)
+                }
                 READ => drive.read(offset, length as usize).map(<[u8]>::to_vec).ok_or(libc::EINVAL),
                 WRITE => drive.write(offset, written).map(|()| Vec::new()).ok_or(libc::ENOSPC),
                 FLUSH => {

@@ -4,6 +4,9 @@ use crate::answers::{GuestOutput, GuestRun};
 use anyhow::{Context, ensure};
 use steadfast_domain::{JournalEntry, Measurement, Op};
 
+/// Transfer size of the reads that [`located`] checks.
+const TRANSFER: u64 = 128 << 10;
+
 /// Checks that a command was refused with a message that contains `why`.
 pub(super) fn refused(answers: &GuestOutput, name: &str, why: &str) -> anyhow::Result<()> {
     let said = answers.ended(name, &[1])?;
@@ -52,4 +55,41 @@ pub(super) fn checkup(
     let check = check.with_context(|| format!("{name} does not look at {id}"))?;
     let text = |field: &str| check[field].as_str().unwrap_or_default().to_owned();
     Ok((text("state"), text("found")))
+}
+
+/// Checks that the I/O that reads a bad sector fails in every sequential pass over the device.
+pub(super) fn located(
+    answers: &GuestOutput,
+    name: &str,
+    sector: u64,
+    capacity: u64,
+) -> anyhow::Result<()> {
+    let answer = answers.json(name)?;
+    let measurement: Measurement = serde_json::from_value(answer["measurement"].clone())?;
+    let offset = sector * 512 / TRANSFER * TRANSFER;
+    let (place, pass) = (offset / TRANSFER, capacity / TRANSFER);
+    let done = total(&measurement, Op::Read).0;
+    let tried = done + measurement.fault_count;
+    let expected = (tried + pass - 1 - place) / pass;
+    ensure!(expected > 0, "only {tried} reads in the time");
+    let count = measurement.fault_count;
+    ensure!(count == expected, "{count} failed of {tried}, not {expected}");
+    let first = measurement.faults.first().context("no fault is located")?;
+    ensure!(first.op == Op::Read && first.offset.0 == offset, "{first:?}, not at {offset}");
+    ensure!(measurement.faults.iter().all(|fault| fault.offset.0 == offset), "{:?}", first);
+    Ok(())
+}
+
+/// Checks that a run that had halted and was resumed kept its steps, and that the first new one has
+/// the gap. It was stopped then, to save time.
+pub(super) fn resumed_with_a_gap(answers: &GuestOutput) -> anyhow::Result<()> {
+    answers.ended("resumed", &[4])?;
+    let (before, after) = (answers.run("halted")?, answers.run("run")?);
+    let before: Vec<_> = before.steps().collect();
+    let after: Vec<_> = after.steps().collect();
+    ensure!(after.len() >= before.len() + 3, "{} steps, then {}", before.len(), after.len());
+    let (old, new) = after.split_at(before.len());
+    ensure!(old == before, "finished steps have changed");
+    ensure!(new[0].1.gap_before.is_some(), "the first new step shows no gap");
+    Ok(())
 }

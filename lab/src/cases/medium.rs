@@ -1,15 +1,14 @@
 //! Media errors: a few are counted and located, many end the step.
 
 use crate::answers::GuestOutput;
-use crate::cases::asked::total;
+use crate::cases::asked::located;
 use crate::guest::{Case, Guest};
 use crate::machine::{FaultDirection, GuestDrive, Medium};
-use anyhow::{Context, ensure};
-use steadfast_domain::{JournalEntry, Measurement, Op};
+use anyhow::ensure;
+use steadfast_domain::JournalEntry;
 
-/// The unreadable sector, and the transfer size of 128 KiB.
+/// The unreadable sector.
 const BAD_SECTOR: u64 = 40_961;
-const TRANSFER: u64 = 128 << 10;
 const MIB: u64 = 128;
 
 /// Returns the guest.
@@ -19,30 +18,14 @@ pub fn guest() -> Guest {
     Guest {
         drives: vec![GuestDrive::nvme("LABFAIL1", failing), GuestDrive::nvme("LABDEAD1", dead)],
         cases: vec![
-            Case::new("NVMe: failed reads are counted and located", |a| located(a, "nvme")),
-            Case::new("SCSI: the same", |a| located(a, "scsi")),
+            Case::new("NVMe: failed reads are counted and located", |a| {
+                located(a, "nvme", BAD_SECTOR, MIB << 20)
+            }),
+            Case::new("SCSI: the same", |a| located(a, "scsi", BAD_SECTOR, MIB << 20)),
             Case::new("a step with too many failures halts the run", halts),
         ],
         ..Guest::new("medium", include_str!("medium.sh"), 180)
     }
-}
-
-/// Checks that the same I/O fails in every sequential pass over the drive.
-fn located(answers: &GuestOutput, name: &str) -> anyhow::Result<()> {
-    let answer = answers.json(name)?;
-    let measurement: Measurement = serde_json::from_value(answer["measurement"].clone())?;
-    let offset = BAD_SECTOR * 512 / TRANSFER * TRANSFER;
-    let (place, pass) = (offset / TRANSFER, (MIB << 20) / TRANSFER);
-    let done = total(&measurement, Op::Read).0;
-    let tried = done + measurement.fault_count;
-    let expected = (tried + pass - 1 - place) / pass;
-    ensure!(expected > 0, "only {tried} reads in the time");
-    let count = measurement.fault_count;
-    ensure!(count == expected, "{count} failed of {tried}, not {expected}");
-    let first = measurement.faults.first().context("no fault is located")?;
-    ensure!(first.op == Op::Read && first.offset.0 == offset, "{first:?}, not at {offset}");
-    ensure!(measurement.faults.iter().all(|fault| fault.offset.0 == offset), "{:?}", first);
-    Ok(())
 }
 
 fn halts(answers: &GuestOutput) -> anyhow::Result<()> {

@@ -3,7 +3,9 @@
 mod asked;
 mod capped;
 mod cost;
+mod fabric;
 mod files;
+mod mapped;
 mod medium;
 mod namespaces;
 mod neighbors;
@@ -34,12 +36,15 @@ pub fn guests() -> Vec<Guest> {
         neighbors::guest(),
         overlaps::guest(),
         paths::guest(),
+        mapped::guest(),
+        fabric::guest(),
+        power::guest(),
         trace::guest(),
         files::guest(),
     ]
 }
 
-/// Returns the guests that run only if named: they measure and check little, or take long.
+/// Returns the guests that run only if named: they measure and check little.
 pub fn benches() -> Vec<Guest> {
-    vec![cost::guest(), power::guest()]
+    vec![cost::guest()]
 }

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::TryLockError;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use steadfast_host::{Directory, FileError, ReadAccess};
+use steadfast_host::{Directory, FileError, OutputStorage, OverwritePolicy, ReadAccess};
 use steadfast_runner::storage::{RunStorage, StoredFile};
 
 /// Path of the simulated disk's root.
@@ -125,7 +125,7 @@ impl RunStorage for SimulatedDirectory {
             _ => self.failed("create the directory", name)(source),
         })?;
         let made = SimulatedDirectory { inode, path: self.path.join(name), ..self.clone() };
-        if let Err(source) = self.sync() {
+        if let Err(source) = RunStorage::sync(self) {
             self.remove_made(&made);
             return Err(self.failed("create the directory", name)(source));
         }
@@ -174,6 +174,67 @@ impl RunStorage for SimulatedDirectory {
             state.disk.sync_directory(directory);
             Ok(())
         })
+    }
+}
+
+impl OutputStorage for SimulatedDirectory {
+    type File = SimulatedFile;
+    fn place(&self) -> &Path {
+        &self.path
+    }
+    fn check_name(&self, name: &OsStr, existing: OverwritePolicy) -> Result<bool, FileError> {
+        let name = &text(name);
+        let found = self.call(CallKind::Look, name, |state, directory| {
+            Ok(state.disk.find(directory, name).is_ok())
+        });
+        match (found.map_err(self.failed("examine it", name))?, existing) {
+            (false, _) => Ok(true),
+            (true, OverwritePolicy::Overwrite) => Ok(false),
+            (true, OverwritePolicy::Keep) => Err(FileError::Exists(self.path.join(name))),
+        }
+    }
+    fn create_file(&self, name: &OsStr, readers: ReadAccess) -> io::Result<SimulatedFile> {
+        RunStorage::create(self, name, readers)
+    }
+    fn has_file(&self, name: &OsStr, file: &SimulatedFile) -> bool {
+        let found = self.call(CallKind::Look, &text(name), |state, directory| {
+            state.disk.find(directory, &text(name))
+        });
+        found.is_ok_and(|found| found == file.inode)
+    }
+    fn give_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        let (from, to) = (text(from), text(to));
+        self.call(CallKind::Rename, &to, |state, directory| {
+            state.disk.rename_to_free(directory, &from, &to)
+        })
+    }
+    fn give_used_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        let (from, to) = (text(from), text(to));
+        self.call(CallKind::Rename, &to, |state, directory| {
+            state.disk.rename(directory, &from, &to)
+        })
+    }
+    fn remove_file(&self, name: &OsStr, file: &SimulatedFile) {
+        // A killed process, which unwinds, makes no more calls.
+        if !std::thread::panicking() && self.has_file(name, file) {
+            let _ = RunStorage::remove(self, name);
+        }
+    }
+    fn sync_names(&self) -> io::Result<()> {
+        RunStorage::sync(self)
+    }
+    fn duplicate(file: &SimulatedFile) -> io::Result<SimulatedFile> {
+        file.look(|_| ())?;
+        Ok(SimulatedFile {
+            process: file.process.clone(),
+            inode: file.inode,
+            position: 0,
+            name: file.name.clone(),
+            holds_lock: Cell::new(false),
+        })
+    }
+    fn sync_file(file: &SimulatedFile) -> io::Result<()> {
+        file.store(false)
     }
 }
 

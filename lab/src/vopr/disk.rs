@@ -108,6 +108,14 @@ impl Disk {
         Ok(())
     }
 
+    pub fn rename_to_free(&mut self, directory: Inode, from: &str, to: &str) -> io::Result<()> {
+        let is_used = self.nodes[directory].names.contains_key(to);
+        if is_used && self.bug != Some(PlantedBug::RenameReplaces) {
+            return Err(error(libc::EEXIST));
+        }
+        self.rename(directory, from, to)
+    }
+
     pub fn remove(&mut self, directory: Inode, name: &str) -> io::Result<()> {
         let inode = self.find(directory, name)?;
         if !self.nodes[inode].names.is_empty() {

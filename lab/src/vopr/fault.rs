@@ -97,6 +97,8 @@ pub enum PlantedBug {
     NoSync,
     /// The sync of a directory does nothing.
     NoDirectorySync,
+    /// A rename to an unused name replaces what another process has put there.
+    RenameReplaces,
     /// A resumed run forgets its last step.
     ForgottenStep,
     /// A host setting is changed before the change is journaled.

@@ -2,13 +2,15 @@
 //!
 //! The runner's production code executes short procedures on a simulated drive. A seed decides what
 //! fails: calls to a disk that loses its cache, the drive, the clock, the power, the process. After
-//! every interruption the run is continued, and the invariants are checked (`docs/fire.md`).
+//! every interruption the run is continued, and the invariants are checked (`docs/fire.md`). The same
+//! seed also decides how programs fail that write reports into one directory.
 
 mod dice;
 mod directory;
 mod disk;
 mod drive;
 mod fault;
+mod outputs;
 mod rig;
 mod scenario;
 mod shrink;
@@ -46,6 +48,14 @@ fn main() -> ExitCode {
     let mut failed = 0;
     for seed in seeds.clone() {
         let scenario = Scenario::new(seed, &calls);
+        let written = outputs::play(seed, None);
+        if arguments.trace || written.violation.is_some() {
+            written.trace.iter().for_each(|line| say(line));
+        }
+        if let Some(violation) = written.violation {
+            failed += 1;
+            say(&format!("seed {seed}, outputs: {violation}"));
+        }
         let result = trial::play(&scenario, &undisturbed, None, arguments.trace);
         result.trace.iter().for_each(|line| say(line));
         if let Some(violation) = result.violation {
@@ -53,7 +63,7 @@ fn main() -> ExitCode {
             say(&report(&scenario, &violation, &undisturbed));
         }
     }
-    say(&format!("{failed} of {} seeds failed", seeds.count()));
+    say(&format!("{failed} scenarios of {} seeds failed", seeds.count()));
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

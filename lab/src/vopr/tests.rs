@@ -1,6 +1,7 @@
 //! The simulator on every run of the tests, and the simulator itself under test.
 
 use crate::fault::PlantedBug;
+use crate::outputs;
 use crate::report;
 use crate::scenario::Scenario;
 use crate::shrink::shrink;
@@ -46,6 +47,33 @@ fn runs_survive_everything() {
     let count = std::env::var("SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(1000);
     if let Some(report) = first_failure((0..count).chain(FOUND.iter().copied())) {
         panic!("{report}");
+    }
+}
+
+/// `make fire` sets SEEDS.
+#[test]
+fn output_files_appear_whole_and_stay() {
+    let count = std::env::var("SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(1000);
+    for seed in 0..count {
+        let result = outputs::play(seed, None);
+        if let Some(violation) = result.violation {
+            panic!("seed {seed}: {violation}\n{}", result.trace.join("\n"));
+        }
+    }
+}
+
+/// Each defect breaks another invariant of output files.
+#[test]
+fn bugs_planted_below_output_files_are_found() {
+    use PlantedBug::{NoDirectorySync, NoSync, RenameReplaces};
+    for (bug, says) in [
+        (NoSync, "holds what no program has written"),
+        (NoDirectorySync, "or nothing"),
+        (RenameReplaces, "was replaced"),
+    ] {
+        let found = (0..300).find_map(|seed| outputs::play(seed, Some(bug)).violation);
+        let found = found.unwrap_or_else(|| panic!("{bug:?} is not found"));
+        assert!(found.contains(says), "{bug:?}: {found}");
     }
 }
 

@@ -1,0 +1,65 @@
+//! A namespace over NVMe/TCP, served and used by one kernel.
+
+use crate::answers::GuestOutput;
+use crate::cases::asked::{refused, resumed_with_a_gap, total};
+use crate::guest::{Case, Guest};
+use crate::machine::{GuestDrive, Medium};
+use anyhow::{Context, ensure};
+use steadfast_domain::{Measurement, Op};
+
+/// Capacity in MiB.
+const MIB: u64 = 64;
+
+/// Returns the guest.
+pub fn guest() -> Guest {
+    Guest {
+        drives: vec![GuestDrive::nvme("LABBACK1", Medium::new(MIB))],
+        cases: vec![
+            Case::new("the namespace has the identity that its server gives it", identity),
+            Case::new("it is refused unnamed, and under the name of the drive behind it", unnamed),
+            Case::new("every write reaches the drive behind it", counted),
+            Case::new("disconnected, the run halts with exit code 4", halts),
+            Case::new("while it is disconnected, resume refuses", |a| {
+                refused(a, "absent", "is not attached to this machine")
+            }),
+            Case::new("connected again, the run resumes and shows the gap", resumed_with_a_gap),
+        ],
+        ..Guest::new("fabric", include_str!("fabric.sh"), 600)
+    }
+}
+
+fn identity(answers: &GuestOutput) -> anyhow::Result<()> {
+    answers.ended("connect", &[0])?;
+    let device = answers.device("devices", answers.text("device")?.trim())?;
+    ensure!(device["serial"] == "LABTCP1" && device["capacity"] == MIB << 20, "{device}");
+    Ok(())
+}
+
+fn unnamed(answers: &GuestOutput) -> anyhow::Result<()> {
+    refused(answers, "unnamed", "LABTCP1")?;
+    refused(answers, "misnamed", "LABTCP1")
+}
+
+/// Returns writes and sectors written from the kernel's statistics of the drive.
+fn written(answers: &GuestOutput, name: &str) -> anyhow::Result<(u64, u64)> {
+    let text = answers.text(name)?;
+    let (writes, sectors) = text.trim().split_once(' ').context("no statistics")?;
+    Ok((writes.parse()?, sectors.parse()?))
+}
+
+fn counted(answers: &GuestOutput) -> anyhow::Result<()> {
+    let answer = answers.json("write")?;
+    let measurement: Measurement = serde_json::from_value(answer["measurement"].clone())?;
+    let (writes, bytes) = total(&measurement, Op::Write);
+    let (before, after) = (written(answers, "before")?, written(answers, "after")?);
+    ensure!(writes >= 1009 && measurement.fault_count == 0, "{writes} writes");
+    let counted = (after.0 - before.0, (after.1 - before.1) * 512);
+    ensure!(counted == (writes, bytes), "{counted:?}, not {writes} writes of {bytes} bytes");
+    Ok(())
+}
+
+fn halts(answers: &GuestOutput) -> anyhow::Result<()> {
+    let said = answers.ended("run", &[4])?;
+    ensure!(said.contains("is gone") && said.contains("steadfast resume /out/run"), "{said}");
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! Programs that write output files into one directory, one after the other or at once.
+//!
+//! Each file is written by the production code (`host::NewFile`). After every life its name must lead
+//! to the whole content of one program, and after a success it must do so for good.
+
+use crate::dice::Dice;
+use crate::directory::SimulatedDirectory;
+use crate::fault::{InjectedFault, PlannedFault, PlantedBug};
+use crate::trial::TrialResult;
+use crate::world::{Killed, Process, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::io::Read;
+use std::sync::Arc;
+use std::thread;
+use steadfast_host::{FileError, NewFile, OverwritePolicy, ReadAccess};
+use steadfast_runner::storage::{RunStorage, StoredFile};
+
+/// Files of a report, in the order in which they are written.
+const NAMES: [&str; 3] = ["findings.json", "report.html", "steps.csv"];
+
+/// Calls of a program that no fault hits; later ones hit none.
+const CALLS: u64 = 30;
+
+/// Contents that a name may have; `None` if it may be unused.
+type PossibleContents = BTreeSet<Option<String>>;
+
+/// Programs that write at the same time.
+struct WritingLife {
+    programs: usize,
+    policy: OverwritePolicy,
+    faults: Vec<PlannedFault>,
+}
+
+impl WritingLife {
+    fn new(dice: &mut Dice) -> WritingLife {
+        use InjectedFault::{Error, Full, Interrupted, Kill, LostSync, NoSpace, PowerLoss, Short};
+        let all =
+            [Error, Full, Interrupted, Kill, Kill, LostSync, NoSpace, PowerLoss, PowerLoss, Short];
+        let mut faults = Vec::new();
+        for _ in 0..dice.below(4) {
+            faults.push(PlannedFault { call: 1 + dice.below(CALLS), fault: *dice.choose(&all) });
+        }
+        let policy =
+            if dice.percent(50) { OverwritePolicy::Keep } else { OverwritePolicy::Overwrite };
+        WritingLife { programs: 1 + dice.below(2) as usize, policy, faults }
+    }
+}
+
+/// What a program did: the number of files that it reported as written.
+struct WritingEnd {
+    contents: [String; NAMES.len()],
+    written: usize,
+    panic: Option<String>,
+}
+
+/// Plays the lives of a seed.
+pub fn play(seed: u64, bug: Option<PlantedBug>) -> TrialResult {
+    let mut dice = Dice::new(seed ^ 0x6f75_7470_7574_7321);
+    let world = World::new(seed, bug, true);
+    let mut possible: BTreeMap<&str, PossibleContents> =
+        NAMES.iter().map(|name| (*name, BTreeSet::from([None]))).collect();
+    let count = 1 + dice.below(4);
+    for number in 0..=count {
+        let last =
+            WritingLife { programs: 1, policy: OverwritePolicy::Overwrite, faults: Vec::new() };
+        let life = if number == count { last } else { WritingLife::new(&mut dice) };
+        let about = format!("-- {} programs, {:?}, {:?}", life.programs, life.policy, life.faults);
+        world.state().say(|| about);
+        let ends = live(&world, number, &life);
+        if let Err(violation) = check(&world, &life, &ends, &mut possible) {
+            world.violate(|| violation);
+        }
+    }
+    let violation = world.state().violation.take();
+    TrialResult { violation, trace: world.take_trace() }
+}
+
+fn live(world: &Arc<World>, number: u64, life: &WritingLife) -> Vec<WritingEnd> {
+    let processes = world.start(life.programs, &life.faults);
+    thread::scope(|scope| {
+        let threads: Vec<_> = processes
+            .iter()
+            .map(|process| {
+                let line = format!("life {number}, program {}\n", process.number);
+                // More than a sector each.
+                let contents = NAMES.map(|name| format!("{name} of {line}").repeat(40));
+                scope.spawn(move || write_files(process, contents, life.policy))
+            })
+            .collect();
+        // A panic of the program was caught.
+        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+    })
+}
+
+/// Writes the files until one cannot be written.
+fn write_files(
+    process: &Process,
+    contents: [String; NAMES.len()],
+    policy: OverwritePolicy,
+) -> WritingEnd {
+    let mut written = 0;
+    let write = std::panic::AssertUnwindSafe(|| {
+        let directory = SimulatedDirectory::root(process);
+        for (name, content) in NAMES.iter().zip(&contents) {
+            let new = NewFile::create_in(&directory, OsStr::new(name), policy, ReadAccess::Usual)?;
+            new.hold(content.as_bytes())?;
+            written += 1;
+        }
+        Ok::<(), FileError>(())
+    });
+    let ended = std::panic::catch_unwind(write);
+    process.end();
+    let panic = match ended {
+        Ok(result) => {
+            process.world.state().say(|| format!("       ended: {result:?}"));
+            None
+        }
+        Err(payload) if payload.is::<Killed>() => None,
+        Err(payload) => Some(format!("panicked: {:?}", payload.downcast_ref::<String>())),
+    };
+    WritingEnd { contents, written, panic }
+}
+
+/// Checks what the names lead to after a life, and narrows what they may lead to later.
+fn check(
+    world: &Arc<World>,
+    life: &WritingLife,
+    ends: &[WritingEnd],
+    possible: &mut BTreeMap<&str, PossibleContents>,
+) -> Result<(), String> {
+    if let Some(panic) = ends.iter().find_map(|end| end.panic.clone()) {
+        return Err(panic);
+    }
+    let found = read_all(world)?;
+    let undisturbed = life.faults.is_empty() && life.programs == 1;
+    for (at, name) in NAMES.iter().enumerate() {
+        let before = possible.remove(name).unwrap_or_default();
+        let attempted = ends.iter().map(|end| Some(end.contents[at].clone()));
+        let reported: Vec<&WritingEnd> = ends.iter().filter(|end| end.written > at).collect();
+        let mut allowed: PossibleContents = match (life.policy, reported.as_slice()) {
+            (OverwritePolicy::Keep, [one]) if before.contains(&None) => {
+                BTreeSet::from([Some(one.contents[at].clone())])
+            }
+            (OverwritePolicy::Keep, []) if before.contains(&None) => {
+                before.into_iter().chain(attempted).collect()
+            }
+            (OverwritePolicy::Keep, []) => before,
+            (OverwritePolicy::Keep, _) => {
+                return Err(format!("{name}: an existing file was replaced"));
+            }
+            (OverwritePolicy::Overwrite, []) => before.into_iter().chain(attempted).collect(),
+            (OverwritePolicy::Overwrite, _) => attempted.collect(),
+        };
+        let content = found.get(*name).cloned();
+        if !allowed.contains(&content) {
+            let part: String = content.unwrap_or_default().chars().take(60).collect();
+            return Err(format!("{name} holds what no program has written, or nothing: {part:?}"));
+        }
+        if undisturbed && life.policy == OverwritePolicy::Overwrite {
+            allowed = BTreeSet::from([content]);
+            if reported.is_empty() {
+                return Err(format!("{name} was not written although no call failed"));
+            }
+        }
+        possible.insert(name, allowed);
+    }
+    Ok(())
+}
+
+/// Returns the content of every file.
+fn read_all(world: &Arc<World>) -> Result<BTreeMap<String, String>, String> {
+    let process = &world.start(1, &[])[0];
+    let directory = SimulatedDirectory::root(process);
+    let mut found = BTreeMap::new();
+    for name in directory.names().map_err(|error| error.to_string())? {
+        let mut file = directory.open_file(&name).map_err(|error| error.to_string())?;
+        let size = file.size().map_err(|error| error.to_string())?;
+        let mut content = Vec::with_capacity(size as usize);
+        file.read_to_end(&mut content).map_err(|error| error.to_string())?;
+        let name = name.to_string_lossy().into_owned();
+        found.insert(name, String::from_utf8_lossy(&content).into_owned());
+    }
+    process.end();
+    Ok(found)
+}
