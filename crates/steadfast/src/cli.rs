@@ -198,6 +198,24 @@ pub fn parse_words(words: &[String]) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(words)
 }
 
+/// Returns the right order for `trace FILE COMMAND` and `COMMAND FILE` without `trace`; `None` for
+/// any other command line.
+fn file_before_command(words: &[String]) -> Option<String> {
+    let cli = Cli::command();
+    let of_trace = |word: &String| {
+        cli.find_subcommand("trace")?.find_subcommand(word).map(|found| found.get_name().to_owned())
+    };
+    let (command, file) = match words {
+        [first, file, command, ..] if first == "trace" => (of_trace(command)?, file),
+        [command, file, ..] if command != "trace" => (of_trace(command)?, file),
+        _ => return None,
+    };
+    Some(format!(
+        "the command comes before the file: steadfast trace {command} {}",
+        steadfast_domain::text::printable(file)
+    ))
+}
+
 /// Replaces clap's text where it misses the mistake: it takes a negative value for an option, and
 /// a procedure's name for a misspelled command.
 fn in_plain_words(error: clap::Error) -> clap::Error {
@@ -209,6 +227,11 @@ fn in_plain_words(error: clap::Error) -> clap::Error {
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
         && Some(word) == command
         && let Some(text) = overview::unknown_command(word)
+    {
+        return Cli::command().error(ErrorKind::InvalidSubcommand, text);
+    }
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(text) = file_before_command(&words)
     {
         return Cli::command().error(ErrorKind::InvalidSubcommand, text);
     }

@@ -68,6 +68,7 @@ impl FilteredCapture {
         let captured = joined(&name, parts)?;
         let span_ns = (captured.begin_ns(), captured.end_ns());
         let filtered = filtered(&name, filter, layers, (captured.conditions(), span_ns))?;
+        let filtered = of_whole_steps(&name, &captured, filtered);
         let pass =
             PassOptions { filter: filtered, window: filter.window, ..PassOptions::default() };
         let (accept_damage, said) = (filter.accept_damage, RefCell::default());
@@ -126,7 +127,7 @@ impl FilteredCapture {
         question: impl FnOnce(&Captured<File>, &PassOptions) -> Result<PassResult<T>, TraceError>,
     ) -> anyhow::Result<PassResult<T>> {
         let answer = self.ask(question)?;
-        if answer.account.kept == 0 && self.pass.filter.names_who() {
+        if answer.account.kept == 0 && self.pass.filter != Filter::default() {
             self.ask(|captured, pass| captured.span_of(pass, &answer.account))?;
         }
         if answer.account.order.late > 0 {
@@ -278,6 +279,31 @@ pub fn filtered(
         ));
     }
     Ok(filter)
+}
+
+/// The filter with its times at the borders of the kept steps, which are what sums can be selected
+/// by; says on standard error where these differ. A span without a step is refused later.
+fn of_whole_steps(name: &str, captured: &Captured<File>, filter: Filter) -> Filter {
+    let Some(grid) = captured.step_grid() else { return filter };
+    let observed = captured.observed(&Filter::default());
+    let whole = |span: &(u64, u64)| {
+        let (from, to) = observed.whole_steps(*span, grid);
+        // A span that begins or ends outside the observed time has no step there to be cut.
+        let from = if span.0 <= captured.begin_ns() { span.0 } else { from };
+        let to = if span.1 >= captured.end_ns() { span.1 } else { to };
+        if from < to { (from, to) } else { *span }
+    };
+    let spans_ns: Vec<(u64, u64)> = filter.spans_ns.iter().map(whole).collect();
+    if spans_ns == filter.spans_ns {
+        return filter;
+    }
+    let times = Filter { spans_ns: spans_ns.clone(), ..Filter::default() };
+    terminal::complain(&format!(
+        "{name}: only sums of steps of {} were kept, so whole steps are selected: {}",
+        Nanos(grid.step_ns),
+        times.describe(captured.conditions()).unwrap_or_default()
+    ));
+    Filter { spans_ns, ..filter }
 }
 
 fn filter(

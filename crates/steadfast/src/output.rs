@@ -6,13 +6,14 @@ use crate::output_files::OutputDir;
 use crate::recognize_file::{RecognizedFile, expect, recognize};
 use crate::run_settings::SOFTWARE;
 use crate::terminal;
+use crate::thread_pool::start_typesetter;
 use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Caveat, Findings, Procedure, caveats};
 use steadfast_exchange::identify::FileKind;
 use steadfast_exchange::{crystaldiskmark, iometer, results};
 use steadfast_host::{Directory, read_regular};
-use steadfast_report::ReportTime;
+use steadfast_report::{COMPARISON, ReportTime};
 use steadfast_runner::ledger::{Ledger, LedgerContents};
 use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::run::amendments;
@@ -124,6 +125,24 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
             run.display()
         )
     })
+}
+
+/// Findings of one run or of one result of another tool; a comparison or a trend is refused.
+pub fn findings_of_one(run: &Path) -> anyhow::Result<Findings> {
+    let findings = findings_of(run)?;
+    if is_of_several(&findings) {
+        bail!(
+            "{}: this is {}, and no run; name its run directories",
+            run.display(),
+            if findings.id.starts_with("trend-") { "a trend" } else { "a comparison" }
+        );
+    }
+    Ok(findings)
+}
+
+/// Whether findings are of several runs: a comparison or a trend.
+pub fn is_of_several(findings: &Findings) -> bool {
+    findings.id.starts_with("trend-") || findings.header.test == COMPARISON
 }
 
 /// Whether a directory is that of a run.
@@ -248,10 +267,12 @@ pub fn write(
                 files.push(("report.html".into(), page.into_bytes()));
             }
             Format::Pdf => {
+                start_typesetter()?;
                 let document = steadfast_report::pdf(findings, &printed)?;
                 files.push(("report.pdf".into(), document));
             }
             Format::Form => {
+                start_typesetter()?;
                 let document = steadfast_report::pdf_form(findings, &printed)?;
                 files.push(("form.pdf".into(), document));
             }

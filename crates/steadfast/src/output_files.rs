@@ -3,7 +3,9 @@
 use crate::cli::WritingArguments;
 use crate::terminal;
 use anyhow::bail;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_host::{Directory, FileError, NewFile, OverwritePolicy, ReadAccess};
 
@@ -27,7 +29,22 @@ impl OutputRule {
 
     /// Begins a file. What makes it impossible is said before the work.
     pub fn begin(&self, path: &Path) -> Result<NewFile, FileError> {
+        OutputRule::check(path)?;
         NewFile::create(path, self.existing, self.readers)
+    }
+
+    /// Refuses, with or without `--force`, a file in a run directory and one that the command reads.
+    ///
+    /// # Errors
+    /// Returns [`FileError::InRunDirectory`] or [`FileError::IsInput`], and the errors of opening
+    /// the directory.
+    pub fn check(path: &Path) -> Result<(), FileError> {
+        let (directory, name) = Directory::of_file(path)?;
+        refuse_in_run(&directory, path)?;
+        if is_list_of_runs(&directory, name)? {
+            return Err(FileError::InRunDirectory(path.to_owned()));
+        }
+        refuse_argument(&directory, name)
     }
 
     /// Begins a text, which may go to standard output as well.
@@ -57,8 +74,84 @@ impl TextOutput {
     }
 }
 
-/// The file that tells a run directory from any other.
+/// The files by which a run directory is recognized.
 const SETTINGS: &str = "settings.json";
+const JOURNAL: &str = "journal.jsonl";
+
+/// List of the runs of several devices, in the directory of their run directories.
+const TARGETS: &str = "targets.json";
+
+/// Refuses a run directory, recognized by its content, and a directory below one.
+///
+/// # Errors
+/// Returns [`FileError::InRunDirectory`] with `output`, and [`FileError::Io`] if the directory cannot
+/// be examined.
+fn refuse_in_run(directory: &Directory, output: &Path) -> Result<(), FileError> {
+    let has = |directory: &Directory, name: &str| {
+        Ok::<bool, FileError>(directory.look(OsStr::new(name))?.is_some())
+    };
+    let refused = || Err(FileError::InRunDirectory(output.to_owned()));
+    if has(directory, SETTINGS)? || has(directory, JOURNAL)? {
+        return refused();
+    }
+    let Ok(whole) = std::fs::canonicalize(directory.path()) else { return Ok(()) };
+    for above in whole.ancestors().skip(1) {
+        if above.join(SETTINGS).exists() && above.join(JOURNAL).exists() {
+            return refused();
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if the file is the list of the runs of several devices.
+fn is_list_of_runs(directory: &Directory, name: &OsStr) -> Result<bool, FileError> {
+    Ok(name == TARGETS && directory.look(name)?.is_some())
+}
+
+/// Refuses an output that another argument of the command line names as well, by any path.
+///
+/// # Errors
+/// Returns [`FileError::IsInput`].
+fn refuse_argument(directory: &Directory, name: &OsStr) -> Result<(), FileError> {
+    let Some(found) = directory.look(name)? else { return Ok(()) };
+    let path = directory.path().join(name);
+    let is_found = |value: &OsString| {
+        let other = std::fs::metadata(value);
+        other.is_ok_and(|other| (other.dev(), other.ino()) == (found.dev(), found.ino()))
+    };
+    let arguments: Vec<Vec<OsString>> = std::env::args_os().skip(1).map(argument_values).collect();
+    let named = arguments.iter().filter(|values| values.iter().any(is_found)).count();
+    let names_output = |values: &Vec<OsString>| values.iter().any(|value| Path::new(value) == path);
+    let is_output_named = arguments.iter().any(names_output);
+    if named > usize::from(is_output_named) { Err(FileError::IsInput(path)) } else { Ok(()) }
+}
+
+/// Returns the argument, and what may be a value attached to an option: `--output=FILE`, `-oFILE`.
+fn argument_values(argument: OsString) -> Vec<OsString> {
+    let bytes = argument.as_bytes();
+    let after_sign = bytes.iter().position(|byte| *byte == b'=').map(|at| bytes[at + 1..].to_vec());
+    let is_short = bytes.len() > 2 && bytes[0] == b'-' && bytes[1] != b'-';
+    let after_letter = is_short.then(|| bytes[2..].to_vec());
+    let attached: Vec<OsString> =
+        after_sign.into_iter().chain(after_letter).map(OsString::from_vec).collect();
+    std::iter::once(argument).chain(attached).collect()
+}
+
+/// Refuses an output that is the input, compared by device and inode.
+///
+/// # Errors
+/// Returns [`FileError::IsInput`].
+pub fn refuse_input(output: &Path, input: &Path) -> Result<(), FileError> {
+    let identity = |path: &Path| {
+        let found = std::fs::metadata(path).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    let own = identity(output);
+    if own.is_some() && identity(input) == own {
+        return Err(FileError::IsInput(output.to_owned()));
+    }
+    Ok(())
+}
 
 /// The users who may read files of the group that `--group` names.
 pub fn readers_named(group: Option<&str>) -> Result<ReadAccess, FileError> {
@@ -71,6 +164,8 @@ pub struct OutputDir {
     /// The directory, once it is open.
     directory: Option<Directory>,
     rule: OutputRule,
+    /// True if it is the directory of the run that is reported.
+    is_of_run: bool,
 }
 
 impl OutputDir {
@@ -79,29 +174,48 @@ impl OutputDir {
     pub fn of_run(directory: &Directory) -> OutputDir {
         let readers = directory.readers_of(OsStr::new(SETTINGS));
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers };
-        OutputDir { path: directory.path().to_owned(), directory: Some(directory.clone()), rule }
+        OutputDir {
+            path: directory.path().to_owned(),
+            directory: Some(directory.clone()),
+            rule,
+            is_of_run: true,
+        }
     }
 
     /// One that the user names, never a run's, for files of these names among
     /// others.
     pub fn named(path: &Path, rule: OutputRule, names: &[&str]) -> anyhow::Result<OutputDir> {
         let directory = match Directory::open(path) {
-            Err(error) if error.is_missing() => None,
+            Err(error) if error.is_missing() => {
+                if let Some(above) = nearest_directory(path) {
+                    refuse_in_run(&above, path)?;
+                }
+                None
+            }
+            Err(error) if error.is_no_directory() => bail!(
+                "{} is no directory; name a directory, or a file with an ending such as .html or \
+                 .json that this command writes",
+                path.display()
+            ),
             opened => {
                 let directory = opened?;
-                if directory.look(OsStr::new(SETTINGS))?.is_some() {
-                    bail!(
-                        "{} is a run directory, which takes no other files; give another directory",
-                        path.display()
-                    );
-                }
+                refuse_in_run(&directory, path)?;
                 for name in names {
+                    refuse_argument(&directory, OsStr::new(name))?;
                     directory.check_overwrite(OsStr::new(name), rule.existing)?;
                 }
                 Some(directory)
             }
         };
-        Ok(OutputDir { path: path.to_owned(), directory, rule })
+        Ok(OutputDir { path: path.to_owned(), directory, rule, is_of_run: false })
+    }
+
+    /// Refuses files of these names if one is the input.
+    ///
+    /// # Errors
+    /// Returns [`FileError::IsInput`].
+    pub fn refuse_input(&self, names: &[&str], input: &Path) -> Result<(), FileError> {
+        names.iter().try_for_each(|name| refuse_input(&self.path.join(name), input))
     }
 
     /// Writes files, each whole or not at all; none where a name is taken.
@@ -112,6 +226,10 @@ impl OutputDir {
             None => Directory::make(&self.path, readers)?,
         };
         for (name, _) in files {
+            // A run's own reports go into its directory, whose files may be arguments.
+            if !self.is_of_run {
+                refuse_argument(&directory, OsStr::new(name))?;
+            }
             directory.check_overwrite(OsStr::new(name), existing)?;
         }
         let mut written = Vec::new();
@@ -123,4 +241,9 @@ impl OutputDir {
         }
         Ok(written)
     }
+}
+
+/// Returns the nearest existing directory above a path; `None` if it cannot be opened.
+fn nearest_directory(path: &Path) -> Option<Directory> {
+    path.ancestors().skip(1).find_map(|above| Directory::open(above).ok())
 }

@@ -44,8 +44,8 @@ pub enum TraceCommand {
     #[command(after_help = "Example:\n  \
         steadfast trace processes monday.parquet --from 2h --to 3h --by command")]
     Processes(ProcessesArguments),
-    /// I/Os by what you choose: host, process, command, stream, device, op, cpu, or several
-    /// together
+    /// I/Os by what you choose: host, device, process, command, thread, cgroup,
+    /// file, stream, op, cpu, or several together
     #[command(after_help = "Examples:\n  \
         steadfast trace groups monday.parquet --by process,stream\n  \
         steadfast trace groups monday.parquet --by stream --show times\n  \
@@ -225,8 +225,8 @@ pub struct CompareArguments {
     /// they overlap in time, otherwise start
     #[arg(long, value_name = "start|clock|mark:NAME")]
     pub align: Option<TimeAlignment>,
-    /// What I/Os are grouped by: host, stream, process, device, op or cpu; prints what changed
-    /// from the first capture to the second
+    /// What I/Os are grouped by: host, device, process, command, thread, cgroup, file, stream, op
+    /// or cpu; prints what changed from the first capture to the second
     #[arg(long, value_name = "FACETS")]
     pub by: Option<Facet>,
     /// Largest first by this figure; the largest change, with --by

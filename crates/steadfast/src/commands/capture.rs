@@ -33,6 +33,7 @@ fn said(error: RecordError) -> anyhow::Error {
 
 fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
     let OutputRule { existing, readers } = OutputRule::from_arguments(&arguments.writing)?;
+    OutputRule::check(&arguments.output)?;
     Ok(Recording {
         devices: arguments.device.clone(),
         mounts: arguments.mount.clone(),

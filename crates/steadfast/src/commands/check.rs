@@ -3,6 +3,7 @@
 use crate::cli::CheckArguments;
 use crate::exit::{ExitState, misuse};
 use crate::output_files::{OutputDir, OutputRule};
+use crate::thread_pool::start_typesetter;
 use crate::{output, terminal};
 use anyhow::Context;
 use serde::Serialize;
@@ -32,7 +33,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
     let shelf = shelf(arguments, run.as_ref())?;
     let findings = match &run {
         Some(directory) => output::study_in(directory)?,
-        None => output::findings_of(&arguments.run)?,
+        None => output::findings_of_one(&arguments.run)?,
     };
     let Some(limits) = limits else {
         return list(arguments, &findings);
@@ -127,6 +128,7 @@ fn shelf(arguments: &CheckArguments, run: Option<&Directory>) -> anyhow::Result<
 fn write(shelf: &OutputDir, report: &Findings) -> anyhow::Result<Vec<PathBuf>> {
     let printed = ReportTime { report_unix_ms: wall_clock_unix_ms() };
     let page = steadfast_report::html(report, &printed);
+    start_typesetter()?;
     let document = steadfast_report::pdf(report, &printed)?;
     shelf.put(&[("check.html".into(), page.into_bytes()), ("check.pdf".into(), document)])
 }

@@ -4,6 +4,7 @@ use crate::cli::{CompareArguments, LongFormat};
 use crate::exit::{ExitState, misuse};
 use crate::output_files::{OutputDir, OutputRule};
 use crate::run_settings::SOFTWARE;
+use crate::thread_pool::start_typesetter;
 use crate::{output, terminal};
 use anyhow::bail;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
         .transpose()?;
     let mut found = Vec::new();
     for run in &arguments.runs {
-        found.push((run.as_path(), output::findings_of(run)?));
+        found.push((run.as_path(), output::findings_of_one(run)?));
     }
     let names = names(&found);
     let runs: Vec<(String, Findings)> =
@@ -82,7 +83,7 @@ fn long(
     let file = arguments.output.as_deref().map(|output| rule.begin(output)).transpose()?;
     let mut found = Vec::new();
     for run in &arguments.runs {
-        found.push((run.as_path(), output::findings_of(run)?));
+        found.push((run.as_path(), output::findings_of_one(run)?));
     }
     let named = names(&found).into_iter().zip(found.into_iter().map(|(_, findings)| findings));
     let table = steadfast_report::metrics(&named.collect::<Vec<_>>());
@@ -176,7 +177,10 @@ impl ComparisonOutput {
         let made = |form: &ComparisonFormat| -> anyhow::Result<Vec<u8>> {
             Ok(match form {
                 ComparisonFormat::Html => steadfast_report::html(comparison, &printed).into_bytes(),
-                ComparisonFormat::Pdf => steadfast_report::pdf(comparison, &printed)?,
+                ComparisonFormat::Pdf => {
+                    start_typesetter()?;
+                    steadfast_report::pdf(comparison, &printed)?
+                }
                 ComparisonFormat::Json => steadfast_report::json(comparison)?,
             })
         };

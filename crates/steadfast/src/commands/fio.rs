@@ -60,6 +60,13 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
         };
         let assumed = TargetFacts { as_named, is_new, capacity, ..TargetFacts::default() };
         let sequence = complete(sequence(&file, &assumed).map_err(refused)?);
+        if front.target.names.is_empty() && !named.is_empty() {
+            return Err(misuse(format!(
+                "no target: what the job file names ({}) is used only if the command line names it; \
+                 name it, or another device or file, with --target",
+                named.join(", ")
+            )));
+        }
         let front = sized(front, &sequence, as_named);
         check_room(&front, &sequence)?;
         return other_tools::conduct(&front, sequence).map(|conducted| conducted.state);

@@ -1,7 +1,7 @@
 //! `steadfast identify`: recognizes files and names the command that reads them.
 
 use crate::cli::IdentifyAnyArguments;
-use crate::exit::ExitState;
+use crate::exit::{ExitState, said};
 use crate::recognize_file::recognize_file;
 use crate::{filtered_capture, output, terminal};
 use serde::Serialize;
@@ -56,7 +56,7 @@ fn identify(path: &Path) -> IdentifiedFile {
         return directory(path, of);
     }
     let found = match recognize_file(path) {
-        Err(error) => return of(None, &format!("cannot be read: {error:#}"), None),
+        Err(error) => return of(None, &format!("cannot be read: {}", said(&error)), None),
         Ok(None) => return of(None, "not recognized", None),
         Ok(Some(found)) => found,
     };
@@ -88,8 +88,15 @@ fn directory(
             let text = format!("a directory with {} files of another tool's results", files.len());
             of(Some("results"), &text, Some(format!("steadfast report {name}")))
         }
-        _ => of(None, "a directory, and no run", None),
+        Err(error) => of(None, &said(&error), None),
+        Ok(_) => of(None, "a directory, and no run", None),
     }
+}
+
+/// Returns true if the kernel failed a call: the file was not read, whatever it holds.
+fn is_refused_by_system(error: &anyhow::Error) -> bool {
+    let is_of_kernel = |io: &std::io::Error| io.raw_os_error().is_some();
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(is_of_kernel))
 }
 
 /// Identifies a Parquet file by its footer.
@@ -104,6 +111,7 @@ fn parquet(
             of(Some("fold"), "a fold of captures", Some(command))
         }
         Ok(_) => of(Some("capture"), "a capture", Some(format!("steadfast trace streams {name}"))),
+        Err(error) if is_refused_by_system(&error) => of(None, &said(&error), None),
         Err(_) => {
             let text =
                 "a Parquet file without a capture: exported steps, or another program's table";

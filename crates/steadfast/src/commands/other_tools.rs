@@ -135,8 +135,8 @@ pub fn conduct_several(
     if arguments.plan {
         return Ok(SequenceOutcome { state: ExitState::Done, directory: None });
     }
-    let keeping = StartSync::Steps;
-    let all = ConcurrentRuns { each: all, foreseen: &foreseen, keeping, prometheus: None };
+    let sync = StartSync::Steps;
+    let all = ConcurrentRuns { each: all, foreseen: &foreseen, sync, prometheus: None };
     let ended = several::run(all)?;
     Ok(SequenceOutcome { state: ended.state, directory: Some(ended.directory) })
 }

@@ -21,7 +21,7 @@ use steadfast_engine::{Engine, StopSignal};
 use steadfast_host::SystemRoots;
 use steadfast_runner::forecast::{Outline, OutlineSection, RepeatedStep};
 
-/// Phase name of a purge in an outline.
+/// Phase of a purge in an outline.
 const PURGE: &str = "purge";
 
 /// The JSON output.
@@ -52,7 +52,7 @@ pub struct PlanOutput {
 pub enum PlanDetail {
     /// Repeated steps are summarized.
     Summary,
-    /// One line per stretch.
+    /// One line per section.
     EveryStep,
     /// Complete, as JSON.
     Json,
@@ -111,7 +111,7 @@ impl PlanOutput {
         refuse_impossible(procedure.as_ref(), &device)?;
         let mut outline = Outline::rehearse(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
         if settings.purge == PurgeChoice::Method(PurgeMethod::Nothing) {
-            outline.stretches.retain(|stretch| stretch.phase != PURGE);
+            outline.sections.retain(|section| section.phase != PURGE);
         }
         let confirmation = confirmation(&device);
         let assumed_rate = assume;
@@ -208,7 +208,9 @@ fn sequence_text(answer: &PlanOutput, sequence: &Sequence) -> String {
         bytes => Some(format!("the time to move {bytes} (--assume RATE includes it)")),
     };
     let both: Vec<String> = known.into_iter().chain(moved).collect();
-    lines.push(format!("\nTotal: {}.", both.join(", and ")));
+    let total =
+        if both.is_empty() { "depends on the device".to_owned() } else { both.join(", and ") };
+    lines.push(format!("\nTotal: {total}."));
     lines.push(closing(answer, sequence.alters()));
     lines.join("\n")
 }
@@ -342,24 +344,24 @@ fn text(answer: &PlanOutput, verbose: bool) -> String {
     }
     lines.push(method_line(outline));
     lines.push(String::new());
-    let mut entries = entries(outline, answer.assumed_rate, verbose);
-    for entry in entries.iter_mut().filter(|entry| entry.phase == PURGE) {
-        entry.text = match purge {
+    let mut plan_lines = plan_lines(answer, verbose);
+    for line in plan_lines.iter_mut().filter(|line| line.phase == PURGE) {
+        line.text = match purge {
             PurgeChoice::Auto => "the best method that the device supports (--purge)".to_owned(),
             PurgeChoice::Method(method) => match &answer.purge_command {
                 Some(command) => format!("{method}: {command}"),
                 None => method.to_string(),
             },
         };
-        entry.text.push_str("; its time depends on the device");
+        line.text.push_str("; its time depends on the device");
     }
     lines.extend(if verbose {
-        entries.iter().map(PlanPhase::line).collect()
+        plan_lines.iter().map(PlanLine::print).collect()
     } else {
-        brief(&entries)
+        grouped(&plan_lines)
     });
     lines.push(String::new());
-    let is_purged = outline.stretches.iter().any(|stretch| stretch.phase == PURGE);
+    let is_purged = outline.sections.iter().any(|section| section.phase == PURGE);
     let writes = match outline.unknown_time_bytes {
         Bytes(0) => None,
         bytes => Some(format!("the time to write {bytes} (--assume RATE includes it)")),
@@ -373,11 +375,26 @@ fn text(answer: &PlanOutput, verbose: bool) -> String {
     }
     let more: Vec<String> =
         is_purged.then(|| "the purge".to_owned()).into_iter().chain(writes).collect();
-    let plus =
-        if more.is_empty() { String::new() } else { format!("; plus {}", more.join(", and ")) };
+    let more = more.join(", and ");
+    lines.push(match (known_total(answer), more.as_str()) {
+        (Some(total), "") => format!("Total: {total}."),
+        (Some(total), more) => format!("Total: {total}; plus {more}."),
+        (None, "") => "Total: depends on the device.".to_owned(),
+        (None, more) => format!("Total: {more}."),
+    });
+    lines.push(closing(answer, true));
+    lines.join("\n")
+}
+
+/// Formats the time of the steps whose time is known; `None` if there are none.
+fn known_total(answer: &PlanOutput) -> Option<String> {
+    let outline = &answer.outline;
     let (best, worst) = (outline.best_time_ns, outline.worst_time_ns);
+    if worst == Nanos::ZERO {
+        return None;
+    }
     let may_end_sooner = answer.assumed_rate.is_none()
-        && outline.stretches.iter().any(|stretch| stretch.bytes_at_most.is_some());
+        && outline.sections.iter().any(|section| section.bytes_at_most.is_some());
     let mut total = if best != worst {
         format!("{best} if steady at once, {worst} at most")
     } else if may_end_sooner {
@@ -388,9 +405,7 @@ fn text(answer: &PlanOutput, verbose: bool) -> String {
     if may_end_sooner {
         total.push_str(", less where bytes end a load sooner (--assume RATE estimates it)");
     }
-    lines.push(format!("Total: {total}{plus}."));
-    lines.push(closing(answer, true));
-    lines.join("\n")
+    Some(total)
 }
 
 /// Maximum number of demands in the method line.
@@ -413,14 +428,14 @@ fn method_line(outline: &Outline) -> String {
     format!("Demand (threads, outstanding I/Os each): {demand}. Write cache: {cache}.")
 }
 
-/// One phase of a plan and its description.
-struct PlanPhase {
+/// One line of a plan: a phase and what it does.
+struct PlanLine {
     phase: String,
     text: String,
 }
 
-impl PlanPhase {
-    fn line(&self) -> String {
+impl PlanLine {
+    fn print(&self) -> String {
         format!("{:<8} {}", self.phase, self.text)
     }
 
@@ -438,8 +453,8 @@ impl PlanPhase {
         self.text.split(' ').map(|word| (word, word == number)).collect()
     }
 
-    /// Returns true if both phases differ in their number only.
-    fn is_alike(&self, other: &PlanPhase) -> bool {
+    /// Returns true if both lines differ in their number only.
+    fn is_alike(&self, other: &PlanLine) -> bool {
         let stems = self.stem().zip(other.stem());
         let (own, others) = (self.words(), other.words());
         let mut pairs = own.iter().zip(&others);
@@ -449,64 +464,97 @@ impl PlanPhase {
     }
 }
 
-/// Returns the phases of an outline in order; repetitions within a phase are merged.
-fn entries(outline: &Outline, assumed_rate: Option<Bytes>, verbose: bool) -> Vec<PlanPhase> {
-    let mut entries = Vec::new();
-    let mut rest = outline.stretches.as_slice();
-    while let Some(first) = rest.first() {
-        let alike = rest.iter().take_while(|s| s.round > 0 && s.phase == first.phase).count();
-        let (period, times) = if verbose || alike > 0 { (1, 1) } else { repeated(rest) };
-        let text = match (alike, times) {
-            (0, 1) => what_text(first, assumed_rate),
-            (0, _) => repeated_text(&rest[..period], times),
-            _ => rounds_text(first, outline, verbose),
-        };
-        entries.push(PlanPhase { phase: first.phase.clone(), text });
-        rest = &rest[alike.max(period * times)..];
-    }
-    entries
-}
-
-/// Formats one line per entry. Alternating phases that differ in a number only are grouped.
-fn brief(mut entries: &[PlanPhase]) -> Vec<String> {
+/// Returns the lines of a plan in order; repetitions within a phase are merged.
+fn plan_lines(answer: &PlanOutput, verbose: bool) -> Vec<PlanLine> {
+    let outline = &answer.outline;
     let mut lines = Vec::new();
-    while let Some(first) = entries.first() {
-        let (period, times) = in_turn(entries);
-        match times {
-            1 => lines.push(first.line()),
-            _ => lines.extend(turn_lines(&entries[..period * times], period)),
-        }
-        entries = &entries[period * times..];
+    let mut rest = outline.sections.as_slice();
+    while let Some(first) = rest.first() {
+        let rounds = rest.iter().take_while(|s| s.round > 0 && s.phase == first.phase).count();
+        let (text, used) = if rounds > 0 {
+            (rounds_text(first, answer, verbose), rounds)
+        } else {
+            let period = if verbose { Period::ONCE } else { period_of_sections(rest) };
+            let used = period.length * period.times;
+            let text = match period.times {
+                1 => section_text(first, answer.assumed_rate),
+                times => repeated_text(&rest[..period.length], times),
+            };
+            (text, used)
+        };
+        lines.push(PlanLine { phase: first.phase.clone(), text });
+        rest = &rest[used..];
     }
     lines
 }
 
-/// Returns the period of the entries at the beginning that repeat with other numbers, and the
-/// number of repetitions.
-fn in_turn(entries: &[PlanPhase]) -> (usize, usize) {
-    let is_next = |first: &[PlanPhase], next: &[PlanPhase]| {
-        next.len() == first.len() && first.iter().zip(next).all(|(a, b)| a.is_alike(b))
-    };
-    let times = |period: usize| {
-        let first = &entries[..period];
-        entries.chunks(period).take_while(|next| is_next(first, next)).count()
-    };
-    let periods = 1..=PERIOD.min(entries.len());
-    periods.map(|period| (period, times(period))).find(|(_, times)| *times > 1).unwrap_or((1, 1))
+/// Formats the lines. Phases that alternate and differ in a number only are grouped.
+fn grouped(mut lines: &[PlanLine]) -> Vec<String> {
+    let mut printed = Vec::new();
+    while let Some(first) = lines.first() {
+        let period = period_of(lines, PlanLine::is_alike);
+        let used = period.length * period.times;
+        match period.times {
+            1 => printed.push(first.print()),
+            _ => printed.extend(group_text(&lines[..used], period)),
+        }
+        lines = &lines[used..];
+    }
+    printed
 }
 
-/// Formats repeating entries: one line per entry of the first period, with the numbers of all
+/// Items at the beginning of a list that repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Period {
+    /// Number of items that repeat.
+    length: usize,
+    /// Number of times that they occur.
+    times: usize,
+}
+
+impl Period {
+    /// One item that does not repeat.
+    const ONCE: Period = Period { length: 1, times: 1 };
+}
+
+/// Maximum number of items that repeat.
+const PERIOD_MAX: usize = 3;
+
+/// Returns the shortest period at the beginning of `items`, which must not be empty.
+fn period_of<T>(items: &[T], is_alike: impl Fn(&T, &T) -> bool) -> Period {
+    for length in 1..=PERIOD_MAX.min(items.len()) {
+        let first = &items[..length];
+        let is_next = |next: &&[T]| {
+            next.len() == length && first.iter().zip(*next).all(|(a, b)| is_alike(a, b))
+        };
+        // The first group is a repetition of itself, whatever `is_alike` says.
+        let times = 1 + items.chunks(length).skip(1).take_while(is_next).count();
+        if times > 1 {
+            return Period { length, times };
+        }
+    }
+    Period::ONCE
+}
+
+/// Returns the period of sections, e.g. a load and a pause, 360 times. Rounds do not count: they
+/// have a line of their own.
+fn period_of_sections(sections: &[OutlineSection]) -> Period {
+    let period = period_of(sections, |a, b| a == b);
+    let has_rounds = sections[..period.length].iter().any(|section| section.round > 0);
+    if has_rounds { Period::ONCE } else { period }
+}
+
+/// Formats lines that repeat: one line per line of the first period, with the numbers of all
 /// repetitions.
-fn turn_lines(entries: &[PlanPhase], period: usize) -> Vec<String> {
-    let first = entries.first().map_or("", |entry| &entry.phase);
-    let last = entries.last().map_or("", |entry| &entry.phase);
-    let times = entries.len() / period.max(1);
-    let mut lines = vec![format!("{first} to {last}: {times} times in turn")];
-    for (at, entry) in entries[..period].iter().enumerate() {
+fn group_text(lines: &[PlanLine], period: Period) -> Vec<String> {
+    let first = lines.first().map_or("", |line| &line.phase);
+    let last = lines.last().map_or("", |line| &line.phase);
+    let mut printed = vec![format!("{first} to {last}: {} times in turn", period.times)];
+    for (at, line) in lines[..period.length].iter().enumerate() {
         let repetitions: Vec<_> =
-            entries.iter().skip(at).step_by(period).map(PlanPhase::words).collect();
+            lines.iter().skip(at).step_by(period.length).map(PlanLine::words).collect();
         let mut words = Vec::new();
-        for (place, (word, _)) in entry.words().into_iter().enumerate() {
+        for (place, (word, _)) in line.words().into_iter().enumerate() {
             let all: Vec<&str> = repetitions.iter().map(|words| words[place].0).collect();
             if all.iter().all(|other| *other == word) {
                 words.push(word.to_owned());
@@ -514,37 +562,21 @@ fn turn_lines(entries: &[PlanPhase], period: usize) -> Vec<String> {
                 words.push(all.join("/"));
             }
         }
-        let stem = entry.stem().map_or(entry.phase.as_str(), |(stem, _)| stem);
-        lines.push(format!("  {stem:<8} {}", words.join(" ")));
+        let stem = line.stem().map_or(line.phase.as_str(), |(stem, _)| stem);
+        printed.push(format!("  {stem:<8} {}", words.join(" ")));
     }
-    lines
+    printed
 }
 
-/// Maximum number of stretches in a repeating group.
-const PERIOD: usize = 3;
-
-/// Returns the length of the group at the beginning that repeats, and the number of repetitions,
-/// e.g. a load and a pause, 360 times. (1, 1) if nothing repeats.
-fn repeated(stretches: &[OutlineSection]) -> (usize, usize) {
-    let times = |period: usize| {
-        let first = &stretches[..period];
-        stretches.chunks(period).take_while(|next| *next == first).count()
-    };
-    let periods = 1..=PERIOD.min(stretches.len());
-    let found = periods.map(|period| (period, times(period))).find(|(_, times)| *times > 1);
-    let outside = |stretch: &OutlineSection| stretch.round == 0;
-    found.filter(|(period, _)| stretches[..*period].iter().all(outside)).unwrap_or((1, 1))
-}
-
-/// Formats a repeating group of stretches in one line.
-fn repeated_text(stretches: &[OutlineSection], times: usize) -> String {
-    let each: Vec<String> = stretches.iter().map(|stretch| what_text(stretch, None)).collect();
+/// Formats repeating sections in one line.
+fn repeated_text(sections: &[OutlineSection], times: usize) -> String {
+    let each: Vec<String> = sections.iter().map(|section| section_text(section, None)).collect();
     format!("{times} times: {}", each.join("; "))
 }
 
-/// Formats the content and duration of a stretch.
-fn what_text(stretch: &OutlineSection, assumed_rate: Option<Bytes>) -> String {
-    let what = match (stretch.steps.first(), stretch.steps.last(), stretch.step_count()) {
+/// Formats the content and duration of a section.
+fn section_text(section: &OutlineSection, assumed_rate: Option<Bytes>) -> String {
+    let what = match (section.steps.first(), section.steps.last(), section.step_count()) {
         (Some(only), _, 1) => only.label.clone(),
         (Some(first), Some(last), steps) if first.label != last.label => {
             format!("{steps} steps, {} to {}", first.label, last.label)
@@ -552,7 +584,7 @@ fn what_text(stretch: &OutlineSection, assumed_rate: Option<Bytes>) -> String {
         (Some(first), _, steps) => format!("{steps} steps of {}", first.label),
         (None, ..) => String::new(),
     };
-    if let (Some(time), Some(bytes)) = (stretch.time_ns, stretch.bytes_at_most) {
+    if let (Some(time), Some(bytes)) = (section.time_ns, section.bytes_at_most) {
         return match assumed_rate {
             None => format!("{what}: at most {time}, or {bytes} moved, whichever comes first"),
             Some(rate) => format!(
@@ -560,7 +592,7 @@ fn what_text(stretch: &OutlineSection, assumed_rate: Option<Bytes>) -> String {
             ),
         };
     }
-    match (stretch.time_ns, stretch.bytes) {
+    match (section.time_ns, section.bytes) {
         (Some(time), _) => format!("{what}: {time}"),
         (None, Some(bytes)) => format!("{what}: {bytes} ({} bytes)", bytes.0),
         (None, None) => "time depends on the device".to_owned(),
@@ -582,10 +614,16 @@ const STEPS_OF_A_LINE: usize = 8;
 const STEPS_BESIDE: usize = 3;
 
 /// Formats the rounds of a phase, which are all equal.
-fn rounds_text(round: &OutlineSection, outline: &Outline, verbose: bool) -> String {
-    let (best, worst) = outline.rounds.get(&round.phase).copied().unwrap_or_default();
+fn rounds_text(round: &OutlineSection, answer: &PlanOutput, verbose: bool) -> String {
+    let (best, worst) = answer.outline.rounds.get(&round.phase).copied().unwrap_or_default();
+    let sooner = match round.bytes_at_most {
+        Some(bytes) => {
+            format!(", or until {} are moved", limit_text(bytes, answer.device.capacity))
+        }
+        None => String::new(),
+    };
     let head = format!(
-        "{best} to {worst} rounds of {} steps, {} each:",
+        "{best} to {worst} rounds of {} steps, {} each{sooner}:",
         round.step_count(),
         round.time_ns.unwrap_or_default()
     );
@@ -597,12 +635,22 @@ fn rounds_text(round: &OutlineSection, outline: &Outline, verbose: bool) -> Stri
     std::iter::once(head).chain(rows).collect()
 }
 
+/// Formats a limit in bytes, and in user capacities if it is a multiple of them.
+fn limit_text(bytes: Bytes, capacity: Bytes) -> String {
+    match bytes.0.checked_div(capacity.0) {
+        Some(times) if times * capacity.0 == bytes.0 => {
+            format!("{bytes} ({times} x the user capacity)")
+        }
+        _ => bytes.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use steadfast_domain::Nanos;
 
-    fn stretch(phase: &str, round: u32, steps: &[&str]) -> OutlineSection {
+    fn section(phase: &str, round: u32, steps: &[&str]) -> OutlineSection {
         OutlineSection {
             phase: phase.to_owned(),
             round,
@@ -625,28 +673,41 @@ mod tests {
 
     #[test]
     fn a_load_that_bytes_may_end_first_says_so() {
-        let mut saturation = stretch("saturation", 0, &[]);
+        let mut saturation = section("saturation", 0, &[]);
         saturation.steps = vec![repeated_step("W", 1440)];
         (saturation.time_ns, saturation.bytes_at_most) =
             (Some(Nanos::from_secs(86_400)), Some(Bytes(4_000_000_000)));
-        let text = what_text(&saturation, None);
+        let text = section_text(&saturation, None);
         assert_eq!(text, "1440 steps of W: at most 24 h, or 4.00 GB moved, whichever comes first");
         saturation.time_ns = Some(Nanos::from_secs(8));
-        let text = what_text(&saturation, Some(Bytes(500_000_000)));
+        let text = section_text(&saturation, Some(Bytes(500_000_000)));
         assert!(text.contains("8 s, until 4.00 GB are moved at 500 MB/s"), "{text}");
     }
 
     #[test]
-    fn what_comes_again_is_told_once() {
-        let (wait, idle) = (stretch("wait", 0, &["W"]), stretch("idle", 0, &["idle"]));
+    fn a_limit_in_bytes_names_the_user_capacities() {
+        let (capacity, odd) = (Bytes::gib(1), Bytes(4_000_000_000));
+        assert_eq!(limit_text(Bytes::gib(4), capacity), "4.29 GB (4 x the user capacity)");
+        assert_eq!(limit_text(odd, capacity), "4.00 GB");
+        assert_eq!(limit_text(odd, Bytes(0)), "4.00 GB");
+    }
+
+    #[test]
+    fn a_period_of_sections_is_one_line() {
+        let (wait, idle) = (section("wait", 0, &["W"]), section("idle", 0, &["idle"]));
         let both = std::iter::repeat_n([wait.clone(), idle.clone()], 361);
         let mut all: Vec<OutlineSection> = both.flatten().collect();
-        all.push(stretch("baseline", 0, &["W"]));
-        assert_eq!(repeated(&all), (2, 361));
-        assert_eq!(repeated(&all[722..]), (1, 1));
-        assert_eq!(repeated(&[wait.clone(), wait.clone(), idle.clone()]), (1, 2));
-        let round = stretch("rounds", 1, &["W"]);
-        assert_eq!(repeated(&[round.clone(), round]), (1, 1), "rounds have lines of their own");
+        all.push(section("baseline", 0, &["W"]));
+        let period = |length, times| Period { length, times };
+        assert_eq!(period_of_sections(&all), period(2, 361));
+        assert_eq!(period_of_sections(&all[722..]), Period::ONCE);
+        assert_eq!(period_of_sections(&[wait.clone(), wait.clone(), idle.clone()]), period(1, 2));
+        let round = section("rounds", 1, &["W"]);
+        assert_eq!(
+            period_of_sections(&[round.clone(), round]),
+            Period::ONCE,
+            "a line of their own"
+        );
         assert_eq!(repeated_text(&[wait, idle], 361), "361 times: W: 5 s; idle: 5 s");
         let steps = [repeated_step("A", 1), repeated_step("B", 3), repeated_step("A", 1)];
         assert_eq!(step_names(&steps, false), ["A", "3 x B", "A"]);
@@ -671,8 +732,8 @@ mod tests {
     }
 
     #[test]
-    fn phases_that_differ_by_a_number_are_told_together() {
-        let entry = |phase: &str, text: &str| PlanPhase { phase: phase.into(), text: text.into() };
+    fn phases_that_differ_by_a_number_are_one_group() {
+        let entry = |phase: &str, text: &str| PlanLine { phase: phase.into(), text: text.into() };
         let mut all = vec![entry("purge", "once")];
         for wait in ["5", "10", "15"] {
             all.push(entry(&format!("wait-{wait}s"), &format!("5 times: W: 5 s; idle: {wait} s")));
@@ -684,10 +745,10 @@ mod tests {
             "  wait     5 times: W: 5 s; idle: 5/10/15 s",
             "  baseline 360 steps of W: 30 min",
         ];
-        assert_eq!(brief(&all), expected);
+        assert_eq!(grouped(&all), expected);
         // What differs in more than its number has a line of its own.
         let segments =
             [entry("segment-1", "480 steps of SEQ"), entry("segment-2", "9 steps of RND")];
-        assert_eq!(brief(&segments).len(), 2);
+        assert_eq!(grouped(&segments).len(), 2);
     }
 }

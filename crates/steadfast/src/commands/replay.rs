@@ -121,7 +121,7 @@ fn after_arming(
     let own = CommandName::new(env!("CARGO_PKG_NAME"));
     let mut ios = replayed.captured.ios(&replayed.pass, Fields::new(&[Field::Command]))?;
     let mut reads = 0;
-    while let Some(rows) = ios.next_rows()? {
+    while let Some(rows) = ios.next_batch()? {
         for row in rows.iter() {
             if reads == more {
                 return Ok(Some((reads, rows.batch.issued_ns(row))));

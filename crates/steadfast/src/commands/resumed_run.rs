@@ -15,7 +15,7 @@ use steadfast_host::{Consent, HostsConsent, SystemRoots};
 use steadfast_runner::ledger::LedgerContents;
 use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::run::amend;
-use steadfast_runner::{Ledger, Rig, RunPlan, ledger_check};
+use steadfast_runner::{Ledger, Rig, RunPlan, resume_identity};
 
 /// A resumed run whose device is armed. Nothing was changed except a torn last line of the
 /// journal.
@@ -116,7 +116,7 @@ fn refuse_other_directory(
     arguments: &ResumeArguments,
     contents: &LedgerContents,
 ) -> anyhow::Result<()> {
-    let doubts = ledger_check::directory_doubts(contents, &arguments.run_dir);
+    let doubts = resume_identity::reasons_to_doubt_directory(contents, &arguments.run_dir);
     let is_read = reading(&contents.plan.settings).is_some();
     if is_read || doubts.is_empty() || !arguments.yes_destroy.is_empty() {
         return Ok(());
@@ -171,8 +171,9 @@ fn recognize(
 ) -> anyhow::Result<DeviceConfirmation> {
     let TargetRef::Real(device) = named else { return Ok(DeviceConfirmation::Simulated) };
     let now = Box::new(steadfast_host::proof(device, &SystemRoots::real())?);
-    let doubts = ledger_check::doubts(contents, &arguments.run_dir, device, &now)
-        .with_context(|| format!("{}: cannot be examined", device.path))?;
+    let doubts =
+        resume_identity::reasons_to_doubt_device(contents, &arguments.run_dir, device, &now)
+            .with_context(|| format!("{}: cannot be examined", device.path))?;
     let expected = what_to_type(device)?;
     let is_file = device.transport == Transport::File;
     let is_it = |typed: &&String| {
@@ -247,7 +248,7 @@ fn amendment(
     if !arguments.stop {
         return Ok(None);
     }
-    match ledger_check::complete_rounds(&contents.lines) {
+    match contents.complete_rounds() {
         0 => bail!(
             "{}: no round is complete, so there is nothing to report; resume without --stop",
             shown(&arguments.run_dir)

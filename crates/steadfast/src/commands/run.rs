@@ -65,11 +65,11 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
         return Err(misuse("power-cut tests one target at a time; give one --target"));
     }
     let prometheus = arguments.prometheus.as_deref();
-    let keeping = match (arguments.together, workloads::is_apportioned(chosen)) {
+    let sync = match (arguments.together, workloads::is_apportioned(chosen)) {
         (Some(name), _) => name.into(),
         (None, true) => StartSync::Phases,
         (None, false) => StartSync::Steps,
     };
-    let ended = several::run(ConcurrentRuns { each, foreseen: &foreseen, keeping, prometheus })?;
+    let ended = several::run(ConcurrentRuns { each, foreseen: &foreseen, sync, prometheus })?;
     Ok(ended.state)
 }

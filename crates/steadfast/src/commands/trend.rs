@@ -2,7 +2,7 @@
 
 use crate::cli::{TrendArguments, TrendFormat};
 use crate::exit::{ExitState, misuse};
-use crate::output_files::{OutputDir, OutputRule};
+use crate::output_files::{OutputDir, OutputRule, refuse_input};
 use crate::recognize_file::recognize_file;
 use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
 use steadfast_exchange::identify::FileKind;
+use steadfast_host::FileError;
 use steadfast_report::{NamedRun, ProcedureTrend, ReportTime, TrendBaseline, TrendOptions};
 use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_tracefile::table::table_file;
@@ -43,8 +44,9 @@ pub fn run(arguments: &TrendArguments) -> anyhow::Result<ExitState> {
     let mut runs = Vec::new();
     for (name, path) in names.iter().zip(&paths) {
         let findings = output::findings_of(path).with_context(|| path.display().to_string())?;
-        // The result of a trend before this one may lie among the runs.
-        if !findings.id.starts_with("trend-") {
+        // Trends and comparisons made before may lie among the runs.
+        if !output::is_of_several(&findings) {
+            destination.refuse_input(path)?;
             runs.push(NamedRun { name: name.clone(), findings });
         }
     }
@@ -163,7 +165,7 @@ fn baseline(
     if let Some(at) = paths.iter().position(is_same) {
         return Ok(Some(TrendBaseline::Named(names[at].clone())));
     }
-    let findings = output::findings_of(path).with_context(|| format!("--baseline {chosen}"))?;
+    let findings = output::findings_of_one(path).with_context(|| format!("--baseline {chosen}"))?;
     Ok(Some(TrendBaseline::Outside(Box::new(NamedRun { name: chosen.clone(), findings }))))
 }
 
@@ -206,6 +208,18 @@ impl TrendDestination {
         let names: Vec<&str> = formats.iter().filter_map(|format| format.file_name()).collect();
         let directory = OutputDir::named(output, rule, &names)?;
         Ok(TrendDestination::OutputDir(directory, formats))
+    }
+
+    /// Refuses to replace a run of the trend.
+    fn refuse_input(&self, input: &Path) -> Result<(), FileError> {
+        match self {
+            TrendDestination::Standard(_) => Ok(()),
+            TrendDestination::File(file, _) => refuse_input(&file.path(), input),
+            TrendDestination::OutputDir(directory, formats) => {
+                let names: Vec<&str> = formats.iter().filter_map(|one| one.file_name()).collect();
+                directory.refuse_input(&names, input)
+            }
+        }
     }
 
     fn write(self, trend: &ProcedureTrend) -> anyhow::Result<()> {

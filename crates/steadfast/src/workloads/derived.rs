@@ -61,8 +61,8 @@ pub(super) fn provenance(
         ),
     );
     let WorkloadDetails { placement, arrivals, .. } = details;
-    if let Some(range) = placement.measured_in.filter(|_| !placement.of_streams.is_empty()) {
-        tell("Address Zones", format!("of {} streams, in {range}", placement.of_streams.len()));
+    if let Some(range) = placement.measured_in.filter(|_| !placement.by_stream.is_empty()) {
+        tell("Address Zones", format!("of {} streams, in {range}", placement.by_stream.len()));
     }
     if let Some(process) = &arrivals.all {
         tell("Captured Arrivals", process.to_string());

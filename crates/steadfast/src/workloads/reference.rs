@@ -21,7 +21,7 @@ struct ShippedWorkload {
 }
 
 /// All reference workloads.
-const ALL: [ShippedWorkload; 10] = [
+const ALL: [ShippedWorkload; 13] = [
     ShippedWorkload {
         name: "retail-web-portal",
         text: include_str!("../../workloads/retail-web-portal.toml"),
@@ -82,6 +82,27 @@ const ALL: [ShippedWorkload; 10] = [
         text: include_str!("../../workloads/checkpoint-8b.toml"),
         public: "105 GB by 8 processes, with fsync (rules of the MLCommons storage benchmark 2.0)",
         ours: "transfer size, order, queue depth, one flush per process",
+    },
+    ShippedWorkload {
+        name: "mail",
+        text: include_str!("../../workloads/mail.toml"),
+        public: "reads to writes 3:2 to 2:1, database to log 8:1 to 12:1, 6 to 8 KB per write of the \
+                 log (Microsoft, JetStress); pages of 32 KB (Exchange 2010)",
+        ours: "one value of each range; every I/O of the database is one random page",
+    },
+    ShippedWorkload {
+        name: "backup-repository",
+        text: include_str!("../../workloads/backup-repository.toml"),
+        public: "512 KB per I/O (Veeam, KB 2014); one read and two writes per block of a reversed \
+                 incremental backup (Veeam)",
+        ours: "all I/Os are random",
+    },
+    ShippedWorkload {
+        name: "video-on-demand",
+        text: include_str!("../../workloads/video-on-demand.toml"),
+        public: "SEQ 128 KiB, 90 % reads (SNIA tutorial on PTS 2.0.1), and the demand that the PTS \
+                 recommends",
+        ours: "reads and writes have a position each",
     },
 ];
 
@@ -292,7 +313,7 @@ mod tests {
         assert!(numbers.eq(["3", "4", "6"]));
     }
 
-    /// 2.0 GiB/s and 11.0 MiB/s for 1,000 s; 105 GB.
+    /// 2.0 GiB/s and 11.0 MiB/s for 1,000 s; 105 GB; ratios.
     #[test]
     fn workloads_of_published_figures_have_their_amounts() {
         let amounts = |name: &str| -> Vec<u64> {
@@ -303,6 +324,14 @@ mod tests {
         assert_eq!(amounts("kv-cache-offload"), [2000 << 30, 11_000 << 20]);
         assert_eq!(counts("checkpoint-8b"), (100_144, 100_144, 2, 0));
         assert!(amounts("checkpoint-8b")[0].abs_diff(105_000_000_000) < 1 << 20);
+        // Reads to writes of the database 3:2, database to log 10:1, pages of 32 KiB.
+        assert_eq!(counts("mail"), (11_000, 11_000, 3, 0));
+        assert_eq!(amounts("mail"), [6000 << 15, 4000 << 15, 1000 << 13]);
+        // Two writes and one read of 512 KiB.
+        assert_eq!(counts("backup-repository"), (3000, 3000, 2, 0));
+        assert_eq!(amounts("backup-repository"), [2000 << 19, 1000 << 19]);
+        assert_eq!(counts("video-on-demand"), (10_000, 10_000, 2, 0));
+        assert_eq!(amounts("video-on-demand"), [9000 << 17, 1000 << 17]);
     }
 
     /// Its mean transfer is the published one, its zones take the published shares, and

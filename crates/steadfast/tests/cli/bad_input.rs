@@ -81,6 +81,10 @@ fn an_edited_or_newer_ledger_is_refused_by_every_reader() {
     };
     of_version(9);
     refuse(here, "study run", &["format 9", "newer"]);
+    for foreign in ["{}", "{\"editor.tabSize\": 4}"] {
+        std::fs::write(&settings, foreign).unwrap();
+        refuse(here, "study run", &["settings.json is damaged, or another program's"]);
+    }
     of_version(RECORD_VERSION - 1);
     for command in ["study", "report", "resume", "restore"] {
         let said = ["settings.json was written by an unreleased version", "run again"];

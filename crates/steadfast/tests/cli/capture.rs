@@ -251,7 +251,7 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
     // Counted together only where that is asked for; a workload is of one layer.
     let report = ["trace", "report", "trace.parquet", "-o", "report", "--format", "text"];
-    let mixed = "COUNTED TOGETHER";
+    let mixed = "both layers counted together";
     let of_both = succeed(here, &[&report[..], &["--layer", "both"]].concat());
     assert!(of_both.contains(mixed), "{of_both}");
     let of_one = succeed(here, &report);
@@ -837,7 +837,7 @@ fn a_killed_capture_of_steps_is_recovered() {
         told
     };
     let refused = "trace recover trace.parquet -o trace.parquet";
-    refuse(here, refused, &["trace.parquet exists"]);
+    refuse(here, refused, &["trace.parquet", "input"]);
     let said = succeed(here, "trace recover trace.parquet -o r.parquet");
     assert!(said.contains("rows of streams and steps"), "{said}");
     for command in ["streams", "map"] {

@@ -100,8 +100,8 @@ fn a_hot_band_is_kept_by_zones_and_without_them_only_locality_is_lost() {
     assert_eq!(lost(&without), ["locality"], "{without:?}");
     let file = WorkloadFile::read(&std::fs::read_to_string(here.join("w.toml")).unwrap()).unwrap();
     assert_eq!(file.placement.measured_in, Some(Bytes(BLOCKS * 4096)));
-    assert_eq!(file.placement.of_streams.len(), 2, "reads and writes");
-    for zones in file.placement.of_streams.values() {
+    assert_eq!(file.placement.by_stream.len(), 2, "reads and writes");
+    for zones in file.placement.by_stream.values() {
         let ppm = |block: u64| (block * 1_000_000 / BLOCKS) as u32;
         let (from, to) = (ppm(BAND.start), ppm(BAND.end));
         let inside = |zone: &&steadfast_domain::stimulus::Zone| {

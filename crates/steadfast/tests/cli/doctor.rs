@@ -1,10 +1,13 @@
 //! `doctor`, and what a run keeps of its surroundings.
 
 use super::scratch::{
-    LoopDevice, TestDirectory, code, parse_json, run_ending, run_in, stderr, stdout, succeed,
-    succeed_json,
+    LoopDevice, TestDirectory, code, is_root, parse_json, run_ending, run_in, skip, stderr, stdout,
+    steadfast, succeed, succeed_json,
 };
 use serde_json::Value;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use steadfast_domain::JournalEntry;
 use steadfast_domain::record::{Check, CheckState};
 use steadfast_runner::Ledger;
@@ -26,7 +29,7 @@ fn a_simulated_drive_says_so_and_nothing_disturbs_it() {
 fn a_file_is_looked_over_and_left_alone() {
     let here = &TestDirectory::new();
     let file = here.join("some.bin");
-    std::fs::write(&file, vec![7u8; 1 << 20]).unwrap();
+    fs::write(&file, vec![7u8; 1 << 20]).unwrap();
     let output = run_in(here, "doctor some.bin --json");
     let answer: Value = parse_json(&output);
     let checks = checks(&answer);
@@ -36,7 +39,7 @@ fn a_file_is_looked_over_and_left_alone() {
     assert_eq!(code(&output), expected, "{}", stderr(&output));
     let kind = checks.iter().find(|check| check.id == "device-kind").unwrap();
     assert_eq!(kind.state, CheckState::Attention);
-    assert!(std::fs::read(&file).unwrap().iter().all(|byte| *byte == 7));
+    assert!(fs::read(&file).unwrap().iter().all(|byte| *byte == 7));
 }
 
 #[test]
@@ -49,6 +52,33 @@ fn a_loop_device_is_looked_over_by_name() {
     for part in ["Queue depth", "Discard", "Background I/O", "Load of the host", " good, "] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+/// What only root may see is unknown to others, and never counts as good.
+#[test]
+fn an_ordinary_user_is_told_what_needs_root() {
+    if !is_root() {
+        return skip("needs root to become another user");
+    }
+    let here = &TestDirectory::new();
+    fs::set_permissions(here, Permissions::from_mode(0o755)).unwrap();
+    fs::write(here.join("some.bin"), [7u8; 4096]).unwrap();
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(steadfast().get_program())
+        .args(["doctor", "some.bin", "--json"])
+        .env("HOME", &**here)
+        .current_dir(here)
+        .output()
+        .unwrap();
+    if matches!(code(&output), 126 | 127) {
+        return skip(&stderr(&output));
+    }
+    assert!(matches!(code(&output), 0 | 6), "{}", stderr(&output));
+    let checks = checks(&parse_json(&output));
+    let open = checks.iter().find(|check| check.id == "open-handles").unwrap();
+    assert_eq!(open.state, CheckState::Unknown, "{}", open.found);
+    assert!(open.found.ends_with("(run as root)"), "{}", open.found);
 }
 
 /// A run keeps what was found before it, holds what it was asked to hold, and

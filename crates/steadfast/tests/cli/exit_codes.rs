@@ -205,7 +205,7 @@ fn the_plan_of_the_latency_test_has_its_histogram_run() {
     let nanos = |seconds: u64| seconds * 1_000_000_000;
     assert_eq!(json["best_time_ns"], nanos(5 * round + histogram));
     assert_eq!(json["worst_time_ns"], nanos(25 * round + histogram));
-    let last = array(&json["stretches"]).last().unwrap();
+    let last = array(&json["sections"]).last().unwrap();
     assert_eq!((&last["phase"], &last["time_ns"]), (&"histogram".into(), &nanos(1200).into()));
 }
 

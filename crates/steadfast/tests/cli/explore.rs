@@ -2,8 +2,10 @@
 
 use super::made_up::write_trace;
 use super::scratch::{
-    TestDirectory, array, finished_run, refuse, steadfast, succeed, succeed_json, wait_until,
+    TestDirectory, array, finished_run, refuse, run_in, stderr, steadfast, succeed, succeed_json,
+    wait_until,
 };
+use super::who;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,7 +15,7 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use steadfast_domain::io_event::{CapturedDevice, CommandName, DeviceBusyStep, Mark, StreamInStep};
-use steadfast_domain::{CaptureConditions, FineHistogram, IoEvent, IoOp, Layer};
+use steadfast_domain::{Bytes, CaptureConditions, FineHistogram, IoEvent, IoOp, Layer};
 use steadfast_tracefile::StepWriter;
 
 const IOS: u64 = 10_007;
@@ -335,6 +337,86 @@ fn totals_are_explored() {
         succeed(home, &["explore", file, "-o", "page.html", "--force"]);
         assert!(fs::read_to_string(home.join("page.html")).unwrap().contains("--totals-every"));
     }
+}
+
+/// The explorer groups as the command line does, after a question that kept the I/Os in memory.
+#[test]
+fn groups_are_those_of_the_command_line() {
+    let home = &TestDirectory::new();
+    write_trace(home.join("t.parquet"), who::conditions(), &who::ios());
+    let explorer = Explorer::ready(home, &["t.parquet"]);
+    let window = "from=1000000&to=900000000";
+    assert_eq!(explorer.get(&format!("api/streams?{window}")).status, 200);
+    for (by, layer, least) in
+        [("thread", "block", 5), ("cgroup", "block", 3), ("file", "filesystem", 6)]
+    {
+        let ours = explorer.json(&format!("api/groups?by={by}&{window}"));
+        let times = ["--from", "1000000ns", "--to", "900000000ns", "--layer", layer];
+        let words = [&["trace", "groups", "t.parquet", "--by", by, "--json"][..], &times].concat();
+        let theirs: Value = succeed_json(home, &words);
+        assert!(array(&ours["groups"]).len() >= least, "{by}: {ours}");
+        assert_eq!(ours["groups"], theirs["groups"], "{by}");
+    }
+    let ours = explorer.json(&format!("api/streams?{window}&tid=4242"));
+    let words = "trace streams t.parquet --from 1000000ns --to 900000000ns --tid 4242 --json";
+    let theirs: Value = succeed_json(home, words);
+    assert_eq!(ours["total"], theirs["total"]);
+    assert!(ours["total"]["count"].as_u64() > Some(0));
+}
+
+/// A misspelled filter, or one that nothing passes, is no answer about everything or nothing.
+#[test]
+fn names_that_do_not_exist_are_refused() {
+    let home = &TestDirectory::new();
+    let size = Bytes::mib(512);
+    let mut conditions = who::conditions();
+    conditions.layers = vec![Layer::Block];
+    conditions.devices.truncate(1);
+    conditions.devices[0].capacity = Some(size);
+    let io = |n: u64| IoEvent {
+        issued_ns: n * 1_000_003,
+        response_ns: 1000,
+        offset: size.0 - 4096 * (n + 1),
+        bytes: if n == 700 { 1 << 20 } else { 4096 },
+        pid: 100,
+        command: CommandName::new("db"),
+        ..IoEvent::default()
+    };
+    write_trace(home.join("t.parquet"), conditions, &(0..1009).map(io).collect::<Vec<_>>());
+    let explorer = Explorer::ready(home, &["t.parquet"]);
+    for name in ["foo", "fromm"] {
+        explorer.get(&format!("api/streams?{name}=9")).refused(400, name);
+    }
+    explorer.get("api/streams?process=nosuch").refused(400, "nosuch");
+    explorer.get("api/streams?pid=101").refused(400, "101");
+    assert_eq!(explorer.json("api/streams?process=db")["total"]["count"], 1009);
+    // The largest I/O lies below the last: the sum of both is beyond the device.
+    let meta = &explorer.json("api/meta")["items"][0];
+    assert_eq!((&meta["lba"]["low"], &meta["lba"]["high"]), (&0.into(), &size.0.into()));
+}
+
+/// Sums can only be selected by whole steps, and every text names those.
+#[test]
+fn a_time_within_a_step_selects_the_whole_step() {
+    let home = &TestDirectory::new();
+    write_totals(&home.join("n.parquet"), 1_000_000_000, 30);
+    let json = |times: &str| -> Value {
+        succeed_json(home, &format!("trace streams n.parquet {times} --json"))
+    };
+    let (cut, whole) = (json("--from 5s --to 7500ms"), json("--from 5s --to 8s"));
+    assert_eq!(cut["total"]["count"], whole["total"]["count"]);
+    assert_eq!(cut["filter"], "issued from 5 s to 8 s");
+    assert_eq!(cut["filter"], whole["filter"]);
+    let told = stderr(&run_in(home, "trace streams n.parquet --from 5s --to 7500ms"));
+    assert!(told.contains("whole steps") && told.contains("from 5 s to 8 s"), "{told}");
+    let told = stderr(&run_in(home, "trace streams n.parquet --from 5s --to 8s"));
+    assert!(!told.contains("whole steps"), "{told}");
+    for (question, option) in [("streams --tid 5", "--tid"), ("groups --by thread", "--by thread")]
+    {
+        let words = question.replacen(' ', " n.parquet ", 1);
+        refuse(home, &format!("trace {words}"), &["does not record threads", option]);
+    }
+    refuse(home, "trace groups n.parquet --by file", &["does not record files"]);
 }
 
 /// A fold file begins with its first capture, from which the command line counts its times.

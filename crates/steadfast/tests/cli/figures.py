@@ -291,14 +291,14 @@ def working_set(ios):
     both = set(blocks[0]) | set(blocks[1])
     heat = collections.Counter(granule for io in moving for granule in touched(io, 1 << 20))
     hits = sorted(heat.values(), reverse=True)
-    hottest = {f"Hits on the hottest {percent} % of them":
+    hottest = {f"Accesses to the hottest {percent} % of the granules":
                100 * sum(hits[:-(-len(hits) * percent // 100)]) / sum(hits)
                for percent in (1, 5, 10, 20, 50)}
     return {
         "sketched": {
             "Working set, 4 KiB blocks touched": len(both) * 4096 / 1e6,
-            "Read": len(set(blocks[0])) * 4096 / 1e6,
-            "Written": len(set(blocks[1])) * 4096 / 1e6,
+            "Working set of reads": len(set(blocks[0])) * 4096 / 1e6,
+            "Working set of writes": len(set(blocks[1])) * 4096 / 1e6,
             "Accesses per touched block, average": (len(blocks[0]) + len(blocks[1])) / len(both),
             "Writes per written block, average": len(blocks[1]) / len(set(blocks[1])),
         },

@@ -557,3 +557,22 @@ fn steps_of_all_hosts_lie_on_one_grid() {
     assert!(begins.flatten().all(|begin| begin % MINUTE == 0));
     assert_eq!(steps["conditions"]["began_unix_ns"], BEGAN);
 }
+
+/// Captures of one device at the same time cannot be read together, so they are not folded together.
+#[test]
+fn captures_of_one_device_at_the_same_time_are_not_folded() {
+    let home = &TestDirectory::new();
+    for (name, begin_ms) in [("a", 0), ("b", 1000)] {
+        let conditions = conditions("web1", begin_ms, MINUTE);
+        write_trace(home.join(format!("{name}.parquet")), conditions, &ios(begin_ms + 1, 101));
+        succeed(home, &format!("trace fold {name}.parquet -o {name}.fold"));
+    }
+    for words in
+        ["trace fold a.parquet b.parquet -o all.fold", "trace merge a.fold b.fold -o all.fold"]
+    {
+        refuse(home, words, &["web1", "at the same time"]);
+        assert!(!home.join("all.fold").exists(), "{words}");
+    }
+    let identified: serde_json::Value = succeed_json(home, "trace identify a.fold --json");
+    assert_eq!(identified["files"][0]["capture"], "web1-0");
+}

@@ -73,7 +73,7 @@ fn impossible_rates_and_service_levels_are_refused_before_a_run() {
         (&["load-curve", "--set", "points=50,10"], &["ascending"]),
         (&["iops", "--rate", "500"], &["wsat, composite, multi-wsat"]),
         (&["wsat", "--slo", "p99=1ms"], &["run load-curve"]),
-        (&["wsat", "--rate", "0"], &["above 0"]),
+        (&["wsat", "--rate", "0"], &["at least 0.001"]),
     ];
     for (words, said) in cases {
         let target = ["--target", "sim:small", "-o", "run"];

@@ -166,7 +166,7 @@ fn a_stopped_program_has_a_start_error() {
 fn impossible_rates_and_durabilities_are_refused() {
     let here = &TestDirectory::new();
     let cases: [(&[&str], &str); 6] = [
-        (&["RND 4K R", "--rate", "0"], "above 0"),
+        (&["RND 4K R", "--rate", "0"], "at least 0.001"),
         (&["RND 4K R", "--rate", "fast"], "20000iops"),
         (&["RND 4K R", "--rate", "2500000"], "use 3 threads (T3Q32)"),
         (&["RND 4K R", "--arrivals", "fixed"], "--rate"),

@@ -104,7 +104,10 @@ fn loads_on_a_simulated_drive_share_its_queue() {
     assert_eq!(steps.len(), 2 + 2 * 4, "victim, offender, four cycles");
     // The offender's 32 writes of 128 KiB and the victim's reads wait in one queue.
     let none = "SEQ 128K W / none";
-    assert!(metric(&first, "isolation", none) < 0.01, "{first}");
+    // The victim cannot keep up beside it, so no time of it is a result.
+    let metrics = array(&first["metrics"]);
+    let of_none = |name: &str| metrics.iter().any(|m| m["metric"] == name && m["point"] == none);
+    assert!(!of_none("isolation") && !of_none("p99-on"), "{first}");
     assert!(metric(&first, "p99-off", none) < 1.0);
     // An open loop counts the wait from the time at which each I/O was due.
     let (_, on) = steps.iter().find(|(step, _)| step.place.point == 2).unwrap();

@@ -180,7 +180,7 @@ fn a_run_directory_takes_its_own_reports_only() {
         names.map(|name| (name.clone(), fs::read(here.join("run").join(&name)).unwrap())).collect()
     };
     let before = files();
-    let own = "is a run directory";
+    let own = "run directory";
     for force in [&[][..], &["--force"]] {
         let report = ["trace", "report", "t.parquet", "-o", "run", "--format", "html"];
         refuse(here, &[&report[..], force].concat(), &["run", own]);
@@ -452,5 +452,86 @@ fn a_capture_leaves_alone_what_came_under_its_name() {
     assert!(!here.join("nowhere").exists());
     for name in ["t.parquet", "moved.parquet"] {
         Trace::open(File::open(here.join(name)).unwrap()).unwrap();
+    }
+}
+
+/// Every file of a directory with its content.
+fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let read = |name: String| {
+        let content = fs::read(directory.join(&name)).unwrap_or_default();
+        (name, content)
+    };
+    names(directory).into_iter().map(read).collect()
+}
+
+#[test]
+fn no_output_goes_into_a_run_directory() {
+    let here = &TestDirectory::new();
+    finished_run(here, "sim:small", "run");
+    finished_run(here, "sim:small", "v2");
+    fs::create_dir(here.join("v2/sub")).unwrap();
+    symlink("v2", here.join("link")).unwrap();
+    write_sample(&here.join("t.parquet"));
+    write_iolog(&here.join("log"));
+    let before = contents(&here.join("v2"));
+    let outputs = [
+        "v2/settings.json", "v2/findings.json", "link/settings.json", "v2/sub/../settings.json",
+        "v2/new.json", "v2/sub/new.json",
+    ];
+    for output in outputs {
+        for command in ["compare run v2", "trend run v2"] {
+            let line = format!("{command} -o {output} --force");
+            refuse(here, line.as_str(), &["run directory"]);
+        }
+        let commands = [
+            "trace import log", "trace fold t.parquet", "trace export t.parquet",
+            "workload derive t.parquet", "trace recover t.parquet",
+        ];
+        for command in commands {
+            let line = format!("{command} -o {output} --force");
+            let said = run_in(here, line.as_str());
+            assert_ne!(code(&said), 0, "{line}");
+        }
+    }
+    for output in ["v2", "v2/sub", "v2/sub/new/deeper"] {
+        let line = format!("trace report t.parquet -o {output} --force");
+        refuse(here, line.as_str(), &["run directory"]);
+    }
+    assert_eq!(contents(&here.join("v2")), before);
+    assert_eq!(names(&here.join("v2/sub")), [""; 0]);
+    succeed(here, "study v2");
+}
+
+#[test]
+fn an_output_that_is_an_input_is_refused() {
+    let here = &TestDirectory::new();
+    finished_run(here, "sim:small", "run");
+    succeed(here, "study run");
+    fs::create_dir(here.join("runs")).unwrap();
+    for name in ["alone.json", "runs/one.json"] {
+        fs::copy(here.join("run/findings.json"), here.join(name)).unwrap();
+    }
+    fs::hard_link(here.join("alone.json"), here.join("hard.json")).unwrap();
+    symlink("alone.json", here.join("soft.json")).unwrap();
+    let own = fs::read(here.join("alone.json")).unwrap();
+    for line in [
+        "compare alone.json run -o alone.json --force",
+        "compare alone.json run -o ./alone.json --force",
+        "compare alone.json run -oalone.json --force",
+        "compare alone.json run --output=alone.json --force",
+        "compare soft.json run -o alone.json --force",
+        "compare alone.json run -o hard.json --force",
+        "trend alone.json run -o alone.json --force",
+        "trend runs run -o runs/one.json --force",
+    ] {
+        refuse(here, line, &["input"]);
+    }
+    assert_eq!(fs::read(here.join("alone.json")).unwrap(), own);
+    assert_eq!(fs::read(here.join("runs/one.json")).unwrap(), own);
+    // What another output of the same name replaces is no input.
+    succeed(here, "compare alone.json run -o both.json");
+    succeed(here, "compare alone.json run -o both.json --force");
+    for line in ["compare both.json run", "check both.json --list"] {
+        refuse(here, line, &["comparison"]);
     }
 }

@@ -141,7 +141,7 @@ fn parts_alone_and_resumed_portraits_find_the_same() {
     let note = |id: &str| figures.iter().find(|figure| figure["id"] == id).unwrap()["note"].clone();
     assert_eq!(
         (note("full-speed-amount"), note("next-speed")),
-        ("1.07 GB, no drop".into(), "no drop".into())
+        ("1.07 GB, no drop".into(), "did not drop".into())
     );
     assert!(note("after-3s").as_str().unwrap().starts_with("of "), "{}", note("after-3s"));
     assert!(note("p99-at-50").as_str().unwrap().starts_with("at "), "{}", note("p99-at-50"));

@@ -2,11 +2,12 @@
 //! here, one by one, by the rules of docs/trace.md.
 
 use super::made_up::{SeededRandom, write_trace};
-use super::scratch::{array, read_json, refuse, succeed, succeed_json};
+use super::scratch::{array, read_json, refuse, run_in, succeed, succeed_json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use steadfast_domain::io_event::{
-    CapturedDevice, CommandName, IncompleteIos, Mark, RESPONSE_UNKNOWN, TimeZoneChange, flags,
+    CaptureCost, CapturedDevice, CommandName, IncompleteIos, Mark, RESPONSE_UNKNOWN,
+    TimeZoneChange, flags,
 };
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
 
@@ -354,7 +355,7 @@ fn a_doctor_lists_what_limits_the_trust() {
         layers: vec![Layer::Block, Layer::FileSystem],
         process: Some(100),
         devices: vec![CapturedDevice { name: "vda".into(), ..CapturedDevice::default() }],
-        cost_ns: Some((3 * HOUR, 2 * HOUR)),
+        cost_ns: Some(CaptureCost { kernel_ns: Some(3 * HOUR), user_ns: 2 * HOUR }),
         ..conditions()
     };
     write_trace(here.join("poor.parquet"), poor, &ios[..1009]);
@@ -449,4 +450,81 @@ fn a_cache_that_holds_everything_misses_what_is_new() {
     }
     let text = succeed(directory.path(), "trace locality t.parquet --device sda");
     assert!(text.contains("exact") && text.contains("Cache MB"), "{text}");
+}
+
+/// Throughput is the data of reads and writes: 1,000 writes of 4 KiB in 10 s are 0.4096 MB/s,
+/// whatever was discarded.
+#[test]
+fn discards_are_no_throughput() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let conditions = CaptureConditions { lasted_ns: 10 * SECOND, ..conditions() };
+    let io = |n: u64| IoEvent {
+        issued_ns: n * 9_000_000,
+        response_ns: 1000,
+        offset: n * 40_960,
+        bytes: if n == 500 { 4_000_000_000 } else { 4096 },
+        op: if n == 500 { IoOp::Discard } else { IoOp::Write },
+        ..IoEvent::default()
+    };
+    write_trace(here.join("t.parquet"), conditions, &(0..1001).map(io).collect::<Vec<_>>());
+    for file in ["t.parquet", "t.fold"] {
+        if file == "t.fold" {
+            succeed(here, "trace fold t.parquet --step 1s -o t.fold");
+        }
+        let report = format!("trace report {file} --format json -o of-{file}");
+        succeed(here, &report);
+        let found: serde_json::Value =
+            read_json(here.join(format!("of-{file}")).join("findings.json"));
+        let figures = rows(&found["front"]["figures"]);
+        let rate = figures.iter().find(|figure| figure["id"] == "rate").unwrap();
+        let value = rate["value"].as_f64().unwrap();
+        assert!((value - 0.4096).abs() < 1e-9, "{file}: {rate}");
+        let discards = "discards: below 0.1 % of the I/Os, 99.9 % of the bytes";
+        assert!(found.to_string().contains(discards), "{file}");
+    }
+}
+
+/// A file of a rotated capture counts the I/Os outstanding at its end, whose completions it has.
+#[test]
+fn an_io_with_a_response_time_is_not_missed() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let in_part = Some(IncompleteIos { unended: 1, ..IncompleteIos::default() });
+    let conditions = CaptureConditions { in_part, ..conditions() };
+    let write = |name: &str, last_ns: u64| {
+        let io = |n: u64| IoEvent {
+            issued_ns: n * SECOND,
+            response_ns: if n == 9 { last_ns } else { 1000 },
+            bytes: 4096,
+            ..IoEvent::default()
+        };
+        let ios: Vec<IoEvent> = (0..10).map(io).collect();
+        write_trace(here.join(name), conditions.clone(), &ios);
+    };
+    write("whole.parquet", 1000);
+    write("missed.parquet", RESPONSE_UNKNOWN);
+    let told = |file: &str| succeed_or_incomplete(here, file).contains("ends-missed");
+    assert!(!told("whole.parquet"));
+    assert!(told("missed.parquet"));
+}
+
+fn succeed_or_incomplete(here: &Path, file: &str) -> String {
+    let output = run_in(here, &format!("trace doctor {file} --json"));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Every question refuses a filter that nothing passes; a file may stand before its question.
+#[test]
+fn a_filter_that_nothing_passes_is_refused() {
+    let (directory, _) = captured();
+    let here = directory.path();
+    for question in ["streams", "steps", "hosts", "groups", "processes", "drives", "profile"] {
+        refuse(here, &format!("trace {question} t.parquet --from 99h"), &["no I/O passes"]);
+    }
+    let on_name = json(here, &["trace", "streams", "t.parquet", "--device", "sda"]);
+    let on_path = json(here, &["trace", "streams", "t.parquet", "--device", "/dev/sda"]);
+    assert_eq!(on_name["total"], on_path["total"]);
+    refuse(here, "trace t.parquet streams", &["steadfast trace streams t.parquet"]);
+    refuse(here, "streams t.parquet", &["steadfast trace streams t.parquet"]);
 }

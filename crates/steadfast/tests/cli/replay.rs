@@ -20,6 +20,7 @@ use steadfast_runner::Ledger;
 use steadfast_runner::ledger::JournalLine;
 use steadfast_tracefile::{StepWriter, TraceWriter};
 use steadfast_workload::WorkloadFile;
+use steadfast_workload::workload_file::IoTotals;
 
 /// The marks of a replay onto `sdx`, and of one onto `sdy` meanwhile.
 const MARKS: [(u64, &str); 4] = [
@@ -354,7 +355,7 @@ fn reference_workloads_are_listed_shown_and_applied() {
     let here = &TestDirectory::new();
     let listed: Value = succeed_json(here, "workload list --json");
     let listed = array(&listed["workloads"]);
-    assert_eq!(listed.len(), 10);
+    assert_eq!(listed.len(), 13);
     for one in listed {
         let name = one["name"].as_str().unwrap();
         let shown = WorkloadFile::read(&succeed(here, &["workload", "show", name])).unwrap();
@@ -439,7 +440,8 @@ fn a_derived_workload_keeps_its_steps_when_asked() {
     let steps = read("native.toml").steps;
     assert_eq!(steps.len(), 11);
     // A hundred reads and the ten flushes, which are below the threshold.
-    assert_eq!((steps[0].ios[0].1, steps[0].captured), (100, Some((110, Bytes(409_600)))));
+    let captured = IoTotals { ios: 110, bytes: Bytes(409_600) };
+    assert_eq!((steps[0].ios[0].1, steps[0].captured), (100, Some(captured)));
     assert_eq!(steps[0].outstanding_mean, Some(0.11));
     let without = [&NATIVE[..], &["--workload", "plain.toml"]].concat();
     refuse(here, &without, &["no capture steps", "--native"]);

@@ -464,7 +464,11 @@ fn two_layers_are_not_added_up_unasked() {
         succeed(here, &[&report[..], more].concat());
         let findings: serde_json::Value = read_json(here.join("r/findings.json"));
         let headline = findings["headline"].as_str().unwrap();
-        assert_eq!(headline.contains("COUNTED TOGETHER"), layer == "both", "{headline}");
+        assert_eq!(
+            headline.contains("both layers counted together"),
+            layer == "both",
+            "{headline}"
+        );
         // Both stand beside each other in any case.
         let sides = array(&findings["chapters"]).last().unwrap()["exhibits"].to_string();
         assert!(sides.contains("sda, block") && sides.contains("sda, filesystem"), "{layer}");

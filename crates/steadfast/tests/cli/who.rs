@@ -17,7 +17,7 @@ use steadfast_domain::io_event::{
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
 use steadfast_tracefile::TraceWriter;
 
-fn conditions() -> CaptureConditions {
+pub(super) fn conditions() -> CaptureConditions {
     let device = |name: &str| CapturedDevice {
         name: name.into(),
         capacity: Some(Bytes::gib(64)),
@@ -56,7 +56,7 @@ fn conditions() -> CaptureConditions {
     }
 }
 
-fn ios() -> Vec<IoEvent> {
+pub(super) fn ios() -> Vec<IoEvent> {
     let mut random = SeededRandom(23);
     let mut draw = |below: u64| random.below(below);
     let mut one = |number: u64| {

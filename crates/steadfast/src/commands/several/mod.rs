@@ -36,24 +36,24 @@ pub struct ConcurrentRuns<'a> {
     /// Devices of the targets, in the same order.
     pub foreseen: &'a [Device],
     /// Loads that start together.
-    pub keeping: StartSync,
+    pub sync: StartSync,
     /// File for metrics during the runs.
     pub prometheus: Option<&'a Path>,
 }
 
 /// Starts a run on each target and conducts them together.
 pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
-    let ConcurrentRuns { each, foreseen, keeping, prometheus } = several;
+    let ConcurrentRuns { each, foreseen, sync, prometheus } = several;
     let Some((first, settings)) = each.first() else { bail!("name a target: --target") };
     let (first, seed) = (*first, settings.seed);
     let usual = || default_directory(settings, &format!("{}-targets", each.len()));
     let out = first.out.map_or_else(usual, Path::to_owned);
     let targets: Vec<(&str, &Device)> =
-        each.iter().map(|(beginning, _)| beginning.target).zip(foreseen).collect();
+        each.iter().map(|(request, _)| request.target).zip(foreseen).collect();
     refuse_same(&targets)?;
-    let mut group = RunGroup::new(&out, &targets, keeping);
+    let mut group = RunGroup::new(&out, &targets, sync);
     let each = each.into_iter().enumerate();
-    let intents = each.map(|(at, (beginning, settings))| beginning.intent(settings, foreseen, at));
+    let intents = each.map(|(at, (request, settings))| request.intent(settings, foreseen, at));
     let intents = intents.collect::<anyhow::Result<Vec<RunIntent<'_>>>>()?;
     refuse_taken(&out)?;
     let metrics = prometheus.map(|path| MetricsExporter::new(path, first.group)).transpose()?;
@@ -68,8 +68,8 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
     group.write(readers_named(first.group)?)?;
     let ledgers = ledgers(&armed).inspect_err(|_| group.withdraw())?;
     terminal::tell(&format!("Directory of {} runs: {} (seed {seed})", armed.len(), out.display()));
-    let begun = armed.into_iter().zip(ledgers).zip(&group.members);
-    let runs = begun.map(|((armed, ledger), member)| ReadyRun {
+    let opened = armed.into_iter().zip(ledgers).zip(&group.members);
+    let runs = opened.map(|((armed, ledger), member)| ReadyRun {
         name: member.directory.clone(),
         rig: armed.rig,
         ledger,
@@ -78,7 +78,7 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
         lines: Vec::new(),
         directory: group.directory_of(member),
     });
-    let runs = together(runs.collect(), &group)?;
+    let runs = start_together(runs.collect(), &group)?;
     let state = finish(&group, threads::conduct(runs, metrics.as_ref(), &stop), first.json)?;
     Ok(FinishedRun { state, directory: out, was_stopped: stop.is_requested() })
 }
@@ -105,9 +105,9 @@ pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<E
         return Ok(ExitState::Done);
     }
     let mut runs = Vec::new();
-    for (member, mut again, own) in all {
-        again.amend(&own)?;
-        let ResumedRun { rig, ledger, contents } = again;
+    for (member, mut resumed, own) in all {
+        resumed.amend(&own)?;
+        let ResumedRun { rig, ledger, contents } = resumed;
         runs.push(ReadyRun {
             name: member.directory.clone(),
             directory: own.run_dir,
@@ -118,7 +118,7 @@ pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<E
             lines: contents.lines,
         });
     }
-    let endings = threads::conduct(together(runs, group)?, metrics.as_ref(), &stop);
+    let endings = threads::conduct(start_together(runs, group)?, metrics.as_ref(), &stop);
     finish(group, endings, arguments.json)
 }
 
@@ -159,29 +159,29 @@ fn ledgers(armed: &[ArmedRun]) -> anyhow::Result<Vec<Ledger>> {
     Ok(ledgers)
 }
 
-/// Gives every run its place at the barrier and a caveat on shared resources.
-fn together(mut runs: Vec<ReadyRun>, group: &RunGroup) -> anyhow::Result<Vec<ReadyRun>> {
+/// Lets the loads of all runs start together, and adds a caveat on shared resources to each.
+fn start_together(mut runs: Vec<ReadyRun>, group: &RunGroup) -> anyhow::Result<Vec<ReadyRun>> {
     let phases = threads::phases(&runs)?;
-    let seated = runs.iter_mut().filter(|run| !run.rig.device().is_simulated());
-    let seated: Vec<&mut ReadyRun> = seated.collect();
-    if seated.len() < 2 {
+    let real = runs.iter_mut().filter(|run| !run.rig.device().is_simulated());
+    let real: Vec<&mut ReadyRun> = real.collect();
+    if real.len() < 2 {
         return Ok(runs);
     }
-    let paths: Vec<String> = seated.iter().map(|run| run.rig.device().path.clone()).collect();
-    let seats = steadfast_runner::meeting(seated.len(), phases, group.together);
-    for (at, (run, seat)) in seated.into_iter().zip(seats).enumerate() {
+    let paths: Vec<String> = real.iter().map(|run| run.rig.device().path.clone()).collect();
+    let seats = steadfast_runner::meeting(real.len(), phases, group.together);
+    for (at, (run, seat)) in real.into_iter().zip(seats).enumerate() {
         let others = paths.iter().enumerate().filter(|(other, _)| *other != at);
         let others: Vec<&str> = others.map(|(_, path)| path.as_str()).collect();
         let caveat = shared_host(&others, run.rig.host().cpus);
-        let is_told = threads::has_caveat(&run.lines, &caveat);
-        run.rig.join(seat, Some(caveat).filter(|_| !is_told));
+        let is_known = threads::has_caveat(&run.lines, &caveat);
+        run.rig.join(seat, Some(caveat).filter(|_| !is_known));
     }
     Ok(runs)
 }
 
 /// Reports the results of all runs of the group.
 fn finish(group: &RunGroup, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<ExitState> {
-    let mut came = Vec::new();
+    let mut outcomes = Vec::new();
     for member in &group.members {
         let directory = group.directory_of(member);
         let end = ends.iter().find(|end| end.name == member.directory);
@@ -191,10 +191,10 @@ fn finish(group: &RunGroup, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<Exi
             None => Ok(None),
         };
         let procedure = end.and_then(|end| end.procedure.as_deref());
-        came.push(TargetOutcome::new(member, directory, procedure, outcome));
+        outcomes.push(TargetOutcome::new(member, directory, procedure, outcome));
     }
-    report(group, &came, json)?;
-    Ok(ExitState::worst(came.iter().map(|one| one.state)))
+    report(group, &outcomes, json)?;
+    Ok(ExitState::worst(outcomes.iter().map(|one| one.state)))
 }
 
 /// Result of one target.
@@ -235,7 +235,7 @@ impl<'a> TargetOutcome<'a> {
         }
     }
 
-    fn answer(&self) -> RunTargetOutput<'_> {
+    fn output(&self) -> RunTargetOutput<'_> {
         RunTargetOutput {
             target: &self.member.target,
             directory: &self.directory,
@@ -275,24 +275,25 @@ pub struct RunTargetsOutput<'a> {
 }
 
 /// Prints the result of every target and writes the report over all that have ended.
-fn report(group: &RunGroup, came: &[TargetOutcome<'_>], json: bool) -> anyhow::Result<()> {
-    let found = came.iter().filter_map(|one| Some((one, one.findings.as_ref()?)));
+fn report(group: &RunGroup, outcomes: &[TargetOutcome<'_>], json: bool) -> anyhow::Result<()> {
+    let found = outcomes.iter().filter_map(|one| Some((one, one.findings.as_ref()?)));
     let mut sides = Vec::new();
     for (one, findings) in found {
         let starts = Ledger::read(&one.directory)?.common_starts();
         sides.push(FinishedTarget { name: &one.member.directory, starts, findings });
     }
-    let combined = if sides.len() == came.len() { Some(findings_together(&sides)?) } else { None };
+    let combined =
+        if sides.len() == outcomes.len() { Some(findings_together(&sides)?) } else { None };
     if let Some(combined) = &combined {
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers: group.readers() };
         let shelf = OutputDir::named(&group.place, rule, &[])?;
         output::write(&shelf, combined, &output::FORMATS)?;
     }
     if json {
-        let targets = came.iter().map(TargetOutcome::answer).collect();
+        let targets = outcomes.iter().map(TargetOutcome::output).collect();
         return terminal::print_json(&RunTargetsOutput { targets, combined: combined.as_ref() });
     }
-    terminal::print(&closing(came))?;
+    terminal::print(&closing_table(outcomes))?;
     if let Some(combined) = &combined {
         let text = steadfast_report::text(combined, terminal::width());
         let place = group.place.display();
@@ -305,7 +306,7 @@ fn report(group: &RunGroup, came: &[TargetOutcome<'_>], json: bool) -> anyhow::R
 }
 
 /// Formats the closing table, one row per target.
-fn closing(came: &[TargetOutcome<'_>]) -> String {
+fn closing_table(outcomes: &[TargetOutcome<'_>]) -> String {
     let head = ["Target", "Model", "Result", "Exit code", "Run directory"].map(str::to_owned);
     let row = |one: &TargetOutcome<'_>| {
         let model = one.findings.as_ref().and_then(Findings::model);
@@ -317,7 +318,7 @@ fn closing(came: &[TargetOutcome<'_>]) -> String {
             one.directory.display().to_string(),
         ]
     };
-    let rows: Vec<_> = std::iter::once(head).chain(came.iter().map(row)).collect();
+    let rows: Vec<_> = std::iter::once(head).chain(outcomes.iter().map(row)).collect();
     text_table::with_left(&rows, |column| column != 3)
 }
 

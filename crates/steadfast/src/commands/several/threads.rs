@@ -88,9 +88,9 @@ fn conduct_one(
 pub fn phases(runs: &[ReadyRun]) -> anyhow::Result<Vec<String>> {
     let mut phases: Vec<String> = Vec::new();
     for run in runs {
-        for stretch in Outline::rehearse(run.procedure.as_ref(), None)?.stretches {
-            if !phases.contains(&stretch.phase) {
-                phases.push(stretch.phase);
+        for section in Outline::rehearse(run.procedure.as_ref(), None)?.sections {
+            if !phases.contains(&section.phase) {
+                phases.push(section.phase);
             }
         }
     }

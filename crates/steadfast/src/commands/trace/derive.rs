@@ -266,9 +266,9 @@ fn lines(file: &WorkloadFile, captured_steps: usize) -> String {
         file.data_pattern
     );
     if let Some(range) = file.placement.measured_in {
-        let zones = file.placement.of_streams.values();
+        let zones = file.placement.by_stream.values();
         let most = zones.map(Vec::len).max().unwrap_or(0);
-        let streams = file.placement.of_streams.len();
+        let streams = file.placement.by_stream.len();
         text.push_str(&format!("\naddress zones: {streams} streams, up to {most}, in {range}"));
     }
     if let Some(process) = &file.arrivals.all {

@@ -22,8 +22,8 @@ use steadfast_exchange::iometer::{self, ConfigHeading, IometerVersion};
 use steadfast_exchange::vdbench;
 use steadfast_tracefile::NotRecorded;
 use steadfast_workload::export::{
-    ExportedIos, IoTextFormat, LoadChoice, PortableLoad, conceded, copy_ios, loads, own_loads,
-    write_ios,
+    ExportedIos, Expressed, IoTextFormat, LoadChoice, PortableLoad, copy_ios,
+    express_with_concessions, loads, own_loads, write_ios,
 };
 use steadfast_workload::replay_representation::ReplayRepresentation;
 
@@ -82,8 +82,8 @@ impl WorkloadExport {
         }
     }
 
-    fn lose_all(&mut self, name: &str, conceded: &[&str]) {
-        conceded.iter().for_each(|lost| self.lose(format!("{name}: the file lacks {lost}.")));
+    fn lose_all(&mut self, name: &str, lost: &[&str]) {
+        lost.iter().for_each(|lost| self.lose(format!("{name}: the file lacks {lost}.")));
     }
 }
 
@@ -282,9 +282,9 @@ fn fio_jobs(export: &mut WorkloadExport, loads: &[PortableLoad], filename: &str,
             let facts = (one.active_range.length, sector);
             let waits = section.is_empty();
             let express = |load: &Stimulus| fio::job(load, &job, waits, filename, facts);
-            match conceded(&one, express) {
+            match express_with_concessions(&one, express) {
                 Err(why) => export.lose(format!("{name} is left out: {why}.")),
-                Ok((text, lost)) => {
+                Ok(Expressed { value: text, lost }) => {
                     export.lose_all(&name, &lost);
                     section.push_str(&text);
                     if shares {
@@ -386,9 +386,9 @@ fn iometer_config(
             let alone = iometer::export(&heading, [(label.as_str(), load)]);
             alone.config.map(|_| load.clone()).ok_or_else(|| alone.remarks.join("; "))
         };
-        match conceded(&stimulus, express) {
+        match express_with_concessions(&stimulus, express) {
             Err(why) => export.lose(format!("{why}.")),
-            Ok((stimulus, lost)) => {
+            Ok(Expressed { value: stimulus, lost }) => {
                 export.lose_all(subject(loads), &lost);
                 export.count(&stimulus);
                 kept.push(PortableLoad { label, stimulus });
@@ -422,9 +422,9 @@ fn vdbench_parameters(export: &mut WorkloadExport, loads: &[PortableLoad], lun: 
             export.lose("A run of vdbench takes at least 2 s.".to_owned());
         }
         let express = |load: &Stimulus| vdbench::express(load).map(|run| (run, load.clone()));
-        match conceded(&stimulus, express) {
+        match express_with_concessions(&stimulus, express) {
             Err(why) => export.lose(format!("{label} is left out: {why}.")),
-            Ok(((run, stimulus), lost)) => {
+            Ok(Expressed { value: (run, stimulus), lost }) => {
                 export.lose_all(subject(loads), &lost);
                 export.count(&stimulus);
                 runs.push(run);
@@ -452,10 +452,10 @@ fn representation(
             })?;
             export.lose("The steps have no date; they begin in 1970.".to_owned());
             let (placement, arrivals) = (&file.placement, &file.arrivals);
-            if !placement.zones.is_empty() || !placement.of_streams.is_empty() {
+            if !placement.zones.is_empty() || !placement.by_stream.is_empty() {
                 export.lose("Address zones are left out.".to_owned());
             }
-            if arrivals.all.is_some() || !arrivals.of_streams.is_empty() {
+            if arrivals.all.is_some() || !arrivals.by_stream.is_empty() {
                 export.lose("Arrivals are left out.".to_owned());
             }
             steps
@@ -463,8 +463,8 @@ fn representation(
         WorkloadSource::Capture(captured) => steps_of(opened, captured, arguments)?,
     };
     let counted = steps.steps.iter().map(|step| step.count).fold(0, u64::saturating_add);
-    let listed = steps.steps.iter().flat_map(|step| &step.streams).map(|(_, ios, _)| *ios);
-    let listed = listed.fold(0, u64::saturating_add);
+    let streams = || steps.steps.iter().flat_map(|step| &step.streams);
+    let listed = streams().map(|stream| stream.ios).fold(0, u64::saturating_add);
     if listed < counted && !matches!(&opened.source, WorkloadSource::Representation(_)) {
         export.lose(format!(
             "{} of {counted} I/Os belong to streams that are left out; they count in the totals of \
@@ -472,15 +472,14 @@ fn representation(
             counted - listed
         ));
     }
-    let all = || steps.steps.iter().flat_map(|step| &step.streams);
-    let others = all().filter(|(key, ..)| !matches!(key.op, IoOp::Read | IoOp::Write));
-    let others: u64 = others.map(|(_, ios, _)| ios).sum();
+    let others = streams().filter(|one| !matches!(one.key.op, IoOp::Read | IoOp::Write));
+    let others: u64 = others.map(|stream| stream.ios).sum();
     if others > 0 {
         export.lose(format!("{others} discards and flushes count in the totals of steps only."));
     }
     let mut text = Vec::new();
     steps.write(&mut text)?;
-    export.ios = Some(all().map(|(_, ios, _)| ios).sum::<u64>() - others);
+    export.ios = Some(listed.saturating_sub(others));
     export.loads = steps.steps.len();
     // Lines that begin with a number sign are comments; the first line names the workload.
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -561,4 +560,64 @@ fn tell(
     let ios = export.ios.map_or_else(String::new, |ios| format!(", {ios} I/Os"));
     terminal::tell(&format!("Written: {file} ({format}{ios}). Next: {next}"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::notation::AccessPattern;
+    use steadfast_domain::stimulus::{ActiveRange, Zone};
+    use steadfast_domain::{Demand, IoStream};
+    use steadfast_exchange::fio::{JobFile, JobFileContext, TargetFacts, sequence};
+
+    /// A job file without includes and variables.
+    struct SelfContained;
+
+    impl JobFileContext for SelfContained {
+        fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
+            Err(format!("{name}: no file is included"))
+        }
+        fn variable(&self, name: &str) -> Result<String, String> {
+            Err(format!("{name}: no variable is set"))
+        }
+    }
+
+    /// Zones between whole percents, with a gap, are written in bytes. Above 4 GiB a position is
+    /// narrower than a millionth of the range, so that the zones themselves are equal; below, their
+    /// positions are.
+    #[test]
+    fn a_fio_job_with_zones_in_bytes_reads_back_as_the_same_load() {
+        for capacity in [Bytes::mib(64), Bytes(10_007 << 12), Bytes::gib(100), Bytes(10_007 << 30)]
+        {
+            let zones = vec![
+                Zone { weight: 3, from_ppm: 10_001, to_ppm: 255_000 },
+                Zone { weight: 1, from_ppm: 333_333, to_ppm: 1_000_000 },
+            ];
+            let mut streams = "RND 4K RW70".parse::<AccessPattern>().unwrap().streams();
+            streams.iter_mut().for_each(|stream| stream.zones.clone_from(&zones));
+            let range = ActiveRange::new(Bytes(0), capacity);
+            let written = Stimulus::new(streams, range, Demand::new(1, 4), LoadLimits::ios(10_007));
+            let job = |load: &Stimulus| fio::job(load, "j", false, "/dev/x", (capacity, 512));
+            let text = job(&written).unwrap();
+            let file = JobFile::read(text.as_bytes(), &mut SelfContained).unwrap();
+            let sequence = sequence(&file, &TargetFacts::default()).unwrap();
+            let load = &sequence.steps[0].load;
+            let read = load.on(capacity, 512).unwrap();
+            let distribution = |text: &str| {
+                let line = text.lines().find(|line| line.starts_with("random_distribution="));
+                line.unwrap().to_owned()
+            };
+            assert!(distribution(&text).contains("zoned_abs:0/"), "{text}");
+            assert_eq!(distribution(&job(&read).unwrap()), distribution(&text), "{capacity}");
+            let shares = |streams: &[IoStream]| -> Vec<Vec<(u32, u32, u32)>> {
+                let zone = |zone: &Zone| (zone.weight, zone.from_ppm, zone.to_ppm);
+                streams.iter().map(|stream| stream.zones.iter().map(zone).collect()).collect()
+            };
+            if capacity >= Bytes::gib(4) {
+                let percents = [(75, 10_001, 255_000), (25, 333_333, 1_000_000)];
+                assert_eq!(shares(&read.streams), vec![percents.to_vec(); 2], "{capacity}");
+            }
+            assert!(!sequence.remarks.iter().any(|remark| remark.text.contains("edges of zones")));
+        }
+    }
 }

@@ -83,7 +83,7 @@ fn application(
     chosen: Option<Demand>,
     (ios, range): (u64, Option<AddressRange>),
 ) -> VirtualApplication {
-    let length = range.map(|range| range.length).or(selected.captured.reach());
+    let length = range.map(|range| range.length).or(selected.captured.end_of_range());
     let (pace, usual) = match &file.arrivals.all {
         Some(process) => (process.pace(), Some(Demand::SCHEDULED)),
         None => (Pace::Closed, file.demand),

@@ -1,7 +1,7 @@
 //! `trace fold` and `trace merge`: captures as sums in one small file.
 
 use crate::cli::fleet::{FoldArguments, MergeArguments};
-use crate::exit::{ExitState, misuse};
+use crate::exit::{ExitState, misuse, said};
 use crate::filtered_capture::{FilteredCapture, LayerDefault, open};
 use crate::output_files::OutputRule;
 use crate::terminal;
@@ -146,7 +146,7 @@ fn folded(
 
 /// Records a file that cannot be read, and prints a warning.
 fn leave_out(merge: &mut Merge<File>, path: &Path, error: &anyhow::Error) {
-    let reason = format!("{error:#}");
+    let reason = said(error);
     terminal::complain(&format!("omitted: {reason}"));
     let bytes = std::fs::metadata(path).ok().map(|metadata| metadata.len());
     let name = short(path);
@@ -177,6 +177,7 @@ fn finish(
     if content.captures == 0 && content.left_out.is_empty() {
         return Err(misuse("there is no capture to fold"));
     }
+    merge.check()?;
     let shown = output.path().display().to_string();
     let sink = BufWriter::new(output.handle()?);
     let mut sink = merge.write(sink).with_context(|| format!("{shown} cannot be written"))?;

@@ -10,7 +10,7 @@ use anyhow::Context;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::clock::{Moment, MomentResolver};
-use steadfast_analysis::questions::compare::device_name;
+use steadfast_analysis::device_layer::device_name;
 use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::hit_maps::{DeviceHits, HIT_RANGES, HitMaps, HitMapsChoice};
 use steadfast_analysis::questions::hits::{HitMap, HitMapQuantity};

@@ -7,7 +7,7 @@ use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
-use steadfast_analysis::questions::compare::device_name;
+use steadfast_analysis::device_layer::device_name;
 use steadfast_analysis::questions::hits::DeviceEnds;
 use steadfast_analysis::questions::hot::{HotProcess, HotRange, HotRanges};
 use steadfast_domain::text::printable;

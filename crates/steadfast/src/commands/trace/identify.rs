@@ -1,7 +1,7 @@
 //! `trace identify`: capture and host of a file, from its footer.
 
 use crate::cli::fleet::IdentifyArguments;
-use crate::exit::ExitState;
+use crate::exit::{ExitState, said};
 use crate::filtered_capture::open;
 use crate::terminal;
 use serde::Serialize;
@@ -61,20 +61,21 @@ impl IdentifiedTraceFile {
         let captured = match open(path) {
             Ok(captured) => captured,
             Err(error) => {
-                return IdentifiedTraceFile { error: Some(format!("{error:#}")), ..nothing };
+                return IdentifiedTraceFile { error: Some(said(&error)), ..nothing };
             }
         };
-        let conditions = captured.conditions();
+        let only = captured.only_capture();
+        let conditions = only.unwrap_or_else(|| captured.conditions());
         let host = conditions.host.as_deref().unwrap_or("");
         let began = conditions.began_unix_ns.unwrap_or(0);
         let part = conditions.part.as_ref();
-        let named = part.map(|part| part.capture.clone()).filter(|_| !captured.is_several());
+        let named = part.map(|part| part.capture.clone()).filter(|_| only.is_some());
         // Files of earlier versions have no capture ID; the start time identifies their capture.
         let told = conditions.began_unix_ns.map(|_| format!("{host} {began}"));
         IdentifiedTraceFile {
             kind: Some(if captured.is_several() { "fold" } else { "trace" }),
             host: conditions.host.clone(),
-            capture: named.or(told.filter(|_| !captured.is_several())),
+            capture: named.or(told.filter(|_| only.is_some())),
             part: part.map(|part| part.first),
             began_unix_ns: conditions.began_unix_ns,
             devices: conditions.devices.iter().map(|device| device.name.clone()).collect(),

@@ -9,7 +9,7 @@ use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
-use steadfast_analysis::questions::shape::DEPTH_CLASSES;
+use steadfast_analysis::questions::load_shape::DEPTH_CLASSES;
 use steadfast_analysis::questions::shape_figures::{
     IdleShape, RunShape, ShapeResult, StepShape, StreamShape, depth_name, idle, runs,
 };
@@ -59,7 +59,7 @@ impl ShapeContent {
         let idle = self.idle.iter().filter(|class| class.periods > 0);
         format!(
             "Times between the I/Os of a stream\n{}\n\n\
-             Sequential runs by their number of sequential I/Os\n{}\n\n\
+             Sequential runs by their number of selected sequential I/Os\n{}\n\n\
              Idle periods\n{}\n\n{}\n\n{}",
             listed(StreamShape::ALL, &self.streams),
             listed(RunShape::ALL, &self.runs),
