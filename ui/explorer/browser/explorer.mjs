@@ -405,7 +405,7 @@ const tests = {
 
   async "nothing, and nonsense, in words"() {
     await visit("n=0&pid=4294967295");
-    assert.match(await panel("map").locator(".state").textContent(), /No I\/O in this part/);
+    assert.match(await panel("map").locator(".state").textContent(), /has no process/);
     await page.goto("about:blank");
     await page.goto(`${base}#n=77&from=9&to=3&stream=nonsense&vs=99`);
     await page.waitForSelector(".panel");
