@@ -32,7 +32,7 @@ pub enum DrivePower {
     On,
     /// It has lost its content and answers nothing.
     Silent,
-    /// Every request fails, until so many reads have failed.
+    /// Every request fails until this number of reads has failed.
     Off {
         /// Reads that still fail.
         refusals: u32,

@@ -38,7 +38,7 @@ const THREADS: u64 = 3;
 
 /// A program of the portal. Together they have 49 processes, as many as the tutorial's capture.
 #[derive(Clone, Copy, PartialEq)]
-enum Program {
+enum PortalProgram {
     SqlServer,
     /// The first process of the database alone.
     SqlServerMain,
@@ -60,26 +60,29 @@ struct Processes {
     count: u32,
 }
 
-impl Program {
+impl PortalProgram {
     fn processes(self) -> Processes {
         let (name, first_pid, count) = match self {
-            Program::SqlServer => ("sqlserver.exe", 1720, 8),
-            Program::SqlServerMain => ("sqlserver.exe", 1720, 1),
-            Program::MySqlD => ("mysqld.exe", 1904, 6),
-            Program::W3Wp => ("w3wp.exe", 2988, 12),
-            Program::PhpCgi => ("php-cgi.exe", 3412, 6),
-            Program::SvcHost => ("svchost.exe", 820, 12),
-            Program::Lsass => ("lsass.exe", 636, 1),
-            Program::System => ("System", 4, 1),
-            Program::Services => ("services.exe", 612, 1),
-            Program::MsMpEng => ("MsMpEng.exe", 1364, 1),
-            Program::SearchIndexer => ("SearchIndexer.exe", 2740, 1),
+            PortalProgram::SqlServer => ("sqlserver.exe", 1720, 8),
+            PortalProgram::SqlServerMain => ("sqlserver.exe", 1720, 1),
+            PortalProgram::MySqlD => ("mysqld.exe", 1904, 6),
+            PortalProgram::W3Wp => ("w3wp.exe", 2988, 12),
+            PortalProgram::PhpCgi => ("php-cgi.exe", 3412, 6),
+            PortalProgram::SvcHost => ("svchost.exe", 820, 12),
+            PortalProgram::Lsass => ("lsass.exe", 636, 1),
+            PortalProgram::System => ("System", 4, 1),
+            PortalProgram::Services => ("services.exe", 612, 1),
+            PortalProgram::MsMpEng => ("MsMpEng.exe", 1364, 1),
+            PortalProgram::SearchIndexer => ("SearchIndexer.exe", 2740, 1),
         };
         Processes { name, first_pid, count }
     }
 
     fn is_database(self) -> bool {
-        matches!(self, Program::SqlServer | Program::SqlServerMain | Program::MySqlD)
+        matches!(
+            self,
+            PortalProgram::SqlServer | PortalProgram::SqlServerMain | PortalProgram::MySqlD
+        )
     }
 }
 
@@ -94,11 +97,11 @@ struct TutorialStream {
 }
 
 struct WeightedProgram {
-    program: Program,
+    program: PortalProgram,
     weight: u64,
 }
 
-const fn of(program: Program, weight: u64) -> WeightedProgram {
+const fn of(program: PortalProgram, weight: u64) -> WeightedProgram {
     WeightedProgram { program, weight }
 }
 
@@ -111,7 +114,7 @@ const fn rnd(bytes: u32, ios: u64, programs: &'static [WeightedProgram]) -> Tuto
 }
 
 const STREAMS: [TutorialStream; 9] = {
-    use Program::*;
+    use PortalProgram::*;
     [
         seq(4096, 757_697, &[of(SqlServer, 7), of(MySqlD, 2), of(Lsass, 1)]),
         rnd(16_384, 422_999, &[of(SqlServer, 5), of(MySqlD, 3)]),
@@ -216,7 +219,7 @@ impl RetailWebPortal {
     fn backup_read(&mut self, at_ns: u64) -> IoEvent {
         let number = self.backup;
         self.backup += 1;
-        let event = self.event(at_ns, Program::SqlServerMain);
+        let event = self.event(at_ns, PortalProgram::SqlServerMain);
         let device = u16::from(number % 2 == 1);
         let head_ns = if device == 1 { 4_000_000 + self.draw(8_000_000) } else { 0 };
         IoEvent {
@@ -230,7 +233,7 @@ impl RetailWebPortal {
         }
     }
 
-    fn event(&mut self, issued_ns: u64, program: Program) -> IoEvent {
+    fn event(&mut self, issued_ns: u64, program: PortalProgram) -> IoEvent {
         let Processes { name, first_pid, count } = program.processes();
         // The first process of a program does more than the last.
         let (one, other) = (self.draw(u64::from(count)), self.draw(u64::from(count)));
@@ -251,7 +254,7 @@ impl RetailWebPortal {
 
 /// Returns the measurement of a write. Databases compress better than system files, and after the
 /// start of the machines in the morning much of the data exists already.
-fn content(write: &IoEvent, program: Program) -> ContentMeasurement {
+fn content(write: &IoEvent, program: PortalProgram) -> ContentMeasurement {
     let blocks = write.bytes.div_ceil(4096);
     let drawn = mix64(write.offset ^ write.issued_ns);
     let percent = if program.is_database() { 22 + drawn % 12 } else { 45 + drawn % 30 };

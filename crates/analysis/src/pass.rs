@@ -2,7 +2,7 @@
 //! sequentiality and filtered; sums come as the file holds them.
 
 pub use crate::annotate::checkpoint::Checkpoint;
-use crate::annotate::selected_runs::SelectedRuns;
+use crate::annotate::selected_runs::SelectedRunLengths;
 use crate::annotate::sequential::{DepthSource, Sequencer, WINDOW};
 use crate::filter::Filter;
 use crate::fold::{AnnotatedBatch, AnnotatedRows, Fold};
@@ -98,9 +98,9 @@ pub(crate) struct Annotator {
     sequencer: Sequencer,
     filter: Filter,
     overflow: OverflowGuard,
-    /// What the annotations of neighbors need; `None` if no fold asks for them.
+    /// Issue times by stream, for the annotations of neighbors; `None` if no fold asks for them.
     arrivals: Option<LastArrivals>,
-    runs: SelectedRuns,
+    runs: SelectedRunLengths,
     /// The earliest time that the next I/O may get in [`AnnotatedRows::order_ns`]; `None` if no fold asks
     /// for it.
     order_ns: Option<u64>,
@@ -120,10 +120,10 @@ impl Annotator {
     pub(crate) fn new(pass: &PassOptions, conditions: &CaptureConditions, fields: Fields) -> Self {
         let depths = DepthSource::from_conditions(conditions);
         let mut sequencer = Sequencer::new(pass.window).with_depths(depths);
-        let mut runs = SelectedRuns::default();
+        let mut runs = SelectedRunLengths::default();
         if let Some(start) = &pass.start {
             sequencer = sequencer.resume_from(&start.neighbors);
-            runs = SelectedRuns::resume_from(&start.neighbors);
+            runs = SelectedRunLengths::resume_from(&start.neighbors);
         }
         // A pass that begins at a checkpoint needs to know how long the devices are still busy
         // there.

@@ -1,7 +1,7 @@
 //! Matches queueing, issue and completion of I/Os of the block layer.
 //!
 //! The kernel's events have no request IDs, so those of an I/O are matched by disk, operation and
-//! sector. Two I/Os of one operation that are outstanding at one sector cannot be told apart: the
+//! sector. Two I/Os of one operation that are outstanding at one sector have the same key: the
 //! second ends the first, whose completion counts as missing.
 
 use crate::io_event::{CommandName, IncompleteIos, RESPONSE_UNKNOWN, flags};
@@ -35,7 +35,7 @@ pub enum BlockAction {
 /// One event of the block layer.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockStep {
-    /// What happened to the I/O.
+    /// Kind of the event.
     pub action: BlockAction,
     /// Time of the event in nanoseconds.
     pub time_ns: u64,

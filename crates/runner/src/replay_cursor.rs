@@ -30,15 +30,15 @@ pub(crate) struct BegunTrial {
 
 /// Progress of a trial of a power cut according to the journal.
 pub(crate) enum TrialProgress {
-    /// The journal does not have it.
+    /// The journal has no entry of the trial.
     NotBegun,
-    /// Its writes began.
+    /// The writes of the trial began; its blocks were not read back yet.
     Begun {
         trial: BegunTrial,
         /// Evidence of the cut; `None` if the process ended before it was journaled.
         evidence: Option<CutEvidence>,
     },
-    /// Its blocks were read back and judged.
+    /// The blocks of the trial were read back and judged.
     Judged { trial: BegunTrial, outcome: Box<PowerCutOutcome> },
 }
 

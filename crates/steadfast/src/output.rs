@@ -140,7 +140,7 @@ pub fn findings_of_one(run: &Path) -> anyhow::Result<Findings> {
     Ok(findings)
 }
 
-/// Whether findings are of several runs: a comparison or a trend.
+/// Returns true if findings compare several runs: a comparison or a trend.
 pub fn is_of_several(findings: &Findings) -> bool {
     findings.id.starts_with("trend-") || findings.header.test == COMPARISON
 }

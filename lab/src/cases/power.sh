@@ -14,7 +14,7 @@ disk() {
 }
 
 # Power cuts of each drive.
-cycles=4
+cycles=2
 
 # Cuts the power of a drive again and again: prove SERIAL
 prove() {

@@ -1,4 +1,4 @@
-//! [`SelectedRuns`]: the lengths of sequential runs under a filter. The I/Os of one run may come from
+//! [`SelectedRunLengths`]: the lengths of sequential runs under a filter. The I/Os of one run may come from
 //! several processes, or the run may begin before the selected time.
 
 use crate::annotate::sequential::{IoAnnotations, SequencerState};
@@ -7,15 +7,15 @@ use steadfast_tracefile::simd;
 
 /// Counts the I/Os of sequential runs that the filter drops.
 #[derive(Debug, Default)]
-pub(crate) struct SelectedRuns {
+pub(crate) struct SelectedRunLengths {
     /// Dropped I/Os of each run that has any, by slot.
     dropped: FxHashMap<u32, u32>,
 }
 
-impl SelectedRuns {
+impl SelectedRunLengths {
     /// Starts at a checkpoint. The I/Os before it count as dropped.
     pub(crate) fn resume_from(before: &SequencerState) -> Self {
-        SelectedRuns { dropped: before.run_lengths().collect() }
+        SelectedRunLengths { dropped: before.run_lengths().collect() }
     }
 
     /// Changes positions among all I/Os of a run to positions among those that pass the filter.

@@ -31,9 +31,9 @@ const OVERHANG_NS: u64 = 3_600_000_000_000;
 /// The same limit in steps; the lower one applies.
 const OVERHANG_STEPS: u64 = 1000;
 
-/// What the cells of a step are distinguished by.
+/// Key of a cell within its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct CellKey {
+struct FoldCellKey {
     device: u16,
     layer: Layer,
     op: IoOp,
@@ -53,7 +53,7 @@ struct FoldSums {
 impl FoldSums {
     /// Returns the cell of a key in the step that begins at `begin_ns`. Issue times in the sums count
     /// from `began_ns`.
-    fn into_cell(self, key: CellKey, begin_ns: u64, began_ns: u64) -> CubeCell {
+    fn into_cell(self, key: FoldCellKey, begin_ns: u64, began_ns: u64) -> CubeCell {
         let FoldSums { sums, beyond } = self;
         let (first, last) = sums.span_ns.unwrap_or_default();
         CubeCell {
@@ -94,10 +94,10 @@ pub(super) struct FoldCellBuilder {
     sizes: Vec<Option<u64>>,
     /// Number of the current step.
     step: u64,
-    current: FxHashMap<CellKey, FoldSums>,
+    current: FxHashMap<FoldCellKey, FoldSums>,
     /// Cells of I/Os that came after their step was written. They get rows of their own, which
     /// readers add to the others.
-    late: BTreeMap<(u64, CellKey), FoldSums>,
+    late: BTreeMap<(u64, FoldCellKey), FoldSums>,
     open_busy_spans: OpenBusySpans,
     busy_ns_by_step: BTreeMap<(u64, DeviceLayer), u64>,
     writer: CubeWriter<Vec<u8>>,
@@ -161,9 +161,9 @@ impl FoldCellBuilder {
         Ok(FoldCells { cube, cells: self.cells })
     }
 
-    fn key(&self, rows: &AnnotatedRows<'_>, row: usize) -> CellKey {
+    fn key(&self, rows: &AnnotatedRows<'_>, row: usize) -> FoldCellKey {
         let batch = rows.batch;
-        CellKey {
+        FoldCellKey {
             device: batch.device(row),
             layer: batch.layer(row),
             op: batch.op(row),
@@ -224,7 +224,7 @@ impl FoldCellBuilder {
     }
 
     /// Returns the cell of a key in the current step.
-    fn current_cell(&mut self, key: CellKey) -> Result<&mut FoldSums, TraceError> {
+    fn current_cell(&mut self, key: FoldCellKey) -> Result<&mut FoldSums, TraceError> {
         if self.current.len() >= CELLS_MAX && !self.current.contains_key(&key) {
             return Err(TraceError::TooFine(format!(
                 "a step of {} has more than {CELLS_MAX} combinations of stream, file, thread and \
@@ -237,7 +237,7 @@ impl FoldCellBuilder {
 
     /// Returns the cell of a key in a step that was written.
     #[cold]
-    fn late_cell(&mut self, step: u64, key: CellKey) -> Result<&mut FoldSums, TraceError> {
+    fn late_cell(&mut self, step: u64, key: FoldCellKey) -> Result<&mut FoldSums, TraceError> {
         if self.late.len() >= LATE_MAX && !self.late.contains_key(&(step, key)) {
             self.write_late()?;
         }
@@ -260,7 +260,7 @@ impl FoldCellBuilder {
 
     /// Writes the cells of the current step.
     fn write_current(&mut self) -> Result<(), TraceError> {
-        let mut cells: Vec<(CellKey, FoldSums)> = self.current.drain().collect();
+        let mut cells: Vec<(FoldCellKey, FoldSums)> = self.current.drain().collect();
         cells.sort_unstable_by_key(|(key, _)| *key);
         cells.into_iter().try_for_each(|(key, sums)| self.write(self.step, key, sums))
     }
@@ -271,7 +271,7 @@ impl FoldCellBuilder {
         late.try_for_each(|((step, key), sums)| self.write(step, key, sums))
     }
 
-    fn write(&mut self, step: u64, key: CellKey, sums: FoldSums) -> Result<(), TraceError> {
+    fn write(&mut self, step: u64, key: FoldCellKey, sums: FoldSums) -> Result<(), TraceError> {
         self.cells += 1;
         let begin_ns = step.saturating_mul(self.step_ns);
         self.writer.add(sums.into_cell(key, begin_ns, self.began_ns))

@@ -115,11 +115,11 @@ pub struct ProcessResults {
     pub slowest: Option<ProcessTable>,
 }
 
-/// The working set of a device.
+/// Working set of a device.
 pub struct DeviceWorkingSet {
     /// Index into the devices of the conditions.
     pub device: u16,
-    /// Its figures.
+    /// Sizes, reuse and hits of the working set.
     pub figures: WorkingSetFigures,
 }
 

@@ -83,8 +83,8 @@ pub struct KeyFigure {
     pub id: String,
     /// Label in print.
     pub label: String,
-    /// What the value is of, if the results decide it, such as the load of the best value; figures
-    /// of several runs are compared only if it is the same.
+    /// Load or cell that the value belongs to, if the results decide that, such as the load of the
+    /// best value. Figures of several runs are compared only if their subjects are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// Value, not rounded; `None` if it was not measured.

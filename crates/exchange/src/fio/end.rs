@@ -54,7 +54,7 @@ pub(super) fn end(
         }
         (false, _) => {}
     }
-    // fio counts them anew in every loop.
+    // fio restarts their count in every loop.
     let ios = options.number("number_ios").filter(|ios| *ios > 0);
     let ios = ios.map(|ios| ios.saturating_mul(loops));
     let both = options.text("filesize").and(options.text("size")).is_some();

@@ -15,7 +15,7 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::seconds::{curve, response_plot, seconds};
-use crate::exhibits::time_axis::TimeAxis;
+use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::report_notation::reservation_text;
@@ -460,7 +460,7 @@ fn group_table(run: &CommitRun<'_>) -> Option<Table> {
 /// Returns the rates and response times of the log's commits on page one, second by second.
 fn over_time(run: &CommitRun<'_>) -> Vec<Exhibit> {
     let (order, size) = (CommitOrder::Log, run.test.sizes[0]);
-    let time = TimeAxis::seconds("Time");
+    let time = PlotTimeAxis::seconds("Time");
     let mut rates = Plot::lines(
         "commits-time",
         format!("Commits per second over time, {} FLUSH/1", writes_text(run, order)),

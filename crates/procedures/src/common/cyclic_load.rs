@@ -59,7 +59,7 @@ pub const LEAST_FILLS: Parameter = Parameter {
 
 /// Position of the measured step in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MeasuredStep {
+pub enum CyclePosition {
     /// First step: the cycle's writes follow it.
     First,
     /// Last step: the cycle's writes precede it.
@@ -80,7 +80,7 @@ pub struct CyclicLoad {
     /// Number of steps between two measured ones.
     pub steps_between: u32,
     /// Position of the measured step in a cycle.
-    pub measured: MeasuredStep,
+    pub measured: CyclePosition,
     /// Criteria for a steady window.
     pub criteria: Criteria,
     /// Maximum number of cycles.
@@ -158,7 +158,7 @@ pub struct CycleLayout {
     /// Number of steps between two measured ones.
     pub steps_between: u32,
     /// Position of the measured step.
-    pub measured: MeasuredStep,
+    pub measured: CyclePosition,
 }
 
 impl CycleLayout {
@@ -174,8 +174,8 @@ impl CycleLayout {
     ) -> Result<Self, ProcedureError> {
         let time = BETWEEN_TIME.time(settings)?;
         let measured = measured.parse(settings, |text| match text {
-            "first" => Some(MeasuredStep::First),
-            "last" => Some(MeasuredStep::Last),
+            "first" => Some(CyclePosition::First),
+            "last" => Some(CyclePosition::Last),
             _ => None,
         })?;
         let steps_between = u32::try_from(time.0.div_ceil(step_time.0)).unwrap_or(u32::MAX - 1);
@@ -234,8 +234,8 @@ impl CyclicLoad {
     /// Returns true if this step of a cycle, counted from 1, is measured.
     pub fn is_measured(&self, step: u32) -> bool {
         match self.measured {
-            MeasuredStep::First => step == 1,
-            MeasuredStep::Last => step == self.steps_per_cycle(),
+            CyclePosition::First => step == 1,
+            CyclePosition::Last => step == self.steps_per_cycle(),
         }
     }
 

@@ -1,10 +1,10 @@
 //! Exhibits of a cyclic load: its steps and measured steps over time, its steady-state check and
 //! the evidence.
 
-use crate::common::cyclic_load::{CyclicLoad, MeasuredStep};
+use crate::common::cyclic_load::{CyclePosition, CyclicLoad};
 use crate::exhibits::disclosure::window_text;
 use crate::exhibits::loops::{no_window, tracking_table, window_exhibits};
-use crate::exhibits::time_axis::{TimeAxis, minutes};
+use crate::exhibits::time_axis::{PlotTimeAxis, minutes};
 use crate::report_notation::{decimals, reservation_text};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
@@ -44,7 +44,7 @@ pub(crate) fn steps_plot(
     id: &str,
     title: &str,
 ) -> Plot {
-    let time = TimeAxis::for_steps("Time", load.step_time);
+    let time = PlotTimeAxis::for_steps("Time", load.step_time);
     let mut elapsed = Nanos::ZERO;
     let mut all = Vec::new();
     let mut measured = Vec::new();
@@ -97,8 +97,8 @@ pub(crate) fn evidence(load: &CyclicLoad, steps: &[(&Step, &Outcome)], id: &str)
     let verdict = load.verdict(steps);
     let cycle = format!("{} (1 of {} steps measured)", load.cycle_time(), load.steps_per_cycle());
     let measured = match load.measured {
-        MeasuredStep::First => "the first step of a cycle",
-        MeasuredStep::Last => "the last step of a cycle",
+        CyclePosition::First => "the first step of a cycle",
+        CyclePosition::Last => "the last step of a cycle",
     };
     let steady = if verdict.steady { "yes" } else { "NO" };
     let facts = Facts::new(format!("Between-round writes: {}", load.label)).rows([

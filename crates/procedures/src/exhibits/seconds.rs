@@ -1,6 +1,6 @@
 //! Plots of a load second by second, from the steps' intervals.
 
-use crate::exhibits::time_axis::{TimeAxis, minutes};
+use crate::exhibits::time_axis::{PlotTimeAxis, minutes};
 use steadfast_domain::findings::{Axis, Plot, Scale, Series, Stroke};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{CoarseHistogram, Nanos, Outcome, Step};
@@ -79,7 +79,7 @@ fn second(interval: &Interval, before: Nanos, enough: f64, gap: bool) -> SecondV
 /// Plots a value of every second over time; a gap breaks the line.
 pub(crate) fn curve(
     seconds: &[SecondValues],
-    time: &TimeAxis,
+    time: &PlotTimeAxis,
     value: impl Fn(&SecondValues) -> Option<f64>,
 ) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::with_capacity(seconds.len());
@@ -98,7 +98,7 @@ pub(crate) fn curve(
 pub(crate) fn response_plot(
     id: &str,
     title: &str,
-    time: &TimeAxis,
+    time: &PlotTimeAxis,
     seconds: &[SecondValues],
 ) -> Plot {
     // Choose the highest percentile that most seconds support.

@@ -7,29 +7,29 @@ use steadfast_domain::findings::{Axis, TimeUnit};
 const PLOTTED_IN_SECONDS: Nanos = Nanos::from_secs(10);
 
 /// An axis of time with the scale of its unit.
-pub(crate) struct TimeAxis {
+pub(crate) struct PlotTimeAxis {
     pub axis: Axis,
     /// Number of axis units per minute.
     units_per_minute: f64,
 }
 
-impl TimeAxis {
+impl PlotTimeAxis {
     /// Creates an axis in seconds.
     pub fn seconds(name: &str) -> Self {
-        TimeAxis { axis: Axis::time(name, TimeUnit::Seconds), units_per_minute: 60.0 }
+        PlotTimeAxis { axis: Axis::time(name, TimeUnit::Seconds), units_per_minute: 60.0 }
     }
 
     /// Creates an axis in minutes.
     pub fn minutes(name: &str) -> Self {
-        TimeAxis { axis: Axis::time(name, TimeUnit::Minutes), units_per_minute: 1.0 }
+        PlotTimeAxis { axis: Axis::time(name, TimeUnit::Minutes), units_per_minute: 1.0 }
     }
 
     /// Creates the axis for steps of this length.
     pub fn for_steps(name: &str, step_time: Nanos) -> Self {
         if step_time < PLOTTED_IN_SECONDS {
-            TimeAxis::seconds(name)
+            PlotTimeAxis::seconds(name)
         } else {
-            TimeAxis::minutes(name)
+            PlotTimeAxis::minutes(name)
         }
     }
 

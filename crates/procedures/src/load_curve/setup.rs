@@ -8,7 +8,7 @@ use crate::common::attempts::steps_of;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
 use crate::common::cyclic_load::{
-    self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_LAST, MeasuredStep,
+    self, BETWEEN_TIME, CycleLayout, CyclePosition, CyclicLoad, MEASURED_LAST,
 };
 use crate::common::method::Method;
 use crate::common::one_pass::{self, INSTEAD_OF_WIPC, SPARE};
@@ -156,7 +156,7 @@ impl LoadCurve {
         let workload = CurveWorkload::chosen(&WORKLOAD, &ground)?;
         let demand = workload.demand(&ground);
         let preparation = preparation(&ground, &workload, demand)?;
-        let every = CycleLayout { steps_between: 0, measured: MeasuredStep::Last };
+        let every = CycleLayout { steps_between: 0, measured: CyclePosition::Last };
         let label = format!("{workload} {demand}");
         let load = CyclicLoad::endless(&ground, MAXIMUM, label, &workload, demand, every);
         let (point_time, point_time_max) =

@@ -375,9 +375,7 @@ fn idle_note(suite: &StudiedSuite<'_>) -> String {
     if let (Some(short), Some(longest)) = (figure(&IDLE[1]), figure(&IDLE[2]))
         && short > longest
     {
-        note.push_str(
-            " A higher mean after the shorter pause is such a read, not a state of the drive.",
-        );
+        note.push_str(" A higher mean after the shorter pause may be such a read.");
     }
     format!("{note} {}", findings.ending)
 }

@@ -7,7 +7,7 @@ use crate::common::applied::ApplicableWorkload;
 use crate::common::secondary::{SecondaryMeans, mean};
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::secondary::{SecondaryPoint, amplification};
-use crate::exhibits::time_axis::{TimeAxis, minutes};
+use crate::exhibits::time_axis::{PlotTimeAxis, minutes};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
@@ -341,7 +341,7 @@ pub type NamedSteps<'a> = (String, Vec<(&'a Step, &'a Outcome)>);
 /// Returns a plot of every step's IOPS by the measured time since the first run began, with one
 /// line per run. A gap breaks the line.
 pub fn iops_over_time(title: &str, step_time: Nanos, runs: &[NamedSteps<'_>]) -> Plot {
-    let time = TimeAxis::for_steps("Time", step_time);
+    let time = PlotTimeAxis::for_steps("Time", step_time);
     let mut elapsed = Nanos::ZERO;
     let mut series = Vec::new();
     for (name, steps) in runs {

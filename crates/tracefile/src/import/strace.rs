@@ -387,7 +387,7 @@ impl StraceImport {
         if let Some(resumed) = rest.strip_prefix("<... ") {
             let (name, end) = resumed.split_once("resumed>").ok_or("expected 'resumed>'")?;
             if unfinished(end).is_some() {
-                // It goes on.
+                // The call is still running.
                 return Ok(None);
             }
             let Some(UnfinishedCall { began_ns, mut text }) = self.take_unfinished(pid) else {

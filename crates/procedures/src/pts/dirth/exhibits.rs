@@ -21,7 +21,7 @@ use crate::exhibits::response::{
     tail_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::exhibits::time_axis::TimeAxis;
+use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::pts::workload;
@@ -354,7 +354,7 @@ fn pre_writes_plot(run: &DirthRun<'_>) -> Plot {
     let mut plot = Plot::lines(
         "pre-writes",
         format!("Between Round Pre Writes - {} {}", run.test.writes, run.test.matrix.highest()),
-        TimeAxis::for_steps("Time", run.test.ground.step_time).axis,
+        PlotTimeAxis::for_steps("Time", run.test.ground.step_time).axis,
         Axis::new("IOPS", Scale::Linear),
     )
     .caption("IOPS of the writes before each round's matrix; one line per round.");
@@ -406,7 +406,7 @@ fn rounds_plot(run: &DirthRun<'_>) -> Plot {
 
 /// Returns the IOPS of a load's steps on the axis of time, each at the end of the step.
 fn times(run: &DirthRun<'_>, steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
-    let time = TimeAxis::for_steps("Time", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time", run.test.ground.step_time);
     let ends = step_ends(steps).into_iter();
     ends.map(|(minutes, iops)| (time.position(minutes), iops)).collect()
 }
@@ -694,7 +694,7 @@ fn point_pages(run: &DirthRun<'_>, role: PointRole) -> Vec<Page> {
     let plot = Plot::lines(
         &role.pre_write_phase(),
         format!("{} Pre Writes - {demand}", role.name()),
-        TimeAxis::for_steps("Time", run.test.ground.step_time).axis,
+        PlotTimeAxis::for_steps("Time", run.test.ground.step_time).axis,
         Axis::new("IOPS", Scale::Linear),
     )
     .caption("IOPS of the writes (R/W 0/100) before the histogram, at its demand.")

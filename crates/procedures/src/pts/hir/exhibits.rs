@@ -11,7 +11,7 @@ use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::exhibits::time_axis::TimeAxis;
+use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::report_notation::reservation_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
@@ -234,7 +234,7 @@ fn preconditioning_rounds(run: &HirRun<'_>) -> Plot {
 
 fn waits_plot(run: &HirRun<'_>) -> Plot {
     let longest = run.test.access_time.max(run.test.ground.step_time);
-    let time = TimeAxis::for_steps("Wall time", longest);
+    let time = PlotTimeAxis::for_steps("Wall time", longest);
     let scaled = |points: &[(f64, Option<f64>)]| -> Vec<(f64, Option<f64>)> {
         points.iter().map(|(minutes, iops)| (time.position(*minutes), *iops)).collect()
     };

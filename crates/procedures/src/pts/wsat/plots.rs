@@ -5,7 +5,7 @@ use super::results::{WsatRun, WsatStep};
 use crate::exhibits::device_curves::{self, DevicePoint};
 use crate::exhibits::response::{HistogramRates, confidence_plot, rated_title, tail_plot};
 use crate::exhibits::seconds;
-use crate::exhibits::time_axis::TimeAxis;
+use crate::exhibits::time_axis::PlotTimeAxis;
 use steadfast_domain::findings::{Axis, Exhibit, Marker, Plot, Scale, Series, Stroke};
 
 /// Quantity on the x axis.
@@ -42,8 +42,8 @@ impl WsatAxis {
 }
 
 /// Returns the axis of the time since the load began.
-fn time_axis(run: &WsatRun<'_>) -> TimeAxis {
-    TimeAxis::for_steps("Time", run.test.ground.step_time)
+fn time_axis(run: &WsatRun<'_>) -> PlotTimeAxis {
+    PlotTimeAxis::for_steps("Time", run.test.ground.step_time)
 }
 
 /// Reads a value of a step.
@@ -144,7 +144,7 @@ fn step_means(run: &WsatRun<'_>) -> Vec<(f64, Option<f64>)> {
 const FILLS_MARKED: usize = 10;
 
 /// Marks the times at which the user capacity was written once, twice, and so on.
-fn fill_markers(run: &WsatRun<'_>, axis: &TimeAxis) -> Vec<Marker> {
+fn fill_markers(run: &WsatRun<'_>, axis: &PlotTimeAxis) -> Vec<Marker> {
     let mut marks: Vec<Marker> = Vec::new();
     let mut before = (0.0, 0.0);
     for step in &run.results.steps {

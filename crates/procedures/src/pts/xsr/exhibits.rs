@@ -10,7 +10,7 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::seconds;
-use crate::exhibits::time_axis::TimeAxis;
+use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::number;
 use steadfast_domain::findings::{
@@ -282,7 +282,7 @@ type XsrStepValue = fn(&XsrStep) -> Option<f64>;
 
 /// Returns one series per segment within a time window.
 fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrStepValue) -> Vec<Series> {
-    let time = TimeAxis::for_steps("Time", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time", run.test.ground.step_time);
     run.results
         .segments
         .iter()
@@ -304,7 +304,7 @@ fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrStepValue) -> 
 
 /// Marks the switches between segments.
 fn switches(run: &XsrRun<'_>) -> Vec<Marker> {
-    let time = TimeAxis::for_steps("Time", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time", run.test.ground.step_time);
     (1..run.results.segments.len())
         .filter(|index| !run.results.segments[*index].steps.is_empty())
         .map(|index| Marker {
@@ -315,7 +315,7 @@ fn switches(run: &XsrRun<'_>) -> Vec<Marker> {
 }
 
 fn throughput_plot(run: &XsrRun<'_>, window: Option<(f64, f64)>, id: &str, title: &str) -> Plot {
-    let time = TimeAxis::for_steps("Time", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time", run.test.ground.step_time);
     let mut plot = Plot::lines(
         id,
         title,
@@ -362,7 +362,7 @@ fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
     };
     let reach = recovered.map_or(whole, |minutes| (minutes * RECOVERY_SHOWN).max(RECOVERY_LEAST));
     let end = reach.min(whole);
-    let time = TimeAxis::for_steps("Time since the switch", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time since the switch", run.test.ground.step_time);
     let seconds = seconds::curve(&seconds::seconds(&last.outcomes), &time, |s| s.mb_per_second);
     let right = time.position(end);
     let seconds = seconds.into_iter().filter(|(x, _)| *x <= right).collect();
@@ -403,7 +403,7 @@ fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
 }
 
 fn response_plot(run: &XsrRun<'_>, what: &str, id: &str, value: XsrStepValue) -> Plot {
-    let time = TimeAxis::for_steps("Time", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time", run.test.ground.step_time);
     let mut plot = Plot::lines(
         id,
         format!("XSR {what} v Time"),
@@ -417,7 +417,7 @@ fn response_plot(run: &XsrRun<'_>, what: &str, id: &str, value: XsrStepValue) ->
 }
 
 fn combined_plot(run: &XsrRun<'_>) -> Plot {
-    let time = TimeAxis::for_steps("Time", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time", run.test.ground.step_time);
     let curve = |value: XsrStepValue| -> Vec<(f64, Option<f64>)> {
         run.results.all().map(|m| (time.position(m.time), value(m))).collect()
     };

@@ -12,7 +12,7 @@ use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, percentile_table};
 use crate::exhibits::secondary;
-use crate::exhibits::time_axis::TimeAxis;
+use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{RwswSegment, distribution, secondary_figures, streams_table};
@@ -314,12 +314,12 @@ type ReplayPointValue = fn(&ReplayPoint) -> Option<f64>;
 const PLOTTED_IN_SECONDS: f64 = 600.0;
 
 /// Returns the axis of the capture's time.
-fn time_axis(run: &RwswReplayRun<'_>) -> TimeAxis {
+fn time_axis(run: &RwswReplayRun<'_>) -> PlotTimeAxis {
     let all = run.results.captured.iter().chain(&run.results.replayed);
     if all.map(|point| point.at).fold(0.0, f64::max) < PLOTTED_IN_SECONDS {
-        TimeAxis::seconds("Time of the capture")
+        PlotTimeAxis::seconds("Time of the capture")
     } else {
-        TimeAxis::minutes("Time of the capture")
+        PlotTimeAxis::minutes("Time of the capture")
     }
 }
 
