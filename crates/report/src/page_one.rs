@@ -259,12 +259,13 @@ fn average_text(average: f64, unit: &str) -> String {
     format!("{} {unit}", number::figure(&figure)).trim_end().to_owned()
 }
 
-/// Returns the key figures that have a value and answer no question.
+/// Returns the key figures that have a value, or a note in place of it, and answer no question.
 pub(crate) fn figures(findings: &Findings) -> Vec<&KeyFigure> {
     if !findings.front.questions.is_empty() {
         return Vec::new();
     }
-    findings.front.figures.iter().filter(|figure| figure.value.is_some()).collect()
+    let is_stated = |figure: &&KeyFigure| figure.value.is_some() || figure.note.is_some();
+    findings.front.figures.iter().filter(is_stated).collect()
 }
 
 /// Returns capacity, firmware and interface of the drive in one line, as far as they are known.
@@ -446,6 +447,16 @@ mod tests {
             form_pages: vec![Page::new("page", vec![Exhibit::Plot(empty), Exhibit::Plot(plot)])],
             ..Findings::new(title, header).fronted([figure], ["gone", "empty", "p"])
         }
+    }
+
+    #[test]
+    fn a_note_in_place_of_a_value_is_on_page_one() {
+        let absent = |id: &str| KeyFigure::new(id, id, None, "ms");
+        let noted = absent("isolation").noted(Some("could not keep up".to_owned()));
+        let given = [KeyFigure::new("iops", "IOPS", Some(1.0), "IOPS"), noted, absent("unknown")];
+        let one = Findings::new("One", FormHeader::default()).fronted(given, [""; 0]);
+        let ids: Vec<&str> = figures(&one).iter().map(|figure| figure.id.as_str()).collect();
+        assert_eq!(ids, ["iops", "isolation"]);
     }
 
     #[test]
