@@ -402,6 +402,10 @@ pub struct Measurement {
     /// its counters advance in units that are too large to say anything about this step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<WriteAmplification>,
+    /// Kernel interface that carried the I/Os, with the reason, if it is not the one that the engine
+    /// states for the run; `None` otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
     /// Common start with other targets; `None` if this target began alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common_start: Option<CommonStart>,

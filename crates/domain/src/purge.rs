@@ -285,7 +285,7 @@ impl fmt::Display for ReadBack {
     }
 }
 
-/// A vendor's command that purged a device.
+/// A vendor's purge command that was run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PurgeCommandRecord {
     /// Command as it was run, with the path of the device.
@@ -296,6 +296,9 @@ pub struct PurgeCommandRecord {
     /// End of the command's output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
+    /// Reason why the command did not succeed, such as its exit status; `None` if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// Time until the processes had ended that the command left running when it exited; zero if it
     /// left none.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -10,7 +10,7 @@ use crate::findings::Caveat;
 use crate::outcome::Outcome;
 use crate::power_cut::{CutEvidence, PowerCounters, PowerCutOutcome, PowerCutTrial};
 use crate::proof::{DirectoryProof, Proof};
-use crate::purge::Purge;
+use crate::purge::{Purge, PurgeCommandRecord};
 use crate::settings::{Amendment, Settings};
 use crate::steady_state::Verdict;
 use crate::step::Step;
@@ -185,6 +185,8 @@ pub enum JournalEntry {
     },
     /// A vendor's purge command is about to run: the command as the user gave it.
     PurgeCommand(String),
+    /// A vendor's purge command was run, and the purge failed or its end is unknown.
+    PurgeCommandFailed(PurgeCommandRecord),
     /// The device was purged.
     Purged(Purge),
     /// The bench waited until the device was cool enough for the first load of a test.

@@ -34,6 +34,15 @@ pub enum Op {
 impl Op {
     /// All operations, in the order in which tables list them.
     pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Discard, Op::Flush];
+    /// Returns the name in messages and metrics: `read`, `write`, `discard` or `flush`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Discard => "discard",
+            Op::Flush => "flush",
+        }
+    }
     /// Returns true if the operation changes the data on the device.
     pub const fn alters(self) -> bool {
         matches!(self, Op::Write | Op::Discard)

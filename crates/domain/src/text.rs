@@ -72,6 +72,28 @@ pub fn number(value: f64, decimals: usize) -> String {
     out
 }
 
+/// Returns the number of decimals that gives a number `digits` significant digits.
+pub fn decimals_for(size: f64, digits: i32) -> usize {
+    if !(1e-12..1e15).contains(&size) {
+        return 0;
+    }
+    // A number that rounds up to the next power of ten has one digit more.
+    let rounded = 10f64.powi(digits - 1 - size.log10().floor() as i32);
+    let power = ((size * rounded).round() / rounded).log10().floor() as i32;
+    (digits - 1 - power).max(0) as usize
+}
+
+/// Formats a number with the given number of significant digits and thousands separators.
+pub fn significant(value: f64, digits: i32) -> String {
+    let whole = value.abs().max(1.0).log10().floor() as i32 + 1;
+    if whole <= digits {
+        return number(value, decimals_for(value.abs(), digits));
+    }
+    // If there are more digits before the point, the last ones become zeros.
+    let unit = 10f64.powi(whole - digits);
+    number((value / unit).round_ties_even() * unit, 0)
+}
+
 /// Maximum number of characters of a quoted text.
 const QUOTED_MAX: usize = 80;
 

@@ -146,19 +146,31 @@ pub enum HostError {
         /// Cause of the failure.
         why: String,
     },
-    /// A process that a vendor's purge command started still runs.
+    /// A process of a vendor's purge command still runs, after the command or before it is started.
     #[error(
-        "the purge command '{command}' has ended, but process {process}, which it started, still ran \
-         {after_s} s later and may erase the device; wait until it has ended, then start or resume \
-         the run"
+        "process {process} of the purge command '{command}' still runs and may erase the device; \
+         wait until it has ended (kill {process} ends it), then start or resume the run"
     )]
     PurgeStillRuns {
         /// Command that the user gave.
         command: String,
         /// ID of the process.
         process: u32,
-        /// Time since the command ended, in seconds.
-        after_s: u64,
+    },
+    /// A purge was started, here or by an earlier run, and it is unknown whether it has ended.
+    #[error(
+        "{device}: it is unknown whether the purge ({purge}) still erases the device: {why}; \
+         {check}, then start or resume the run"
+    )]
+    PurgeEndUnknown {
+        /// The device.
+        device: String,
+        /// Method, or the command that the user gave.
+        purge: String,
+        /// Reason why its end is unknown.
+        why: String,
+        /// Action by which the user finds the end, as an imperative.
+        check: String,
     },
     /// After a vendor's purge command, or just before it, the device was not the armed one.
     #[error(
@@ -182,6 +194,19 @@ pub enum HostError {
     /// A change to the device was not made because it could not be journaled.
     #[error("the journal cannot be written: {0}")]
     Unjournalled(String),
+    /// The user's power-cut command did not end by itself.
+    #[error(
+        "the power command '{command}' did not end by itself ({how}), so it is unknown whether the \
+         power was cut: {said}; see that the device has power, then resume the run"
+    )]
+    PowerCutUnknown {
+        /// Command that the user gave.
+        command: String,
+        /// Reason why its end is unknown.
+        how: String,
+        /// Output of the command.
+        said: String,
+    },
     /// A device tool is not installed, or this user may not execute it.
     #[error("'{tool}' is not installed or may not be run; install the package {package}")]
     ToolMissing {

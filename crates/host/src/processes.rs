@@ -37,10 +37,11 @@ pub(crate) fn all(roots: &SystemRoots) -> Result<Vec<PathBuf>, HostError> {
 }
 
 /// Returns the ID of a process, other than this one, that is in a session or has this text in its
-/// initial environment; `None` if there is none. Zombies count as ended.
+/// initial environment; `None` if there is none. Zombies count as ended. The environment of
+/// another user's process is not examined if permission is denied.
 ///
 /// # Errors
-/// Returns an error if `/proc` cannot be read.
+/// Returns an error if `/proc` or a process that has not ended cannot be read.
 pub(crate) fn in_session_or_with(
     session: Option<u32>,
     variable: &str,
@@ -51,22 +52,60 @@ pub(crate) fn in_session_or_with(
         let Some(id) = file_name(&process).parse::<u32>().ok().filter(|id| *id != own) else {
             continue;
         };
+        let Some(stat) = read_file(&process, "stat", roots)? else { continue };
         // The name in parentheses may contain anything: state, parent, group and session follow.
-        let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
+        let stat = String::from_utf8_lossy(&stat);
         let fields: Vec<&str> =
             stat.rsplit(") ").next().unwrap_or_default().split_whitespace().collect();
         if matches!(fields.first(), None | Some(&"Z" | &"X")) {
             continue;
         }
-        let is_in_session =
-            session.is_some() && fields.get(3).and_then(|n| n.parse().ok()) == session;
-        let environment = || fs::read(process.join("environ")).unwrap_or_default();
-        let has = || environment().split(|byte| *byte == 0).any(|one| one == variable.as_bytes());
-        if is_in_session || has() {
+        if session.is_some() && fields.get(3).and_then(|n| n.parse().ok()) == session {
+            return Ok(Some(id));
+        }
+        let environment = match read_file(&process, "environ", roots) {
+            Ok(environment) => environment.unwrap_or_default(),
+            Err(HostError::Io { source, .. })
+                if source.kind() == io::ErrorKind::PermissionDenied && is_foreign(&process) =>
+            {
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        if environment.split(|byte| *byte == 0).any(|one| one == variable.as_bytes()) {
             return Ok(Some(id));
         }
     }
     Ok(None)
+}
+
+/// Reads a file of a process; `None` if the process has ended.
+///
+/// # Errors
+/// Returns an error if the file of a running process cannot be read.
+pub(crate) fn read_file(
+    process: &Path,
+    name: &str,
+    roots: &SystemRoots,
+) -> Result<Option<Vec<u8>>, HostError> {
+    let path = process.join(name);
+    let found = if is_foreign(process) {
+        // Time does not give this user the permission.
+        match fs::read(&path) {
+            Err(error) if has_gone(&error) => Ok(None),
+            found => found.map(Some),
+        }
+    } else {
+        look(process, roots, || fs::read(&path))
+    };
+    found.map_err(|error| HostError::io("read it", &path, error))
+}
+
+/// Returns true if this user is not root and the process belongs to another user.
+fn is_foreign(process: &Path) -> bool {
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    let own = unsafe { libc::geteuid() };
+    own != 0 && process.metadata().is_ok_and(|found| found.uid() != own)
 }
 
 /// Visits every thread of every process except this one: a thread may have its own file table and
@@ -501,6 +540,32 @@ mod tests {
         });
         assert_eq!(never.unwrap_err().raw_os_error(), Some(libc::EACCES));
         assert_eq!(looks, LOOKS + 1);
+    }
+
+    #[test]
+    fn a_process_that_cannot_be_read_is_not_one_that_has_ended() {
+        let machine = MachineFixture::new();
+        let left = |session| in_session_or_with(session, "MARK=sda", &machine.roots);
+        machine.process(70_001);
+        machine.write("proc/70001/stat", "70001 (a) b) S 1 7 77 0");
+        machine.write("proc/70001/environ", "A=1\0MARK=sdb\0");
+        assert_eq!(left(Some(77)).unwrap(), Some(70_001));
+        assert_eq!(left(Some(78)).unwrap(), None);
+        machine.write("proc/70001/environ", "A=1\0MARK=sda\0");
+        assert_eq!(left(Some(78)).unwrap(), Some(70_001));
+        machine.write("proc/70001/stat", "70001 (a) Z 1 7 77 0");
+        assert_eq!(left(Some(77)).unwrap(), None, "a zombie has ended");
+        // Directories cannot be read as files, by root either.
+        for name in ["environ", "stat"] {
+            machine.write("proc/70001/stat", "70001 (a) S 1 7 7 0");
+            let path = machine.path("proc/70001").join(name);
+            fs::remove_file(&path).unwrap();
+            fs::create_dir(&path).unwrap();
+            let error = left(Some(77)).unwrap_err();
+            assert!(matches!(&error, HostError::Io { path: at, .. } if *at == path), "{error}");
+            fs::remove_dir(&path).unwrap();
+            assert_eq!(left(Some(77)).unwrap(), None, "{name} is gone with its process");
+        }
     }
 
     #[test]

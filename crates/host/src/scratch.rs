@@ -16,9 +16,8 @@ use crate::scratch_mark;
 use crate::system_roots::SystemRoots;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use steadfast_domain::Bytes;
 
@@ -29,8 +28,9 @@ use steadfast_domain::Bytes;
 /// and loses its content. Any other file is not changed.
 ///
 /// # Errors
-/// Returns an error if the size is 0, another file has the name, or there is not enough space. A
-/// file created by this call is then removed, and a scratch file gets its previous size back.
+/// Returns an error if the size is 0, another file has the name, or there is not enough space. If
+/// the free space is plainly too small, nothing is changed. If the allocation fails, a file
+/// created by this call is removed, and a scratch file gets its previous size back.
 pub fn create_scratch(path: &Path, size: Bytes) -> Result<(), HostError> {
     if size.0 == 0 {
         return Err(HostError::NoSize { path: path.to_owned() });
@@ -52,6 +52,7 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
         FileError::Io { source, .. } => HostError::io("create it", path, source),
         refused => HostError::io("create it", path, io::Error::other(refused)),
     })?;
+    refuse_without_room(directory.handle(), path, size, Bytes(0))?;
     let file = directory
         .create(name, ReadAccess::Owner)
         .map_err(|e| HostError::io("create it", path, e))?;
@@ -75,6 +76,7 @@ fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
         why => HostError::FileBusy { path: path.to_owned(), why: why.to_string() },
     })?;
     let file = target.file();
+    refuse_without_room(file.as_fd(), path, size, allocated(file, path)?)?;
     let remake = |size| {
         file.set_len(0).map_err(|e| HostError::io("empty it", path, e))?;
         allocate(file, path, size)
@@ -87,10 +89,36 @@ fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
     made
 }
 
+/// Refuses a size that plainly does not fit: an allocation that is tried takes all free space until
+/// it fails, and every other program finds the file system full meanwhile. `held` are the bytes
+/// that the file frees before it is allocated.
+pub(crate) fn refuse_without_room(
+    handle: BorrowedFd<'_>,
+    path: &Path,
+    size: Bytes,
+    held: Bytes,
+) -> Result<(), HostError> {
+    if i64::try_from(size.0).is_err() {
+        return Err(HostError::FileTooLarge { path: path.to_owned(), wanted: size });
+    }
+    match free_space(handle) {
+        Some(free) if size.0 > free.0.saturating_add(held.0) => {
+            Err(HostError::NoRoom { path: path.to_owned(), wanted: size, free: Some(free) })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the bytes that a file has allocated.
+pub(crate) fn allocated(file: &File, path: &Path) -> Result<Bytes, HostError> {
+    let metadata = file.metadata().map_err(|e| HostError::io("examine it", path, e))?;
+    Ok(Bytes(metadata.blocks().saturating_mul(512)))
+}
+
 /// Sets the size of a file and allocates all its blocks.
 pub(crate) fn allocate(file: &File, path: &Path, size: Bytes) -> Result<(), HostError> {
     // Asked first: a failed fallocate(2) may keep the blocks that it got.
-    let free = free_beside(path);
+    let free = free_space(file.as_fd());
     let allocated = match fallocate(file, 0, size) {
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => write_zeros(file, size),
         other => other,
@@ -125,16 +153,15 @@ fn write_zeros(file: &File, size: Bytes) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the free space for unprivileged users on the file system of a path; `None` if unknown.
-fn free_beside(path: &Path) -> Option<Bytes> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new(".")).as_os_str().as_bytes();
-    let directory = std::ffi::CString::new(directory).ok()?;
+/// Returns the free space for unprivileged users on the file system of an open file; `None` if
+/// unknown, as on a tmpfs without a limit, which reports no blocks at all.
+fn free_space(handle: BorrowedFd<'_>) -> Option<Bytes> {
     // SAFETY: statvfs is plain integers, for which all zeros is a value.
-    let mut told: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the path ends with a zero byte and `told` lives through the call.
-    let result = unsafe { libc::statvfs(directory.as_ptr(), &mut told) };
-    (result == 0).then(|| Bytes(told.f_bavail.saturating_mul(told.f_frsize)))
+    let mut facts: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open and `facts` lives through the call.
+    let result = unsafe { libc::fstatvfs(handle.as_raw_fd(), &raw mut facts) };
+    let is_known = result == 0 && facts.f_blocks > 0;
+    is_known.then(|| Bytes(facts.f_bavail.saturating_mul(facts.f_frsize)))
 }
 
 #[cfg(test)]
@@ -142,7 +169,13 @@ mod tests {
     use super::*;
     use std::fs;
     use std::io::Write;
-    use std::os::unix::fs::MetadataExt;
+    use std::time::{Duration, SystemTime};
+
+    /// A size beyond the free space of a directory's file system.
+    fn beyond_free(directory: &Path) -> Bytes {
+        let free = free_space(File::open(directory).unwrap().as_fd()).unwrap();
+        Bytes(free.0 + (64 << 30))
+    }
 
     #[test]
     fn a_scratch_file_has_its_size_and_its_blocks() {
@@ -175,21 +208,45 @@ mod tests {
         }
         create_scratch(&path, Bytes(8192)).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), 8192);
-        let free = free_beside(&path).unwrap();
-        let error = create_scratch(&path, Bytes(free.0 + (64 << 30))).unwrap_err();
+        // A file that is emptied and allocated again has another time of its last write.
+        let facts = |metadata: fs::Metadata| {
+            (metadata.len(), metadata.blocks(), metadata.modified().unwrap())
+        };
+        let before = facts(fs::metadata(&path).unwrap());
+        std::thread::sleep(Duration::from_millis(50));
+        let error = create_scratch(&path, beyond_free(directory.path())).unwrap_err();
         assert!(matches!(error, HostError::NoRoom { .. }), "{error}");
-        let left = fs::metadata(&path).unwrap();
-        assert_eq!((left.len(), left.blocks() * 512 >= 8192), (8192, true));
+        assert_eq!(facts(fs::metadata(&path).unwrap()), before);
+    }
+
+    #[test]
+    fn the_blocks_that_a_file_frees_count_as_room() {
+        let directory = tempfile::tempdir().unwrap();
+        let handle = File::open(directory.path()).unwrap();
+        let Bytes(free) = free_space(handle.as_fd()).unwrap();
+        let check = |size, held| {
+            refuse_without_room(handle.as_fd(), directory.path(), Bytes(size), Bytes(held))
+        };
+        let wanted = free + (64 << 30);
+        assert!(matches!(check(wanted, 0), Err(HostError::NoRoom { .. })));
+        assert!(check(wanted, wanted).is_ok());
+        // On a file system that reports no blocks, only the attempt can tell.
+        let unlimited = File::open("/proc").unwrap();
+        assert_eq!(free_space(unlimited.as_fd()), None);
     }
 
     #[test]
     fn without_room_nothing_is_left_behind() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("scratch");
-        let free = free_beside(&path).unwrap();
-        let error = create_scratch(&path, Bytes(free.0 + (64 << 30))).unwrap_err();
+        // A file that is created and removed changes the time of its directory.
+        let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+        let handle = File::open(directory.path()).unwrap();
+        handle.set_modified(long_ago).unwrap();
+        let error = create_scratch(&path, beyond_free(directory.path())).unwrap_err();
         assert!(matches!(error, HostError::NoRoom { .. }), "{error}");
         assert!(!path.exists());
+        assert_eq!(handle.metadata().unwrap().modified().unwrap(), long_ago);
         // More than any file may have is no matter of room.
         let error = create_scratch(&path, Bytes(u64::MAX)).unwrap_err();
         assert!(matches!(error, HostError::FileTooLarge { .. }), "{error}");

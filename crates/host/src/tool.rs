@@ -11,6 +11,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -261,17 +262,59 @@ pub(crate) fn ask_and_look(
     each: &mut dyn FnMut(Duration),
 ) -> Result<ToolOutput, HostError> {
     let spawned = spawn(program, package, arguments, None)?;
-    finish(spawned, command_line(program, arguments), limit, each, &mut |_, _, _| Ok(()))
+    let ended = finish(spawned, limit, each, &mut |_, _, _| {});
+    ended.into_output(command_line(program, arguments))
+}
+
+/// End of a program, as far as it is known.
+#[derive(Debug)]
+pub(crate) struct ProgramEnd {
+    /// Exit status; the reason in words if the program was killed or its status is unknown.
+    pub status: Result<ExitStatus, String>,
+    /// Standard output, as far as it was read.
+    pub stdout: String,
+    /// Standard error, as far as it was read.
+    pub stderr: String,
+    /// True if standard output was read to its end.
+    is_whole: bool,
+}
+
+impl ProgramEnd {
+    /// Returns the output of a program that exited by itself.
+    ///
+    /// # Errors
+    /// Returns [`HostError::ToolFailed`] for any other end.
+    fn into_output(self, command: String) -> Result<ToolOutput, HostError> {
+        let how = match self.status {
+            Ok(status) if self.is_whole => {
+                let (stdout, stderr) = (self.stdout, self.stderr);
+                return Ok(ToolOutput { status, stdout, stderr });
+            }
+            Ok(_) => "a program that it started keeps its output open".to_owned(),
+            Err(how) => how,
+        };
+        Err(failed(command, how, &self.stdout, &self.stderr))
+    }
+}
+
+/// Processes that a program left when it ended.
+#[derive(Debug)]
+pub(crate) struct LeftProcesses {
+    /// A process that still ran when the time was over; `None` if all had ended. The error if they
+    /// could not be listed.
+    pub running: Result<Option<u32>, HostError>,
+    /// Time that was spent waiting for them.
+    pub awaited: Duration,
 }
 
 /// Runs a program in a session of its own, with a variable in its environment that its children
-/// inherit, and then waits until none of its processes is left. `left` returns one of them: a
-/// process of the session, or one with the variable. Returns the output and the time waited.
+/// inherit, and then waits until none of its processes is left, for at most `limit`. `left` returns
+/// one of them: a process of the session, or one with the variable. A process that is left is not
+/// killed, because a device operation must not be interrupted.
 ///
 /// # Errors
-/// As [`ask`]; also [`HostError::PurgeStillRuns`] if a process is left after `limit`. It is not
-/// killed, because a device operation must not be interrupted.
-pub(crate) fn ask_with_descendants(
+/// The program cannot be started.
+pub(crate) fn run_with_descendants(
     program: &str,
     package: &'static str,
     arguments: &[&str],
@@ -279,46 +322,38 @@ pub(crate) fn ask_with_descendants(
     limit: Duration,
     each: &mut dyn FnMut(Duration),
     left: &dyn Fn(u32) -> Result<Option<u32>, HostError>,
-) -> Result<(ToolOutput, Duration), HostError> {
+) -> Result<(ProgramEnd, LeftProcesses), HostError> {
     let spawned = spawn(program, package, arguments, Some(variable))?;
-    let command = command_line(program, arguments);
-    let mut awaited = Duration::ZERO;
+    let mut processes = LeftProcesses { running: Ok(None), awaited: Duration::ZERO };
     let mut after = |session: u32, patience: Duration, each: &mut dyn FnMut(Duration)| {
         let began = Instant::now();
-        while let Some(process) = left(session)? {
-            if began.elapsed() >= patience {
-                let after_s = began.elapsed().as_secs();
-                return Err(HostError::PurgeStillRuns {
-                    command: command.clone(),
-                    process,
-                    after_s,
-                });
+        loop {
+            processes.running = left(session);
+            if !matches!(processes.running, Ok(Some(_))) || began.elapsed() >= patience {
+                break;
             }
             each(began.elapsed());
             std::thread::sleep(POLL_DESCENDANTS);
-            awaited = began.elapsed();
+            processes.awaited = began.elapsed();
         }
-        Ok(())
     };
-    let output = finish(spawned, command.clone(), limit, each, &mut after)?;
-    Ok((output, awaited))
+    let ended = finish(spawned, limit, each, &mut after);
+    Ok((ended, processes))
 }
 
 /// Action after a program has ended, with its process ID, the time that it may take, and the
 /// caller's callback.
-type AfterExit<'a> =
-    dyn FnMut(u32, Duration, &mut dyn FnMut(Duration)) -> Result<(), HostError> + 'a;
+type AfterExit<'a> = dyn FnMut(u32, Duration, &mut dyn FnMut(Duration)) + 'a;
 
 /// Waits for a program, then calls `after`, and collects the output.
 fn finish(
     mut child: Child,
-    command: String,
     limit: Duration,
     each: &mut dyn FnMut(Duration),
     after: &mut AfterExit<'_>,
-) -> Result<ToolOutput, HostError> {
-    let stdout = drain(child.stdout.take());
-    let stderr = drain(child.stderr.take());
+) -> ProgramEnd {
+    let stdout = PipeReader::start(child.stdout.take());
+    let stderr = PipeReader::start(child.stderr.take());
     let status = wait(&mut child, limit, each);
     if !matches!(status, Ok(Some(_))) {
         // Its pipes close only when it exits, and the reader threads wait for that. The programs
@@ -333,21 +368,15 @@ fn finish(
         let _ = child.wait();
     }
     let is_killed = !matches!(status, Ok(Some(_)));
-    after(child.id(), if is_killed { LINGER } else { limit }, each)?;
-    let mut stdout = collect(stdout);
-    let stderr = collect(stderr).unwrap_or_default();
-    let how = match status {
-        Ok(Some(status)) => {
-            if let Some(stdout) = stdout.take() {
-                return Ok(ToolOutput { status, stdout, stderr });
-            }
-            "a program that it started keeps its output open".to_owned()
-        }
-        Ok(None) => format!("no answer within {} s", limit.as_secs()),
-        Err(error) => error.to_string(),
+    after(child.id(), if is_killed { LINGER } else { limit }, each);
+    let (stdout, is_whole) = stdout.collect();
+    let (stderr, _) = stderr.collect();
+    let status = match status {
+        Ok(Some(status)) => Ok(status),
+        Ok(None) => Err(format!("no answer within {} s", limit.as_secs())),
+        Err(error) => Err(format!("its exit status is unknown: {error}")),
     };
-    let stdout = stdout.unwrap_or_default();
-    Err(failed(command, how, &stdout, &stderr))
+    ProgramEnd { status, stdout, stderr, is_whole }
 }
 
 fn command_line(program: &str, arguments: &[&str]) -> String {
@@ -411,26 +440,48 @@ fn wait(
 }
 
 /// Reads a pipe to its end in a thread of its own, so that a tool never blocks on a full pipe.
-fn drain(pipe: Option<impl Read + Send + 'static>) -> Option<JoinHandle<io::Result<Vec<u8>>>> {
-    let mut pipe = pipe?;
-    Some(std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        pipe.read_to_end(&mut bytes).map(|_| bytes)
-    }))
+struct PipeReader {
+    /// Content read so far.
+    bytes: Arc<Mutex<Vec<u8>>>,
+    /// True if the pipe was read to its end.
+    thread: JoinHandle<bool>,
 }
 
-/// Returns the text read from a pipe; `None` if it is not complete. If a child process keeps the
-/// pipe open after the program exits, waits at most [`LINGER`].
-fn collect(reader: Option<JoinHandle<io::Result<Vec<u8>>>>) -> Option<String> {
-    let began = Instant::now();
-    let finished = reader.filter(|reader| {
-        while !reader.is_finished() && began.elapsed() < LINGER {
+impl PipeReader {
+    fn start(pipe: Option<impl Read + Send + 'static>) -> PipeReader {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&bytes);
+        let thread = std::thread::spawn(move || {
+            let Some(mut pipe) = pipe else { return false };
+            let mut part = vec![0; 1 << 16];
+            loop {
+                match pipe.read(&mut part) {
+                    Ok(0) => return true,
+                    Ok(length) => {
+                        shared
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .extend(&part[..length]);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => return false,
+                }
+            }
+        });
+        PipeReader { bytes, thread }
+    }
+
+    /// Returns the text that was read, and true if it is complete. If a child process keeps the
+    /// pipe open after the program exits, waits at most [`LINGER`].
+    fn collect(self) -> (String, bool) {
+        let began = Instant::now();
+        while !self.thread.is_finished() && began.elapsed() < LINGER {
             std::thread::sleep(POLL);
         }
-        reader.is_finished()
-    });
-    let bytes = finished?.join().ok()?.ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+        let is_whole = self.thread.is_finished() && self.thread.join().unwrap_or(false);
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        (String::from_utf8_lossy(&bytes).into_owned(), is_whole)
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
+use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Bytes, Conditions, Device, PurgeChoice, PurgeMethod, Transport};
 use steadfast_host::{
@@ -641,6 +642,7 @@ fn a_file_below_a_loop_device_is_refused() {
 struct StoppingWatch {
     told: Vec<Option<f64>>,
     stop_after: Option<usize>,
+    command: Option<PurgeCommandRecord>,
 }
 
 impl PurgeWatch for StoppingWatch {
@@ -649,6 +651,9 @@ impl PurgeWatch for StoppingWatch {
     }
     fn tell(&mut self, progress: &PurgeProgress<'_>) {
         self.told.push(progress.percent);
+    }
+    fn keep_command(&mut self, record: PurgeCommandRecord) {
+        self.command = Some(record);
     }
     fn is_stopped(&self) -> bool {
         self.stop_after.is_some_and(|most| self.told.len() >= most)

@@ -3,6 +3,7 @@
 
 use super::setting::Setting;
 use crate::device_log::WriteAmplification;
+use crate::text::significant;
 use serde::{Deserialize, Serialize};
 
 /// Content of page one in addition to the end state, the verdict and the disclosures, which the
@@ -40,6 +41,8 @@ pub struct FrontPage {
 pub struct FrontQuestion {
     /// The question in plain words.
     pub question: String,
+    /// The answer in one or two sentences, which contain values of the figures.
+    pub answer: String,
     /// Figures that answer it, in print order.
     pub answers: Vec<FrontAnswer>,
     /// The load behind the figures in one or two sentences.
@@ -153,6 +156,10 @@ impl KeyFigure {
     /// Sets the bounds of a value that is not known exactly, such as one from coarse counters.
     pub fn bounded(self, bounds: Option<(f64, f64)>) -> Self {
         KeyFigure { range: bounds, is_bounded: bounds.is_some(), ..self }
+    }
+    /// Returns the value with its significant digits, without its unit; `None` if there is none.
+    pub fn number(&self) -> Option<String> {
+        self.value.map(|value| significant(value, i32::from(self.digits.max(1))))
     }
     /// Returns the bounds if they are too far apart for the value to be given
     /// ([`WriteAmplification::NARROW`]).

@@ -8,6 +8,7 @@ use super::readers::ReadAccess;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// An open directory in which files appear whole. Implemented for directories of this machine and
@@ -56,6 +57,11 @@ pub trait OutputStorage: Clone + std::fmt::Debug {
     /// # Errors
     /// Returns the kernel's error.
     fn sync_file(file: &Self::File) -> io::Result<()>;
+    /// Returns true if any directory still has a name for the file.
+    ///
+    /// # Errors
+    /// Returns the kernel's error if the file cannot be examined.
+    fn has_name(file: &Self::File) -> io::Result<bool>;
 }
 
 impl OutputStorage for Directory {
@@ -89,5 +95,8 @@ impl OutputStorage for Directory {
     }
     fn sync_file(file: &File) -> io::Result<()> {
         file.sync_all()
+    }
+    fn has_name(file: &File) -> io::Result<bool> {
+        Ok(file.metadata()?.nlink() > 0)
     }
 }

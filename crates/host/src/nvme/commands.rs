@@ -21,13 +21,11 @@ pub(crate) enum IdentifyData {
     UuidList = 0x17,
 }
 
-/// A log page to read.
+/// What to read of a page, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LogRequest {
-    /// Log page identifier.
-    pub id: u8,
+pub(crate) struct PageRequest {
     pub nsid: u32,
-    /// Bytes to read, a multiple of 4.
+    /// Bytes to read of a log page or of a feature's data, a multiple of 4.
     pub length: usize,
     /// Log specific parameter.
     pub parameter: u8,
@@ -39,11 +37,10 @@ pub(crate) struct LogRequest {
     pub keeps_event: bool,
 }
 
-impl LogRequest {
-    /// Requests a page of the controller as a whole.
-    pub const fn of_controller(id: u8, length: usize) -> Self {
-        LogRequest {
-            id,
+impl PageRequest {
+    /// Requests the first `length` bytes of a page of the controller as a whole.
+    pub const fn of_controller(length: usize) -> Self {
+        PageRequest {
             nsid: EVERY_NAMESPACE,
             length,
             parameter: 0,
@@ -53,15 +50,15 @@ impl LogRequest {
         }
     }
 
-    fn command(&self) -> AdminCommand {
+    fn log_command(&self, id: u8) -> AdminCommand {
         let dwords = (self.length / 4).max(1) as u32 - 1;
         let low = dwords << 16 | u32::from(self.keeps_event) << 15;
         AdminCommand {
-            name: format!("Get Log Page {:02X}h", self.id),
+            name: format!("Get Log Page {id:02X}h"),
             opcode: 0x02,
             nsid: self.nsid,
             words: [
-                low | u32::from(self.parameter & 0x7f) << 8 | u32::from(self.id),
+                low | u32::from(self.parameter & 0x7f) << 8 | u32::from(id),
                 u32::from(self.specific) << 16 | dwords >> 16,
                 0,
                 0,
@@ -164,8 +161,8 @@ impl dyn NvmeAdmin + '_ {
     }
 
     /// Reads a log page.
-    pub fn log_page(&self, request: &LogRequest) -> Result<Vec<u8>, HostError> {
-        self.read(&request.command(), request.length)
+    pub fn log_page(&self, id: u8, request: &PageRequest) -> Result<Vec<u8>, HostError> {
+        self.read(&request.log_command(id), request.length)
     }
 
     /// Returns the current value of a feature without a data structure.
@@ -217,21 +214,22 @@ mod tests {
     #[test]
     fn a_log_page_is_requested_by_its_dwords() {
         // 512 bytes are 128 dwords, counted from 0.
-        let smart = LogRequest::of_controller(0x02, 512).command();
+        let whole = PageRequest::of_controller(512);
+        let smart = whole.log_command(0x02);
         assert_eq!((smart.opcode, smart.nsid), (2, u32::MAX));
         assert_eq!(smart.words, [0x007f_0002, 0, 0, 0, 0, 0]);
-        let group = LogRequest { nsid: 0, specific: 3, ..LogRequest::of_controller(0x22, 64) };
-        assert_eq!(group.command().words, [0x000f_0022, 0x0003_0000, 0, 0, 0, 0]);
-        let telemetry = LogRequest { keeps_event: true, ..LogRequest::of_controller(0x08, 512) };
-        assert_eq!(telemetry.command().words[0], 0x007f_8008);
-        let events = LogRequest { parameter: 1, ..LogRequest::of_controller(0x0d, 512) };
-        assert_eq!(events.command().words[0], 0x007f_010d);
-        let vendor = LogRequest { uuid_index: 2, ..LogRequest::of_controller(0xc0, 512) };
-        assert_eq!(vendor.command().words, [0x007f_00c0, 0, 0, 0, 2, 0]);
+        let group = PageRequest { nsid: 0, specific: 3, ..PageRequest::of_controller(64) };
+        assert_eq!(group.log_command(0x22).words, [0x000f_0022, 0x0003_0000, 0, 0, 0, 0]);
+        let telemetry = PageRequest { keeps_event: true, ..whole };
+        assert_eq!(telemetry.log_command(0x08).words[0], 0x007f_8008);
+        let events = PageRequest { parameter: 1, ..whole };
+        assert_eq!(events.log_command(0x0d).words[0], 0x007f_010d);
+        let vendor = PageRequest { uuid_index: 2, ..whole };
+        assert_eq!(vendor.log_command(0xc0).words, [0x007f_00c0, 0, 0, 0, 2, 0]);
         // More dwords than 16 bits hold.
-        let long = LogRequest::of_controller(0x07, 1 << 18).command();
+        let long = PageRequest::of_controller(1 << 18).log_command(0x07);
         assert_eq!((long.words[0], long.words[1]), (0xffff_0007, 0));
-        let longer = LogRequest::of_controller(0x07, (1 << 18) + 4).command();
+        let longer = PageRequest::of_controller((1 << 18) + 4).log_command(0x07);
         assert_eq!((longer.words[0], longer.words[1]), (0x0000_0007, 1));
     }
 

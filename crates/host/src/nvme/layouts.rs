@@ -5,7 +5,8 @@
 //! later (C0h, C3h, feature C5h). The fields that versions 4 to 6 of page C0h added are those that
 //! nvme-cli 2.13 and later print for these versions.
 
-use super::page::{FieldGroup, PageField, PageLayout, fields};
+use super::commands::IdentifyData;
+use super::page::{FieldGroup, PageField, PageLayout, PageNumber, fields};
 
 /// Identify Controller.
 pub(crate) mod controller {
@@ -84,7 +85,7 @@ pub(crate) mod controller {
     };
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "identify-controller",
+        number: PageNumber::Identify(IdentifyData::Controller),
         name: "Identify Controller",
         source: "NVMe Base 2.1, 5.1.13.2.1",
         length: 4096,
@@ -148,7 +149,7 @@ pub(crate) mod namespace {
     };
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "identify-namespace",
+        number: PageNumber::Identify(IdentifyData::Namespace),
         name: "Identify Namespace",
         source: "NVM Command Set 1.1, 4.1.5.1",
         length: 4096,
@@ -176,7 +177,7 @@ pub(crate) mod errors {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-01",
+        number: PageNumber::Log(0x01),
         name: "Error Information",
         source: "NVMe Base 2.1, 5.1.12.1.2",
         length: 64,
@@ -231,7 +232,7 @@ pub(crate) mod smart {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-02",
+        number: PageNumber::Log(0x02),
         name: "SMART / Health Information",
         source: "NVMe Base 2.1, 5.1.12.1.3",
         length: 512,
@@ -252,7 +253,7 @@ pub(crate) mod effects {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-05",
+        number: PageNumber::Log(0x05),
         name: "Commands Supported and Effects",
         source: "NVMe Base 2.1, 5.1.12.1.6",
         length: 2048,
@@ -297,7 +298,7 @@ pub(crate) mod self_test {
     };
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-06",
+        number: PageNumber::Log(0x06),
         name: "Device Self-test",
         source: "NVMe Base 2.1, 5.1.12.1.7",
         length: 564,
@@ -324,7 +325,7 @@ pub(crate) mod telemetry {
     }
 
     pub(crate) static HOST: PageLayout = PageLayout {
-        id: "log-07",
+        number: PageNumber::Log(0x07),
         name: "Telemetry Host-Initiated (header)",
         source: "NVMe Base 2.1, 5.1.12.1.8",
         length: 512,
@@ -333,7 +334,7 @@ pub(crate) mod telemetry {
     };
 
     pub(crate) static CONTROLLER: PageLayout = PageLayout {
-        id: "log-08",
+        number: PageNumber::Log(0x08),
         name: "Telemetry Controller-Initiated (header)",
         source: "NVMe Base 2.1, 5.1.12.1.9",
         length: 512,
@@ -365,7 +366,7 @@ pub(crate) mod endurance {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-09",
+        number: PageNumber::Log(0x09),
         name: "Endurance Group Information",
         source: "NVMe Base 2.1, 5.1.12.1.10",
         length: 512,
@@ -396,7 +397,7 @@ pub(crate) mod events {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-0d",
+        number: PageNumber::Log(0x0d),
         name: "Persistent Event (header)",
         source: "NVMe Base 2.1, 5.1.12.1.14",
         length: 512,
@@ -424,7 +425,7 @@ pub(crate) mod fdp_configurations {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-20",
+        number: PageNumber::Log(0x20),
         name: "FDP Configurations",
         source: "NVMe Base 2.1, 5.1.12.1.28",
         length: 80,
@@ -450,7 +451,7 @@ pub(crate) mod fdp_usage {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-21",
+        number: PageNumber::Log(0x21),
         name: "Reclaim Unit Handle Usage",
         source: "NVMe Base 2.1, 5.1.12.1.29",
         length: 16,
@@ -478,7 +479,7 @@ pub(crate) mod fdp_statistics {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-22",
+        number: PageNumber::Log(0x22),
         name: "FDP Statistics",
         source: "NVMe Base 2.1, 5.1.12.1.30",
         length: 64,
@@ -511,7 +512,7 @@ pub(crate) mod fdp_events {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-23",
+        number: PageNumber::Log(0x23),
         name: "FDP Events (of the controller)",
         source: "NVMe Base 2.1, 5.1.12.1.31",
         length: 64,
@@ -546,7 +547,7 @@ pub(crate) mod sanitize {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-81",
+        number: PageNumber::Log(0x81),
         name: "Sanitize Status",
         source: "NVMe Base 2.1, 5.1.12.1.33",
         length: 512,
@@ -596,7 +597,7 @@ pub(crate) mod power_measurement {
     pub(crate) const HEAD: usize = 64;
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-25",
+        number: PageNumber::Log(0x25),
         name: "Power Measurement",
         source: "NVMe TP4199",
         length: HEAD,
@@ -683,7 +684,7 @@ pub(crate) mod ocp_smart {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-c0",
+        number: PageNumber::Log(0xc0),
         name: "OCP SMART / Health Information Extended",
         source: "OCP Datacenter NVMe SSD 2.0, 4.8.5",
         length: 512,
@@ -764,7 +765,7 @@ pub(crate) mod latency_monitor {
         buckets("active", "active bucket", 32, 16, false, counters::FIELDS);
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "log-c3",
+        number: PageNumber::Log(0xc3),
         name: "OCP Latency Monitor",
         source: "OCP Datacenter NVMe SSD 2.0, 4.8.9",
         length: 512,
@@ -791,7 +792,7 @@ pub(crate) mod power_management {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "feature-02",
+        number: PageNumber::FeatureValue(0x02),
         name: "Power Management",
         source: "NVMe Base 2.1, 5.1.25.1",
         length: 4,
@@ -809,7 +810,7 @@ pub(crate) mod write_cache {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "feature-06",
+        number: PageNumber::FeatureValue(0x06),
         name: "Volatile Write Cache",
         source: "NVMe Base 2.1, 5.1.25.1",
         length: 4,
@@ -833,7 +834,7 @@ pub(crate) mod power_state_changes {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "feature-0c",
+        number: PageNumber::FeatureData(0x0c),
         name: "Autonomous Power State Transition",
         source: "NVMe Base 2.1, 5.1.25.1",
         length: 256,
@@ -868,7 +869,7 @@ pub(crate) mod latency_setup {
     }
 
     pub(crate) static PAGE: PageLayout = PageLayout {
-        id: "feature-c5",
+        number: PageNumber::FeatureData(0xc5),
         name: "OCP Latency Monitor setup",
         source: "OCP Datacenter NVMe SSD 2.0, 4.12.10.1",
         length: 4096,

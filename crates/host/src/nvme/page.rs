@@ -1,5 +1,7 @@
 //! Decodes a page by its layout: a table of fields with their place, kind, unit and clause.
 
+use super::commands::IdentifyData;
+use std::fmt;
 use steadfast_domain::drive_page::{DriveField, DrivePage, PageState};
 use steadfast_domain::hex::to_hex;
 
@@ -47,10 +49,38 @@ pub(crate) struct FieldGroup {
     pub fields: &'static [PageField],
 }
 
+/// Command and number by which a page is read. Printed, it is the identifier of the page's record,
+/// such as `log-0d`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageNumber {
+    /// Data structure of Identify.
+    Identify(IdentifyData),
+    /// Log page identifier.
+    Log(u8),
+    /// Feature that is a number of 32 bits.
+    FeatureValue(u8),
+    /// Feature with a data structure.
+    FeatureData(u8),
+}
+
+impl fmt::Display for PageNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PageNumber::Identify(IdentifyData::Controller) => f.write_str("identify-controller"),
+            PageNumber::Identify(IdentifyData::Namespace) => f.write_str("identify-namespace"),
+            PageNumber::Identify(other) => write!(f, "identify-{:02x}", *other as u8),
+            PageNumber::Log(id) => write!(f, "log-{id:02x}"),
+            PageNumber::FeatureValue(id) | PageNumber::FeatureData(id) => {
+                write!(f, "feature-{id:02x}")
+            }
+        }
+    }
+}
+
 /// Layout of a page.
 #[derive(Debug)]
 pub(crate) struct PageLayout {
-    pub id: &'static str,
+    pub number: PageNumber,
     pub name: &'static str,
     /// Specification and clause.
     pub source: &'static str,
@@ -69,7 +99,7 @@ pub(crate) struct PageLayout {
 impl PageLayout {
     /// Template of a page without a version, an identifier or repeated structures.
     pub const PLAIN: PageLayout = PageLayout {
-        id: "",
+        number: PageNumber::Log(0),
         name: "",
         source: "",
         length: 0,
@@ -277,7 +307,10 @@ pub(crate) fn refused_page(layout: &PageLayout, part: Option<u16>, why: String) 
 }
 
 fn identifier(layout: &PageLayout, part: Option<u16>) -> String {
-    part.map_or(layout.id.to_owned(), |part| format!("{}-{part}", layout.id))
+    match part {
+        Some(part) => format!("{}-{part}", layout.number),
+        None => layout.number.to_string(),
+    }
 }
 
 fn shown(field: &PageField, bytes: &[u8], id: String, name: String) -> Option<DriveField> {

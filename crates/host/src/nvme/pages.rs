@@ -1,13 +1,13 @@
 //! Reads the pages that a drive reports, each as far as the drive announces it.
 
 use super::admin::NvmeAdmin;
-use super::commands::{IdentifyData, LogRequest};
+use super::commands::{IdentifyData, PageRequest};
 use super::layouts::{
     controller, effects, endurance, errors, events, fdp_configurations, fdp_events, fdp_statistics,
     fdp_usage, latency_monitor, latency_setup, namespace, ocp_smart, power_management,
     power_measurement, power_state_changes, sanitize, self_test, smart, telemetry, write_cache,
 };
-use super::page::{PageLayout, ReadPage, refused_page};
+use super::page::{PageLayout, PageNumber, ReadPage, refused_page};
 use crate::error::HostError;
 use steadfast_domain::drive_page::DrivePage;
 
@@ -31,40 +31,51 @@ const OCP_UUID: [u8; 16] = 0xc194_d55b_e094_4794_a21d_2999_8f56_be6f_u128.to_be_
 /// Largest number of bytes read of one page.
 const PAGE_LIMIT: usize = 4096;
 
-/// Identifier of the log page of power measurements (NVMe TP4199).
-const POWER_MEASUREMENT: u8 = 0x25;
-
-/// Identifiers of the OCP log pages and of the feature of the latency monitor.
-const OCP_SMART: u8 = 0xc0;
-const OCP_LATENCY: u8 = 0xc3;
-const OCP_LATENCY_SETUP: u8 = 0xc5;
+/// Identifier and length of the list of supported log pages, which no layout describes.
+const LOG_LIST: (u8, usize) = (0x00, 1024);
 
 /// Reads SMART / Health Information.
 pub(crate) fn smart_log(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
-    log(admin, &smart::PAGE, LogRequest::of_controller(0x02, smart::PAGE.length))
+    read(admin, &smart::PAGE)
 }
 
 /// Reads Identify Controller.
 pub(crate) fn identify_controller(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
-    Ok(ReadPage::new(&controller::PAGE, admin.identify(IdentifyData::Controller, 0)?))
+    let whole = PageRequest::of_controller(controller::PAGE.length);
+    read_as(admin, &controller::PAGE, &PageRequest { nsid: 0, ..whole })
 }
 
 /// Reads Identify Namespace.
 pub(crate) fn identify_namespace(admin: &dyn NvmeAdmin, nsid: u32) -> Result<ReadPage, HostError> {
-    Ok(ReadPage::new(&namespace::PAGE, admin.identify(IdentifyData::Namespace, nsid)?))
+    let whole = PageRequest::of_controller(namespace::PAGE.length);
+    read_as(admin, &namespace::PAGE, &PageRequest { nsid, ..whole })
 }
 
 /// Reads Sanitize Status.
 pub(crate) fn sanitize_status(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
-    log(admin, &sanitize::PAGE, LogRequest::of_controller(0x81, sanitize::PAGE.length))
+    read(admin, &sanitize::PAGE)
 }
 
-fn log(
+/// Reads a page of the controller as far as its layout describes it.
+fn read(admin: &dyn NvmeAdmin, layout: &'static PageLayout) -> Result<ReadPage, HostError> {
+    read_as(admin, layout, &PageRequest::of_controller(layout.length))
+}
+
+/// Reads a page by the number in its layout.
+fn read_as(
     admin: &dyn NvmeAdmin,
     layout: &'static PageLayout,
-    request: LogRequest,
+    request: &PageRequest,
 ) -> Result<ReadPage, HostError> {
-    Ok(ReadPage::new(layout, admin.log_page(&request)?))
+    let bytes = match layout.number {
+        PageNumber::Identify(what) => admin.identify(what, request.nsid)?,
+        PageNumber::Log(id) => admin.log_page(id, request)?,
+        PageNumber::FeatureValue(id) => admin.feature(id)?.to_le_bytes().to_vec(),
+        PageNumber::FeatureData(id) => {
+            admin.feature_data(id, request.uuid_index, request.length)?
+        }
+    };
+    Ok(ReadPage::new(layout, bytes))
 }
 
 /// A controller's OCP logs, requested by an index of its UUID list.
@@ -77,7 +88,7 @@ impl OcpLogs {
     /// Returns how the OCP logs are requested; `None` if the controller lists its log pages and the
     /// OCP logs are not among them. Without such a list, only a request shows whether they exist.
     pub fn of(admin: &dyn NvmeAdmin, identity: &ReadPage) -> Option<OcpLogs> {
-        if log_list(admin, identity).is_some_and(|list| !is_listed(&list, OCP_SMART)) {
+        if log_list(admin, identity).is_some_and(|list| !is_listed(&list, &ocp_smart::PAGE)) {
             return None;
         }
         let has_uuids = has(identity, &controller::CTRATT, CTRATT_UUID_LIST);
@@ -89,34 +100,35 @@ impl OcpLogs {
     /// Reads the OCP SMART log. A drive without it may have another vendor's page there, which has
     /// no numbers then.
     pub fn smart(self, admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
-        log(admin, &ocp_smart::PAGE, self.request(OCP_SMART))
+        self.read(admin, &ocp_smart::PAGE)
     }
 
-    /// Reads the log of the latency monitor (C3h).
+    /// Reads the log of the latency monitor.
     pub fn latency(self, admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
-        log(admin, &latency_monitor::PAGE, self.request(OCP_LATENCY))
+        self.read(admin, &latency_monitor::PAGE)
     }
 
-    fn latency_setup(self, admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
-        let layout = &latency_setup::PAGE;
-        let bytes = admin.feature_data(OCP_LATENCY_SETUP, self.uuid_index, layout.length)?;
-        Ok(ReadPage::new(layout, bytes))
-    }
-
-    fn request(self, id: u8) -> LogRequest {
-        LogRequest { uuid_index: self.uuid_index, ..LogRequest::of_controller(id, 512) }
+    fn read(
+        self,
+        admin: &dyn NvmeAdmin,
+        layout: &'static PageLayout,
+    ) -> Result<ReadPage, HostError> {
+        let whole = PageRequest::of_controller(layout.length);
+        read_as(admin, layout, &PageRequest { uuid_index: self.uuid_index, ..whole })
     }
 }
 
 /// Returns the list of supported log pages (00h); `None` for a controller without one.
 fn log_list(admin: &dyn NvmeAdmin, identity: &ReadPage) -> Option<Vec<u8>> {
     let lists = identity.number(&controller::VER).is_some_and(|version| version >= LISTS_LOGS);
-    let read = || admin.log_page(&LogRequest::of_controller(0x00, 1024)).ok();
+    let (id, length) = LOG_LIST;
+    let read = || admin.log_page(id, &PageRequest::of_controller(length)).ok();
     lists.then(read).flatten()
 }
 
 /// Returns true if the list of supported log pages (00h) has a page: bit 0 of its 4 bytes.
-fn is_listed(list: &[u8], id: u8) -> bool {
+fn is_listed(list: &[u8], layout: &PageLayout) -> bool {
+    let PageNumber::Log(id) = layout.number else { return false };
     list.get(usize::from(id) * 4).is_some_and(|bits| bits & 1 == 1)
 }
 
@@ -164,32 +176,30 @@ impl DrivePages {
 
     fn standard_logs(&mut self, admin: &dyn NvmeAdmin, identity: &ReadPage) {
         let entries = identity.count(&controller::ELPE).unwrap_or(0).min(63) as usize + 1;
-        let request = LogRequest::of_controller(0x01, entries * 64);
-        self.keep(&errors::PAGE, None, log(admin, &errors::PAGE, request));
-        let whole = |id, layout: &'static PageLayout| {
-            log(admin, layout, LogRequest::of_controller(id, layout.length))
-        };
+        let request = PageRequest::of_controller(entries * 64);
+        self.keep(&errors::PAGE, None, read_as(admin, &errors::PAGE, &request));
         if has(identity, &controller::LPA, LPA_EFFECTS) {
             // The whole page is read; its second half is reserved.
-            let request = LogRequest::of_controller(0x05, PAGE_LIMIT);
-            self.keep(&effects::PAGE, None, log(admin, &effects::PAGE, request));
+            let request = PageRequest::of_controller(PAGE_LIMIT);
+            self.keep(&effects::PAGE, None, read_as(admin, &effects::PAGE, &request));
         }
         if has(identity, &controller::OACS, OACS_SELF_TEST) {
-            self.keep(&self_test::PAGE, None, whole(0x06, &self_test::PAGE));
+            self.keep(&self_test::PAGE, None, read(admin, &self_test::PAGE));
         }
         if has(identity, &controller::LPA, LPA_TELEMETRY) {
             // Without the parameter bit that creates one, the last capture's header is returned.
-            self.keep(&telemetry::HOST, None, whole(0x07, &telemetry::HOST));
+            self.keep(&telemetry::HOST, None, read(admin, &telemetry::HOST));
             let layout = &telemetry::CONTROLLER;
-            let request =
-                LogRequest { keeps_event: true, ..LogRequest::of_controller(0x08, layout.length) };
-            self.keep(layout, None, log(admin, layout, request));
+            let whole = PageRequest::of_controller(layout.length);
+            let request = PageRequest { keeps_event: true, ..whole };
+            self.keep(layout, None, read_as(admin, layout, &request));
         }
         if has(identity, &controller::LPA, LPA_EVENTS) {
             self.keep(&events::PAGE, None, persistent_events(admin));
         }
-        if log_list(admin, identity).is_some_and(|list| is_listed(&list, POWER_MEASUREMENT)) {
-            self.keep(&power_measurement::PAGE, None, power_measurements(admin));
+        let layout = &power_measurement::PAGE;
+        if log_list(admin, identity).is_some_and(|list| is_listed(&list, layout)) {
+            self.keep(layout, None, power_measurements(admin));
         }
         if identity.number(&controller::SANICAP).is_some_and(|ways| ways & 0b111 != 0) {
             self.keep(&sanitize::PAGE, None, sanitize_status(admin));
@@ -198,13 +208,12 @@ impl DrivePages {
 
     /// Reads the logs of an endurance group.
     fn group_logs(&mut self, admin: &dyn NvmeAdmin, identity: &ReadPage, group: u16) {
-        let of_group = |id, layout: &'static PageLayout, length| {
-            let request =
-                LogRequest { nsid: 0, specific: group, ..LogRequest::of_controller(id, length) };
-            log(admin, layout, request)
+        let of_group = |layout: &'static PageLayout, length| {
+            let whole = PageRequest::of_controller(length);
+            read_as(admin, layout, &PageRequest { nsid: 0, specific: group, ..whole })
         };
         if has(identity, &controller::CTRATT, CTRATT_ENDURANCE_GROUPS) {
-            let read = of_group(0x09, &endurance::PAGE, endurance::PAGE.length);
+            let read = of_group(&endurance::PAGE, endurance::PAGE.length);
             self.keep(&endurance::PAGE, Some(group), read);
         }
         if !has(identity, &controller::CTRATT, CTRATT_FDP) {
@@ -212,21 +221,21 @@ impl DrivePages {
         }
         // The lengths of these pages are in their first bytes.
         let layout = &fdp_configurations::PAGE;
-        let read = of_group(0x20, layout, 16).and_then(|head| {
+        let read = of_group(layout, 16).and_then(|head| {
             let length = head.count(&fdp_configurations::SZE).unwrap_or(0);
-            of_group(0x20, layout, page_length(length))
+            of_group(layout, page_length(length))
         });
         self.keep(layout, Some(group), read);
         let layout = &fdp_usage::PAGE;
-        let read = of_group(0x21, layout, 8).and_then(|head| {
+        let read = of_group(layout, 8).and_then(|head| {
             let handles = head.count(&fdp_usage::NRUH).unwrap_or(0);
-            of_group(0x21, layout, page_length(8 + 8 * handles))
+            of_group(layout, page_length(8 + 8 * handles))
         });
         self.keep(layout, Some(group), read);
         let layout = &fdp_statistics::PAGE;
-        self.keep(layout, Some(group), of_group(0x22, layout, layout.length));
+        self.keep(layout, Some(group), of_group(layout, layout.length));
         let layout = &fdp_events::PAGE;
-        self.keep(layout, Some(group), of_group(0x23, layout, PAGE_LIMIT));
+        self.keep(layout, Some(group), of_group(layout, PAGE_LIMIT));
     }
 
     /// Reads the OCP logs. A drive that does not list its logs and refuses them does not have them.
@@ -240,22 +249,19 @@ impl DrivePages {
         }
         if let Ok(latency) = ocp.latency(admin) {
             self.pages.push((None, latency));
-            self.keep(&latency_setup::PAGE, None, ocp.latency_setup(admin));
+            self.keep(&latency_setup::PAGE, None, ocp.read(admin, &latency_setup::PAGE));
         }
     }
 
     fn features(&mut self, admin: &dyn NvmeAdmin, identity: &ReadPage) {
-        let value = |layout: &'static PageLayout, id| {
-            Ok(ReadPage::new(layout, admin.feature(id)?.to_le_bytes().to_vec()))
-        };
-        self.keep(&power_management::PAGE, None, value(&power_management::PAGE, 0x02));
+        let layout = &power_management::PAGE;
+        self.keep(layout, None, read(admin, layout));
         if has(identity, &controller::VWC, 1) {
-            self.keep(&write_cache::PAGE, None, value(&write_cache::PAGE, 0x06));
+            self.keep(&write_cache::PAGE, None, read(admin, &write_cache::PAGE));
         }
         if has(identity, &controller::APSTA, 1) {
             let layout = &power_state_changes::PAGE;
-            let bytes = admin.feature_data(0x0c, 0, layout.length);
-            self.keep(layout, None, bytes.map(|bytes| ReadPage::new(layout, bytes)));
+            self.keep(layout, None, read(admin, layout));
         }
     }
 
@@ -273,7 +279,7 @@ impl DrivePages {
 
     /// Returns a page by its layout; `None` if it was not read.
     pub fn get(&self, layout: &PageLayout) -> Option<&ReadPage> {
-        self.pages.iter().map(|(_, page)| page).find(|page| page.layout.id == layout.id)
+        self.pages.iter().map(|(_, page)| page).find(|page| page.layout.number == layout.number)
     }
 
     /// Returns all pages, the refused ones last.
@@ -291,7 +297,7 @@ fn page_length(length: u64) -> usize {
 /// Reads the power measurements with their histogram, whose length is in the first bytes.
 fn power_measurements(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
     let layout = &power_measurement::PAGE;
-    let read = |length| log(admin, layout, LogRequest::of_controller(POWER_MEASUREMENT, length));
+    let read = |length| read_as(admin, layout, &PageRequest::of_controller(length));
     let head = read(layout.length)?;
     match head.count(&power_measurement::NPHD) {
         Some(bins) if head.count(&power_measurement::PHDS) == Some(8) && bins > 0 => {
@@ -304,12 +310,10 @@ fn power_measurements(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
 /// Reads the header of the persistent event log: establishes a context, which the controller
 /// needs to report the log, and releases it.
 fn persistent_events(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
-    let action = |parameter| LogRequest {
-        parameter,
-        ..LogRequest::of_controller(0x0d, events::PAGE.length)
-    };
-    let page = log(admin, &events::PAGE, action(1))?;
+    let layout = &events::PAGE;
+    let action = |parameter| PageRequest { parameter, ..PageRequest::of_controller(layout.length) };
+    let page = read_as(admin, layout, &action(1))?;
     // A context that cannot be released is released by the next reset.
-    let _ = admin.log_page(&action(2));
+    let _ = read_as(admin, layout, &action(2));
     Ok(page)
 }

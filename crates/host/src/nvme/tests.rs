@@ -45,7 +45,7 @@ impl FixturePage {
     fn read(&self) -> ReadPage {
         let digit = |at: usize| u8::from_str_radix(&self.bytes[at..at + 2], 16).unwrap();
         let bytes = (0..self.bytes.len()).step_by(2).map(digit).collect();
-        let layout = LAYOUTS.iter().find(|layout| layout.id == self.id);
+        let layout = LAYOUTS.iter().find(|layout| layout.number.to_string() == self.id);
         ReadPage::new(layout.unwrap(), bytes)
     }
 }
@@ -69,7 +69,11 @@ fn every_field_is_where_the_specification_has_it() {
         assert_eq!(record.raw, fixture.bytes.trim_end_matches("00"), "{}", fixture.id);
     }
     for layout in LAYOUTS {
-        assert!(fixtures.iter().any(|fixture| fixture.id == layout.id), "{}", layout.id);
+        assert!(
+            fixtures.iter().any(|fixture| fixture.id == layout.number.to_string()),
+            "{}",
+            layout.number
+        );
         assert!(!layout.source.is_empty() && !layout.name.is_empty());
     }
 }
@@ -141,7 +145,7 @@ fn a_page_of_zeros_tells_nothing_where_zeros_are_no_values() {
     for layout in LAYOUTS {
         let record = ReadPage::new(layout, vec![0; layout.length]).record(None);
         let wanted = if layout.may_be_zero { PageState::Complete } else { PageState::Zero };
-        assert_eq!((record.state, record.raw.as_str()), (wanted, ""), "{}", layout.id);
+        assert_eq!((record.state, record.raw.as_str()), (wanted, ""), "{}", layout.number);
         assert_eq!(record.fields.is_empty(), !layout.may_be_zero || layout.fields.is_empty());
     }
 }

@@ -146,7 +146,10 @@ impl AtaPurgeCommand {
         work.tools.run(HDPARM, &arguments, ANSWER)?;
         while work.began.elapsed() < SANITIZE_LIMIT {
             let status = ["--sanitize-status", &self.device];
-            let said = work.tools.run(HDPARM, &status, ANSWER)?;
+            let said = work
+                .tools
+                .run(HDPARM, &status, ANSWER)
+                .map_err(|error| self.end_unknown(error.to_string()))?;
             if said.contains("SD0") && !said.contains("unsuccessfully") {
                 return Ok(());
             }
@@ -160,7 +163,19 @@ impl AtaPurgeCommand {
             }
             work.tools.pause(LOOK);
         }
-        Err(self.failed("the sanitize did not end within 48 hours", ""))
+        Err(self.end_unknown("it did not end within 48 hours".to_owned()))
+    }
+
+    fn end_unknown(&self, why: String) -> HostError {
+        HostError::PurgeEndUnknown {
+            device: self.device.clone(),
+            purge: "sanitizing".to_owned(),
+            why,
+            check: format!(
+                "wait until 'hdparm --sanitize-status {}' reports that none is in progress",
+                self.device
+            ),
+        }
     }
 }
 

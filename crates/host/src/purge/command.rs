@@ -1,12 +1,12 @@
 //! A vendor's purge command: a program that the user names, run on the target without a shell.
 
 use super::command_line::PurgeCommandLine;
-use super::work::{PurgeContext, PurgeOutcome};
+use super::work::PurgeContext;
 use crate::error::HostError;
 use crate::identity::describe;
 use crate::processes;
 use crate::sysfs_node::SysfsNode;
-use crate::system_roots::SystemRoots;
+use crate::system_roots::{self, SystemRoots};
 use crate::target::{Target, length_of};
 use crate::tool;
 use std::os::unix::fs::MetadataExt;
@@ -55,51 +55,65 @@ impl VendorCommand {
     }
 
     /// Runs the command, with the device's identity checked before and after it.
-    pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<PurgeOutcome, HostError> {
+    pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
         self.check_identity(work.target)?;
-        self.refuse_second()?;
+        self.refuse_second(work.target)?;
         let version = self.version();
         if work.watch.is_stopped() {
             return Err(work.stopped());
         }
         // The program has run for its version, perhaps for seconds.
         self.check_identity(work.target)?;
-        let ran = self.run(work);
+        let ran = self.run(work, version);
         // Also after a failure: the run may continue without a purge.
         self.check_identity(work.target)?;
-        Ok(PurgeOutcome::Commanded(PurgeCommandRecord {
-            command: self.words.join(" "),
-            version,
-            ..ran?
-        }))
+        ran
     }
 
     /// Refuses to run the command while it runs already, as after a run that was killed meanwhile.
-    fn refuse_second(&self) -> Result<(), HostError> {
+    fn refuse_second(&self, target: &Target) -> Result<(), HostError> {
+        match self.find_running() {
+            Ok(None) => Ok(()),
+            Ok(Some(process)) => Err(self.still_runs(process)),
+            Err(error) => Err(self.end_unknown(target, &error)),
+        }
+    }
+
+    /// Returns the ID of a process that runs the command or was started by it.
+    fn find_running(&self) -> Result<Option<u32>, HostError> {
+        let left = processes::in_session_or_with(None, &self.variable(), &self.roots)?;
+        if left.is_some() {
+            return Ok(left);
+        }
         let arguments: Vec<&[u8]> = self.words[1..].iter().map(|word| word.as_bytes()).collect();
         let program = file_name(self.words[0].as_bytes());
-        let left = processes::in_session_or_with(None, &self.variable(), &self.roots)?;
-        if let Some(number) = left {
-            let command = self.words.join(" ");
-            return Err(HostError::PurgeStillRuns { command, process: number, after_s: 0 });
-        }
         for process in processes::all(&self.roots)? {
-            let Ok(line) = std::fs::read(process.join("cmdline")) else { continue };
+            let Some(line) = processes::read_file(&process, "cmdline", &self.roots)? else {
+                continue;
+            };
             let line = line.strip_suffix(b"\0").unwrap_or(&line);
             let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
             // The program stands before its arguments, behind an interpreter or sudo perhaps.
             let at = words.len().checked_sub(arguments.len() + 1);
             let named = at.map(|at| file_name(words[at]));
             if words.ends_with(&arguments) && named == Some(program) {
-                let number = process.file_name().unwrap_or_default().display().to_string();
-                return Err(HostError::ToolFailed {
-                    command: self.words.join(" "),
-                    how: format!("process {number} runs it already"),
-                    said: format!("wait until it has ended, or end it with kill {number}"),
-                });
+                return Ok(system_roots::file_name(&process).parse().ok());
             }
         }
-        Ok(())
+        Ok(None)
+    }
+
+    fn still_runs(&self, process: u32) -> HostError {
+        HostError::PurgeStillRuns { command: self.words.join(" "), process }
+    }
+
+    fn end_unknown(&self, target: &Target, error: &HostError) -> HostError {
+        HostError::PurgeEndUnknown {
+            device: target.device().path.clone(),
+            purge: self.words.join(" "),
+            why: error.to_string(),
+            check: "see with 'ps -e' that none of its processes runs".to_owned(),
+        }
     }
 
     /// Returns the environment variable that marks the command's processes, as it is in `/proc`.
@@ -108,12 +122,12 @@ impl VendorCommand {
     }
 
     /// Runs the command and waits until all its processes have ended, because one that it leaves
-    /// behind may still erase.
-    fn run(&self, work: &mut PurgeContext<'_>) -> Result<PurgeCommandRecord, HostError> {
+    /// behind may still erase. Sets the record of the command, however it ended.
+    fn run(&self, work: &mut PurgeContext<'_>, version: Option<String>) -> Result<(), HostError> {
         let doing = format!("running {}", self.words[0]);
         let arguments: Vec<&str> = self.words[1..].iter().map(String::as_str).collect();
-        let variable = self.variable();
-        let (answer, awaited) = tool::ask_with_descendants(
+        let (variable, command) = (self.variable(), self.words.join(" "));
+        let (ended, left) = tool::run_with_descendants(
             &self.words[0],
             "that has it",
             &arguments,
@@ -122,21 +136,29 @@ impl VendorCommand {
             &mut |_| work.tell_uncancelable(&doing),
             &|session| processes::in_session_or_with(Some(session), &variable, &self.roots),
         )?;
-        let output = kept(&format!("{}\n{}", answer.stdout.trim(), answer.stderr.trim()));
-        if answer.status.success() {
-            let awaited = Nanos(awaited.as_nanos() as u64);
-            return Ok(PurgeCommandRecord {
-                command: String::new(),
-                version: None,
-                output,
-                awaited,
-            });
-        }
-        Err(HostError::ToolFailed {
-            command: self.words.join(" "),
-            how: answer.status.to_string(),
-            said: output.replace('\n', "; "),
-        })
+        let output = kept(&format!("{}\n{}", ended.stdout.trim(), ended.stderr.trim()));
+        let how = match ended.status {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(status.to_string()),
+            Err(how) => Some(how),
+        };
+        let end = match (left.running, &how) {
+            (Err(error), _) => Err(self.end_unknown(work.target, &error)),
+            (Ok(Some(process)), _) => Err(self.still_runs(process)),
+            (Ok(None), Some(how)) => Err(HostError::ToolFailed {
+                command: command.clone(),
+                how: how.clone(),
+                said: output.replace('\n', "; "),
+            }),
+            (Ok(None), None) => Ok(()),
+        };
+        let failure = match &end {
+            Err(HostError::ToolFailed { .. }) | Ok(()) => how,
+            Err(error) => Some(error.to_string()),
+        };
+        let awaited = Nanos::from(left.awaited);
+        work.command = Some(PurgeCommandRecord { command, version, output, failure, awaited });
+        end
     }
 
     /// Returns the first line that the program prints for `--version`; `None` if there is none.

@@ -31,6 +31,7 @@ use crate::tool::{HDPARM, InstalledTools, Tools};
 use blank::SamplePlaces;
 use discard::no_discard;
 use plan::{PurgeCommand, PurgePlan};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Instant;
 use steadfast_domain::{Nanos, Purge, PurgeFailure, PurgeMethod};
@@ -81,20 +82,27 @@ fn purge_with(
     let mut places = SamplePlaces::choose(target, order.seed);
     places.look_before(target);
     let began = Instant::now();
-    let mut work = PurgeContext { target, tools, watch, began };
+    let mut work = PurgeContext { target, tools, watch, began, command: None };
     let done = plan.carry_out(&mut work).and_then(|done| {
         let took = Nanos::from(began.elapsed());
         verify(&plan, done, &places, target, tools, took)
     });
+    let command = work.command.take();
     match done {
+        Ok(purge) => Ok(Purge { command, ..purge }),
         Err(error) if order.failed == PurgeFailure::Continue && may_continue(&error) => {
             let took = Nanos::from(began.elapsed());
             let read_back = places.look_after(target).ok();
             let blank = read_back.map(|read| read.is_blank());
             let failed = Some(error.to_string());
-            Ok(Purge { blank, read_back, failed, ..Purge::new(plan.method, took) })
+            Ok(Purge { blank, read_back, failed, command, ..Purge::new(plan.method, took) })
         }
-        done => done,
+        Err(error) => {
+            if let Some(record) = command {
+                work.watch.keep_command(record);
+            }
+            Err(error)
+        }
     }
 }
 
@@ -107,6 +115,7 @@ fn may_continue(error: &HostError) -> bool {
             | HostError::Unjournalled(_)
             | HostError::PurgeChangedDevice { .. }
             | HostError::PurgeStillRuns { .. }
+            | HostError::PurgeEndUnknown { .. }
     )
 }
 
@@ -123,14 +132,9 @@ fn verify(
     }
     let read = places.look_after(target)?;
     let mut remarks = vec![plan.remark.clone()];
-    let mut command = None;
-    match done {
-        PurgeOutcome::PurgedBy(tool) => {
-            let path = tools.path_of(tool);
-            remarks.extend(path.map(|path| format!("commanded by {}", path.display())));
-        }
-        PurgeOutcome::Commanded(record) => command = Some(record),
-        PurgeOutcome::Purged | PurgeOutcome::Unknown => {}
+    if let PurgeOutcome::PurgedBy(tool) = done {
+        let path = tools.path_of(tool);
+        remarks.extend(path.map(|path| format!("commanded by {}", path.display())));
     }
     if read.written_before == 0 {
         remarks.push(
@@ -160,7 +164,7 @@ fn verify(
     remarks.retain(|remark| !remark.is_empty());
     let blank = Some(read.is_blank());
     let remark = remarks.join("; ");
-    Ok(Purge { blank, read_back: Some(read), remark, command, ..Purge::new(plan.method, took) })
+    Ok(Purge { blank, read_back: Some(read), remark, ..Purge::new(plan.method, took) })
 }
 
 impl PurgePlan {
@@ -178,7 +182,7 @@ impl PurgePlan {
             PurgeCommand::Scsi(command) => {
                 command.carry_out(work).map(|()| PurgeOutcome::PurgedBy(command.tool()))
             }
-            PurgeCommand::Vendor(command) => command.carry_out(work),
+            PurgeCommand::Vendor(command) => command.carry_out(work).map(|()| PurgeOutcome::Purged),
         };
         done.map_err(|error| match error {
             HostError::ToolFailed { .. }
@@ -197,6 +201,7 @@ impl PurgePlan {
 fn reallocate(target: &Target) -> Result<(), HostError> {
     let (file, size) = (target.file(), target.device().capacity);
     let path = Path::new(&target.device().name);
+    scratch::refuse_without_room(file.as_fd(), path, size, scratch::allocated(file, path)?)?;
     let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     let emptied = match scratch::fallocate(file, punch, size) {
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {

@@ -15,6 +15,7 @@ use crate::nvme::{
 };
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
+use crate::target::Target;
 use crate::tool::{NVME, Tools};
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
@@ -310,11 +311,8 @@ impl NvmePurgeCommand {
             let log = match sanitize_status(admin) {
                 Ok(log) => log,
                 Err(error) if unread >= STATUS_PATIENCE => {
-                    return Err(failed(format!(
-                        "its progress cannot be read ({error}); the drive may still be sanitizing: \
-                         wait until nvme sanitize-log {} reports its end",
-                        self.node.path.display()
-                    )));
+                    let why = format!("its progress cannot be read ({error})");
+                    return Err(self.end_unknown(work.target, why));
                 }
                 // A controller that resets while it sanitizes refuses commands for a while.
                 Err(_) if !work.watch.is_stopped() => {
@@ -349,7 +347,17 @@ impl NvmePurgeCommand {
             }
             work.tools.pause(LOOK);
         }
-        Err(failed("the sanitize did not end within 48 hours".to_owned()))
+        Err(self.end_unknown(work.target, "it did not end within 48 hours".to_owned()))
+    }
+
+    fn end_unknown(&self, target: &Target, why: String) -> HostError {
+        let node = self.node.path.display();
+        HostError::PurgeEndUnknown {
+            device: target.device().path.clone(),
+            purge: self.method.to_string(),
+            why,
+            check: format!("wait until 'nvme sanitize-log {node}' reports its end"),
+        }
     }
 }
 

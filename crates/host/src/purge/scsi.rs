@@ -158,8 +158,10 @@ impl ScsiPurgeCommand {
     fn follow(&self, work: &mut PurgeContext<'_>, doing: &str) -> Result<(), HostError> {
         let mut quiet = 0;
         while work.began.elapsed() < LIMIT {
-            let said =
-                work.tools.ask(SG_REQUESTS, &["--progress", &self.device], ANSWER, &mut |_| {})?;
+            let said = work
+                .tools
+                .ask(SG_REQUESTS, &["--progress", &self.device], ANSWER, &mut |_| {})
+                .map_err(|error| self.end_unknown(doing, error.to_string()))?;
             let percent = progress(&said.stdout);
             quiet = if percent.is_some() { 0 } else { quiet + 1 };
             if quiet >= QUIET_LOOKS {
@@ -172,11 +174,19 @@ impl ScsiPurgeCommand {
             }
             work.tools.pause(LOOK);
         }
-        Err(HostError::ToolFailed {
-            command: format!("sg_requests --progress {}", self.device),
-            how: "the command did not end within 48 hours".into(),
-            said: String::new(),
-        })
+        Err(self.end_unknown(doing, "it did not end within 48 hours".to_owned()))
+    }
+
+    fn end_unknown(&self, doing: &str, why: String) -> HostError {
+        HostError::PurgeEndUnknown {
+            device: self.device.clone(),
+            purge: doing.to_owned(),
+            why,
+            check: format!(
+                "wait until 'sg_requests --progress {}' reports no progress",
+                self.device
+            ),
+        }
     }
 }
 

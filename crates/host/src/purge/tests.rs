@@ -5,6 +5,8 @@ use crate::sysfs_node::SysfsNode;
 use crate::target::AccessMode;
 use crate::transcript::Transcript;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Device, PurgeChoice, Transport};
 
@@ -15,6 +17,7 @@ pub(super) struct PurgeObserver {
     pub journal: Vec<HostChange>,
     pub stopped: bool,
     pub full: bool,
+    pub command: Option<PurgeCommandRecord>,
 }
 
 impl PurgeWatch for PurgeObserver {
@@ -27,6 +30,9 @@ impl PurgeWatch for PurgeObserver {
     }
     fn tell(&mut self, progress: &PurgeProgress<'_>) {
         self.told.push((progress.doing.to_owned(), progress.percent));
+    }
+    fn keep_command(&mut self, record: PurgeCommandRecord) {
+        self.command = Some(record);
     }
     fn is_stopped(&self) -> bool {
         self.stopped
@@ -101,4 +107,39 @@ fn what_takes_no_discard_keeps_its_content_and_says_so() {
         assert_eq!((done.method, done.blank), (PurgeMethod::Nothing, None));
         assert!(done.remark.starts_with("sdzzz does not support discard"), "{}", done.remark);
     }
+}
+
+/// The command leaves a process of its session whose state cannot be read, by root either.
+#[test]
+fn a_command_whose_end_is_unknown_ends_the_run_and_keeps_its_record() {
+    let machine = MachineFixture::new();
+    machine.sata("sda", "8:0", MEDIUM / 512);
+    let target = armed(&machine, "sda");
+    let process = machine.path("proc/70001");
+    let tool = machine.path("tool");
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && exit\nmkdir -p {}/stat\necho erases",
+        process.display()
+    );
+    fs::write(&tool, script).unwrap();
+    fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
+    let line = PurgeCommandLine::parse(&format!("{} {{device}}", tool.display())).unwrap();
+    let order = PurgeOrder {
+        command: Some(line),
+        failed: PurgeFailure::Continue,
+        ..order(PurgeMethod::VendorCommand)
+    };
+    let mut beside = PurgeObserver::default();
+    let run = |beside: &mut PurgeObserver| {
+        purge_with(&target, &order, beside, &machine.roots, &InstalledTools).unwrap_err()
+    };
+    let error = run(&mut beside);
+    assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+    let record = beside.command.take().unwrap();
+    assert_eq!(record.output, "erases");
+    assert_eq!(record.failure, Some(error.to_string()));
+    // As long as its end is unknown, it is not started again.
+    let error = run(&mut beside);
+    assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+    assert_eq!(beside.command, None, "it ran again");
 }

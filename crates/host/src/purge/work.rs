@@ -54,6 +54,8 @@ pub trait PurgeWatch {
     fn journal(&mut self, change: &HostChange) -> Result<(), String>;
     /// Receives the progress; called often.
     fn tell(&mut self, progress: &PurgeProgress<'_>);
+    /// Receives the record of a vendor's command after which the purge ends with an error.
+    fn keep_command(&mut self, record: PurgeCommandRecord);
     /// Returns true if the user requested a stop.
     fn is_stopped(&self) -> bool;
 }
@@ -64,6 +66,8 @@ pub(super) struct PurgeContext<'a> {
     pub tools: &'a dyn Tools,
     pub watch: &'a mut dyn PurgeWatch,
     pub began: Instant,
+    /// Vendor's command that was run, however it ended.
+    pub command: Option<PurgeCommandRecord>,
 }
 
 impl PurgeContext<'_> {
@@ -125,8 +129,6 @@ pub(super) enum PurgeOutcome {
     Purged,
     /// Purged by a command that this tool sent.
     PurgedBy(Tool),
-    /// Purged by a command of the user.
-    Commanded(PurgeCommandRecord),
     /// The device announced the command but does not support it.
     Unknown,
 }
