@@ -7,8 +7,8 @@
 //! with direct I/O over a file in it, and ends there: that device's time is the disk's, not that of
 //! a kernel thread which shares the processors with the two programs.
 //!
-//! A commit is a write of 4 KiB and its flush, one at a time (fio: `fdatasync=1`); its
-//! time is the sum of both. A rate has Poisson arrivals (fio: `rate_process=poisson`); our response
+//! A commit is a write of 4 KiB and its flush, one at a time and by blocking calls (fio: `psync` with
+//! `fdatasync=1`); its time is the sum of both. A rate has Poisson arrivals (fio: `rate_process=poisson`); our response
 //! times count from when an I/O is due, fio's from when it is submitted, so that ours are longer by
 //! the start error. Flushes are compared with the kernel's own count, run by run.
 #![allow(clippy::print_stdout, reason = "its table is what it is for")]
@@ -86,9 +86,13 @@ impl ServiceLoad {
     fn fio_options(self) -> Vec<String> {
         match self {
             ServiceLoad::Commits => {
-                ["--rw=randwrite", "--iodepth=1", "--fdatasync=1"].map(str::to_owned).to_vec()
+                ["--ioengine=psync", "--rw=randwrite", "--fdatasync=1"].map(str::to_owned).to_vec()
             }
             ServiceLoad::Rate(iops) => vec![
+                "--ioengine=io_uring".to_owned(),
+                "--fixedbufs=1".to_owned(),
+                "--registerfiles=1".to_owned(),
+                "--nonvectored=1".to_owned(),
                 "--rw=randread".to_owned(),
                 "--iodepth=256".to_owned(),
                 format!("--rate_iops={iops}"),
@@ -264,8 +268,7 @@ fn run_engine(path: &Path, load: ServiceLoad, seed: u64) -> Fallible<ServiceRun>
 fn run_fio(path: &Path, load: ServiceLoad, seed: u64) -> Fallible<ServiceRun> {
     let before = kernel_flushes(path)?;
     let output = Command::new("fio")
-        .args(["--name=bench", "--bs=4k", "--ioengine=io_uring", "--fixedbufs=1"])
-        .args(["--registerfiles=1", "--nonvectored=1", "--norandommap=1", "--randrepeat=0"])
+        .args(["--name=bench", "--bs=4k", "--norandommap=1", "--randrepeat=0"])
         .args(["--thread", "--direct=1", "--time_based", "--invalidate=0"])
         .args(["--output-format=json", &format!("--runtime={SECONDS}")])
         .args([format!("--size={}", SIZE.0), format!("--randseed={}", seed + 1)])

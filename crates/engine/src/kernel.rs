@@ -101,6 +101,7 @@ pub(crate) fn preferred(target: &Target) -> Result<(Backend, String), String> {
 /// # Errors
 /// Returns the reasons if none of them works.
 pub(crate) fn choose(wanted: &[Backend]) -> Result<(Backend, String), String> {
+    raise_locked_memory_limit();
     let mut said = Vec::new();
     for backend in wanted.iter().copied() {
         match probe(backend) {

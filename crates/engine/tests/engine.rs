@@ -298,17 +298,57 @@ fn the_kernel_counts_the_flushes_of_commits() {
         let text = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
         text.split_whitespace().nth(15).map_or(0, |n| n.parse().unwrap())
     };
-    for (pattern, demand, expected) in [
-        ("RND 4K W FLUSH/1", "T1Q1", 200),
-        ("SEQ 8K W FLUSH/8", "T1Q8", 25),
-        ("RND 4K W", "T1Q4", 0),
+    for (pattern, demand, expected, backend) in [
+        ("RND 4K W FLUSH/1", "T1Q1", 200, Backend::Threads),
+        ("RND 4K W FLUSH/1", "T1Q1", 200, Backend::Uring),
+        ("SEQ 8K W FLUSH/8", "T1Q8", 25, Backend::Uring),
+        ("RND 4K W", "T1Q4", 0, Backend::Uring),
     ] {
         let before = flushes();
         let wanted = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(200));
-        let done = apply(&mut engine_on(device.target(), Backend::Uring), wanted);
+        let done = apply(&mut engine_on(device.target(), backend), wanted);
         device.counters();
         assert_eq!(done.direction(Op::Flush).ios, expected, "{pattern}");
         assert_eq!(flushes() - before, expected, "{pattern}");
+    }
+}
+
+/// A thread that has one I/O outstanding flushes by a blocking call, as an application does. Any
+/// other load, and any load of an engine with a prescribed interface, keeps the engine's own.
+#[test]
+fn commits_one_at_a_time_are_blocking_calls() {
+    let _turn = alone();
+    let Some(device) = LoopDevice::new(8 << 20) else { return };
+    let native = engine(device.target());
+    if native.backend() != Backend::Uring {
+        skipped::<()>("io_uring is not the engine's interface here");
+        return;
+    }
+    drop(native);
+    let blocking = "a thread per I/O for commits at queue depth 1";
+    let flush = IoStream::new(Op::Flush, Order::Random, Bytes(0)).weighing(1);
+    for (pattern, demand, flushes, expected) in [
+        ("RND 4K W FLUSH/1", "T2Q1", None, Some(blocking)),
+        ("SEQ 4K W FLUSH/8", "T1Q1", None, Some(blocking)),
+        ("RND 4K RW50 FLUSH/1", "T1Q1", None, Some(blocking)),
+        ("RND 4K W", "T1Q1", Some(&flush), Some(blocking)),
+        ("RND 4K W FLUSH/1", "T1Q2", None, None),
+        ("SEQ 4K W FLUSH/8", "T1Q8", None, None),
+        ("RND 4K W FUA", "T1Q1", None, None),
+        ("RND 4K W FUA", "T1Q1", Some(&flush), None),
+        ("RND 4K W", "T1Q1", None, None),
+    ] {
+        let case = format!("{pattern} {demand}, a stream of flushes: {}", flushes.is_some());
+        let mut wanted = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(100));
+        wanted.streams.extend(flushes.cloned());
+        let mut native = engine(device.target());
+        let done = apply(&mut native, wanted.clone());
+        check_consistency(&done);
+        assert_eq!(done.interface.as_deref(), expected, "{case}");
+        assert_eq!(native.describe().contains(blocking), expected.is_some(), "{case}");
+        drop(native);
+        let mut forced = engine_on(device.target(), Backend::Uring);
+        assert_eq!(apply(&mut forced, wanted).interface, None, "{case}");
     }
 }
 
@@ -631,6 +671,33 @@ fn a_stop_is_obeyed_long_before_the_end() {
         let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
         assert_eq!(halt, Halt::Stopped);
         assert!(asker.join().unwrap().elapsed() < SOON, "{backend}");
+    }
+}
+
+/// A thread that waits for its next I/O is due long after the stop is requested.
+#[test]
+fn a_stop_is_obeyed_long_before_the_next_io_is_due() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    for backend in [Backend::Uring, Backend::Threads] {
+        let stop = StopSignal::default();
+        let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
+        let mut engine = Native::new(scratch.target(), stop.clone(), options).unwrap();
+        let mut wanted =
+            stimulus("RND 4K W FLUSH/1", "T2Q1", 8 << 20, LoadLimits::time(Nanos::from_secs(600)));
+        wanted.pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(300) };
+        let asker = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            stop.request();
+            Instant::now()
+        });
+        let step = alone_step(wanted);
+        let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
+        // The threads have ended when the engine has.
+        drop(engine);
+        assert_eq!(halt, Halt::Stopped);
+        assert!(asker.join().unwrap().elapsed() < SOON, "{backend}");
+        drop(armed_soon(&scratch.path));
     }
 }
 

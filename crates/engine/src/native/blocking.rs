@@ -5,7 +5,7 @@
 
 use super::queue::{Completion, Queue, QueueTarget, Request, SubmitWait};
 use std::ffi::c_int;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use steadfast_domain::Op;
 
 /// `BLKDISCARD` of `linux/fs.h`: `_IO(0x12, 119)`.
@@ -73,7 +73,7 @@ impl Queue for BlockingQueue<'_> {
             let result = perform(self.target.fd(), self.target.block_device, &request);
             self.completion = Some(Completion { slot: request.slot, result });
         } else if let SubmitWait::AtMost(nanos) = wait {
-            std::thread::sleep(std::time::Duration::from_nanos(nanos));
+            sleep_unless_woken(self.target.wake.as_raw_fd(), nanos);
         }
         Ok(())
     }
@@ -85,6 +85,17 @@ impl Queue for BlockingQueue<'_> {
     fn next(&mut self) -> Option<Completion> {
         self.completion.take()
     }
+}
+
+/// Sleeps for this time, or until the load's eventfd ends it early.
+fn sleep_unless_woken(wake: RawFd, nanos: u64) {
+    let mut poll = libc::pollfd { fd: wake, events: libc::POLLIN, revents: 0 };
+    let time = libc::timespec {
+        tv_sec: (nanos / 1_000_000_000) as libc::time_t,
+        tv_nsec: (nanos % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: both structures are valid and outlive the call; no signal mask is given.
+    unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) };
 }
 
 fn last_error() -> i32 {

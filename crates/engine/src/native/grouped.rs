@@ -6,6 +6,7 @@
 
 use super::{Native, NativeOptions};
 use crate::engine::{Engine, StartAgreement};
+use crate::kernel::{self, Backend};
 use crate::prepared::StepRefusal;
 use crate::start::{StepStart, cursors_of_part};
 use crate::stop::StopSignal;
@@ -34,6 +35,8 @@ const LOOK: Duration = Duration::from_millis(20);
 struct LoadOrder {
     step: Step,
     options: NativeOptions,
+    /// Interface of the parent process.
+    backend: Backend,
     cursors: BTreeMap<String, Bytes>,
     /// Number of resumptions, as in [`StepStart::resumed`].
     resumed: u64,
@@ -113,7 +116,10 @@ impl Native {
                 });
             }
         }
-        Ok(merged(loads.into_iter().filter_map(|load| load.measurement).collect()))
+        let whole = merged(loads.into_iter().filter_map(|load| load.measurement).collect());
+        self.exceptions = whole.interface.iter().cloned().collect();
+        self.notes.clear();
+        Ok(whole)
     }
 
     /// Runs the loads until each has reported its measurement.
@@ -164,7 +170,8 @@ impl Native {
                     interval: step.interval,
                     ..Step::alone(step.place.clone(), stimulus.clone())
                 },
-                options: NativeOptions { backend: Some(self.backend), ..self.options },
+                options: self.options,
+                backend: self.backend,
                 cursors: own.cursors,
                 resumed: own.resumed,
             };
@@ -208,8 +215,12 @@ pub fn attend_load() -> Result<(), HostError> {
     let order: LoadOrder =
         link.receive(None).map_err(lost)?.ok_or_else(|| lost(io::ErrorKind::InvalidData.into()))?;
     let stop = StopSignal::default();
-    let measured = Native::new(target, stop.clone(), order.options)
-        .and_then(|mut engine| apply_order(&mut engine, &order, link, stop));
+    let measured = kernel::choose(&[order.backend]).map_err(Halt::Refused);
+    let measured = measured.and_then(|(backend, interface)| {
+        let stopped = stop.clone();
+        let mut engine = Native::with_interface(target, stopped, order.options, backend, interface);
+        apply_order(&mut engine, &order, link, stop)
+    });
     let report = match measured {
         Ok(measurement) => LoadReport::Measured(Box::new(measurement)),
         Err(halt) => LoadReport::Halted(halt),
@@ -265,7 +276,9 @@ fn merged(loads: Vec<Measurement>) -> Measurement {
         silences: common_silences(&loads),
         ..Measurement::default()
     };
+    let mut interfaces: Vec<String> = Vec::new();
     for (number, load) in loads.into_iter().enumerate() {
+        interfaces.extend(load.interface.filter(|interface| !interfaces.contains(interface)));
         if !is_one {
             let streams = load.streams.len() as u32;
             whole.parts.push(LoadPart { streams, elapsed: load.elapsed });
@@ -302,6 +315,7 @@ fn merged(loads: Vec<Measurement>) -> Measurement {
         let busiest = [whole.sensed.busiest_thread, load.sensed.busiest_thread];
         whole.sensed.busiest_thread = busiest.into_iter().flatten().reduce(f64::max);
     }
+    whole.interface = (!interfaces.is_empty()).then(|| interfaces.join("; "));
     whole.unmeasured = by_operation(&whole.unmeasured);
     // A stall of the machine stops all processes, so that each reports it.
     whole.stalls.sort_by_key(|stall| stall.at);

@@ -740,12 +740,7 @@ fn unix_ms() -> u64 {
 
 /// Describes a failed I/O, with advice where the cause is known.
 fn describe(fault: &LocatedFault, device: &str) -> String {
-    let op = match fault.op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Discard => "discard",
-        Op::Flush => "flush",
-    };
+    let op = fault.op.name();
     let why = match fault.errno {
         0 => "transferred fewer bytes than requested".to_owned(),
         errno => errno_text(errno),

@@ -32,12 +32,20 @@ use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::script::Timing;
 use steadfast_domain::{Halt, Nanos, Op, ReplayResult, ScriptLoad, Stimulus};
 
+/// Kernel interface of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LoadInterface {
+    pub(super) backend: Backend,
+    /// Kind of loads that the engine's own interface does not carry; `None` if it carries this one.
+    pub(super) exception: Option<&'static str>,
+}
+
 /// A load that can begin, with everything that is made without touching the device.
 #[derive(Debug)]
 pub(super) struct PreparedLoad {
     pub(super) source: IoSource,
     pub(super) content: Arc<FillPattern>,
-    pub(super) backend: Backend,
+    pub(super) interface: LoadInterface,
     pub(super) sizing: LoadDimensions,
 }
 

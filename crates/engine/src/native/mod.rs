@@ -47,7 +47,7 @@ use clock::Clock;
 use completion_timeout::CompletionTimeout;
 pub use grouped::attend_load;
 use load::{NativeLoad, StuckLoad};
-use load_threads::{IoSource, LoadDimensions, PreparedLoad};
+use load_threads::{IoSource, LoadDimensions, LoadInterface, PreparedLoad};
 use part::{LoadContext, PartHandles, PartToStart};
 use pattern::{FillPattern, StampKey};
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::stimulus::{DataPattern, Durability};
 use steadfast_domain::{
     Bytes, Demand, Halt, IoStream, Load, Measurement, Nanos, Op, ScriptLoad, Step, Stimulus,
     Transport,
@@ -88,7 +88,8 @@ pub struct NativeOptions {
     /// Kernel interface to use. `None` selects the best that works: io_uring, but Linux AIO for a
     /// target that cannot issue I/Os without blocking (no `NOWAIT`, as tmpfs and zram). io_uring
     /// passes each I/O of such a target to a kernel thread, and the two context switches would be
-    /// measured as the device's time.
+    /// measured as the device's time. A load of commits one at a time uses plain system calls, since
+    /// both pass each flush to a kernel thread.
     pub backend: Option<Backend>,
     /// A step with more failed I/Os than this is void.
     pub fault_limit: u64,
@@ -111,6 +112,8 @@ pub struct Native {
     backend: Backend,
     /// Description of the kernel interface and of the features that it could not use.
     interface: String,
+    /// Interfaces of the last load that are not the engine's own, with the reasons.
+    exceptions: Vec<String>,
     /// Notes on what this host could not provide to the last load.
     notes: Vec<String>,
     clock: Clock,
@@ -132,18 +135,28 @@ impl Native {
     /// # Errors
     /// Returns [`Halt::Refused`] if the options force an interface that this host does not provide.
     pub fn new(target: Target, stop: StopSignal, options: NativeOptions) -> Result<Self, Halt> {
-        kernel::raise_locked_memory_limit();
-        let (backend, interface) = match options.backend {
+        let chosen = match options.backend {
             Some(forced) => kernel::choose(&[forced]),
             None => kernel::preferred(&target),
-        }
-        .map_err(Halt::Refused)?;
-        Ok(Native {
+        };
+        let (backend, interface) = chosen.map_err(Halt::Refused)?;
+        Ok(Native::with_interface(target, stop, options, backend, interface))
+    }
+
+    fn with_interface(
+        target: Target,
+        stop: StopSignal,
+        options: NativeOptions,
+        backend: Backend,
+        interface: String,
+    ) -> Native {
+        Native {
             target,
             stop,
             options,
             backend,
             interface,
+            exceptions: Vec::new(),
             notes: Vec::new(),
             clock: Clock::get(),
             key: StampKey::new(),
@@ -153,7 +166,7 @@ impl Native {
             running: None,
             groups: None,
             stranded: Vec::new(),
-        })
+        }
     }
 
     /// Returns the target that the engine drives.
@@ -180,14 +193,25 @@ impl Native {
         self.target.device().transport != Transport::File
     }
 
-    /// Returns the interface for a load; not every one can discard.
-    fn backend_for(&self, discards: bool) -> Backend {
-        let able = match self.backend {
+    /// Returns the interface for a load: the engine's own, unless plain system calls carry such a
+    /// load better.
+    fn interface_for(&self, discards: bool, commits_alone: bool) -> LoadInterface {
+        let can_discard = match self.backend {
             Backend::Uring => !self.is_block_device() || ring::discards_blocks(),
             Backend::Aio => false,
             Backend::Threads => true,
         };
-        if discards && !able { Backend::Threads } else { self.backend }
+        let exception = if self.backend == Backend::Threads {
+            None
+        } else if discards && !can_discard {
+            Some("loads with discards")
+        } else if commits_alone && self.options.backend.is_none() {
+            Some("commits at queue depth 1")
+        } else {
+            None
+        };
+        let backend = if exception.is_some() { Backend::Threads } else { self.backend };
+        LoadInterface { backend, exception }
     }
 
     fn begin(
@@ -198,8 +222,11 @@ impl Native {
         agree: StartAgreement<'_>,
     ) -> Result<NativeLoad, Halt> {
         self.track_written_sectors(load);
-        let mut backends = prepared.iter().map(|prepared| prepared.backend);
-        let other = backends.find(|backend| *backend != self.backend);
+        let mut exceptions = Vec::new();
+        for LoadInterface { backend, exception } in prepared.iter().map(|load| load.interface) {
+            let text = exception.map(|loads| format!("{backend} for {loads}"));
+            exceptions.extend(text.filter(|text| !exceptions.contains(text)));
+        }
         let loads = match load {
             Load::Together(stimuli) => stimuli.iter().cloned().map(Load::Stimulus).collect(),
             one => vec![one.clone()],
@@ -219,12 +246,10 @@ impl Native {
             stop: &self.stop,
         };
         let (running, mut notes) = NativeLoad::start(load, parts, start, &context, agree)?;
-        if let Some(backend) = other {
-            notes.push(format!("{backend} for loads with discards"));
-        }
         if matches!(load, Load::Script(_)) {
             notes.push("CLOCK_MONOTONIC for scripts".to_owned());
         }
+        self.exceptions = exceptions;
         self.notes = notes;
         Ok(running)
     }
@@ -259,7 +284,9 @@ impl Native {
     }
 
     fn prepare_stimulus(&mut self, stimulus: &Stimulus) -> Result<PreparedLoad, StepRefusal> {
-        let backend = self.backend_for(stimulus.streams.iter().any(|s| s.op == Op::Discard));
+        let discards = stimulus.streams.iter().any(|s| s.op == Op::Discard);
+        let interface = self.interface_for(discards, commits_alone(stimulus));
+        let backend = interface.backend;
         let sizing = LoadDimensions::from_stimulus(stimulus, backend);
         let refusal = stimulus
             .fault()
@@ -274,24 +301,25 @@ impl Native {
         }
         let source = IoSource::Drawn(DrawPlan::new(stimulus)?);
         let content = self.resolve(&stimulus.data_pattern)?;
-        Ok(PreparedLoad { source, content, backend, sizing })
+        Ok(PreparedLoad { source, content, interface, sizing })
     }
 
     fn prepare_script(&mut self, script: &ScriptLoad) -> Result<PreparedLoad, StepRefusal> {
         // I/Os that the target cannot discard are omitted and counted.
         let discards = !self.is_block_device() || self.target.device().discard;
-        let backend = self.backend_for(discards && script.plays_discards());
+        let interface = self.interface_for(discards && script.plays_discards(), false);
         let sizing = LoadDimensions::of_script(script);
         let refusal = script
             .fault()
             .or_else(|| self.refuse_script(script))
-            .or_else(|| self.refuse_demand(script.demand, sizing, backend));
+            .or_else(|| self.refuse_demand(script.demand, sizing, interface.backend));
         if let Some(why) = refusal {
             return Err(StepRefusal(why));
         }
         let content = self.resolve(&script.data_pattern)?;
         let source = ScriptReader::open(script).map_err(|error| StepRefusal(error.to_string()))?;
-        Ok(PreparedLoad { source: IoSource::Script { source, discards }, content, backend, sizing })
+        let source = IoSource::Script { source, discards };
+        Ok(PreparedLoad { source, content, interface, sizing })
     }
 
     fn prepare_load(&mut self, load: &Load) -> Result<Vec<PreparedLoad>, StepRefusal> {
@@ -460,6 +488,20 @@ fn leaves_stamps(stimulus: &Stimulus) -> bool {
         && stimulus.streams.iter().all(|s| s.op != Op::Discard)
 }
 
+/// Returns true if each thread has one I/O outstanding and some of them are flushes.
+///
+/// io_uring and Linux AIO pass every flush to a kernel thread, whose wake-up would be measured as
+/// part of the commit. Such a thread has nothing else to do while it waits, so that it can call
+/// fdatasync(2) as an application does. FUA writes are excepted: in a blocking call, the kernel
+/// flushes after each of them.
+fn commits_alone(stimulus: &Stimulus) -> bool {
+    let streams = || stimulus.streams.iter().filter(|stream| stream.weight > 0);
+    let flushes = |s: &IoStream| s.op == Op::Flush || matches!(s.durability, Durability::Flush(_));
+    stimulus.demand.depth == 1
+        && streams().any(flushes)
+        && streams().all(|stream| flushes(stream) || stream.durability.is_cached())
+}
+
 /// Returns why the load's limits cannot be kept exactly.
 fn refuse_end(stimulus: &Stimulus, sector: u64) -> Option<String> {
     let until = stimulus.until;
@@ -505,7 +547,7 @@ fn refuse_groups(stimulus: &Stimulus, backend: Backend) -> Option<String> {
 impl Engine for Native {
     fn describe(&self) -> String {
         let mut parts = vec![self.interface.clone()];
-        parts.extend(self.notes.iter().cloned());
+        parts.extend(self.exceptions.iter().chain(&self.notes).cloned());
         parts.push(self.clock.name().to_owned());
         if !self.target.is_direct() {
             parts.push("through the page cache (no O_DIRECT here)".to_owned());
@@ -547,6 +589,10 @@ impl Engine for Native {
         let device = self.path().to_owned();
         let result = running.measure(&step, &device, &stop, watch);
         let result = result.and_then(|measurement| unless_void(measurement, &step));
+        let result = result.map(|measurement| Measurement {
+            interface: (!self.exceptions.is_empty()).then(|| self.exceptions.join("; ")),
+            ..measurement
+        });
         match self.unless_vanished(result) {
             Ok(measurement) if !measurement.complete => {
                 self.running = Some(running);

@@ -90,7 +90,7 @@ impl RunningPart {
         context: &LoadContext<'_>,
     ) -> Result<StartedPart, Halt> {
         let PartToStart { load, prepared, handles } = part;
-        let PreparedLoad { source, content, backend, sizing } = prepared;
+        let PreparedLoad { source, content, interface, sizing } = prepared;
         let PartHandles { file, wake, sequence } = handles;
         let target =
             QueueTarget { file, wake, block_device: context.block_device, depth: sizing.depth };
@@ -123,7 +123,7 @@ impl RunningPart {
             content,
             key: context.key,
             sequence,
-            backend,
+            backend: interface.backend,
             memory_alignment: context.memory_alignment,
         });
         let (threads, notes) = spawn(&shared, &setup, sizing.threads)?;

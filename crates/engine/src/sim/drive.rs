@@ -50,6 +50,7 @@ pub(super) struct SimulatedDrive {
     /// Time until which that limit delays writes.
     limited: u64,
     read_bytes: u64,
+    commands: u64,
     celsius: f64,
     felt: ThermalState,
 }
@@ -80,6 +81,7 @@ impl SimulatedDrive {
             counted_share: 1.0,
             limited: 0,
             read_bytes: 0,
+            commands: 0,
             celsius: IDLE_CELSIUS,
             felt: ThermalState::default(),
         }
@@ -131,6 +133,7 @@ impl SimulatedDrive {
         }
         let begin = self.begin_of(self.controller.max(now)) + self.exit_latency(now);
         self.controller = begin + self.dies.times.command;
+        self.commands += 1;
         self.dies.now = self.controller;
         let done = match io.op {
             Op::Read => self.read(io),
@@ -276,16 +279,14 @@ impl SimulatedDrive {
         (u64::from(bytes) * self.dies.times.kib) >> 10
     }
 
-    /// Returns the energy in joules that the drive has used for its work since it was created,
-    /// without its idle power; `None` if it has no power model.
-    pub(super) fn work_joules(&self) -> Option<f64> {
-        let power = self.spec.power?;
-        let pages = self.mapping.programmed() as f64;
-        let moved = (self.host_bytes + self.read_bytes) as f64;
-        Some(
-            pages * f64::from(power.page_program_nanojoules) * 1e-9
-                + moved * f64::from(power.byte_picojoules) * 1e-12,
-        )
+    /// Returns the energy in picojoules that the drive has used for its work since it was created,
+    /// without its idle power. It is whole, so that equal work takes equal energy at any time.
+    pub(super) fn work_picojoules(&self) -> u128 {
+        let power = self.spec.power;
+        let energy = |count: u64, picojoules: u64| u128::from(count) * u128::from(picojoules);
+        energy(self.commands, u64::from(power.command_nanojoules) * 1000)
+            + energy(self.mapping.programmed(), u64::from(power.page_program_nanojoules) * 1000)
+            + energy(self.host_bytes + self.read_bytes, u64::from(power.byte_picojoules))
     }
 
     /// Collects garbage in an idle period of the host.

@@ -78,7 +78,7 @@ const STOP_POLL: Duration = Duration::from_millis(5);
 struct CounterBaseline {
     counters: DeviceCounters,
     throttling: Option<ThrottleCounts>,
-    work_joules: Option<f64>,
+    work_picojoules: u128,
 }
 
 /// A drive in virtual time.
@@ -235,7 +235,7 @@ impl SimulatedSsd {
         CounterBaseline {
             counters: self.drive.counters(),
             throttling: self.faults.throttling(),
-            work_joules: self.drive.work_joules(),
+            work_picojoules: self.drive.work_picojoules(),
         }
     }
 
@@ -261,12 +261,12 @@ impl SimulatedSsd {
         }
     }
 
-    /// Returns the mean power in milliwatts since `earlier`; `None` if the drive has no power model
-    /// or no time has passed.
+    /// Returns the mean power in milliwatts since `earlier`; `None` if no time has passed.
     fn power_since(&self, earlier: &CounterBaseline, elapsed: Nanos) -> Option<f64> {
-        let idle = f64::from(self.spec.power?.idle_milliwatts);
-        let work = self.drive.work_joules()? - earlier.work_joules?;
-        (elapsed > Nanos::ZERO).then(|| idle + work / elapsed.as_secs_f64() * 1e3)
+        let idle = f64::from(self.spec.power.idle_milliwatts);
+        let work = self.drive.work_picojoules() - earlier.work_picojoules;
+        // A picojoule per nanosecond is a milliwatt.
+        (elapsed > Nanos::ZERO).then(|| idle + work as f64 / elapsed.0 as f64)
     }
 
     /// Waits, in real time, until a stop is requested.
@@ -517,12 +517,7 @@ fn device(spec: &DriveSpec, write_cache: WriteCache) -> Device {
 
 fn faults(step: &Step, window: &SimulatedMeasurement) -> Halt {
     let first = window.faults.first().map_or_else(String::new, |fault| {
-        let op = match fault.op {
-            Op::Read => "read",
-            Op::Write => "write",
-            Op::Discard => "discard",
-            Op::Flush => "flush",
-        };
+        let op = fault.op.name();
         format!("{op} of {} B at byte {}: simulated I/O error", fault.size.0, fault.offset.0)
     });
     Halt::Faults { place: step.place.to_string(), count: window.fault_count, first }

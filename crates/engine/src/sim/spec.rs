@@ -56,8 +56,8 @@ pub struct DriveSpec {
     pub(super) pseudo_slc: Option<PseudoSlc>,
     /// Power states that the drive enters when idle, the lightest first.
     pub(super) idle_states: &'static [IdleState],
-    /// Power that the drive draws, if it reports any.
-    pub(super) power: Option<PowerModel>,
+    /// Power that the drive draws.
+    pub(super) power: PowerModel,
     /// Fault of the drive, if it has one.
     pub(super) fault: Option<SimFault>,
     /// Pages of an indirection unit, a power of two: a write of a part of one reads and writes all
@@ -78,12 +78,14 @@ pub struct WriteLimit {
     pub compresses: bool,
 }
 
-/// Power of a drive: a constant part, and energy for each page programmed and each byte that moves
-/// between host and drive.
+/// Power of a drive: a constant part, and energy for each command, each page programmed and each
+/// byte that moves between host and drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PowerModel {
     /// Power without any work, in milliwatts.
     pub idle_milliwatts: u32,
+    /// Energy of a command in the controller, in nanojoules.
+    pub command_nanojoules: u32,
     /// Energy to program a page of 4 KiB, in nanojoules.
     pub page_program_nanojoules: u32,
     /// Energy for a byte read or written by the host, in picojoules.
@@ -156,7 +158,7 @@ impl DriveSpec {
     /// Sets the power that the drive draws.
     #[must_use]
     pub fn with_power(self, power: PowerModel) -> Self {
-        DriveSpec { power: Some(power), ..self }
+        DriveSpec { power, ..self }
     }
     /// Returns the user capacity.
     pub fn capacity(&self) -> Bytes {
@@ -198,7 +200,12 @@ const SMALL: DriveSpec = DriveSpec {
     link_mb_per_second: 100,
     pseudo_slc: None,
     idle_states: &[],
-    power: None,
+    power: PowerModel {
+        idle_milliwatts: 400,
+        command_nanojoules: 20_000,
+        page_program_nanojoules: 60_000,
+        byte_picojoules: 2_000,
+    },
     fault: None,
     indirection_pages: 1,
     write_limit: None,
@@ -219,6 +226,12 @@ const EXACT: DriveSpec = DriveSpec {
     transfer_ns: 0,
     latency_ns: 0,
     link_mb_per_second: 1024,
+    power: PowerModel {
+        idle_milliwatts: 1_000,
+        command_nanojoules: 100_000,
+        page_program_nanojoules: 0,
+        byte_picojoules: 0,
+    },
     ..SMALL
 };
 
@@ -248,11 +261,12 @@ static DRIVES: [DriveSpec; 11] = [
         link_mb_per_second: 530,
         pseudo_slc: None,
         idle_states: &[],
-        power: Some(PowerModel {
+        power: PowerModel {
             idle_milliwatts: 50,
+            command_nanojoules: 5_000,
             page_program_nanojoules: 12_000,
             byte_picojoules: 1_500,
-        }),
+        },
         fault: None,
         indirection_pages: 1,
         write_limit: None,
@@ -282,11 +296,12 @@ static DRIVES: [DriveSpec; 11] = [
         link_mb_per_second: 3_200,
         pseudo_slc: None,
         idle_states: &[],
-        power: Some(PowerModel {
+        power: PowerModel {
             idle_milliwatts: 3_500,
+            command_nanojoules: 2_000,
             page_program_nanojoules: 12_000,
             byte_picojoules: 1_000,
-        }),
+        },
         fault: None,
         indirection_pages: 1,
         write_limit: None,
@@ -342,6 +357,12 @@ static DRIVES: [DriveSpec; 11] = [
             fold_after: Nanos::from_secs(5),
             read_mb_per_second: 550,
         }),
+        power: PowerModel {
+            idle_milliwatts: 300,
+            command_nanojoules: 10_000,
+            page_program_nanojoules: 12_000,
+            byte_picojoules: 3_000,
+        },
         ..SMALL
     },
     DriveSpec {

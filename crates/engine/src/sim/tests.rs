@@ -802,3 +802,22 @@ fn a_dozing_drive_answers_late_after_its_thresholds_and_by_its_latencies() {
     assert_eq!(after(1_999_999_999), back_to_back + 1_500_000);
     assert_eq!(after(2_000_000_000), back_to_back + 25_000_000);
 }
+
+#[test]
+fn every_drive_draws_idle_power_and_the_energy_of_its_work() {
+    for spec in drives() {
+        let mut ssd = ssd(spec.name(), 1);
+        let power = ssd.measures("RND 4K R", "T1Q1", 1).sensed.power_milliwatts.unwrap();
+        assert!(power > f64::from(spec.power.idle_milliwatts), "{}: {power}", spec.name());
+    }
+    // 10,000 commands of 100 uJ in a second above 1 W.
+    let mut exact = ssd("exact", 1);
+    let power = exact.measures("RND 4K R", "T1Q32", 10).sensed.power_milliwatts.unwrap();
+    assert!((power - 2000.0).abs() < 1.0, "{power}");
+    // Without collection, each write is a command, a page and 4,096 bytes: 88.192 uJ above 0.4 W.
+    let mut small = ssd("small", 1);
+    let fresh = small.measures("RND 4K W", "T1Q1", 5);
+    let power = fresh.sensed.power_milliwatts.unwrap();
+    let expected = 400.0 + iops(&fresh) * 0.088_192;
+    assert!((power - expected).abs() < 0.1, "{power} of {expected}");
+}
