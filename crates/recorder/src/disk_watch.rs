@@ -28,9 +28,11 @@ pub(crate) struct DiskWatch {
 
 /// A disk that took over the device number of another, and the remark about it.
 #[derive(Debug)]
-pub(crate) struct ReplacedDisk {
-    pub(crate) device: CapturedDevice,
-    pub(crate) remark: String,
+pub struct ReplacedDisk {
+    /// The new disk.
+    pub device: CapturedDevice,
+    /// The remark.
+    pub remark: String,
 }
 
 impl DiskWatch {

@@ -2,25 +2,33 @@
 //! losses and cost. The counterpart of `runner` for captures.
 //!
 //! A [`Recording`] states what to record and into which files. [`record`] runs it, reports its
-//! state to a [`RecordingProgress`] and returns a [`Recorded`]. [`mark`] names a moment in every
-//! running capture.
+//! state to a [`RecordingProgress`] and returns a [`Recorded`]. [`record_from`] is the same loop on
+//! another [`RecordingSource`] and [`RecordingHost`]. [`mark`] names a moment in every running
+//! capture.
 #![warn(missing_docs)]
 
 mod capture_result;
 mod disk_watch;
 mod error;
+mod live_host;
 mod marks;
+mod monotonic;
 mod open_file;
 mod processors;
 mod progress;
 mod recording;
 mod session;
 mod sink;
+mod source;
 
 pub use capture_result::{CostPerIo, Recorded, Written};
+pub use disk_watch::ReplacedDisk;
 pub use error::{MarkError, RecordError};
 pub use marks::{Marked, mark, mark_name};
 pub use progress::{CaptureStatus, RecordingEvent, RecordingProgress};
 pub use recording::{Output, Recording};
-pub use session::record;
-pub use steadfast_capture::{CaptureCounters, FileCaptureMode, SourceName, remove_left_behind};
+pub use session::{record, record_from};
+pub use source::{RecordingHost, RecordingSource, StepParts};
+pub use steadfast_capture::{
+    CaptureCounters, CaptureError, FileCaptureMode, SourceName, remove_left_behind,
+};

@@ -4,6 +4,7 @@
 //! it runs: an unlocked file is left over.
 
 use crate::error::MarkError;
+use crate::monotonic::monotonic_ns;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -12,7 +13,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use steadfast_domain::io_event::Mark;
 use steadfast_domain::text::printable;
-use steadfast_host::{Directory, ReadAccess, wall_clock_unix_ms};
+use steadfast_host::{Directory, ReadAccess};
 
 /// Parent of the directory in which running captures look for marks, `steadfast/captures`. Only
 /// root may enter it.
@@ -83,9 +84,9 @@ impl MarkFile {
         }
     }
 
-    /// Returns the marks added since the last call, in a capture that began at this wall-clock time
-    /// in nanoseconds since the Unix epoch.
-    pub(crate) fn read(&mut self, began_unix_ns: u64) -> Vec<Mark> {
+    /// Returns the marks added since the last call, in a capture that began at this time of
+    /// CLOCK_MONOTONIC, in nanoseconds.
+    pub(crate) fn read(&mut self, began_ns: u64) -> Vec<Mark> {
         // Called many times a second and nearly always without a new mark, so only the length is
         // read.
         let new = self.file.metadata().map_or(0, |file| file.len()).saturating_sub(self.seen);
@@ -99,17 +100,17 @@ impl MarkFile {
         bytes.truncate(whole + 1);
         self.seen += bytes.len() as u64;
         let parse = |line: &str| {
-            let (unix_ns, name) = line.split_once(' ')?;
-            let at_ns = unix_ns.parse::<u64>().ok()?.saturating_sub(began_unix_ns);
+            let (set_ns, name) = line.split_once(' ')?;
+            let at_ns = set_ns.parse::<u64>().ok()?.saturating_sub(began_ns);
             Some(Mark { at_ns, name: name.to_owned() })
         };
         String::from_utf8_lossy(&bytes).lines().filter_map(parse).collect()
     }
 
     /// Lets no further marks in, and returns those added since the last call of [`Self::read`].
-    pub(crate) fn end(&mut self, began_unix_ns: u64) -> Vec<Mark> {
+    pub(crate) fn end(&mut self, began_ns: u64) -> Vec<Mark> {
         self.directory.remove_own(&self.name, &self.file);
-        self.read(began_unix_ns)
+        self.read(began_ns)
     }
 }
 
@@ -144,17 +145,18 @@ pub struct Marked {
 pub fn mark(name: &str, trace: Option<&Path>) -> Result<Marked, MarkError> {
     let directory = Directory::private_if_there(Path::new(RUN_DIRECTORY), &DIRECTORIES)?;
     let directory = directory.ok_or(MarkError::NoCapture)?;
-    mark_in(&directory, name, trace, wall_clock_unix_ms() * 1_000_000)
+    // The wall clock may be set while captures run.
+    mark_in(&directory, name, trace, monotonic_ns())
 }
 
 fn mark_in(
     directory: &Directory,
     name: &str,
     trace: Option<&Path>,
-    unix_ns: u64,
+    now_ns: u64,
 ) -> Result<Marked, MarkError> {
     let name = mark_name(name)?;
-    let line = format!("{unix_ns} {name}\n");
+    let line = format!("{now_ns} {name}\n");
     let mut running = Vec::new();
     for file in directory.names()? {
         running.extend(MarkedCapture::open(directory, &file)?);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use steadfast_domain::io_event::ProcessorReading;
-use steadfast_host::{ProcessorTimes, SystemRoots};
+use steadfast_host::ProcessorTimes;
 
 /// Shortest and longest time between two readings at first, in nanoseconds. A reading of
 /// `/proc/stat` takes 10 microseconds with two processors, and more with many.
@@ -17,28 +17,28 @@ pub(crate) struct ProcessorLog {
     interval_ns: u64,
     /// Begin of the interval in which the next reading is due, in nanoseconds.
     due_ns: u64,
-    read: fn() -> Option<ProcessorTimes>,
 }
 
 impl ProcessorLog {
     /// Starts with an interval that suits capture steps of `step_ns` nanoseconds.
     pub(crate) fn new(step_ns: Option<u64>) -> Self {
-        Self::reading(step_ns, || steadfast_host::processor_times(&SystemRoots::real()))
-    }
-
-    fn reading(step_ns: Option<u64>, read: fn() -> Option<ProcessorTimes>) -> Self {
         let (shortest, longest) = INTERVAL_NS;
         let interval_ns = step_ns.unwrap_or(longest).clamp(shortest, longest);
-        ProcessorLog { interval_ns, due_ns: 0, read }
+        ProcessorLog { interval_ns, due_ns: 0 }
     }
 
-    /// Adds a reading if one is due and `/proc/stat` can be read.
-    pub(crate) fn update(&mut self, now_ns: u64, readings: &mut Arc<Vec<ProcessorReading>>) {
+    /// Adds a reading if one is due and the host can be read.
+    pub(crate) fn update(
+        &mut self,
+        now_ns: u64,
+        read: impl FnOnce() -> Option<ProcessorTimes>,
+        readings: &mut Arc<Vec<ProcessorReading>>,
+    ) {
         if now_ns < self.due_ns {
             return;
         }
         self.due_ns = (now_ns / self.interval_ns + 1) * self.interval_ns;
-        self.add(now_ns, readings);
+        Self::add(now_ns, read, readings);
         if readings.len() >= READINGS_MAX {
             let every_second = readings.iter().step_by(2).copied().collect();
             *readings = Arc::new(every_second);
@@ -47,11 +47,15 @@ impl ProcessorLog {
     }
 
     /// Adds a reading at the end of a file.
-    pub(crate) fn add(&self, now_ns: u64, readings: &mut Arc<Vec<ProcessorReading>>) {
+    pub(crate) fn add(
+        now_ns: u64,
+        read: impl FnOnce() -> Option<ProcessorTimes>,
+        readings: &mut Arc<Vec<ProcessorReading>>,
+    ) {
         if readings.last().is_some_and(|last| last.at_ns >= now_ns) {
             return;
         }
-        if let Some(times) = (self.read)() {
+        if let Some(times) = read() {
             Arc::make_mut(readings).push(ProcessorReading {
                 at_ns: now_ns,
                 busy: times.busy(),
@@ -71,6 +75,7 @@ impl ProcessorLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_host::SystemRoots;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -84,33 +89,33 @@ mod tests {
 
     #[test]
     fn readings_are_taken_once_in_each_interval() {
-        let (mut log, mut readings) = (ProcessorLog::reading(None, real), Arc::default());
+        let (mut log, mut readings) = (ProcessorLog::new(None), Arc::default());
         for tenth in [0, 3, 9, 11, 12, 35, 40] {
-            log.update(tenth * SECOND / 10, &mut readings);
+            log.update(tenth * SECOND / 10, real, &mut readings);
         }
         assert_eq!(times(&readings), [0, 11, 35, 40]);
         let last = readings[3];
         assert!(last.total > 0 && last.busy + last.io_wait <= last.total, "{last:?}");
         ProcessorLog::next_file(&mut readings);
-        log.add(41 * SECOND / 10, &mut readings);
-        log.add(41 * SECOND / 10, &mut readings);
+        ProcessorLog::add(41 * SECOND / 10, real, &mut readings);
+        ProcessorLog::add(41 * SECOND / 10, real, &mut readings);
         assert_eq!(times(&readings), [40, 41]);
-        let mut fine = ProcessorLog::reading(Some(SECOND / 4), real);
+        let mut fine = ProcessorLog::new(Some(SECOND / 4));
         let mut readings = Arc::default();
-        (0..10).for_each(|tenth| fine.update(tenth * SECOND / 10, &mut readings));
+        (0..10).for_each(|tenth| fine.update(tenth * SECOND / 10, real, &mut readings));
         assert_eq!(times(&readings), [0, 3, 5, 8]);
     }
 
     #[test]
     fn a_long_capture_is_thinned_out_and_an_unknown_host_has_none() {
-        let (mut log, mut readings) = (ProcessorLog::reading(None, real), Arc::default());
+        let (mut log, mut readings) = (ProcessorLog::new(None), Arc::default());
         let seconds = READINGS_MAX as u64 * 3 / 2;
-        (0..seconds).for_each(|second| log.update(second * SECOND, &mut readings));
+        (0..seconds).for_each(|second| log.update(second * SECOND, real, &mut readings));
         assert!(readings.len() < READINGS_MAX, "{}", readings.len());
         assert!(readings.windows(2).all(|pair| pair[1].at_ns - pair[0].at_ns == 2 * SECOND));
         assert_eq!(readings.first().unwrap().at_ns, 0);
-        let (mut log, mut none) = (ProcessorLog::reading(None, || None), Arc::default());
-        log.update(0, &mut none);
+        let (mut log, mut none) = (ProcessorLog::new(None), Arc::default());
+        log.update(0, || None, &mut none);
         assert!(none.is_empty());
     }
 }

@@ -9,7 +9,9 @@ use steadfast_capture::{
 };
 use steadfast_domain::io_event::{CapturedDevice, ContentSample, MergeCounts};
 use steadfast_domain::{Bytes, CaptureConditions, Device, Layer, Nanos, Transport};
-use steadfast_host::{Directory, FileError, NewFile, OverwritePolicy, ReadAccess, SystemRoots};
+use steadfast_host::{
+    Directory, FileError, NewFile, OutputStorage, OverwritePolicy, ReadAccess, SystemRoots,
+};
 
 /// Parameters of a capture and of its files.
 #[derive(Debug, Clone)]
@@ -97,7 +99,11 @@ impl Output {
         Directory::open(self.path.parent().unwrap_or(Path::new("")))
     }
 
-    pub(crate) fn begin(&self, directory: &Directory, path: &Path) -> Result<NewFile, FileError> {
+    pub(crate) fn begin<D: OutputStorage>(
+        &self,
+        directory: &D,
+        path: &Path,
+    ) -> Result<NewFile<D>, FileError> {
         let name = path.file_name().unwrap_or_default();
         NewFile::create_in(directory, name, self.existing, self.readers)
     }

@@ -3,27 +3,26 @@
 use crate::capture_result::Recorded;
 use crate::disk_watch::DiskWatch;
 use crate::error::RecordError;
-use crate::marks::MarkFile;
-use crate::open_file::OpenFile;
+use crate::live_host::LiveHost;
+use crate::open_file::{CompleteFile, OpenFile};
 use crate::processors::ProcessorLog;
 use crate::progress::{CaptureStatus, RecordingEvent, RecordingProgress};
 use crate::recording::{self, Recording};
-use crate::sink::LiveCapture;
+use crate::source::{LiveCapture, RecordingHost, RecordingSource};
 use std::ops::RangeInclusive;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use steadfast_capture::{Capture, CaptureCounters};
-use steadfast_domain::io_event::{CaptureCost, CapturePart, Mark, Share};
+use steadfast_domain::io_event::{CaptureCost, CapturePart, Mark};
 use steadfast_domain::{CaptureConditions, Nanos};
-use steadfast_host::{Directory, FileError, SystemRoots, wall_clock_unix_ms};
+use steadfast_host::{FileError, OutputStorage};
 
 /// Shortest and longest interval between polls. Every poll costs some time even if it finds
 /// nothing.
 const POLL_INTERVAL: RangeInclusive<Duration> =
     Duration::from_millis(20)..=Duration::from_millis(100);
 
-/// Interval between progress reports.
-const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval between progress reports, in nanoseconds.
+const REPORT_INTERVAL_NS: u64 = 1_000_000_000;
 
 /// Runs a capture until its duration is over or `is_stopped` returns true.
 ///
@@ -46,8 +45,29 @@ pub fn record(
     let capture = Capture::begin(&options)?;
     let sampler = recording.sampler(&devices)?;
     let watch = DiskWatch::new(devices.iter().map(recording::FoundDevice::disk));
-    let live = LiveCapture { capture, sampler, watch };
-    Session::new(recording, directory, conditions, live, progress)?.run(is_stopped)
+    let mut source = LiveCapture { capture, sampler, watch };
+    let mut host = LiveHost::new(&recording.output.path, is_stopped)?;
+    record_from(recording, conditions, &mut source, &mut host, &directory, progress)
+}
+
+/// Records what a source yields, from its creation on, until the duration is over or the host's user
+/// stops it. The files are created in `directory`, under the names that the recording gives them;
+/// when this returns, they are durable.
+///
+/// # Errors
+/// The source or a file has failed; what was written before that can be read.
+pub fn record_from<D: OutputStorage>(
+    recording: &Recording,
+    conditions: CaptureConditions,
+    source: &mut dyn RecordingSource,
+    host: &mut dyn RecordingHost,
+    directory: &D,
+    progress: &mut dyn RecordingProgress,
+) -> Result<Recorded, RecordError>
+where
+    D::File: Send,
+{
+    Session::new(recording, conditions, source, host, directory, progress).run()
 }
 
 /// Returns the time until the next poll, from the last one and the fill level of the buffers.
@@ -63,18 +83,26 @@ fn pause(last: Duration, fullness: Option<f64>) -> Duration {
 }
 
 /// A running capture.
-struct Session<'a> {
+struct Session<'a, D: OutputStorage>
+where
+    D::File: Send,
+{
     recording: &'a Recording,
-    /// Directory of the files.
-    directory: Directory,
     conditions: CaptureConditions,
-    live: LiveCapture,
-    processors: ProcessorLog,
-    marks: MarkFile,
+    source: &'a mut dyn RecordingSource,
+    host: &'a mut dyn RecordingHost,
+    /// Directory of the files.
+    directory: &'a D,
     progress: &'a mut dyn RecordingProgress,
+    processors: ProcessorLog,
     /// Number of the current file, from 1.
     part: u32,
-    reported: Instant,
+    /// The previous file, until it is durable.
+    previous: Option<CompleteFile<D>>,
+    /// Time of the host at which the capture began.
+    began_ns: u64,
+    /// Time of the host at the last progress report.
+    reported_ns: u64,
     total: u64,
     /// Processor time of this process before the first poll, in nanoseconds.
     cpu_before_ns: u64,
@@ -82,85 +110,99 @@ struct Session<'a> {
     time_zone_checked_unix_ms: u64,
 }
 
-impl<'a> Session<'a> {
+impl<'a, D: OutputStorage> Session<'a, D>
+where
+    D::File: Send,
+{
     fn new(
         recording: &'a Recording,
-        directory: Directory,
         mut conditions: CaptureConditions,
-        live: LiveCapture,
+        source: &'a mut dyn RecordingSource,
+        host: &'a mut dyn RecordingHost,
+        directory: &'a D,
         progress: &'a mut dyn RecordingProgress,
-    ) -> Result<Self, RecordError> {
-        conditions.source = live.capture.describe();
-        let now_unix_ms = wall_clock_unix_ms();
-        let now_unix_ns = now_unix_ms * 1_000_000;
-        conditions.zone = steadfast_host::zone(now_unix_ms);
-        conditions.began_unix_ns = Some(now_unix_ns.saturating_sub(live.capture.lasted_ns()));
-        conditions.part = Some(CapturePart { capture: new_capture_id(), first: 1, last: 1 });
-        conditions.remarks.extend_from_slice(live.capture.remarks());
+    ) -> Self {
+        let now_ns = host.monotonic_ns();
+        let now_unix_ms = host.unix_ms();
+        let lasted_ns = source.lasted_ns();
+        conditions.source = source.describe();
+        conditions.zone = host.zone(now_unix_ms);
+        conditions.began_unix_ns = Some((now_unix_ms * 1_000_000).saturating_sub(lasted_ns));
+        conditions.part = Some(CapturePart { capture: host.random_id(), first: 1, last: 1 });
+        conditions.remarks.extend_from_slice(source.remarks());
         for remark in &conditions.remarks {
             progress.tell(&RecordingEvent::Remark(remark));
         }
         let mark = recording.mark.clone().map(|name| Mark { at_ns: 0, name });
         conditions.marks.extend(mark);
-        Ok(Session {
+        Session {
             recording,
-            directory,
+            processors: ProcessorLog::new(conditions.step_ns),
             conditions,
-            live,
-            processors: ProcessorLog::new(recording.step.map(|width| width.0)),
-            marks: MarkFile::new(&recording.output.path).map_err(RecordError::Marks)?,
+            source,
+            directory,
             progress,
             part: 1,
-            reported: Instant::now(),
+            previous: None,
+            began_ns: now_ns.saturating_sub(lasted_ns),
+            reported_ns: now_ns,
             total: 0,
-            cpu_before_ns: own_cpu_time_ns(),
+            cpu_before_ns: host.own_cpu_time_ns(),
             time_zone_checked_unix_ms: now_unix_ms,
-        })
+            host,
+        }
     }
 
-    fn run(mut self, is_stopped: &dyn Fn() -> bool) -> Result<Recorded, RecordError> {
+    fn run(mut self) -> Result<Recorded, RecordError> {
         self.read_processors();
         let mut file = self.open()?;
         self.progress.tell(&RecordingEvent::Begun { source: &self.conditions.source });
-        let end = self.recording.duration.map(|time| Instant::now() + time.to_duration());
+        let duration = self.recording.duration;
+        let end_ns = duration.map(|time| self.host.monotonic_ns().saturating_add(time.0));
         let mut wait = *POLL_INTERVAL.start();
-        while !is_stopped() && end.is_none_or(|end| Instant::now() < end) {
-            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-            std::thread::sleep(left.map_or(wait, |left| wait.min(left)));
+        while !self.host.is_stopped() {
+            let left_ns = end_ns.map(|end| end.saturating_sub(self.host.monotonic_ns()));
+            if left_ns == Some(0) {
+                break;
+            }
+            self.host.sleep(left_ns.map_or(wait, |left| wait.min(Duration::from_nanos(left))));
             file = self.poll(file)?;
             wait = self.pause(wait);
         }
         self.end(file)
     }
 
-    fn open(&self) -> Result<OpenFile, RecordError> {
+    fn open(&self) -> Result<OpenFile<D>, RecordError> {
         let output = &self.recording.output;
-        OpenFile::create(output.part(self.part), &self.directory, output, &self.conditions)
+        let path = output.part(self.part);
+        let now_ns = self.host.monotonic_ns();
+        OpenFile::create(path, self.directory, output, &self.conditions, now_ns)
     }
 
     /// Writes the completed I/Os, and opens the next file if this one is full.
-    fn poll(&mut self, mut file: OpenFile) -> Result<OpenFile, RecordError> {
-        self.total += file.poll(&mut self.live)?;
+    fn poll(&mut self, mut file: OpenFile<D>) -> Result<OpenFile<D>, RecordError> {
+        let now_ns = self.host.monotonic_ns();
+        self.total += file.poll(self.source, now_ns)?;
         self.record_replaced_disks();
         self.read_marks();
         self.read_processors();
-        if file.must_be_flushed() {
+        if file.must_be_flushed(now_ns) {
             self.update_conditions()?;
-            file.flush(&self.conditions)?;
+            file.flush(&self.conditions, now_ns)?;
         }
-        if file.is_full(&self.recording.output) {
+        if file.is_full(&self.recording.output, now_ns) {
             file = self.rotate(file)?;
         }
-        if self.reported.elapsed() >= REPORT_INTERVAL {
+        if now_ns.saturating_sub(self.reported_ns) >= REPORT_INTERVAL_NS {
             file.refuse_deleted()?;
-            self.report()?;
+            self.report(now_ns)?;
         }
         Ok(file)
     }
 
     /// Records a disk that took over a device number as a device of its own.
     fn record_replaced_disks(&mut self) {
-        for replaced in self.live.watch.take_replaced() {
+        for replaced in self.source.take_replaced() {
             self.progress.tell(&RecordingEvent::Remark(&replaced.remark));
             self.conditions.devices.push(replaced.device);
             self.conditions.remarks.push(replaced.remark);
@@ -168,27 +210,26 @@ impl<'a> Session<'a> {
     }
 
     fn read_processors(&mut self) {
-        self.processors.update(self.live.capture.lasted_ns(), &mut self.conditions.processors);
+        let (now_ns, host) = (self.source.lasted_ns(), &self.host);
+        let read = || host.processor_times();
+        self.processors.update(now_ns, read, &mut self.conditions.processors);
     }
 
     fn read_marks(&mut self) {
-        let began_unix_ns = self.conditions.began_unix_ns.unwrap_or_default();
-        self.conditions.marks.extend(self.marks.read(began_unix_ns));
+        self.conditions.marks.extend(self.host.marks(self.began_ns));
     }
 
-    /// Returns the time until the next poll. With a content sampler, polling stays fast, so that
-    /// written blocks are read back before they are overwritten; with capture steps too, because
-    /// their tables are not covered by the fill level.
+    /// Returns the time until the next poll. With capture steps, polling stays fast, because their
+    /// tables are not covered by the fill level.
     fn pause(&self, last: Duration) -> Duration {
-        let buffers_alone = self.live.sampler.is_none() && self.conditions.step_ns.is_none();
-        pause(last, self.live.capture.fullness().filter(|_| buffers_alone))
+        pause(last, self.source.fullness().filter(|_| self.conditions.step_ns.is_none()))
     }
 
     /// Records a change of the host's UTC offset, such as the start of summer time.
     fn record_time_zone_change(&mut self) {
-        let now_unix_ms = wall_clock_unix_ms();
+        let now_unix_ms = self.host.unix_ms();
         if let Some(zone) = &mut self.conditions.zone {
-            let change = steadfast_host::zone_change(self.time_zone_checked_unix_ms, now_unix_ms);
+            let change = self.host.zone_change(self.time_zone_checked_unix_ms, now_unix_ms);
             zone.changes.extend(change);
         }
         self.time_zone_checked_unix_ms = now_unix_ms;
@@ -197,35 +238,28 @@ impl<'a> Session<'a> {
     /// Updates the conditions with the current counters.
     fn update_conditions(&mut self) -> Result<CaptureCounters, RecordError> {
         self.record_time_zone_change();
-        let counters = self.live.capture.counters()?;
-        self.conditions.lasted_ns = self.live.capture.lasted_ns();
+        let counters = self.source.count(&mut self.conditions)?;
+        self.conditions.lasted_ns = self.source.lasted_ns();
         self.conditions.lost = counters.lost;
         self.conditions.skipped = counters.skipped;
         self.conditions.unseen.clone_from(&counters.unseen);
         self.conditions.unfinished = counters.in_part.missing();
         self.conditions.in_part = Some(counters.in_part);
-        self.conditions.cgroups = self.live.capture.cgroups().map(<[_]>::to_vec);
-        self.conditions.merging = self.live.capture.merging(&counters);
-        self.conditions.paths = self.live.capture.paths();
-        if let Some(files) = self.live.capture.files() {
-            self.conditions.files = Arc::clone(files);
-        }
-        if let Some(sampler) = &self.live.sampler {
-            let content = sampler.so_far();
-            self.conditions.compression_ratio = content.compression_ratio();
-            self.conditions.duplicate_share = content.duplicate_share().and_then(Share::exact);
-            self.conditions.content = Some(content);
-        }
         self.conditions.cost_ns = Some(CaptureCost {
             kernel_ns: counters.kernel_ns,
-            user_ns: own_cpu_time_ns().saturating_sub(self.cpu_before_ns),
+            user_ns: self.host.own_cpu_time_ns().saturating_sub(self.cpu_before_ns),
         });
         Ok(counters)
     }
 
     /// Completes the file and starts the next: `NAME.2.parquet` and so on.
-    fn rotate(&mut self, file: OpenFile) -> Result<OpenFile, RecordError> {
-        self.finish(file)?;
+    fn rotate(&mut self, file: OpenFile<D>) -> Result<OpenFile<D>, RecordError> {
+        let (complete, _) = self.finish(file)?;
+        // A sync would take long now, and buffers would overflow. By the next rotation the system
+        // has written the file out.
+        if let Some(previous) = self.previous.replace(complete) {
+            previous.sync()?;
+        }
         ProcessorLog::next_file(&mut self.conditions.processors);
         if let Some(part) = &mut self.conditions.part {
             (part.first, part.last) = (part.last + 1, part.last + 1);
@@ -240,16 +274,21 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn finish(&mut self, file: OpenFile) -> Result<CaptureCounters, RecordError> {
+    fn finish(
+        &mut self,
+        file: OpenFile<D>,
+    ) -> Result<(CompleteFile<D>, CaptureCounters), RecordError> {
         let counters = self.update_conditions()?;
-        self.processors.add(self.conditions.lasted_ns, &mut self.conditions.processors);
-        let written = file.finish(&self.conditions)?;
-        self.progress.tell(&RecordingEvent::Written(&written));
-        Ok(counters)
+        let (now_ns, host) = (self.conditions.lasted_ns, &self.host);
+        let read = || host.processor_times();
+        ProcessorLog::add(now_ns, read, &mut self.conditions.processors);
+        let complete = file.finish(&self.conditions)?;
+        self.progress.tell(&RecordingEvent::Written(&complete.written));
+        Ok((complete, counters))
     }
 
-    fn report(&mut self) -> Result<(), RecordError> {
-        self.reported = Instant::now();
+    fn report(&mut self, now_ns: u64) -> Result<(), RecordError> {
+        self.reported_ns = now_ns;
         if self.progress.is_watched() {
             let lost = self.update_conditions()?.lost;
             let lasted = Nanos(self.conditions.lasted_ns);
@@ -260,31 +299,16 @@ impl<'a> Session<'a> {
     }
 
     /// Writes the remaining I/Os and returns the results.
-    fn end(mut self, file: OpenFile) -> Result<Recorded, RecordError> {
+    fn end(mut self, file: OpenFile<D>) -> Result<Recorded, RecordError> {
         let mut file = self.poll(file)?;
-        self.total += file.end(&mut self.live)?;
+        self.total += file.end(self.source)?;
         self.record_replaced_disks();
         // Marks may have come while the last I/Os were waited for.
-        let began_unix_ns = self.conditions.began_unix_ns.unwrap_or_default();
-        self.conditions.marks.extend(self.marks.end(began_unix_ns));
-        let counters = self.finish(file)?;
+        self.conditions.marks.extend(self.host.last_marks(self.began_ns));
+        let (complete, counters) = self.finish(file)?;
+        self.previous.take().into_iter().chain([complete]).try_for_each(CompleteFile::sync)?;
         Ok(Recorded { conditions: self.conditions, counters, ios: self.total })
     }
-}
-
-/// Returns a random ID for the capture from the kernel, or one made of time and process ID if the
-/// kernel provides none.
-fn new_capture_id() -> String {
-    let by_time_and_process = || format!("{}-{}", wall_clock_unix_ms(), std::process::id());
-    steadfast_host::random_name(&SystemRoots::real()).unwrap_or_else(by_time_and_process)
-}
-
-/// Returns the processor time of this process so far, in nanoseconds.
-fn own_cpu_time_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid to write to.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 #[cfg(test)]

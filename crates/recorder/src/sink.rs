@@ -1,13 +1,11 @@
 //! Writers of a capture's rows: single I/Os or capture steps.
 
 use crate::capture_result::Written;
-use crate::disk_watch::DiskWatch;
-use std::fs::File;
-use std::io::BufWriter;
+use crate::source::{RecordingSource, StepParts};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-use steadfast_capture::{Capture, CaptureError, ContentSampler};
-use steadfast_domain::io_event::{DeviceBusyStep, RangeInStep, StreamInStep};
+use std::time::Duration;
+use steadfast_capture::CaptureError;
 use steadfast_domain::{CaptureConditions, IoEvent};
 use steadfast_tracefile::parquet::TraceWriter;
 use steadfast_tracefile::{StepWriter, TraceError};
@@ -42,34 +40,29 @@ pub(crate) enum SinkError {
     File(#[from] TraceError),
 }
 
-/// The probes of a capture, and what completes their events.
-pub(crate) struct LiveCapture {
-    pub(crate) capture: Capture,
-    /// Sampler of written blocks; `None` if content is not sampled.
-    pub(crate) sampler: Option<ContentSampler>,
-    pub(crate) watch: DiskWatch,
-}
-
 /// Takes events or steps from a capture and writes them.
-pub(crate) enum Sink {
+pub(crate) enum Sink<F: Write + Send> {
     /// One row per I/O.
-    Ios { writer: Box<TraceWriter<BufWriter<File>>>, events: Vec<IoEvent> },
+    Ios { writer: Box<TraceWriter<BufWriter<F>>>, events: Vec<IoEvent> },
     /// One row per I/O stream and capture step.
     Steps {
-        writer: Box<StepWriter<BufWriter<File>>>,
+        writer: Box<StepWriter<BufWriter<F>>>,
         step_ns: u64,
-        parts: Vec<StreamInStep>,
-        busy: Vec<DeviceBusyStep>,
-        ranges: Vec<RangeInStep>,
-        taken: Instant,
+        parts: StepParts,
+        /// Time of the host at which steps were last taken.
+        taken_ns: u64,
         /// I/Os in all parts so far.
         ios: u64,
     },
 }
 
-impl Sink {
-    /// Starts writing to a new file.
-    pub(crate) fn new(file: File, conditions: &CaptureConditions) -> Result<Sink, TraceError> {
+impl<F: Write + Send> Sink<F> {
+    /// Starts writing to a new file at a time of the host.
+    pub(crate) fn new(
+        file: F,
+        conditions: &CaptureConditions,
+        now_ns: u64,
+    ) -> Result<Sink<F>, TraceError> {
         let file = BufWriter::with_capacity(1 << 20, file);
         Ok(match conditions.step_ns {
             None => {
@@ -79,80 +72,61 @@ impl Sink {
             Some(step_ns) => Sink::Steps {
                 writer: Box::new(StepWriter::new(file, conditions)?),
                 step_ns,
-                parts: Vec::new(),
-                busy: Vec::new(),
-                ranges: Vec::new(),
-                taken: Instant::now(),
+                parts: StepParts::default(),
+                taken_ns: now_ns,
                 ios: 0,
             },
         })
     }
 
     /// Takes and writes the completed I/Os; returns their number.
-    pub(crate) fn poll(&mut self, live: &mut LiveCapture) -> Result<u64, SinkError> {
-        match self {
-            Sink::Ios { events, .. } => {
-                events.clear();
-                live.capture.take(events)?;
-                if let Some(sampler) = &mut live.sampler {
-                    sampler.process(events);
-                }
-            }
-            Sink::Steps { step_ns, taken, .. } => {
-                let width = Duration::from_nanos(*step_ns);
-                if taken.elapsed() < width.clamp(TAKE_INTERVAL_MIN, TAKE_INTERVAL_MAX) {
-                    return Ok(0);
-                }
-                *taken = Instant::now();
-            }
-        }
-        self.write(live)
-    }
-
-    /// Ends the capture and writes the remaining I/Os; returns their number.
-    pub(crate) fn end(&mut self, live: &mut LiveCapture) -> Result<u64, SinkError> {
-        let mut none = Vec::new();
-        let events = match self {
-            Sink::Ios { events, .. } => events,
-            Sink::Steps { .. } => &mut none,
-        };
-        events.clear();
-        live.capture.end(events)?;
-        if let Some(sampler) = &mut live.sampler {
-            sampler.process(events);
-            sampler.finish(events);
-        }
-        self.write(live)
-    }
-
-    fn write(&mut self, live: &mut LiveCapture) -> Result<u64, SinkError> {
-        let LiveCapture { capture, watch, .. } = live;
+    pub(crate) fn poll(
+        &mut self,
+        source: &mut dyn RecordingSource,
+        now_ns: u64,
+    ) -> Result<u64, SinkError> {
         match self {
             Sink::Ios { writer, events } => {
-                watch.update();
-                events.iter_mut().for_each(|event| event.device = watch.device(event.device));
+                events.clear();
+                source.take(events)?;
                 writer.write(events)?;
                 Ok(events.len() as u64)
             }
-            Sink::Steps { writer, parts, busy, ranges, ios, .. } => {
-                parts.clear();
-                capture.take_steps(parts)?;
-                busy.clear();
-                capture.take_busy(busy)?;
-                ranges.clear();
-                capture.take_ranges(ranges)?;
-                watch.update();
-                ranges.iter_mut().for_each(|part| part.device = watch.device(part.device));
-                writer.add_ranges(ranges);
-                busy.iter_mut().for_each(|part| part.device = watch.device(part.device));
-                writer.add_busy(busy);
-                parts.iter_mut().for_each(|part| part.device = watch.device(part.device));
-                writer.add(parts);
-                let new = parts.iter().map(|part| part.ios).sum::<u64>();
-                *ios += new;
-                Ok(new)
+            Sink::Steps { step_ns, taken_ns, .. } => {
+                let width = Duration::from_nanos(*step_ns);
+                let interval = width.clamp(TAKE_INTERVAL_MIN, TAKE_INTERVAL_MAX);
+                if Duration::from_nanos(now_ns.saturating_sub(*taken_ns)) < interval {
+                    return Ok(0);
+                }
+                *taken_ns = now_ns;
+                self.take_steps(source)
             }
         }
+    }
+
+    /// Ends the capture and writes the remaining I/Os; returns their number.
+    pub(crate) fn end(&mut self, source: &mut dyn RecordingSource) -> Result<u64, SinkError> {
+        let mut remaining = Vec::new();
+        source.end(&mut remaining)?;
+        match self {
+            Sink::Ios { writer, .. } => {
+                writer.write(&remaining)?;
+                Ok(remaining.len() as u64)
+            }
+            Sink::Steps { .. } => self.take_steps(source),
+        }
+    }
+
+    fn take_steps(&mut self, source: &mut dyn RecordingSource) -> Result<u64, SinkError> {
+        let Sink::Steps { writer, parts, ios, .. } = self else { return Ok(0) };
+        parts.clear();
+        source.take_steps(parts)?;
+        writer.add_ranges(&parts.ranges);
+        writer.add_busy(&parts.busy);
+        writer.add(&parts.streams);
+        let new = parts.streams.iter().map(|part| part.ios).sum::<u64>();
+        *ios += new;
+        Ok(new)
     }
 
     /// Returns the longest time for which taken data may be only in memory.

@@ -1,0 +1,75 @@
+//! The host that this program runs on.
+
+use crate::error::RecordError;
+use crate::marks::MarkFile;
+use crate::monotonic::{clock_ns, monotonic_ns};
+use crate::source::RecordingHost;
+use std::path::Path;
+use std::time::Duration;
+use steadfast_domain::TimeZone;
+use steadfast_domain::io_event::{Mark, TimeZoneChange};
+use steadfast_host::{ProcessorTimes, SystemRoots, wall_clock_unix_ms};
+
+/// This host, during a capture.
+pub(crate) struct LiveHost<'a> {
+    marks: MarkFile,
+    is_stopped: &'a dyn Fn() -> bool,
+}
+
+impl<'a> LiveHost<'a> {
+    /// Accepts marks from now on, for the capture that writes `trace`.
+    pub(crate) fn new(
+        trace: &Path,
+        is_stopped: &'a dyn Fn() -> bool,
+    ) -> Result<LiveHost<'a>, RecordError> {
+        Ok(LiveHost { marks: MarkFile::new(trace).map_err(RecordError::Marks)?, is_stopped })
+    }
+}
+
+impl RecordingHost for LiveHost<'_> {
+    fn monotonic_ns(&self) -> u64 {
+        monotonic_ns()
+    }
+
+    fn unix_ms(&self) -> u64 {
+        wall_clock_unix_ms()
+    }
+
+    fn sleep(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    fn is_stopped(&self) -> bool {
+        (self.is_stopped)()
+    }
+
+    /// From the kernel, or made of time and process ID if the kernel provides none.
+    fn random_id(&self) -> String {
+        let by_time_and_process = || format!("{}-{}", wall_clock_unix_ms(), std::process::id());
+        steadfast_host::random_name(&SystemRoots::real()).unwrap_or_else(by_time_and_process)
+    }
+
+    fn zone(&self, unix_ms: u64) -> Option<TimeZone> {
+        steadfast_host::zone(unix_ms)
+    }
+
+    fn zone_change(&self, from_unix_ms: u64, to_unix_ms: u64) -> Option<TimeZoneChange> {
+        steadfast_host::zone_change(from_unix_ms, to_unix_ms)
+    }
+
+    fn own_cpu_time_ns(&self) -> u64 {
+        clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
+    }
+
+    fn processor_times(&self) -> Option<ProcessorTimes> {
+        steadfast_host::processor_times(&SystemRoots::real())
+    }
+
+    fn marks(&mut self, began_ns: u64) -> Vec<Mark> {
+        self.marks.read(began_ns)
+    }
+
+    fn last_marks(&mut self, began_ns: u64) -> Vec<Mark> {
+        self.marks.end(began_ns)
+    }
+}
