@@ -73,6 +73,24 @@ pub(super) fn end(
         let all = bytes.saturating_mul(loops);
         Some(Amount::Bytes(Bytes(all.checked_next_multiple_of(block).unwrap_or(all))))
     };
+    // A job passes its range at least `loops` times, and again until `io_size` is moved or less than
+    // a block of it is missing. Within a pass the limit is `io_size` times `loops`. Without a map of
+    // its blocks, a random job has no passes.
+    let has_passes = blocks.has_map || !access.random;
+    let looped = |bytes: u64, length: u64| {
+        let is_within = blocks.ends_within_size(access);
+        let blocks_in_pass = if is_within { length / block } else { length.div_ceil(block) };
+        let pass = blocks_in_pass.saturating_mul(block);
+        if pass == 0 || !has_passes {
+            return whole_ios(bytes);
+        }
+        let passes = bytes.checked_sub(block).map_or(0, |rest| rest / pass + 1).max(loops);
+        let most = passes.saturating_mul(pass);
+        match whole_ios(bytes) {
+            Some(Amount::Bytes(all)) => Some(Amount::Bytes(Bytes(all.0.min(most)))),
+            other => other,
+        }
+    };
     let laps = SequenceEnd { time, ios, laps: Some(loops), ..SequenceEnd::default() };
     let ended_by = |bytes| SequenceEnd { time, ios, bytes, laps: None };
     Some(match (bytes, length) {
@@ -96,7 +114,18 @@ pub(super) fn end(
             options.refuse("io_size", "this share of the range is not supported; give bytes");
             return None;
         }
-        (Some(Amount::Bytes(bytes)), _) => ended_by(whole_ios(bytes.0)),
+        (Some(Amount::Bytes(bytes)), Some(Amount::Bytes(length))) => {
+            ended_by(looped(bytes.0, length.0))
+        }
+        (Some(Amount::Bytes(bytes)), _) => {
+            if loops > 1 && has_passes {
+                options.remark(
+                    "io_size with loops: fio moves less where io_size is larger than the target; \
+                     give size= in bytes",
+                );
+            }
+            ended_by(whole_ios(bytes.0))
+        }
         (None, Some(Amount::Bytes(length))) => {
             let is_within = blocks.ends_within_size(access);
             if blocks.are_equal && (is_within || length.0.is_multiple_of(block)) {

@@ -571,6 +571,27 @@ fn what_is_not_done_is_said() {
     }
 }
 
+/// Amounts that fio 3.33 moved with `bs=64k` on a file of 4 MiB.
+#[test]
+fn io_size_and_loops_end_where_fio_ends() {
+    for (rw, size, io_size, loops, moved) in [
+        ("read", 1024, 3072, 2, 3072),
+        ("read", 1024, 1536, 2, 2048),
+        ("read", 2048, 1024, 3, 3072),
+        ("read", 1024, 150, 2, 320),
+        ("read", 1000, 1024, 3, 3072),
+        ("read", 1000, 2990, 3, 3072),
+        ("randread\nnorandommap=0", 1000, 1024, 3, 2880),
+        ("randread\nnorandommap=0", 1000, 2500, 2, 2880),
+        ("randread", 512, 1024, 2, 2048),
+        ("randread", 1000, 1060, 2, 2176),
+    ] {
+        let text = format!("rw={rw}\nbs=64k\nsize={size}k\nio_size={io_size}k\nloops={loops}");
+        let bytes = one(&text).unwrap().load.until.bytes;
+        assert_eq!(bytes, Some(Amount::Bytes(Bytes(moved * 1024))), "{text}");
+    }
+}
+
 fn word() -> impl Strategy<Value = String> {
     "[a-z_]{1,12}".prop_filter("no include", |word| word != "include")
 }

@@ -29,8 +29,6 @@ pub struct IometerConfig {
     pub version: IometerVersion,
     /// Section TEST SETUP.
     pub setup: Option<TestSetup>,
-    /// Section RESULTS DISPLAY.
-    pub display: Option<ResultsDisplay>,
     /// Section ACCESS SPECIFICATIONS.
     pub specs: Option<Vec<AccessSpec>>,
     /// Section MANAGER LIST.
@@ -105,10 +103,6 @@ tokens!(StepKind, "Growth of a count from test to test.",
     Linear = "LINEAR": "By adding the step.",
     Exponential = "EXPONENTIAL": "By multiplying by the step.");
 
-tokens!(UpdateType, "Time covered by the results display.",
-    WholeTest = "WHOLE_TEST": "The whole test.",
-    LastUpdate = "LAST_UPDATE": "The time since the last update.");
-
 /// Section TEST SETUP.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TestSetup {
@@ -179,46 +173,6 @@ pub struct DepthCycling {
     pub cycling: Cycling,
     /// Largest number.
     pub end: u32,
-}
-
-/// Section RESULTS DISPLAY. Has no effect on measurements.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ResultsDisplay {
-    /// Updates of the display.
-    pub update: Option<DisplayUpdate>,
-    /// Lines about bar charts, in their order.
-    pub bars: Vec<BarChartLine>,
-}
-
-/// Updates of the results display.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DisplayUpdate {
-    /// 1.1.0: true if results since the last update are recorded too.
-    pub record_last: Option<bool>,
-    /// Seconds between updates; 0 for none before the end of a test.
-    pub seconds: u32,
-    /// Time that the results cover.
-    pub kind: UpdateType,
-}
-
-/// A line about a bar chart.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BarChartLine {
-    /// Number of the chart, 1 to 6.
-    pub chart: u8,
-    /// The setting in this line.
-    pub subject: BarSubject,
-}
-
-/// A setting of a bar chart.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BarSubject {
-    /// The result that is shown.
-    Statistic(String),
-    /// Number and name of the manager whose result is shown.
-    Manager(u32, String),
-    /// Number and name of the worker whose result is shown.
-    Worker(u32, String),
 }
 
 /// A named access specification.

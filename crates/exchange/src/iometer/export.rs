@@ -128,7 +128,6 @@ fn config(heading: &ConfigHeading<'_>, loads: Vec<ExportedLoad>) -> IometerConfi
     IometerConfig {
         version: heading.version.clone(),
         setup: Some(setup(heading, time, ramp)),
-        display: None,
         specs: Some(specs),
         managers: Some(vec![manager]),
     }

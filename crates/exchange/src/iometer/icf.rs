@@ -28,8 +28,7 @@ pub fn read(bytes: &[u8]) -> Result<ParsedConfig, ParseError> {
     let text = decode(bytes);
     let mut lines = KeyedLines::new(&text, has_value);
     let version = first_line(&mut lines)?;
-    let mut config =
-        IometerConfig { version, setup: None, display: None, specs: None, managers: None };
+    let mut config = IometerConfig { version, setup: None, specs: None, managers: None };
     while let Some(line) = lines.next() {
         if let Some(last) = version_in(&line.text) {
             closing(&mut lines, &config.version, line.line, last)?;

@@ -25,10 +25,9 @@ mod values;
 mod version;
 
 pub use config::{
-    AccessLine, AccessSpec, AssignedSpec, Assignment, BarChartLine, BarSubject, Cycling,
-    DepthCycling, DiskArea, DisplayUpdate, FixedSeed, IDLE, IometerConfig, IometerManager,
-    IometerTarget, IometerWorker, LineNumber, OutstandingIos, RecordedRows, ResultsDisplay,
-    RunTime, StepKind, TargetDefaults, TestSetup, TestType, UpdateType, WorkerCount, WorkerKind,
+    AccessLine, AccessSpec, AssignedSpec, Assignment, Cycling, DepthCycling, DiskArea, FixedSeed,
+    IDLE, IometerConfig, IometerManager, IometerTarget, IometerWorker, LineNumber, OutstandingIos,
+    RecordedRows, RunTime, StepKind, TargetDefaults, TestSetup, TestType, WorkerCount, WorkerKind,
 };
 pub use expansion::{ActiveWorker, IometerTest, is_same_disk, tests_of};
 pub use export::{ConfigExport, ConfigHeading, export};

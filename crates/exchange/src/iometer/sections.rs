@@ -2,9 +2,8 @@
 
 use super::access_specs::{read_named_spec, read_unnamed_specs, write_specs};
 use super::config::{
-    AccessSpec, AssignedSpec, BarChartLine, BarSubject, IometerConfig, IometerManager,
-    IometerTarget, IometerWorker, LineNumber, ResultsDisplay, TargetDefaults, TestSetup,
-    WorkerCount, WorkerKind,
+    AccessSpec, AssignedSpec, IometerConfig, IometerManager, IometerTarget, IometerWorker,
+    LineNumber, TargetDefaults, TestSetup, WorkerCount, WorkerKind,
 };
 use super::grammar::{KeyBlock, KeyEntry, LineWriter};
 use super::lines::{KeyLine, KeyedLines, ValueLine};
@@ -63,63 +62,20 @@ static SETUP: KeyBlock<TestSetup> = KeyBlock {
     ],
 };
 
-static DISPLAY: KeyBlock<ResultsDisplay> = KeyBlock {
+/// The section has no effect on measurements: its keys are checked, its values ignored.
+static DISPLAY: KeyBlock<()> = KeyBlock {
     name: "RESULTS DISPLAY",
     end: "END results display",
     entries: &[
-        field!(
-            [
-                "Update Frequency,Update Type",
-                // 1.1.0
-                "Record Last Update Results,Update Frequency,Update Type"
-            ],
-            ResultsDisplay.update,
-            "the update"
-        ),
-        KeyEntry::lines(&[BAR_CHART], true, read_bar, write_bars).starting(BAR_CHART),
+        ignored(&["Update Frequency"]),
+        ignored(&["Record Last Update Results"]),
+        ignored(&["Bar chart "]),
     ],
 };
 
-/// Start of the keys of bar charts. The number of the chart and the setting follow.
-const BAR_CHART: &str = "Bar chart ";
-
-fn read_bar(
-    display: &mut ResultsDisplay,
-    key: &KeyLine,
-    lines: &mut KeyedLines<'_>,
-) -> Result<(), ParseError> {
-    let value = lines.value(key);
-    let rest = key.rest(BAR_CHART).unwrap_or_default();
-    let (chart, setting) = rest.split_once(' ').unwrap_or((rest, ""));
-    let chart: u8 = chart.parse().map_err(|_| key.unknown(DISPLAY.name))?;
-    if !(1..=6).contains(&chart) {
-        return Err(ParseError::at(key.line, "bar charts are numbered from 1 to 6"));
-    }
-    let subject = match setting {
-        "statistic" => BarSubject::Statistic(value.text),
-        "manager id,manager name" => {
-            let (id, name) = value.parse("the manager")?;
-            BarSubject::Manager(id, name)
-        }
-        "worker id,worker name" => {
-            let (id, name) = value.parse("the worker")?;
-            BarSubject::Worker(id, name)
-        }
-        _ => return Err(key.unknown(DISPLAY.name)),
-    };
-    display.bars.push(BarChartLine { chart, subject });
-    Ok(())
-}
-
-fn write_bars(display: &ResultsDisplay, key: &str, out: &mut LineWriter) {
-    for BarChartLine { chart, subject } in &display.bars {
-        let (setting, value) = match subject {
-            BarSubject::Statistic(name) => ("statistic", name.clone()),
-            BarSubject::Manager(id, name) => ("manager ID, manager name", format!("{id},{name}")),
-            BarSubject::Worker(id, name) => ("worker ID, worker name", format!("{id},{name}")),
-        };
-        out.pair(&format!("{key}{chart} {setting}"), &value);
-    }
+/// Returns the entry of the keys with this start.
+const fn ignored(start: &'static [&'static str]) -> KeyEntry<()> {
+    KeyEntry::value(start, |(), _| Ok(()), |()| None).starting(start[0])
 }
 
 /// Key of a named access specification.
@@ -397,7 +353,11 @@ macro_rules! section {
 /// The sections, in the order in which they are written.
 pub(super) static SECTIONS: [ConfigSection; 4] = [
     section!(SETUP, setup),
-    section!(DISPLAY, display),
+    ConfigSection {
+        name: DISPLAY.name,
+        read: |_, line, lines| read_part(&mut None, &DISPLAY, line, lines),
+        write: |_, _| (),
+    },
     section!(SPECS, specs, read_specs),
     section!(MANAGERS, managers),
 ];

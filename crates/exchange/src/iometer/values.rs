@@ -1,8 +1,8 @@
 //! Values of Iometer's files as text: one implementation of [`ValueText`] per type reads and writes it.
 
 use super::config::{
-    AccessLine, Assignment, Cycling, DepthCycling, DiskArea, DisplayUpdate, FixedSeed, LineNumber,
-    OutstandingIos, RecordedRows, RunTime, StepKind, TestType, UpdateType, WorkerCount, WorkerKind,
+    AccessLine, Assignment, Cycling, DepthCycling, DiskArea, FixedSeed, LineNumber, OutstandingIos,
+    RecordedRows, RunTime, StepKind, TestType, WorkerCount, WorkerKind,
 };
 use steadfast_domain::text::excerpt;
 
@@ -64,7 +64,7 @@ macro_rules! words {
     })+ };
 }
 
-words!(Assignment, RecordedRows, StepKind, TestType, UpdateType);
+words!(Assignment, RecordedRows, StepKind, TestType);
 
 /// A number and a name: `1,NAME`. The name may contain commas.
 impl ValueText for (u32, String) {
@@ -188,22 +188,6 @@ impl<'a> CommaColumns<'a> {
     }
     fn is_empty(&self) -> bool {
         self.0.as_slice().is_empty()
-    }
-}
-
-impl ValueText for DisplayUpdate {
-    fn parse(text: &str, _: &str) -> Result<Self, String> {
-        let mut columns = CommaColumns::new(text);
-        let has_record_last = columns.0.len() > 2;
-        Ok(DisplayUpdate {
-            record_last: if has_record_last { Some(columns.next("")?) } else { None },
-            seconds: columns.next("the update frequency")?,
-            kind: columns.next("the update type")?,
-        })
-    }
-    fn text(&self) -> String {
-        let first = self.record_last.map_or_else(String::new, |last| last.text() + ",");
-        format!("{first}{},{}", self.seconds, self.kind)
     }
 }
 

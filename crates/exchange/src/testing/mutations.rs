@@ -3,7 +3,7 @@
 use steadfast_domain::step::mix64;
 
 /// Number of damaged copies from which every format is read.
-pub const MUTATIONS: u64 = 100_000;
+pub const MUTATIONS: u64 = 25_000;
 
 /// Returns copies of a file with one to four pieces changed, removed, duplicated or exchanged.
 /// Equal numbers give equal copies.

@@ -212,5 +212,5 @@ fn a_hundred_thousand_mutations_are_read_or_refused_and_never_panic() {
             }
         }
     }
-    assert!(accepted > 1_000 && refused > 10_000, "{accepted} {refused}");
+    assert!(accepted > 250 && refused > 2_500, "{accepted} {refused}");
 }

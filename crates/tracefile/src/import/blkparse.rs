@@ -4,6 +4,7 @@ use super::devices::DeviceNumbers;
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
 use super::lines::{LineReader, number};
 use super::pairs::BlockTraceImport;
+use std::collections::BTreeMap;
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags};
 use steadfast_domain::io_matcher::{BlockAction, BlockStep};
@@ -42,6 +43,8 @@ pub(super) fn import(
     let mut lines = LineReader::new(input);
     let mut reading = BlockTraceImport::default();
     let mut is_over = false;
+    let mut cut = Vec::new();
+    let mut unknown: BTreeMap<String, u64> = BTreeMap::new();
     while let Some(line) = lines.next()? {
         // blkparse lists the files that it read at the beginning or the end.
         if line.starts_with("Input file ") {
@@ -60,11 +63,26 @@ pub(super) fn import(
             return Err(lines.malformed(what, reading.imported.records));
         }
         match event(&mut reading.devices, line) {
-            Ok(event) => reading.take(event.as_ref(), sink)?,
+            Ok(event) => {
+                if event.is_none()
+                    && let Some(letters) = unknown_action(line)
+                {
+                    *unknown.entry(letters.to_owned()).or_default() += 1;
+                }
+                reading.take(event.as_ref(), sink)?;
+            }
+            Err(_) if lines.is_open_ended() && reading.imported.records > 0 => {
+                cut.push(lines.cut_line());
+            }
             Err(what) => return Err(lines.malformed(what, reading.imported.records)),
         }
     }
-    reading.finish("blkparse text", None, sink)
+    let mut imported = reading.finish("blkparse text", None, sink)?;
+    imported.lose_ends(cut);
+    imported.leave_out(unknown.into_iter().map(|(letters, count)| {
+        (format!("records with the unknown action '{}'", excerpt(&letters)), count)
+    }));
+    Ok(imported)
 }
 
 /// Returns whether a line begins blkparse's final summary, such as `CPU0 (sda):`.
@@ -76,6 +94,24 @@ fn is_summary(line: &str) -> bool {
     ["CPU", "Total", "Events"].into_iter().any(is_head)
 }
 
+/// Actions of blkparse that neither begin nor end an I/O: get request, sleep, plug, unplug, insert,
+/// remap, message, split and bounce.
+const OTHER_ACTIONS: [&str; 10] = ["G", "S", "P", "U", "UT", "I", "A", "m", "X", "B"];
+
+/// Returns the action of a line that belongs to no I/O if blkparse's manual does not name it.
+fn unknown_action(line: &str) -> Option<&str> {
+    line.split_whitespace().nth(5).filter(|action| !OTHER_ACTIONS.contains(action))
+}
+
+/// Returns whether a second event begins in the words behind an action.
+fn has_second_event(words: &[&str]) -> bool {
+    words.windows(4).skip(3).any(|four| {
+        // The line end may be missing altogether: `[fio]8,0 1 2 0.5`.
+        let device = four[0].rsplit(']').next().unwrap_or_default();
+        is_device(device) && nanoseconds(four[3]).is_some()
+    })
+}
+
 /// Parses a line. Returns `None` if it belongs to no I/O.
 fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlockStep>, String> {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -84,6 +120,9 @@ fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlockStep>, S
             "expected device, processor, sequence, seconds, process, action, found '{}'",
             excerpt(line.trim())
         ));
+    }
+    if has_second_event(&words) {
+        return Err(format!("two events are on one line: '{}'", excerpt(line.trim())));
     }
     let action = match words[5] {
         "Q" => BlockAction::Queued,
@@ -98,7 +137,10 @@ fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlockStep>, S
         format!("expected seconds with a fraction, found '{}'", excerpt(words[3]))
     })?;
     let what = BlkparseIo::parse(action, &words)?;
-    let inside = bracketed(line);
+    // Every such line ends with a command or an error number in brackets.
+    let Some(inside) = bracketed(line) else {
+        return Err(format!("expected '[...]' at the end, found '{}'", excerpt(line.trim())));
+    };
     let done = action == BlockAction::Completed;
     let device = devices.number(&words[0].replace(',', ":")).ok_or("more than 65,536 devices")?;
     Ok(Some(BlockStep {
@@ -113,8 +155,8 @@ fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlockStep>, S
         cpu: number(words[1], "a processor's number")? as u16,
         pid: number(words[4], "a process number")? as u32,
         tid: 0,
-        command: if done { CommandName::default() } else { CommandName::new(inside.unwrap_or("")) },
-        failed: done && inside.is_some_and(|code| code != "0"),
+        command: if done { CommandName::default() } else { CommandName::new(inside) },
+        failed: done && inside != "0",
     }))
 }
 

@@ -97,16 +97,25 @@ pub(super) fn import(
     let mut reading = BlockTraceImport::default();
     let mut first_ns = None;
     let mut lost = 0u64;
+    let mut cut = Vec::new();
     while let Some(line) = lines.next()? {
         lost = lost.saturating_add(lost_events(line).unwrap_or(0));
         match event(&mut reading, line, &mut first_ns) {
+            // The name of the event may be what is cut.
+            Ok(None) if lines.is_open_ended() && !is_comment(lines.last()) => {
+                cut.push(lines.cut_line());
+            }
             Ok(event) => reading.take(event.as_ref(), sink)?,
+            Err(_) if lines.is_open_ended() && reading.imported.records > 0 => {
+                cut.push(lines.cut_line());
+            }
             Err(what) => return Err(lines.malformed(what, reading.imported.records)),
         }
     }
     let mut imported = reading.finish("block trace events", None, sink)?;
+    imported.lose_ends(cut);
     if lost > 0 {
-        imported.conditions.lost = lost;
+        imported.conditions.lost += lost;
         imported.conditions.remarks.push(format!(
             "The kernel lost {lost} events, as the text says; their I/Os are missing or not whole."
         ));
@@ -136,6 +145,9 @@ fn event(
     let time_ns = line.time_ns().ok_or_else(|| {
         format!("expected seconds with a fraction before the event, found '{}'", excerpt(line.head))
     })?;
+    if EventLine::parse(line.details).is_some_and(|second| second.time_ns().is_some()) {
+        return Err(format!("two events are on one line: '{}'", excerpt(text.trim())));
+    }
     let Some(action) = line.action() else { return Ok(None) };
     let words: Vec<&str> = line.details.split_whitespace().collect();
     let expected = || {
@@ -147,6 +159,9 @@ fn event(
     let sectors = number(plus + 1).ok_or_else(expected)?;
     let device = words.first().filter(|word| is_device(word)).ok_or_else(expected)?;
     let letters = words.get(1).ok_or_else(expected)?;
+    if bracketed(line.details).is_none() {
+        return Err(format!("expected '[...]' at the end, found '{}'", excerpt(line.details)));
+    }
     let fitting =
         |bytes: u64| u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"));
     let bytes = fitting(sectors.saturating_mul(SECTOR))?;

@@ -5,6 +5,7 @@ use super::devices::DeviceNumbers;
 use super::input::{EventSink, ImportError, ImportResult};
 use super::plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource, whole};
 use super::rows::TableRows;
+use std::collections::BTreeMap;
 use steadfast_domain::io_event::{CommandName, Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoEvent, Nanos};
@@ -79,6 +80,12 @@ struct ColumnsImport<'p> {
     time_header: Option<String>,
     earlier: u64,
     checks: TraceChecks,
+    /// Number of columns of the first row.
+    width: Option<usize>,
+    /// Number of rows by kind that the plan leaves out.
+    left_out: BTreeMap<String, u64>,
+    /// Sentence on a last row that is cut.
+    cut: Vec<String>,
     last_ns: u64,
     /// True if no time so far had a fraction.
     whole_times: bool,
@@ -116,6 +123,9 @@ impl<'p> ColumnsImport<'p> {
             time_header: None,
             earlier: 0,
             checks: TraceChecks::new(in_order),
+            width: None,
+            left_out: BTreeMap::new(),
+            cut: Vec::new(),
             last_ns: 0,
             whole_times: true,
             imported: ImportResult::default(),
@@ -159,7 +169,18 @@ impl<'p> ColumnsImport<'p> {
             Some(column) => {
                 let text = field(column.number, "a time")?;
                 self.whole_times = self.whole_times && !whole(text).contains('.');
-                value(if plan.is_completion { "completed" } else { "time" }, column, "a time")?
+                let key = if plan.is_completion { "completed" } else { "time" };
+                let time = value(key, column, "a time")?;
+                if plan.epoch.is_some_and(|epoch| !epoch.is_clock(time)) {
+                    return Err(format!(
+                        "the time '{}' in {} is not between 1990 and 2100; give its unit, as in \
+                         {key}={}:us:unix, or leave out the epoch",
+                        excerpt(text),
+                        row.label(column.number),
+                        column.number
+                    ));
+                }
+                time
             }
             None => 0,
         };
@@ -169,7 +190,14 @@ impl<'p> ColumnsImport<'p> {
                 let text = field(number, "an operation")?;
                 plan.operation(text).ok_or_else(|| {
                     let found = excerpt(text);
-                    format!("expected an operation in {}, found '{found}'", row.label(number))
+                    let label = row.label(number);
+                    if plan.operations.is_empty() {
+                        return format!("expected an operation in {label}, found '{found}'");
+                    }
+                    format!(
+                        "expected an operation in {label}, found '{found}'; to leave such rows out, \
+                         add {found}=skip to the values of op"
+                    )
                 })?
             }
         };
@@ -221,6 +249,30 @@ impl<'p> ColumnsImport<'p> {
         })
     }
 
+    /// Counts a row whose kind the plan leaves out; returns whether it is one.
+    fn is_left_out(&mut self, row: &dyn TableRows) -> bool {
+        let OperationSource::Column(number) = self.plan.op else { return false };
+        let Some(kind) = row.get(number).map(whole) else { return false };
+        if !self.plan.left_out.iter().any(|left_out| left_out == kind) {
+            return false;
+        }
+        *self.left_out.entry(kind.to_owned()).or_default() += 1;
+        true
+    }
+
+    /// Refuses a row with another number of columns than the first: of a cut or lost line end.
+    fn check_width(&mut self, row: &dyn TableRows) -> Result<(), String> {
+        let width = row.width();
+        let first = *self.width.get_or_insert(width);
+        if width == first {
+            return Ok(());
+        }
+        Err(format!(
+            "expected {first} columns as in the first row, found {width}; is the line cut or joined \
+             with another?"
+        ))
+    }
+
     /// Stores the name of the time column; rejects the header of biosnoop, whose times are those of
     /// completion.
     fn see_header(&mut self, row: &dyn TableRows) -> Result<(), String> {
@@ -257,8 +309,19 @@ impl<'p> ColumnsImport<'p> {
                 self.imported.records += 1;
                 continue;
             }
-            let event = match self.event(&*rows) {
+            if self.is_left_out(&*rows) {
+                self.imported.passed_over += 1;
+                self.imported.records += 1;
+                continue;
+            }
+            let event = self.event(&*rows);
+            let event = event.and_then(|event| self.check_width(&*rows).map(|()| event));
+            let event = match event {
                 Ok(event) => event,
+                Err(_) if rows.is_open_ended() && self.imported.events > 0 => {
+                    self.cut.push(rows.cut_row());
+                    return Ok(());
+                }
                 Err(what) => return Err(rows.malformed(what, self.imported.records)),
             };
             let checked = self.checks.see(rows.number(), &event);
@@ -345,9 +408,6 @@ impl<'p> ColumnsImport<'p> {
         }
         let began_unix_ns =
             self.plan.epoch.zip(self.first_ns).and_then(|(epoch, first)| epoch.unix_ns(first));
-        if self.plan.epoch.is_some() && began_unix_ns.is_none() {
-            remarks.push("The first time lies before 1970, so it is no clock time.".to_owned());
-        }
         if time.is_none() {
             remarks.push("The trace has no times; it has the order of the I/Os.".to_owned());
         }
@@ -381,7 +441,12 @@ impl<'p> ColumnsImport<'p> {
             remarks,
             ..CaptureConditions::default()
         };
-        ImportResult { conditions, ..self.imported }
+        let mut imported = ImportResult { conditions, ..self.imported };
+        imported.lose_ends(self.cut);
+        imported.leave_out(
+            self.left_out.into_iter().map(|(kind, count)| (format!("rows of kind {kind}"), count)),
+        );
+        imported
     }
 }
 

@@ -55,6 +55,7 @@ pub(super) fn import_iolog(
         checks: TraceChecks::new(timed),
         imported: ImportResult::default(),
     };
+    let mut cut = Vec::new();
     while let Some(line) = lines.next()? {
         match iolog.event(line) {
             Ok(Some(event)) => {
@@ -64,11 +65,17 @@ pub(super) fn import_iolog(
                 sink(&event)?;
             }
             Ok(None) => iolog.imported.passed_over += 1,
+            Err(_) if lines.is_open_ended() && iolog.imported.events > 0 => {
+                cut.push(lines.cut_line());
+                break;
+            }
             Err(what) => return Err(lines.malformed(what, iolog.imported.records)),
         }
         iolog.imported.records += 1;
     }
-    Ok(iolog.finish())
+    let mut imported = iolog.finish();
+    imported.lose_ends(cut);
+    Ok(imported)
 }
 
 impl Iolog {
@@ -84,13 +91,16 @@ impl Iolog {
             words.next().ok_or_else(|| format!("expected an action after '{}'", excerpt(file)))?;
         if matches!(action, "add" | "open" | "close") {
             self.devices.number(file).ok_or("more than 65,536 files")?;
+            if let Some(more) = words.next() {
+                return Err(format!("expected the end of the line, found '{}'", excerpt(more)));
+            }
             return Ok(None);
         }
         if action == "wait" {
             // fio's manual says microseconds after the wait before. fio itself waits until this
             // many milliseconds after its start, and passes over a line without a length.
             let time = number(words.next().unwrap_or(""), "a time in milliseconds")?;
-            if words.next().is_none() {
+            if words.by_ref().count() != 1 {
                 let line = format!("{} wait {time}", excerpt(file));
                 return Err(format!("expected a length after the time, as in '{line} 0'"));
             }
@@ -108,6 +118,9 @@ impl Iolog {
         let absent = if op == IoOp::Flush { "0" } else { "" };
         let offset = number(words.next().unwrap_or(absent), "an offset in bytes")?;
         let length = number(words.next().unwrap_or(absent), "a length in bytes")?;
+        if let Some(more) = words.next() {
+            return Err(format!("expected the end of the line, found '{}'", excerpt(more)));
+        }
         Ok(Some(IoEvent {
             issued_ns: self.now_ns,
             response_ns: RESPONSE_UNKNOWN,
@@ -157,9 +170,14 @@ pub(super) fn import_latency_log(
     let mut imported = ImportResult::default();
     let mut checks = TraceChecks::new(false);
     let mut last_ns = 0;
+    let mut cut = Vec::new();
     while let Some(line) = lines.next()? {
         let event = match latency_line(line, device) {
             Ok(event) => event,
+            Err(_) if lines.is_open_ended() && imported.events > 0 => {
+                cut.push(lines.cut_line());
+                break;
+            }
             Err(what) => return Err(lines.malformed(what, imported.records)),
         };
         let checked = checks.see(lines.number(), &event);
@@ -188,13 +206,14 @@ pub(super) fn import_latency_log(
         remarks,
         ..CaptureConditions::default()
     };
+    imported.lose_ends(cut);
     Ok(imported)
 }
 
 fn latency_line(line: &str, device: u16) -> Result<IoEvent, String> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     // With one field fewer the last is the priority, so no offset was logged.
-    if fields.len() < 6 {
+    if !(6..=9).contains(&fields.len()) {
         return Err(format!(
             "expected time, latency, direction, block size, offset and priority, found '{}'; \
              write the log with log_offset=1 (fio 3.18 or later) and without log_avg_msec",

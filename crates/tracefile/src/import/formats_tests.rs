@@ -704,3 +704,86 @@ fn a_plan_with_a_repeated_or_impossible_column_is_refused() {
         assert!(ColumnPlan::parse(&format!("{plan},{more}")).is_err(), "{more}");
     }
 }
+
+/// Each text has two good I/Os; a joined line is refused and a cut end is counted.
+#[test]
+fn joined_and_cut_lines_do_not_become_other_numbers() {
+    let csv = ColumnPlan::parse("time=1,op=2,offset=3,bytes=4").unwrap();
+    let command = "time=1,command=2,op=3,offset=4,bytes=5,separator=space,columns=5";
+    let command = ColumnPlan::parse(command).unwrap();
+    let cases = [
+        (TraceFormat::Blkparse, "", "8,0 1 1 0.5 7 D R 8 + 8 [a]", "8,0 1 1 0.6 7 D R 80 + 8 [a]"),
+        (
+            TraceFormat::BlockEvents,
+            "",
+            "a 7 [003] 1.5: block:block_rq_issue: 8,16 R 4096 () 80 + 8 [a]",
+            "a 7 [003] 1.6: block:block_rq_issue: 8,16 R 4096 () 88 + 8 [a]",
+        ),
+        (TraceFormat::FioIolog, "fio version 2 iolog\n", "/f read 0 4096", "/f read 4096 4096"),
+        (
+            TraceFormat::Strace,
+            "",
+            "7 9.5 pread64(3</a>, \"\", 512, 0) = 512 <0.1>",
+            "7 9.6 pread64(3</a>, \"\", 512, 8) = 512 <0.1>",
+        ),
+        (TraceFormat::Columns(csv), "", "1,R,512,4096", "2,R,512,4096"),
+        (TraceFormat::Columns(command), "", "1 a R 512 4096", "2 a R 512 4096"),
+    ];
+    for (format, head, first, second) in cases {
+        let text = format!("{head}{first}\n{second}\n");
+        assert_eq!(imported_text(&format, &text).unwrap(), 2, "{format:?}");
+        for between in ["", " "] {
+            let joined = format!("{text}{first}{between}{second}\n");
+            let error = imported_text(&format, &joined).unwrap_err();
+            assert!(matches!(error, ImportError::Malformed { .. }), "{error}");
+        }
+        let cut = format!("{text}{}", &second[..second.len() / 2]);
+        let (result, events) = run(&format, vec![input(cut)]);
+        let imported = result.unwrap();
+        assert_eq!((events.len(), imported.conditions.lost), (2, 1), "{format:?}");
+    }
+}
+
+#[test]
+fn unknown_actions_and_kinds_left_out_are_counted_by_name() {
+    let text = "8,0 1 1 0.5 7 D R 8 + 8 [a]\n8,0 1 2 0.6 7 Z R 8 + 8 [a]\n8,0 1 3 0.7 7 P N [a]\n";
+    let unseen = run(&TraceFormat::Blkparse, vec![input(text)]).0.unwrap().conditions.unseen;
+    assert_eq!(unseen.len(), 1);
+    assert!(unseen[0].0.contains("'Z'") && unseen[0].1 == 1, "{unseen:?}");
+    let plan = ColumnPlan::parse("time=1,op=2:DiskRead=read;Mark=skip,offset=3,bytes=4").unwrap();
+    let rows = "1,DiskRead,512,4096\n2,Mark\n3,Mark\n4,DiskRead,0,512\n";
+    let (result, events) = run(&TraceFormat::Columns(plan.clone()), vec![input(rows)]);
+    let unseen = result.unwrap().conditions.unseen;
+    assert_eq!((events.len(), unseen), (2, vec![("rows of kind Mark".to_owned(), 2)]));
+    let (result, _) = run(&TraceFormat::Columns(plan), vec![input("1,DiskInit,512,4096\n")]);
+    assert!(text_of(result).contains("DiskInit=skip"));
+}
+
+#[test]
+fn times_that_are_no_clock_are_refused() {
+    let relative = "7      0.000000 read(3</a>, 1, 9) = 9\n7      0.000120 read(3</a>, 1, 9) = 9\n";
+    assert!(text_of(run(&TraceFormat::Strace, vec![input(relative)]).0).contains("-ttt -T"));
+    let both = "7 9.5 (+     0.000120) pread64(3</a>, 1, 9, 0) = 9\n";
+    assert_eq!(imported_text(&TraceFormat::Strace, both).unwrap(), 1);
+    let plan = ColumnPlan::parse("time=1:s:unix,op=2,offset=3,bytes=4").unwrap();
+    for (time, is_clock) in [("1577808144", true), ("157780814", false), ("5577808144", false)] {
+        let text = format!("{time},R,0,512\n");
+        let found = imported_text(&TraceFormat::Columns(plan.clone()), &text);
+        assert_eq!(found.is_ok(), is_clock, "{time}");
+    }
+}
+
+#[test]
+fn a_published_header_proves_the_format_whatever_follows() {
+    for (name, header) in [
+        ("msr-cambridge", "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"),
+        ("alibaba", "device_id,opcode,offset,length,timestamp"),
+        ("tencent", "Timestamp,Offset,Size,IOType,VolumeID"),
+        ("systor17", "Timestamp,Response,IOType,LUN,Offset,Size"),
+    ] {
+        let text = format!("{header}\n1,2,3\n");
+        assert_eq!(recognize(text.as_bytes()), TraceFormat::named(name), "{name}");
+        let error = imported_text(&TraceFormat::named(name).unwrap(), &text).unwrap_err();
+        assert!(error.to_string().contains("line 2"), "{error}");
+    }
+}

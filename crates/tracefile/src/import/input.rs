@@ -20,6 +20,14 @@ pub struct ImportResult {
 }
 
 impl ImportResult {
+    /// Adds records that are not in the trace, with their numbers.
+    pub(super) fn leave_out(&mut self, kinds: impl IntoIterator<Item = (String, u64)>) {
+        for (what, count) in kinds {
+            self.conditions.remarks.push(format!("Not in the trace: {count} {what}."));
+            self.conditions.unseen.push((what, count));
+        }
+    }
+
     /// Adds what the ends of the inputs lost, a sentence each.
     pub(super) fn lose_ends(&mut self, cut: Vec<String>) {
         // At least one record of each is missing.

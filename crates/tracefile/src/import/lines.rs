@@ -73,6 +73,16 @@ impl<'r> LineReader<'r> {
         text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n'])
     }
 
+    /// Returns whether the line that was read last has no line end, so that it may be cut.
+    pub(super) fn is_open_ended(&self) -> bool {
+        self.line.last().is_some_and(|last| *last != b'\n')
+    }
+
+    /// Returns the sentence on a last line that is incomplete.
+    pub(super) fn cut_line(&self) -> String {
+        format!("{} ends within line {}, which is not in the trace.", self.name, self.number)
+    }
+
     /// Returns the number of the line that was read last, from 1.
     pub(super) fn number(&self) -> u64 {
         self.number

@@ -115,8 +115,7 @@ impl ColumnMapping {
                 for (value, op) in
                     table.get("values").and_then(Value::as_table).into_iter().flatten()
                 {
-                    let op = named_operation(op.as_str().unwrap_or_default())?;
-                    self.plan.operations.push((value.clone(), op));
+                    self.plan.set_meaning(value, op.as_str().unwrap_or_default())?;
                 }
                 table.get("column").ok_or("add column = \"NAME\"")?
             }

@@ -1,5 +1,6 @@
 //! The meaning of the columns of a table, and its grammar on the command line.
 
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use steadfast_domain::IoOp;
 use steadfast_domain::text::excerpt;
@@ -98,7 +99,15 @@ impl TimeEpoch {
             TimeEpoch::FileTime => time_ns.checked_sub((369 * 365 + 89) * 86_400 * 1_000_000_000),
         }
     }
+
+    /// Returns whether a time can be that of a trace's clock: between 1990 and 2100.
+    pub(super) fn is_clock(self, time_ns: u64) -> bool {
+        self.unix_ns(time_ns).is_some_and(|time| CLOCK_TIMES.contains(&time))
+    }
 }
+
+/// Clock times of a trace lie between 1990 and 2100, in nanoseconds since 1970.
+const CLOCK_TIMES: RangeInclusive<u64> = 631_152_000_000_000_000..=4_102_444_800_000_000_000;
 
 /// The source of the operations of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +139,8 @@ pub struct ColumnPlan {
     /// Values of the operation column and their meanings; other values are invalid. Empty for the
     /// usual names and codes.
     pub operations: Vec<(String, IoOp)>,
+    /// Values of the operation column whose rows are left out and counted.
+    pub left_out: Vec<String>,
     /// Column of the first byte; `None` if the table has no addresses.
     pub offset: Option<ImportColumn>,
     /// Column of the transfer size.
@@ -163,6 +174,7 @@ impl ColumnPlan {
             epoch: None,
             op: OperationSource::Always(IoOp::Other),
             operations: Vec::new(),
+            left_out: Vec::new(),
             offset: None,
             bytes: ImportColumn { number: 0, unit: ColumnUnit::Bytes },
             response: None,
@@ -244,6 +256,36 @@ impl ColumnPlan {
         Ok(())
     }
 
+    /// Parses `3`, `3:0=write;1=read;2=skip` (a column and the meanings of its values), or `read`.
+    fn set_operation_column(&mut self, text: &str) -> Result<(), String> {
+        let Some((number, meanings)) = text.split_once(':') else {
+            let always = IoOp::ALL.into_iter().find(|op| op.to_string() == text);
+            self.op = match always {
+                Some(op) => OperationSource::Always(op),
+                None => OperationSource::Column(column_number(text)?),
+            };
+            return Ok(());
+        };
+        self.op = OperationSource::Column(column_number(number)?);
+        for part in meanings.split(';') {
+            let (value, name) = part.split_once('=').ok_or_else(|| {
+                format!("'{part}' is not of the form VALUE=OPERATION", part = excerpt(part))
+            })?;
+            self.set_meaning(value, name)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a value of the operation column: an operation's name, or `skip` to leave its rows out.
+    pub(super) fn set_meaning(&mut self, value: &str, name: &str) -> Result<(), String> {
+        if name == "skip" {
+            self.left_out.push(value.to_owned());
+        } else {
+            self.operations.push((value.to_owned(), named_operation(name)?));
+        }
+        Ok(())
+    }
+
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "time" if value == "none" => self.time = None,
@@ -256,7 +298,7 @@ impl ColumnPlan {
             "offset" => self.offset = Some(size_column(value)?),
             "bytes" => self.bytes = size_column(value)?,
             "response" => self.response = Some(time_column(value, ColumnUnit::Microseconds)?),
-            "op" => (self.op, self.operations) = operation_column(value)?,
+            "op" => self.set_operation_column(value)?,
             "device" => self.device.push(column_number(value)?),
             "pid" => self.pid = Some(column_number(value)?),
             "command" => self.command = Some(column_number(value)?),
@@ -315,31 +357,11 @@ fn separator(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Parses `3`, `3:0=write;1=read` (a column and the meanings of its values), or `read`.
-fn operation_column(text: &str) -> Result<(OperationSource, Vec<(String, IoOp)>), String> {
-    let Some((number, meanings)) = text.split_once(':') else {
-        let always = IoOp::ALL.into_iter().find(|op| op.to_string() == text);
-        let source = match always {
-            Some(op) => OperationSource::Always(op),
-            None => OperationSource::Column(column_number(text)?),
-        };
-        return Ok((source, Vec::new()));
-    };
-    let meaning = |part: &str| {
-        let (value, name) = part.split_once('=').ok_or_else(|| {
-            format!("'{part}' is not of the form VALUE=OPERATION", part = excerpt(part))
-        })?;
-        Ok((value.to_owned(), named_operation(name)?))
-    };
-    let meanings: Result<Vec<_>, String> = meanings.split(';').map(meaning).collect();
-    Ok((OperationSource::Column(column_number(number)?), meanings?))
-}
-
 /// Returns the operation for one of this program's names.
 pub(super) fn named_operation(name: &str) -> Result<IoOp, String> {
     IoOp::ALL.into_iter().find(|op| op.to_string() == name).ok_or_else(|| {
         let names = IoOp::ALL.map(|op| op.to_string()).join(", ");
-        format!("unknown operation '{name}'; choose one of: {names}", name = excerpt(name))
+        format!("unknown operation '{name}'; choose one of: {names}, skip", name = excerpt(name))
     })
 }
 

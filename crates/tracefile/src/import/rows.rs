@@ -15,6 +15,18 @@ pub(super) trait TableRows {
     fn width(&self) -> usize;
     /// Returns the number of the last row read, starting at 1.
     fn number(&self) -> u64;
+    /// Returns whether the last row read may be cut, because it is text without a line end.
+    fn is_open_ended(&self) -> bool {
+        false
+    }
+    /// Returns the sentence on the last row read, which is cut.
+    fn cut_row(&self) -> String {
+        format!(
+            "The input ends within {} {}, which is not in the trace.",
+            self.unit(),
+            self.number()
+        )
+    }
     /// Returns the name of a row of this table.
     fn unit(&self) -> &'static str;
     /// Returns the name of a column, for messages.
@@ -79,6 +91,10 @@ impl TableRows for LineRows<'_> {
         self.lines.number()
     }
 
+    fn is_open_ended(&self) -> bool {
+        self.lines.is_open_ended()
+    }
+
     fn unit(&self) -> &'static str {
         "line"
     }
@@ -108,9 +124,11 @@ fn split(line: &str, separator: u8, places: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Joins the pieces of a column, counted from 1, of a line that has more pieces than columns.
+/// Joins the pieces of a column, counted from 1, of a line that has more pieces than columns. A line
+/// with the pieces of two rows stays as it is, so that its width shows a lost line end.
 fn join(places: &mut Vec<Range<usize>>, number: usize, columns: usize) {
-    let Some(extra) = places.len().checked_sub(columns) else { return };
+    let extra = places.len().checked_sub(columns).filter(|extra| extra + 1 < columns);
+    let Some(extra) = extra else { return };
     let last = number - 1 + extra;
     if last < places.len() {
         places[number - 1].end = places[last].end;

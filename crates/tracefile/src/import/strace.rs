@@ -100,7 +100,12 @@ fn prefix(line: &str) -> Option<LinePrefix<'_>> {
         fields.next()??
     };
     let time_ns = seconds.checked_mul(SECOND)?.checked_add(nanos)?;
-    Some(LinePrefix { pid, time_ns, is_unix: !is_clock, rest: rest.trim_start() })
+    let mut rest = rest.trim_start();
+    // The distance from the call before, which -r adds to a time: `(+     0.000123) `.
+    if let Some((_, after)) = rest.strip_prefix("(+").and_then(|rest| rest.split_once(')')) {
+        rest = after.trim_start();
+    }
+    Some(LinePrefix { pid, time_ns, is_unix: !is_clock, rest })
 }
 
 /// Returns whether a line is strace output with a time.
@@ -141,6 +146,17 @@ impl<'l> FinishedCall<'l> {
     /// Returns the value as a number; `None` if the call failed or did not return.
     fn returned(&self) -> Option<u64> {
         self.value.split([' ', '<']).next()?.parse().ok()
+    }
+
+    /// Returns whether the text behind the equals sign is one value, and not cut or followed by
+    /// another line.
+    fn is_whole(&self) -> bool {
+        let error = |rest: &str| rest.starts_with('E') && rest.matches(" (").count() == 1;
+        match self.value.split_once(' ') {
+            None => self.value == "?" || self.value.parse::<i64>().is_ok(),
+            Some(("-1" | "?", rest)) => error(rest) && rest.ends_with(')') && !rest.contains(" = "),
+            Some(_) => false,
+        }
     }
 
     /// Returns whether the call did not return: its process ended, or a signal interrupted it.
@@ -346,6 +362,7 @@ pub(super) fn import(
 ) -> Result<ImportResult, ImportError> {
     let mut lines = LineReader::new(input);
     let mut reading = StraceImport::default();
+    let mut cut = Vec::new();
     while let Some(line) = lines.next()? {
         match reading.line(line) {
             Ok(Some(event)) => {
@@ -353,13 +370,19 @@ pub(super) fn import(
                 sink(&event)?;
             }
             Ok(None) => reading.imported.passed_over += 1,
+            Err(_) if lines.is_open_ended() && reading.imported.records > 0 => {
+                cut.push(lines.cut_line());
+                break;
+            }
             Err(what) => return Err(lines.malformed(what, reading.imported.records)),
         }
         let time_ns = reading.days_ns.saturating_add(reading.previous_ns);
         reading.checks.see_time(lines.number(), time_ns);
         reading.imported.records += 1;
     }
-    Ok(reading.finish())
+    let mut imported = reading.finish();
+    imported.lose_ends(cut);
+    Ok(imported)
 }
 
 impl StraceImport {
@@ -374,6 +397,14 @@ impl StraceImport {
                 excerpt(line.trim())
             ));
         };
+        // The first time of strace -r is always zero.
+        if is_unix && time_ns == 0 && self.first_ns.is_none() {
+            return Err(
+                "the time counts from the call before it (strace -r), which gives no order \
+                        between processes; record with strace -f -ttt -T -y -o FILE"
+                    .to_owned(),
+            );
+        }
         self.is_unix = is_unix;
         let time_ns = self.since_first(time_ns);
         if rest.starts_with("+++ ") {
@@ -476,6 +507,12 @@ impl StraceImport {
         })?;
         self.lasted_ns = self.lasted_ns.max(time_ns);
         if let Some((_, op, place)) = CALLS.iter().find(|(name, ..)| *name == call.name) {
+            if !call.is_whole() {
+                return Err(format!(
+                    "expected one call and its result, found '{}'",
+                    excerpt(text.trim())
+                ));
+            }
             return self.io(pid, time_ns, &call, *op, *place);
         }
         self.follow(pid, &call);

@@ -314,15 +314,15 @@ fn published_csv_traces_and_any_other() {
 #[test]
 fn times_of_completion_give_the_times_of_issue() {
     let text = "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n\
-                10.000500 dd 7 vda R 8 4096 0.25\n\
-                10.000600 dd 7 vda W 16 512 0.5\n\
-                10.002000 dd 7 vda R 24 4096 1.0\n";
+                1000000010.000500 dd 7 vda R 8 4096 0.25\n\
+                1000000010.000600 dd 7 vda W 16 512 0.5\n\
+                1000000010.002000 dd 7 vda R 24 4096 1.0\n";
     let columns = "completed=1:s:unix,response=8:ms,op=5,offset=6:sectors,bytes=7,command=2,pid=3,\
                    separator=space";
     let plan = ColumnPlan::parse(columns).unwrap();
     let (result, events) = run(&TraceFormat::Columns(plan), vec![input(text)]);
     let conditions = result.unwrap().conditions;
-    assert_eq!(conditions.began_unix_ns, Some(10_000_100_000));
+    assert_eq!(conditions.began_unix_ns, Some(1_000_000_010_000_100_000));
     assert!(conditions.remarks[0].contains("'TIME(s)', was read as the time of completion"));
     let times: Vec<(u64, u64)> = events.iter().map(|io| (io.issued_ns, io.response_ns)).collect();
     assert_eq!(times, [(150_000, 250_000), (0, 500_000), (900_000, 1_000_000)]);
@@ -574,7 +574,7 @@ fn bad_lines_say_where_what_and_how_much_was_read() {
         (TraceFormat::FioLatencyLog, "100, 9043, 0, 0, 0, 0\n", &["line 1", "log_avg_msec"]),
         (
             TraceFormat::named("alibaba").unwrap(),
-            "1,W,0,512,5\n1,X,0,512,5\n",
+            "1,W,0,512,1577808144360767\n1,X,0,512,1577808144360767\n",
             &["line 2", "operation", "'X'"],
         ),
         (plain(""), "1.5e,R,512,4096\n", &["line 1", "a time", "1.5e", "0 rec"]),

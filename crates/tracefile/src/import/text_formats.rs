@@ -3,7 +3,7 @@
 use super::columns::event_of;
 use super::input::ImportInput;
 use super::lines::LineReader;
-use super::plan::{ColumnPlan, OperationSource, TimeEpoch};
+use super::plan::{ColumnPlan, OperationSource};
 use super::rows::{LineRows, TableRows};
 use std::io::Cursor;
 use std::ops::RangeInclusive;
@@ -22,6 +22,8 @@ pub(super) struct TextFormat {
     width: RangeInclusive<usize>,
     /// Operations as the format writes them, in lower case.
     ops: &'static [&'static str],
+    /// First line of the published files, or of their documentation, which proves the format.
+    header: Option<&'static str>,
     /// Evidence that the columns of a table have the units of the format.
     proof: UnitProof,
 }
@@ -32,8 +34,6 @@ enum UnitProof {
     /// The times are clock times only in the unit of the format, and the sizes and offsets are
     /// whole sectors if they are bytes.
     ClockAndSectors,
-    /// The first line is this one.
-    Header(&'static str),
     /// The last column is an MD5 digest of the written data.
     Digest,
     /// None: other tables have the same columns in other units.
@@ -62,6 +62,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         columns: "time=1:100ns:filetime,device=2,device=3,op=4,offset=5,bytes=6,response=7:100ns",
         width: 7..=7,
         ops: &["read", "write"],
+        header: Some("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"),
         proof: UnitProof::ClockAndSectors,
     },
     TextFormat {
@@ -70,6 +71,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         columns: "device=1,op=2,offset=3,bytes=4,time=5:us:unix",
         width: 5..=5,
         ops: LETTERS,
+        header: Some("device_id,opcode,offset,length,timestamp"),
         proof: UnitProof::ClockAndSectors,
     },
     TextFormat {
@@ -78,6 +80,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         columns: "time=1:s:unix,offset=2:sectors,bytes=3:sectors,op=4,device=5",
         width: 5..=5,
         ops: &["0", "1"],
+        header: Some("Timestamp,Offset,Size,IOType,VolumeID"),
         proof: UnitProof::Absent,
     },
     TextFormat {
@@ -86,7 +89,8 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         columns: "time=1:s:unix,response=2:s,op=3:R=read;W=write;=other,device=4,offset=5,bytes=6",
         width: 6..=6,
         ops: &["r", "w", ""],
-        proof: UnitProof::Header("Timestamp,Response,IOType,LUN,Offset,Size"),
+        header: Some("Timestamp,Response,IOType,LUN,Offset,Size"),
+        proof: UnitProof::Absent,
     },
     TextFormat {
         id: "spc",
@@ -94,6 +98,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         columns: "device=1,offset=2:sectors,bytes=3,op=4,time=5:s",
         width: 5..=16,
         ops: LETTERS,
+        header: None,
         proof: UnitProof::Absent,
     },
     TextFormat {
@@ -103,6 +108,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
                   device=8,separator=space,columns=9",
         width: 8..=9,
         ops: LETTERS,
+        header: None,
         proof: UnitProof::Digest,
     },
     TextFormat {
@@ -111,6 +117,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         columns: "time=2:s,op=3,bytes=4,offset=5:sectors",
         width: 5..=5,
         ops: &["8", "a", "28", "2a", "88", "8a", "a8", "aa"],
+        header: None,
         proof: UnitProof::Absent,
     },
     TextFormat {
@@ -119,15 +126,13 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         columns: "time=none,op=1:0=read;1=write;2=discard,offset=2,bytes=3",
         width: 3..=3,
         ops: &["0", "1", "2"],
+        header: None,
         proof: UnitProof::Absent,
     },
 ];
 
 /// Number of lines examined; at least half of them must follow a format.
 const DECIDING_LINES: u64 = 64;
-
-/// Clock times of a trace lie between 1990 and 2100, in nanoseconds since 1970.
-const CLOCK_TIMES: RangeInclusive<u64> = 631_152_000_000_000_000..=4_102_444_800_000_000_000;
 
 impl TextFormat {
     /// Returns the plan of the columns; `None` if the table above has a mistake.
@@ -144,14 +149,15 @@ impl TextFormat {
         let lines =
             LineReader::new(ImportInput { name: String::new(), content: Box::new(content) });
         let mut rows = LineRows::new(&plan, lines);
-        let mut is_headed = false;
         let (mut lines, mut good, mut proven) = (0, 0, 0);
         while lines < DECIDING_LINES && rows.advance().unwrap_or(false) {
             lines += 1;
             if lines == 1 && names_columns(&rows) {
-                is_headed =
-                    matches!(self.proof, UnitProof::Header(header) if header == rows.line());
-                if !is_headed && self.proof == UnitProof::Absent {
+                // The importer names the line that does not follow the header.
+                if self.header.is_some_and(|header| header == rows.line().trim()) {
+                    return FormatFit::Proven;
+                }
+                if self.proof == UnitProof::Absent {
                     // Such a table names its own columns.
                     return FormatFit::Unlike;
                 }
@@ -162,7 +168,6 @@ impl TextFormat {
                 UnitProof::ClockAndSectors => {
                     io.bytes > 0 && io.bytes.is_multiple_of(512) && io.offset.is_multiple_of(512)
                 }
-                UnitProof::Header(_) => is_headed,
                 UnitProof::Digest => rows.get(rows.width()).is_some_and(is_digest),
                 UnitProof::Absent => false,
             });
@@ -184,12 +189,7 @@ impl TextFormat {
                 .is_some_and(|op| self.ops.iter().any(|ours| ours.eq_ignore_ascii_case(op.trim()))),
             OperationSource::Always(_) => true,
         };
-        // A time before 1970 is none of a trace's clock.
-        let is_clock = |epoch: TimeEpoch, time: u64| {
-            epoch.unix_ns(time).is_some_and(|time| CLOCK_TIMES.contains(&time))
-        };
-        let io = event_of(plan, row).filter(|_| is_op && self.width.contains(&row.width()))?;
-        plan.epoch.is_none_or(|epoch| is_clock(epoch, io.issued_ns)).then_some(io)
+        event_of(plan, row).filter(|_| is_op && self.width.contains(&row.width()))
     }
 }
 

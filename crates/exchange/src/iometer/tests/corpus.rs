@@ -198,7 +198,6 @@ pub fn cycling(test_type: TestType, managers: &[&[usize]]) -> IometerConfig {
     IometerConfig {
         version: IometerVersion::of_2006(),
         setup: Some(setup),
-        display: None,
         specs: Some(vec![spec]),
         managers: Some(managers.iter().enumerate().map(manager).collect()),
     }

@@ -54,19 +54,6 @@ prop_compose! {
     }
 }
 
-fn display() -> impl Strategy<Value = ResultsDisplay> {
-    let subject = prop_oneof![
-        name().prop_map(BarSubject::Statistic),
-        (0u32..9, name()).prop_map(|(id, name)| BarSubject::Manager(id, name)),
-        (0u32..9, name()).prop_map(|(id, name)| BarSubject::Worker(id, name)),
-    ];
-    let bar = (1u8..7, subject).prop_map(|(chart, subject)| BarChartLine { chart, subject });
-    let update = (of(any::<bool>()), 0u32..999, any_of(UpdateType::ALL))
-        .prop_map(|(record_last, seconds, kind)| DisplayUpdate { record_last, seconds, kind });
-    (of(update), prop::collection::vec(bar, 0..9))
-        .prop_map(|(update, bars)| ResultsDisplay { update, bars })
-}
-
 prop_compose! {
     fn row()(
         size in 1u64..=1 << 30, reads in 0u8..=100, random in 0u8..=100,
@@ -150,15 +137,9 @@ fn config() -> impl Strategy<Value = IometerConfig> {
     );
     let version = any_of(&["2006.07.27", "2008.06.18", "1.1.0", "2003.12.16-post"]);
     let managers = of(prop::collection::vec(manager, 0..4));
-    (version, of(setup()), of(display()), of(specs()), managers).prop_map(
-        |(version, setup, display, specs, managers)| IometerConfig {
-            version: IometerVersion::parse(version).unwrap(),
-            setup,
-            display,
-            specs,
-            managers,
-        },
-    )
+    (version, of(setup()), of(specs()), managers).prop_map(|(version, setup, specs, managers)| {
+        IometerConfig { version: IometerVersion::parse(version).unwrap(), setup, specs, managers }
+    })
 }
 
 proptest! {
@@ -174,12 +155,14 @@ proptest! {
 }
 
 #[test]
-fn a_file_of_iometer_s_own_form_is_written_byte_for_byte() {
+fn a_file_of_iometer_s_own_form_is_written_byte_for_byte_without_its_display() {
     for text in [OF_2006, OF_1_1] {
         let config = read(text.as_bytes()).unwrap().config;
         let again = write(&config).replace("\r\n", "\n");
         if text == OF_2006 {
-            assert_eq!(again, text);
+            let (before, rest) = text.split_once("'RESULTS DISPLAY").unwrap();
+            let (_, after) = rest.split_once("'END results display\n").unwrap();
+            assert_eq!(again, format!("{before}{after}"));
         }
         assert_eq!(read(again.as_bytes()).unwrap().config, config);
     }

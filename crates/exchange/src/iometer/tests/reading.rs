@@ -23,10 +23,6 @@ fn every_section_of_2006_is_read() {
     assert_eq!((setup.ramp_s, setup.test_type), (Some(11), Some(TestType::Normal)));
     assert_eq!(setup.disk_workers, Some(WorkerCount::Processors));
     assert_eq!(setup.depth_cycling.unwrap().end, 32);
-    let display = config.display.clone().unwrap();
-    let update = DisplayUpdate { record_last: None, seconds: 7, kind: UpdateType::WholeTest };
-    assert_eq!((display.update, display.bars.len()), (Some(update), 3));
-    assert_eq!(display.bars[1].subject, BarSubject::Manager(1, "OAK".into()));
     let mixed = config.spec("mixed sizes").unwrap();
     assert_eq!((mixed.lines.len(), mixed.assignment), (2, Assignment::Nobody));
     let row = mixed.lines[1];
@@ -47,7 +43,6 @@ fn every_section_of_2006_is_read() {
 fn what_1_1_0_has_more_is_read() {
     let ParsedConfig { config, remarks } = reading(OF_1_1);
     assert_eq!((config.version.dialect(), remarks.len()), (Dialect::V1_1, 0));
-    assert_eq!(config.display.clone().unwrap().update.unwrap().record_last, Some(false));
     let manager = &config.managers.clone().unwrap()[0];
     assert_eq!(manager.address.as_deref(), Some(""));
     let defaults = manager.workers[0].defaults.clone().unwrap();
@@ -81,13 +76,7 @@ fn missing_sections_are_missing_and_nothing_is_made_up() {
     let config = reading("Version 2006.07.27\nVersion 2006.07.27\n").config;
     assert_eq!(
         config,
-        IometerConfig {
-            version: config.version.clone(),
-            setup: None,
-            display: None,
-            specs: None,
-            managers: None
-        }
+        IometerConfig { version: config.version.clone(), setup: None, specs: None, managers: None }
     );
     let unfinished = reading("Version 1.1.0\n'TEST SETUP ===\n'END test setup\n");
     assert_eq!(unfinished.config.setup, Some(TestSetup::default()));
