@@ -6,6 +6,8 @@
 #[path = "../tests/synthetic/mod.rs"]
 #[allow(dead_code, reason = "made for other measurements too")]
 mod synthetic;
+#[path = "usage/mod.rs"]
+mod usage;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,6 +21,7 @@ use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_tracefile::import::{ImportInput, TraceFormat, import};
 use steadfast_tracefile::{Trace, TraceWriter};
 use synthetic::SyntheticServer;
+use usage::{peak_memory_mb, seconds_with_children};
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -52,7 +55,7 @@ fn main() -> Fallible<()> {
 }
 
 fn told(name: &str, events: u64, work: impl FnOnce() -> Fallible<()>) -> Fallible<()> {
-    let (begin, processor) = (Instant::now(), processor_ns());
+    let (begin, processor) = (Instant::now(), seconds_with_children());
     match work() {
         Ok(()) => {}
         Err(error) => {
@@ -61,7 +64,7 @@ fn told(name: &str, events: u64, work: impl FnOnce() -> Fallible<()>) -> Fallibl
         }
     }
     let clock = begin.elapsed().as_secs_f64();
-    let spent = (processor_ns() - processor) as f64 / 1e9;
+    let spent = seconds_with_children() - processor;
     println!(
         "  {name}: {:.2} million raw events per second by the clock ({clock:.2} s, {spent:.2} s of processors)",
         events as f64 / clock / 1e6
@@ -156,21 +159,4 @@ fn bytes(time: u64, action: u32, event: &IoEvent, processor: u32) -> [u8; 48] {
     record[36..40].copy_from_slice(&(259 << 20 | u32::from(event.device)).to_le_bytes());
     record[40..44].copy_from_slice(&processor.to_le_bytes());
     record
-}
-
-/// Processor time of this program and of those that it waited for, from the
-/// kernel, in nanoseconds; to a hundredth of a second.
-fn processor_ns() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = text.rsplit(')').next().unwrap_or_default();
-    let times = after_name.split_whitespace().skip(11).take(4);
-    times.filter_map(|word| word.parse::<u64>().ok()).sum::<u64>() * 10_000_000
-}
-
-/// The most memory that this process ever held, from the kernel.
-fn peak_memory_mb() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|rest| rest.trim().split(' ').next()?.parse::<u64>().ok());
-    kib.unwrap_or(0) / 1024
 }

@@ -10,6 +10,8 @@
 
 #[path = "drives/mod.rs"]
 mod drives;
+#[path = "../tests/scoped_threads/mod.rs"]
+mod scoped_threads;
 #[path = "../tests/synthetic/mod.rs"]
 #[allow(dead_code, reason = "made for other measurements too")]
 mod synthetic;
@@ -17,13 +19,13 @@ mod synthetic;
 mod usage;
 
 use drives::PacedDrives;
+use scoped_threads::Threads;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use steadfast_analysis::questions::steps::Steps;
-use steadfast_analysis::thread_pool::{PoolTask, ThreadPool};
 use steadfast_analysis::{
     Captured, Derivation, Fold, PassOptions, StreamTable, Study, StudyOptions,
 };
@@ -59,21 +61,6 @@ fn main() -> Fallible<()> {
         std::fs::remove_file(&path)?;
     }
     Ok(())
-}
-
-struct Threads(usize);
-
-impl ThreadPool for Threads {
-    fn size(&self) -> usize {
-        self.0
-    }
-    fn side_by_side(&self, tasks: Vec<PoolTask<'_>>) {
-        std::thread::scope(|scope| {
-            for task in tasks {
-                scope.spawn(task);
-            }
-        });
-    }
 }
 
 /// What `trace streams`, `trace map`, `workload derive` and `trace report` ask.

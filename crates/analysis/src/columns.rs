@@ -353,7 +353,14 @@ macro_rules! json_columns {
     };
 }
 
-pub(crate) use json_columns;
+/// A selection of the columns of `Self`.
+macro_rules! columns {
+    ($($name:ident),* $(,)?) => {
+        [$(Self::$name),*]
+    };
+}
+
+pub(crate) use {columns, json_columns};
 
 #[cfg(test)]
 mod tests {

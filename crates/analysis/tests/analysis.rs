@@ -7,6 +7,7 @@ mod damage;
 mod foreign;
 mod merging;
 mod report;
+mod scoped_threads;
 mod steps_alone;
 mod synthetic;
 

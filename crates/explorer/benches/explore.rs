@@ -8,6 +8,8 @@
 
 #[path = "../../analysis/benches/drives/mod.rs"]
 mod drives;
+#[path = "../../analysis/tests/scoped_threads/mod.rs"]
+mod scoped_threads;
 #[path = "../../analysis/tests/synthetic/mod.rs"]
 #[allow(dead_code, reason = "made for other measurements too")]
 mod synthetic;
@@ -15,6 +17,7 @@ mod synthetic;
 mod usage;
 
 use drives::PacedDrives;
+use scoped_threads::Threads;
 use std::fs::File;
 use std::io::BufWriter;
 use std::os::unix::process::CommandExt;
@@ -22,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use steadfast_analysis::thread_pool::{PoolTask, ThreadPool};
+use steadfast_analysis::ThreadPool;
 use steadfast_domain::IoEvent;
 use steadfast_explorer::answers::answer;
 use steadfast_explorer::cache::IndexStore;
@@ -43,18 +46,6 @@ const QUESTIONS: [&str; 10] = [
     "heat?kind=subsecond&cells=512&rows=50", "streams?", "processes?", "steps?", "hot?",
     "ios?limit=200",
 ];
-
-/// Threads for every processor.
-struct Threads(usize);
-
-impl ThreadPool for Threads {
-    fn size(&self) -> usize {
-        self.0
-    }
-    fn side_by_side(&self, tasks: Vec<PoolTask<'_>>) {
-        std::thread::scope(|scope| tasks.into_iter().for_each(|task| drop(scope.spawn(task))));
-    }
-}
 
 fn crew() -> Arc<dyn ThreadPool> {
     Arc::new(Threads(std::thread::available_parallelism().map_or(1, usize::from)))

@@ -101,17 +101,12 @@ fn contents(conditions: &CaptureConditions) -> [Setting; 3] {
 fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
     let row = |label: &str, count: u64| Setting::outcome(label, grouped(count));
     let Some(part) = conditions.in_part else {
-        return vec![
-            row("Incomplete I/Os, omitted", conditions.unfinished)
-                .with_id("Incomplete I/Os, left out"),
-        ];
+        return vec![row("Incomplete I/Os, omitted", conditions.unfinished)];
     };
     vec![
-        row("Completion missing, no response time", part.unended)
-            .with_id("Completion not seen, no response time"),
-        row("Issued before the capture, omitted", part.begun_before)
-            .with_id("Issued before the capture, left out"),
-        row("Too many at once, omitted", part.too_many).with_id("Too many at once, left out"),
+        row("Issued but not completed in the capture (no response time)", part.unended),
+        row("Issued before the capture (omitted)", part.begun_before),
+        row("Too many outstanding to follow (omitted)", part.too_many),
     ]
 }
 
@@ -130,24 +125,14 @@ pub(super) fn working_set_facts(study: &Study, set: &DeviceWorkingSet) -> Facts 
     let hottest = figures.hottest.iter().map(|(percent, share)| {
         let label = format!("Accesses to the hottest {percent} % of the granules");
         Setting::outcome(&label, format!("{:.1} %", share * 100.0))
-            .with_id(&format!("Hits on the hottest {percent} % of them"))
     });
     let name = device_name(&study.totals.conditions, *device);
     Facts::new(format!("Working set of {name}"))
         .with(Setting::outcome("Working set, 4 KiB blocks touched", size(figures.touched_bytes)))
-        .with(Setting::outcome("Working set of reads", size(figures.read_bytes)).with_id("Read"))
-        .with(
-            Setting::outcome("Working set of writes", size(figures.written_bytes))
-                .with_id("Written"),
-        )
-        .with(
-            Setting::outcome("Accesses per touched block, average", times(figures.reuse))
-                .with_id("A touched block was touched, on average"),
-        )
-        .with(
-            Setting::outcome("Writes per written block, average", times(figures.rewrite))
-                .with_id("A written block was written, on average"),
-        )
+        .with(Setting::outcome("Working set of reads", size(figures.read_bytes)))
+        .with(Setting::outcome("Working set of writes", size(figures.written_bytes)))
+        .with(Setting::outcome("Accesses per touched block, average", times(figures.reuse)))
+        .with(Setting::outcome("Writes per written block, average", times(figures.rewrite)))
         .with(Setting::outcome(&granules, figures.granules_touched.to_string()))
         .rows(hottest)
 }

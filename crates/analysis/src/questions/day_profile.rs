@@ -2,7 +2,7 @@
 
 use crate::cells::{Dimensions, FilteredCells};
 use crate::clock::{CaptureClock, DAY_NS, hour_and_minute};
-use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::sums::step_width::made_of;
@@ -227,19 +227,8 @@ type ProfileColumn = ListingColumn<ProfileFigures>;
 
 impl ProfileFigures {
     /// Columns of a terminal's table.
-    pub const TABLE: [ProfileColumn; 11] = [
-        Self::BEGIN,
-        Self::DAYS,
-        Self::OBSERVED,
-        Self::COUNT,
-        Self::IOPS,
-        Self::LEAST,
-        Self::MOST,
-        Self::MBS,
-        Self::READS,
-        Self::ART,
-        Self::MRT,
-    ];
+    pub const TABLE: [ProfileColumn; 11] =
+        columns![BEGIN, DAYS, OBSERVED, COUNT, IOPS, LEAST, MOST, MBS, READS, ART, MRT];
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! first. Rates are per second of observed time, so that captures of different lengths can be
 //! compared.
 
-use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
 use crate::questions::group_figures::GroupFigures;
 use crate::questions::groups::{Facet, Groups};
 use std::cmp::Ordering;
@@ -341,48 +341,16 @@ type DeltaColumn = ListingColumn<Delta>;
 /// Columns of the comparison tables.
 impl Delta {
     /// Columns of a report's table, next to the group names.
-    pub const OF_REPORT: [DeltaColumn; 23] = [
-        Self::COUNT_A,
-        Self::COUNT_B,
-        Self::IOPS_A,
-        Self::IOPS_B,
-        Self::IOPS_CHANGE,
-        Self::SHARE_A,
-        Self::SHARE_B,
-        Self::SHARE_CHANGE,
-        Self::SIZE_A,
-        Self::SIZE_B,
-        Self::DEPTH_A,
-        Self::DEPTH_B,
-        Self::QUEUE_A,
-        Self::QUEUE_B,
-        Self::QUEUE_SHARE_A,
-        Self::QUEUE_SHARE_B,
-        Self::ART_A,
-        Self::ART_B,
-        Self::ART_CHANGE,
-        Self::P99_A,
-        Self::P99_B,
-        Self::MRT_A,
-        Self::MRT_B,
+    pub const OF_REPORT: [DeltaColumn; 23] = columns![
+        COUNT_A, COUNT_B, IOPS_A, IOPS_B, IOPS_CHANGE, SHARE_A, SHARE_B, SHARE_CHANGE, SIZE_A,
+        SIZE_B, DEPTH_A, DEPTH_B, QUEUE_A, QUEUE_B, QUEUE_SHARE_A, QUEUE_SHARE_B, ART_A, ART_B,
+        ART_CHANGE, P99_A, P99_B, MRT_A, MRT_B
     ];
 
     /// Columns of a terminal's table.
-    const TABLE: [DeltaColumn; 14] = [
-        Self::NAME,
-        Self::COUNT_A,
-        Self::COUNT_B,
-        Self::IOPS_A,
-        Self::IOPS_B,
-        Self::IOPS_CHANGE,
-        Self::SHARE_CHANGE,
-        Self::DEPTH_A,
-        Self::DEPTH_B,
-        Self::ART_A,
-        Self::ART_B,
-        Self::ART_CHANGE,
-        Self::P99_A,
-        Self::P99_B,
+    const TABLE: [DeltaColumn; 14] = columns![
+        NAME, COUNT_A, COUNT_B, IOPS_A, IOPS_B, IOPS_CHANGE, SHARE_CHANGE, DEPTH_A, DEPTH_B, ART_A,
+        ART_B, ART_CHANGE, P99_A, P99_B
     ];
 
     /// Returns the columns of a terminal's table, with times in the queue if either side has them.

@@ -1,7 +1,7 @@
 //! The drives of a capture: identity, number of processes that used it, and bytes read and written.
 
 use crate::cells::{Dimensions, FilteredCells};
-use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
 use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::compare::host_name;
@@ -280,13 +280,6 @@ impl DriveFigures {
     }
 
     /// Columns of a report's table, next to the drive names.
-    pub const OF_REPORT: [DriveColumn; 7] = [
-        Self::MODEL,
-        Self::CAPACITY,
-        Self::COUNT,
-        Self::PROCESSES,
-        Self::READ,
-        Self::WRITTEN,
-        Self::TOTAL,
-    ];
+    pub const OF_REPORT: [DriveColumn; 7] =
+        columns![MODEL, CAPACITY, COUNT, PROCESSES, READ, WRITTEN, TOTAL];
 }

@@ -1,6 +1,6 @@
 //! The groups of a capture as a listing: one row per group, the largest first.
 
-use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
 use crate::device_layer::device_name;
 use crate::questions::compare::{cgroup_name, host_name};
 use crate::questions::groups::{Facet, GroupKey, Groups};
@@ -320,49 +320,19 @@ impl GroupFigures {
     const CONTENT: [GroupColumn; 6] = content::all();
 
     /// Counts, amounts and response times.
-    const COUNTS: [GroupColumn; 12] = [
-        Self::COUNT,
-        Self::SHARE,
-        Self::READS,
-        Self::WRITES,
-        Self::SEQUENTIAL,
-        Self::READ_BYTES,
-        Self::WRITTEN_BYTES,
-        Self::SHARE_OF_BYTES,
-        Self::QD_MEAN,
-        Self::QD_MAX,
-        Self::ART,
-        Self::MRT,
+    const COUNTS: [GroupColumn; 12] = columns![
+        COUNT, SHARE, READS, WRITES, SEQUENTIAL, READ_BYTES, WRITTEN_BYTES, SHARE_OF_BYTES,
+        QD_MEAN, QD_MAX, ART, MRT
     ];
     /// Response times, and the time in the queue before issue.
-    const TIMES: [GroupColumn; 12] = [
-        Self::COUNT,
-        Self::SHARE,
-        Self::QD_MEAN,
-        Self::QUEUE_MEAN,
-        Self::QUEUE_P99,
-        Self::QUEUE_MAX,
-        Self::ART,
-        Self::P99,
-        Self::P99_9,
-        Self::P99_999,
-        Self::MRT,
-        Self::QUEUE_SHARE,
+    const TIMES: [GroupColumn; 12] = columns![
+        COUNT, SHARE, QD_MEAN, QUEUE_MEAN, QUEUE_P99, QUEUE_MAX, ART, P99, P99_9, P99_999, MRT,
+        QUEUE_SHARE
     ];
     /// Flags that the kernel set on the I/Os.
-    const KINDS: [GroupColumn; 12] = [
-        Self::COUNT,
-        Self::SHARE,
-        Self::SYNC,
-        Self::FUA,
-        Self::PREFLUSH,
-        Self::META,
-        Self::READ_AHEAD,
-        Self::WRITEBACK,
-        Self::DIRECT,
-        Self::MERGED,
-        Self::REQUEUED,
-        Self::FAILED,
+    const KINDS: [GroupColumn; 12] = columns![
+        COUNT, SHARE, SYNC, FUA, PREFLUSH, META, READ_AHEAD, WRITEBACK, DIRECT, MERGED, REQUEUED,
+        FAILED
     ];
 
     /// Measurements of written blocks.
@@ -400,37 +370,15 @@ impl GroupFigures {
     /// Returns the columns of a report's table, next to the group names: as many as fit on a page.
     pub fn of_report(show: GroupFigureSet) -> &'static [GroupColumn] {
         match show {
-            GroupFigureSet::Counts => &[
-                Self::COUNT,
-                Self::SHARE,
-                Self::READ_BYTES,
-                Self::WRITTEN_BYTES,
-                Self::QD_MEAN,
-                Self::ART,
-                Self::MRT,
-            ],
-            GroupFigureSet::Times => &[
-                Self::COUNT,
-                Self::QUEUE_MEAN,
-                Self::QUEUE_P99,
-                Self::QUEUE_MAX,
-                Self::ART,
-                Self::P99,
-                Self::MRT,
-                Self::QUEUE_SHARE,
-            ],
-            GroupFigureSet::Kinds => &[
-                Self::COUNT,
-                Self::SYNC,
-                Self::FUA,
-                Self::PREFLUSH,
-                Self::META,
-                Self::READ_AHEAD,
-                Self::WRITEBACK,
-                Self::DIRECT,
-                Self::MERGED,
-                Self::REQUEUED,
-                Self::FAILED,
+            GroupFigureSet::Counts => {
+                &columns![COUNT, SHARE, READ_BYTES, WRITTEN_BYTES, QD_MEAN, ART, MRT]
+            }
+            GroupFigureSet::Times => {
+                &columns![COUNT, QUEUE_MEAN, QUEUE_P99, QUEUE_MAX, ART, P99, MRT, QUEUE_SHARE]
+            }
+            GroupFigureSet::Kinds => &columns![
+                COUNT, SYNC, FUA, PREFLUSH, META, READ_AHEAD, WRITEBACK, DIRECT, MERGED, REQUEUED,
+                FAILED
             ],
             GroupFigureSet::Content => &Self::OF_CONTENT,
         }

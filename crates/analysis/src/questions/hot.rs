@@ -2,7 +2,7 @@
 
 use crate::annotate::data_transfers::{DataTransfer, DataTransfers};
 use crate::cells::Dimensions;
-use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::hits::SIDE_MAX;
 use crate::questions::processes::ProcessKey;
@@ -311,18 +311,8 @@ impl HotRange {
         ListingColumn::shown("Processes", Plain(0), Text(HotRange::named));
 
     /// Columns of a terminal's table.
-    pub const TABLE: [HotRangeColumn; 11] = [
-        Self::RANGE,
-        Self::FROM,
-        Self::TO,
-        Self::FROM_PERCENT,
-        Self::TO_PERCENT,
-        Self::COUNT,
-        Self::SHARE,
-        Self::READS,
-        Self::WRITES,
-        Self::AMOUNT,
-        Self::PROCESSES,
+    pub const TABLE: [HotRangeColumn; 11] = columns![
+        RANGE, FROM, TO, FROM_PERCENT, TO_PERCENT, COUNT, SHARE, READS, WRITES, AMOUNT, PROCESSES
     ];
 
     /// Columns of a report's table, next to the locations of the ranges.

@@ -1,7 +1,7 @@
 //! The process map: the I/Os of each process.
 
 use crate::cells::{Dimensions, FilteredCells};
-use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::tables::bounded_table::BoundedTable;
@@ -206,17 +206,8 @@ type ProcessColumn = ListingColumn<ProcessFigures>;
 /// Columns of the process tables.
 impl ProcessFigures {
     /// Columns of a terminal's table.
-    const TABLE: [ProcessColumn; 9] = [
-        Self::PROCESS,
-        Self::COUNT,
-        Self::SHARE,
-        Self::READS,
-        Self::WRITES,
-        Self::SEQUENTIAL,
-        Self::AMOUNT,
-        Self::ART,
-        Self::MRT,
-    ];
+    const TABLE: [ProcessColumn; 9] =
+        columns![PROCESS, COUNT, SHARE, READS, WRITES, SEQUENTIAL, AMOUNT, ART, MRT];
 
     /// Returns the columns of a terminal's table, with times in the queue if they are known.
     pub fn table(has_queue: bool) -> Vec<ProcessColumn> {

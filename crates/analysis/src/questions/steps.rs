@@ -5,7 +5,7 @@
 
 use crate::annotate::sequential::BusySpan;
 use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
-use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
 use crate::cube::CellSums;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::busy_spans::{OpenBusySpans, by_step};
@@ -446,20 +446,9 @@ impl StepFigures {
     const CONTENT: [StepFigureColumn; 6] = content::all();
 
     /// Columns of a terminal's table.
-    const TABLE: [StepFigureColumn; 13] = [
-        Self::BEGIN,
-        Self::IOPS,
-        Self::MBS,
-        Self::READS,
-        Self::WRITES,
-        Self::NO_READS_OR_WRITES,
-        Self::SEQUENTIAL,
-        Self::ART,
-        Self::P99,
-        Self::MRT,
-        Self::QD_MEAN,
-        Self::QD_MAX,
-        Self::BUSY,
+    const TABLE: [StepFigureColumn; 13] = columns![
+        BEGIN, IOPS, MBS, READS, WRITES, NO_READS_OR_WRITES, SEQUENTIAL, ART, P99, MRT, QD_MEAN,
+        QD_MAX, BUSY
     ];
 
     /// Number of columns at the beginning of [`Self::table`] that every capture has.
@@ -490,26 +479,9 @@ impl StepFigures {
     }
 
     /// Columns of a report's table, next to the begins of the steps.
-    pub const OF_REPORT: [StepFigureColumn; 19] = [
-        Self::IOPS,
-        Self::MBS,
-        Self::READS,
-        Self::WRITES,
-        Self::DISCARDS,
-        Self::FLUSHES,
-        Self::SEQUENTIAL,
-        Self::ART,
-        Self::P99,
-        Self::MRT,
-        Self::QD_MEAN,
-        Self::QD_MAX,
-        Self::QUEUE_MEAN,
-        Self::QUEUE_SHARE,
-        Self::BUSY,
-        Self::THREADS,
-        Self::DEPTH_PER_THREAD,
-        Self::CPU,
-        Self::IO_WAIT,
+    pub const OF_REPORT: [StepFigureColumn; 19] = columns![
+        IOPS, MBS, READS, WRITES, DISCARDS, FLUSHES, SEQUENTIAL, ART, P99, MRT, QD_MEAN, QD_MAX,
+        QUEUE_MEAN, QUEUE_SHARE, BUSY, THREADS, DEPTH_PER_THREAD, CPU, IO_WAIT
     ];
 
     /// Columns of one device or layer in a table that compares several.

@@ -1,6 +1,8 @@
 //! Figures of I/O streams, as rows of tables and of JSON.
 
-use crate::columns::{ColumnValue::*, JsonRow, ListingColumn, ValueFormat::*, json_columns};
+use crate::columns::{
+    ColumnValue::*, JsonRow, ListingColumn, ValueFormat::*, columns, json_columns,
+};
 use crate::named_values::named_values;
 use crate::sums::io_sums::IoSums;
 use crate::sums::response::ResponseFigures;
@@ -144,24 +146,9 @@ type StreamFigureColumn = ListingColumn<StreamFigures>;
 /// Columns of the stream tables.
 impl StreamFigures {
     /// Columns of all streams together, in JSON.
-    pub(super) const OF_TOTAL: [StreamFigureColumn; 17] = [
-        Self::COUNT,
-        Self::AMOUNT,
-        Self::QD_MEAN,
-        Self::QD_MAX,
-        Self::SEEN,
-        Self::ART,
-        Self::P50,
-        Self::P99,
-        Self::P99_9,
-        Self::P99_99,
-        Self::P99_999,
-        Self::MRT,
-        Self::QUEUE_COUNT,
-        Self::QUEUE_MEAN,
-        Self::QUEUE_MAX,
-        Self::QUEUE_SHARE,
-        Self::FAILED,
+    pub(super) const OF_TOTAL: [StreamFigureColumn; 17] = columns![
+        COUNT, AMOUNT, QD_MEAN, QD_MAX, SEEN, ART, P50, P99, P99_9, P99_99, P99_999, MRT,
+        QUEUE_COUNT, QUEUE_MEAN, QUEUE_MAX, QUEUE_SHARE, FAILED
     ];
 
     /// Columns of a terminal's table.

@@ -8,9 +8,10 @@ pub use crate::questions::stream_figures::{ShareMeasure, StreamFigures};
 use crate::sums::io_sums::IoSums;
 use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
 use crate::sums::stream_sums::{SUMMED_MAX, StreamSums};
+use crate::tables::recent_cache::RecentCache;
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
-use crate::tables::stream_index::{NO_STREAM, StreamIndex};
 use crate::threshold::Threshold;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::slice;
 use steadfast_domain::IoOp;
@@ -24,11 +25,15 @@ pub use steadfast_tracefile::stream_key::StreamKey;
 /// precedence over others, and smaller sizes over larger ones.
 pub const STREAMS_MAX: usize = 1 << 15;
 
+/// Number that stands for no stream.
+const NO_STREAM: u32 = u32::MAX;
+
 /// The I/O streams of a capture.
 #[derive(Debug, Clone)]
 pub struct StreamTable {
     /// Numbers of the streams by key.
-    index: StreamIndex,
+    index: FxHashMap<u64, u32>,
+    recent: Box<RecentCache<u64, u32>>,
     keys: Vec<u64>,
     tallies: Vec<IoSums>,
     firsts: SmallestKeys<StreamRank>,
@@ -77,7 +82,8 @@ impl StreamTable {
     /// Creates an empty table that counts at most `most` streams separately.
     pub fn keeping(most: usize) -> Self {
         StreamTable {
-            index: StreamIndex::default(),
+            index: FxHashMap::default(),
+            recent: Box::default(),
             keys: Vec::new(),
             tallies: Vec::new(),
             firsts: SmallestKeys::new(most),
@@ -114,8 +120,8 @@ impl StreamTable {
     }
     /// Returns the sums of one stream.
     pub fn get(&self, key: StreamKey) -> Option<&IoSums> {
-        let stream = self.index.get(StreamKey::packed(key.op, key.sequential, key.bytes))?;
-        self.tallies.get(stream as usize)
+        let stream = self.index.get(&StreamKey::packed(key.op, key.sequential, key.bytes))?;
+        self.tallies.get(*stream as usize)
     }
     /// Returns the sums over all streams.
     pub fn total(&self) -> IoSums {
@@ -127,8 +133,8 @@ impl StreamTable {
     /// Returns the sums of a stream, or of the unlisted ones if there is no room for it.
     #[inline]
     fn tally(&mut self, key: u64) -> &mut IoSums {
-        match self.index.get(key) {
-            Some(stream) => &mut self.tallies[stream as usize],
+        match self.index.get(&key) {
+            Some(stream) => &mut self.tallies[*stream as usize],
             None => self.insert(key),
         }
     }
@@ -139,7 +145,7 @@ impl StreamTable {
         space.streams.resize(space.keys.len(), NO_STREAM);
         let mut known = 0;
         loop {
-            known = self.index.find(known, chunk.kept(), &space.keys, &mut space.streams);
+            known = self.find(known, chunk.kept(), space);
             let Some(key) = space.keys.get(known) else { break };
             if self.firsts.is_full() {
                 // Inserting may evict a stream with I/Os that are not counted yet.
@@ -148,6 +154,26 @@ impl StreamTable {
             self.insert(*key);
         }
         self.count(chunk, space.keys.len(), space);
+    }
+
+    /// Finds the streams of I/Os from `first` on. Returns the index of the first I/O whose stream
+    /// is new, or the number of I/Os.
+    #[inline(never)]
+    fn find(&mut self, first: usize, kept: &[bool], space: &mut StreamBuffers) -> usize {
+        let StreamBuffers { keys, streams, .. } = space;
+        let each = streams[first..].iter_mut().zip(&keys[first..]).zip(&kept[first..]);
+        for (row, ((stream, key), kept)) in each.enumerate() {
+            *stream = match self.recent.get(*key, *key) {
+                _ if !*kept => NO_STREAM,
+                Some(found) => found,
+                None => {
+                    let Some(found) = self.index.get(key) else { return first + row };
+                    self.recent.keep(*key, *key, *found);
+                    *found
+                }
+            };
+        }
+        keys.len()
     }
 
     /// Counts the first `first` I/Os, whose streams are known.
@@ -196,9 +222,10 @@ impl StreamTable {
     /// Evicts a stream, whose I/Os count as unlisted from now on, and returns its number, which
     /// another one gets.
     fn evict(&mut self, evicted: u64, key: u64) -> u32 {
-        let stream = self.index.remove(evicted).unwrap_or_default();
+        let stream = self.index.remove(&evicted).unwrap_or_default();
         self.unlisted.merge(&std::mem::take(&mut self.tallies[stream as usize]));
         self.keys[stream as usize] = key;
+        self.recent.clear();
         stream
     }
 

@@ -3,4 +3,3 @@
 pub mod bounded_table;
 pub mod recent_cache;
 pub mod smallest_keys;
-pub(crate) mod stream_index;

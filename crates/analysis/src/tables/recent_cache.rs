@@ -10,7 +10,7 @@ pub(crate) const PLACES: usize = 1 << 10;
 
 /// Recently used keys with their values. Keys that share a slot evict each other, so an adversary
 /// who chooses the keys can make the cache useless, but no worse.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RecentCache<K, V>([Option<(K, V)>; PLACES]);
 
 impl<K: Copy + PartialEq, V: Copy> Default for RecentCache<K, V> {

@@ -1,6 +1,7 @@
 //! What several threads find is what one finds, byte for byte: order, sequentiality,
 //! depth and busy time do not change at the seams.
 
+use crate::scoped_threads::Threads;
 use crate::synthetic::{SECOND, SyntheticServer, by_completion, conditions};
 use crate::written;
 use std::io::Cursor;
@@ -8,7 +9,6 @@ use std::sync::Arc;
 use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_analysis::questions::locality::Locality;
-use steadfast_analysis::thread_pool::{PoolTask, ThreadPool};
 use steadfast_analysis::{
     AnnotatedRows, Captured, Derivation, Filter, Fold, PassOptions, ShareMeasure, Study,
     StudyOptions, findings,
@@ -16,21 +16,6 @@ use steadfast_analysis::{
 use steadfast_domain::IoEvent;
 use steadfast_tracefile::TraceError;
 use steadfast_tracefile::parquet::Fields;
-
-struct Threads(usize);
-
-impl ThreadPool for Threads {
-    fn size(&self) -> usize {
-        self.0
-    }
-    fn side_by_side(&self, tasks: Vec<PoolTask<'_>>) {
-        std::thread::scope(|scope| {
-            for task in tasks {
-                scope.spawn(task);
-            }
-        });
-    }
-}
 
 /// 13 seconds of a server whose load queues, in row groups of 1009.
 fn file() -> Vec<u8> {

@@ -5,3 +5,5 @@
 mod cached;
 mod page;
 mod paths;
+#[path = "../../../analysis/tests/scoped_threads/mod.rs"]
+mod scoped_threads;

@@ -1,6 +1,7 @@
 //! The three ways to an answer (cells and segments of the index, row groups from a
 //! place in the middle, everything from the beginning) lead to the same numbers.
 
+use crate::scoped_threads::Threads;
 use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,8 +9,7 @@ use std::sync::Arc;
 use steadfast_analysis::fleet::{FoldOptions, Merge, fingerprint, fold};
 use steadfast_analysis::questions::processes::ProcessTable;
 use steadfast_analysis::questions::streams::ShareMeasure;
-use steadfast_analysis::thread_pool::{PoolTask, ThreadPool};
-use steadfast_analysis::{Captured, Filter, Fold, PassOptions, StreamTable};
+use steadfast_analysis::{Captured, Filter, Fold, PassOptions, StreamTable, ThreadPool};
 use steadfast_domain::io_event::{CapturedDevice, CommandName, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_explorer::answers::answer;
@@ -71,17 +71,6 @@ fn event(n: u64) -> IoEvent {
         command: CommandName::new(["reader", "writer", "<script>"][(mixed % 3) as usize]),
         op: if n % 5 == 1 { IoOp::Write } else { IoOp::Read },
         ..IoEvent::default()
-    }
-}
-
-struct Threads(usize);
-
-impl ThreadPool for Threads {
-    fn size(&self) -> usize {
-        self.0
-    }
-    fn side_by_side(&self, tasks: Vec<PoolTask<'_>>) {
-        std::thread::scope(|scope| tasks.into_iter().for_each(|task| drop(scope.spawn(task))));
     }
 }
 

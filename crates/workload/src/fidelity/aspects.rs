@@ -227,7 +227,8 @@ impl TraceProfile {
             }
         }
         if !has_times || captured.conditions().rounded_times {
-            profile.forget_times();
+            profile.forget_gaps();
+            profile.forget_depths();
         }
         if let Some(range) = range {
             let mut locality = Locality::new(range.device);
@@ -237,9 +238,13 @@ impl TraceProfile {
         Ok(profile)
     }
 
-    /// Marks gaps and depths as unknown, for a load with unknown response times.
-    pub fn forget_times(&mut self) {
+    /// Marks the gaps as unknown, for a load whose issue times depend on unknown response times.
+    pub fn forget_gaps(&mut self) {
         self.gaps = DistributionSample::keeping(0);
+    }
+
+    /// Marks the queue depths as unknown, for a load with unknown response times.
+    pub fn forget_depths(&mut self) {
         self.depths = DistributionSample::keeping(0);
     }
 

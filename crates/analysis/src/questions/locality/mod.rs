@@ -39,12 +39,12 @@ pub const BLOCKS_MIN: u64 = 1000;
 /// Minimum number of followed blocks that a cache must hold for a sample to give its miss ratio.
 /// With `n` of them a step of the curve is within `3 / sqrt(n)` of its true cache size, here 30 %.
 pub const HELD_MIN: f64 = 100.0;
-/// Number of blocks (128 GiB) beyond which the I/Os may have at most [`MEAN_MAX`] blocks on
-/// average. The cost of an I/O grows with its size here, so a short file of huge I/Os would take
-/// hours.
-const HUGE_FROM: u64 = 1 << 25;
-/// Largest mean number of blocks per I/O: 16 MiB, more than a block device accepts in one I/O.
-const MEAN_MAX: u64 = 1 << 12;
+/// Blocks of an I/O of 16 MiB, more than a block device accepts in one I/O. The cost of an I/O grows
+/// with its size here, so a short file of huge I/Os would take hours: only [`EXCESS_MAX`] blocks
+/// may lie beyond the first 16 MiB of their I/Os.
+const BLOCKS_PER_IO: u64 = 1 << 12;
+/// 128 GiB, in blocks.
+const EXCESS_MAX: u64 = 1 << 25;
 /// Accesses that a part gathers before it hands them to the sample.
 const GATHERED: usize = 1 << 12;
 
@@ -59,33 +59,11 @@ pub struct Locality {
     limit: Option<u64>,
     reads: u64,
     writes: u64,
-    /// Blocks and I/Os of all parts; of this part up to its last batch.
-    touched: Arc<TouchCounts>,
+    /// Blocks beyond the first [`BLOCKS_PER_IO`] of each I/O, of all parts. It only grows, so that
+    /// the order of the I/Os does not decide whether they are refused.
+    excess: Arc<AtomicU64>,
     /// First and last issue time, in nanoseconds.
     span_ns: Option<(u64, u64)>,
-}
-
-/// Number of blocks and I/Os that all parts have read and written.
-#[derive(Debug, Default)]
-struct TouchCounts {
-    blocks: AtomicU64,
-    ios: AtomicU64,
-}
-
-impl TouchCounts {
-    fn add(&self, blocks: u64, ios: u64) {
-        self.blocks.fetch_add(blocks, Ordering::Relaxed);
-        self.ios.fetch_add(ios, Ordering::Relaxed);
-    }
-
-    fn so_far(&self) -> (u64, u64) {
-        (self.blocks.load(Ordering::Relaxed), self.ios.load(Ordering::Relaxed))
-    }
-}
-
-/// Returns whether the I/Os are so large that following their blocks would take too long.
-fn is_too_large((blocks, ios): (u64, u64)) -> bool {
-    blocks > HUGE_FROM && blocks / MEAN_MAX > ios
 }
 
 impl Locality {
@@ -102,7 +80,7 @@ impl Locality {
     fn with_sample(
         device: u16,
         sample: Arc<Mutex<SampledAccesses>>,
-        touched: Arc<TouchCounts>,
+        excess: Arc<AtomicU64>,
     ) -> Self {
         Locality {
             device,
@@ -111,9 +89,26 @@ impl Locality {
             limit: None,
             reads: 0,
             writes: 0,
-            touched,
+            excess,
             span_ns: None,
         }
+    }
+
+    /// Adds blocks beyond the first [`BLOCKS_PER_IO`] of an I/O.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`TraceError::Unsuitable`] if following the blocks would take too long.
+    fn add_excess(&self, blocks: u64) -> Result<(), TraceError> {
+        let before = self.excess.fetch_add(blocks, Ordering::Relaxed);
+        if before.saturating_add(blocks) <= EXCESS_MAX {
+            return Ok(());
+        }
+        Err(TraceError::Unsuitable(
+            "more than 128 GiB of its I/Os lie beyond the first 16 MiB of an I/O, too many blocks \
+             of 4 KiB to follow; choose a shorter time with --from and --to"
+                .to_owned(),
+        ))
     }
 
     fn see_time(&mut self, at_ns: u64) {
@@ -208,36 +203,27 @@ impl Fold for Locality {
             self.see_time(rows.batch.issued_ns(first));
             self.see_time(rows.batch.issued_ns(last));
         }
-        let before = self.touched.so_far();
-        let (mut blocks, mut ios) = (0, 0);
+        let mut fits = Ok(());
         DataTransfers::new(rows, self.device).each(|row, moved| {
             let Some(moved) = moved else { return };
             let is_write = moved.op == IoOp::Write;
             let (first, last) = (moved.from / BLOCK, (moved.end() - 1) / BLOCK);
             let touched = last - first + 1;
-            *(if is_write { &mut self.writes } else { &mut self.reads }) += touched;
-            (blocks, ios) = (blocks + touched, ios + 1);
-            if is_too_large((before.0.saturating_add(blocks), before.1 + ios)) {
+            if touched > BLOCKS_PER_IO && fits.is_ok() {
+                fits = self.add_excess(touched - BLOCKS_PER_IO);
+            }
+            if fits.is_err() {
                 return;
             }
+            *(if is_write { &mut self.writes } else { &mut self.reads }) += touched;
             let access = rows.order_ns[row].saturating_mul(2) | u64::from(is_write);
             (first..=last).for_each(|number| self.touch(number, access));
         });
-        self.touched.add(blocks, ios);
-        let all = self.touched.so_far();
-        if is_too_large(all) {
-            let mean = all.0 / all.1.max(1) * BLOCK;
-            return Err(TraceError::Unsuitable(format!(
-                "its I/Os have {} MiB on average, and their blocks of 4 KiB are too many to be \
-                 followed; choose a shorter time with --from and --to",
-                mean >> 20
-            )));
-        }
-        Ok(())
+        fits
     }
     /// Returns an empty part that shares the sample of this one.
     fn new_part(&self) -> Option<Self> {
-        Some(Self::with_sample(self.device, Arc::clone(&self.sample), Arc::clone(&self.touched)))
+        Some(Self::with_sample(self.device, Arc::clone(&self.sample), Arc::clone(&self.excess)))
     }
     fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Err(NotRecorded::WorkingSets)
@@ -245,9 +231,8 @@ impl Fold for Locality {
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         self.reads = self.reads.saturating_add(other.reads);
         self.writes = self.writes.saturating_add(other.writes);
-        if !Arc::ptr_eq(&self.touched, &other.touched) {
-            let (blocks, ios) = other.touched.so_far();
-            self.touched.add(blocks, ios);
+        if !Arc::ptr_eq(&self.excess, &other.excess) {
+            self.add_excess(other.excess.load(Ordering::Relaxed))?;
         }
         if let Some((first, last)) = other.span_ns {
             self.see_time(first);
@@ -571,15 +556,26 @@ mod tests {
         assert!(alone.lacks_curve().is_some());
     }
 
-    /// 300 I/Os of nearly 4 GiB would take half a minute, and 300,000 of them hours.
+    /// Small I/Os do not make up for huge ones, wherever they are.
     #[test]
-    fn huge_ios_are_refused_before_their_blocks_are_followed() {
-        let one = |at: u64| IoEvent { issued_ns: at, bytes: u32::MAX - 4095, ..IoEvent::default() };
-        let few: Vec<IoEvent> = (0..3).map(one).collect();
-        assert_eq!(folded(&few, 1 << 16).accesses, 3 * ((1 << 20) - 1));
-        let many: Vec<IoEvent> = (0..300).map(one).collect();
-        let refused = Locality::keeping(1 << 16, 0).take(&in_order(&many).rows());
-        assert!(matches!(refused, Err(TraceError::Unsuitable(_))), "{refused:?}");
+    fn huge_ios_are_refused_in_any_order_before_their_blocks_are_followed() {
+        let huge = IoEvent { bytes: u32::MAX - 4095, ..IoEvent::default() };
+        let blocks = u64::from(huge.bytes) / BLOCK;
+        assert_eq!(folded(&[huge; 3], 1 << 16).accesses, 3 * blocks);
+        let small = IoEvent { bytes: 4096, ..IoEvent::default() };
+        for huge_at in [0, 500, 1000] {
+            let mut ios = vec![small; 1000];
+            ios.insert(huge_at, huge);
+            let mut fold = Locality::keeping(1 << 16, 0);
+            let excess = EXCESS_MAX - (blocks - BLOCKS_PER_IO);
+            fold.new_part().unwrap().add_excess(excess).unwrap();
+            let mut part = taken(fold.new_part().unwrap(), &ios);
+            let refused = part.take(&in_order(&[small, huge]).rows());
+            assert!(matches!(refused, Err(TraceError::Unsuitable(_))), "{refused:?}");
+            let apart = Locality::keeping(1 << 16, 0);
+            apart.add_excess(1).unwrap();
+            assert!(matches!(fold.merge(apart), Err(TraceError::Unsuitable(_))));
+        }
     }
 
     #[test]
