@@ -182,6 +182,9 @@ fn cover(out: &mut String, findings: &Findings, printed: &ReportTime) {
 fn draw_block(out: &mut String, block: &PageOneBlock<'_>, findings: &Findings) {
     match block {
         PageOneBlock::Badges(all) => badges(out, all),
+        PageOneBlock::BadgeMeaning(text) => {
+            let _ = writeln!(out, "<p class=\"nothing\">{}</p>", escape(text));
+        }
         PageOneBlock::Conclusion => conclusion(out, findings),
         PageOneBlock::Attention(lines) => {
             for line in lines {
@@ -227,7 +230,11 @@ fn questions(out: &mut String, all: &[PrintedQuestion<'_>]) {
         }
         // Four figures are two pairs.
         let class = if asked.answers.len() == 4 { "figures pairs" } else { "figures" };
-        let _ = writeln!(out, "</p></div>\n<div><dl class=\"{class}\">");
+        let _ = writeln!(
+            out,
+            "</p></div>\n<div><p class=\"answer\">{}</p>\n<dl class=\"{class}\">",
+            escape(asked.answer)
+        );
         for answer in &asked.answers {
             let value = escape(&number::figure(answer.figure));
             let value = match answer.part {

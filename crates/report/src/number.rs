@@ -105,25 +105,14 @@ fn common_decimals<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Option<
     // A number that prints as zero in any case needs no digits.
     let seen = 0.5 / 10f64.powi(most as i32);
     let least = numbers.map(|(value, _)| value).filter(|v| *v >= seen).fold(f64::MAX, f64::min);
-    Some(decimals_for(least, LEAST_DIGITS).min(most))
+    Some(text::decimals_for(least, LEAST_DIGITS).min(most))
 }
 
 fn own_decimals(of: &Cell) -> usize {
     match of {
-        Cell::Number { value, .. } => decimals_for(value.abs(), OWN_DIGITS),
+        Cell::Number { value, .. } => text::decimals_for(value.abs(), OWN_DIGITS),
         Cell::Text(_) | Cell::Missing => 0,
     }
-}
-
-/// Returns the number of decimals that gives a number `digits` significant digits.
-fn decimals_for(size: f64, digits: i32) -> usize {
-    if !(1e-12..1e15).contains(&size) {
-        return 0;
-    }
-    // A number that rounds up to the next power of ten has one digit more.
-    let rounded = 10f64.powi(digits - 1 - size.log10().floor() as i32);
-    let power = ((size * rounded).round() / rounded).log10().floor() as i32;
-    (digits - 1 - power).max(0) as usize
 }
 
 /// Significant digits of the bounds of a key figure.
@@ -156,13 +145,7 @@ pub(crate) fn unit(figure: &KeyFigure) -> String {
 
 /// Formats a number with the given number of significant digits.
 fn significant(value: f64, digits: i32) -> String {
-    let whole = value.abs().max(1.0).log10().floor() as i32 + 1;
-    if whole <= digits {
-        return grouped(value, decimals_for(value.abs(), digits));
-    }
-    // If there are more digits before the point, the last ones become zeros.
-    let unit = 10f64.powi(whole - digits);
-    grouped((value / unit).round_ties_even() * unit, 0)
+    text::significant(value, digits).replace('-', "−")
 }
 
 #[cfg(test)]

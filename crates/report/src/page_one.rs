@@ -58,6 +58,8 @@ pub(crate) enum PageOneBlock<'a> {
     Attention(Vec<String>),
     /// Key figures that answer no question.
     Figures(Vec<&'a KeyFigure>),
+    /// Meaning of a green badge.
+    BadgeMeaning(&'static str),
     /// Questions with their figures.
     Questions(Vec<PrintedQuestion<'a>>),
     /// Tables of the summary.
@@ -77,6 +79,7 @@ pub(crate) enum PageOneBlock<'a> {
 pub(crate) fn blocks(findings: &Findings) -> Vec<PageOneBlock<'_>> {
     let mut blocks = vec![
         PageOneBlock::Badges(badges(findings)),
+        PageOneBlock::BadgeMeaning(badge_meaning(findings)),
         PageOneBlock::Conclusion,
         PageOneBlock::Attention(attention(findings)),
         PageOneBlock::Figures(figures(findings)),
@@ -110,6 +113,7 @@ fn is_empty_block(block: &PageOneBlock<'_>, findings: &Findings) -> bool {
     match block {
         PageOneBlock::Conclusion | PageOneBlock::Tests(_) | PageOneBlock::Evidence(_) => false,
         PageOneBlock::Badges(all) => all.is_empty(),
+        PageOneBlock::BadgeMeaning(text) => text.is_empty(),
         PageOneBlock::Attention(all) => all.is_empty(),
         PageOneBlock::Figures(all) => all.is_empty(),
         PageOneBlock::Questions(all) => all.is_empty(),
@@ -216,6 +220,22 @@ fn end_badge(end: EndState) -> (Badge, &'static [&'static str]) {
     (Badge { text: text.to_owned(), tone, to: None }, ids)
 }
 
+/// Returns the meaning of the green badge for readers of questions, who need not know the method;
+/// empty if there is none.
+fn badge_meaning(findings: &Findings) -> &'static str {
+    if findings.front.questions.is_empty() {
+        return "";
+    }
+    match findings.whole_end() {
+        EndState::Steady => {
+            "Green: every test ran to its end, and where a test needs a steady drive, the rates had \
+             stopped changing."
+        }
+        EndState::Complete => "Green: every test ran to its end.",
+        _ => "",
+    }
+}
+
 /// Returns the evidence of the verdict: every variable against its limits, in percent of its
 /// average. The tables behind it have the same values in the variable's own unit.
 fn evidence(verdict: &Verdict) -> Option<Table> {
@@ -307,6 +327,8 @@ fn attention(findings: &Findings) -> Vec<String> {
 pub(crate) struct PrintedQuestion<'a> {
     /// The question in plain words.
     pub question: &'a str,
+    /// The answer in sentences.
+    pub answer: &'a str,
     /// The load behind the figures.
     pub note: &'a str,
     /// Figures in order; those without a value print a dash.
@@ -331,6 +353,7 @@ fn questions(findings: &Findings) -> Vec<PrintedQuestion<'_>> {
     for asked in &findings.front.questions {
         let mut question = PrintedQuestion {
             question: &asked.question,
+            answer: &asked.answer,
             note: &asked.note,
             answers: Vec::new(),
             sources: Vec::new(),

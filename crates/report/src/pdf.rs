@@ -194,6 +194,7 @@ fn block(block: &PageOneBlock<'_>, findings: &Findings, desk: &mut TypstWorld) -
             let badge = |badge: &Badge| json!({ "text": badge.text, "tone": badge.tone.word(), "anchor": badge.to });
             json!({ "kind": "badges", "badges": all.iter().map(badge).collect::<Vec<_>>() })
         }
+        PageOneBlock::BadgeMeaning(text) => json!({ "kind": "meaning", "text": text }),
         PageOneBlock::Conclusion => json!({
             "kind": "conclusion",
             "method": findings.method,
@@ -238,6 +239,7 @@ fn question(asked: &PrintedQuestion<'_>) -> Value {
     });
     json!({
         "question": asked.question,
+        "answer": asked.answer,
         "note": asked.note,
         "answers": answers.collect::<Vec<_>>(),
         "sources": asked.sources,

@@ -47,6 +47,7 @@ fn block_lines(block: &PageOneBlock<'_>, findings: &Findings, width: usize) -> V
         }
         // The disclosures and the whole summary follow; the rest is in the report only.
         PageOneBlock::Badges(_)
+        | PageOneBlock::BadgeMeaning(_)
         | PageOneBlock::Attention(_)
         | PageOneBlock::Tables(_)
         | PageOneBlock::Surroundings
@@ -82,11 +83,15 @@ fn question_lines(all: &[PrintedQuestion<'_>], width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for asked in all {
         lines.extend([String::new(), printable(asked.question).into_owned()]);
+        let indented = |text: &str| {
+            let wrapped = wrapped(&printable(text), width.saturating_sub(2), "");
+            wrapped.into_iter().map(|line| format!("  {line}"))
+        };
+        lines.extend(indented(asked.answer));
         let figures: Vec<&KeyFigure> = asked.answers.iter().map(|answer| answer.figure).collect();
         lines.extend(figure_lines(&figures));
         for text in std::iter::once(asked.note).chain(asked.missing.iter().map(String::as_str)) {
-            let wrapped = wrapped(&printable(text), width.saturating_sub(2), "");
-            lines.extend(wrapped.into_iter().map(|line| format!("  {line}")));
+            lines.extend(indented(text));
         }
     }
     lines

@@ -475,7 +475,15 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
             if let Some(command) = self.rig.purge_command() {
                 self.journal(&JournalEntry::PurgeCommand(command))?;
             }
-            let purge = self.purge_rig()?;
+            let purge = match self.purge_rig() {
+                Ok(purge) => purge,
+                Err(halt) => {
+                    if let Some(record) = self.rig.failed_purge_command() {
+                        self.journal(&JournalEntry::PurgeCommandFailed(record))?;
+                    }
+                    return Err(halt);
+                }
+            };
             // Written bytes are counted from the purge on.
             if let Some(gap) = &mut self.gap {
                 gap.written = Some(Bytes(0));

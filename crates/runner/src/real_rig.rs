@@ -11,6 +11,7 @@ use std::time::Duration;
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::power_cut::{CutEvidence, PowerCounters, PowerCutOutcome, WritePlan, judge};
+use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::settings::StartBelow;
 use steadfast_domain::{
@@ -53,6 +54,8 @@ pub struct DeviceRig {
     directory: Option<Directory>,
     /// The open logs of the next power cut.
     cut_log: Option<CutLog>,
+    /// Record of the vendor's command of the last purge, if it failed.
+    failed_purge_command: Option<PurgeCommandRecord>,
 }
 
 impl DeviceRig {
@@ -97,6 +100,7 @@ impl DeviceRig {
             rule_change: None,
             directory: None,
             cut_log: None,
+            failed_purge_command: None,
         }
     }
 
@@ -148,6 +152,7 @@ struct PurgeRelay<'a> {
     journal: Journal<'a>,
     tell: PurgeCallback<'a>,
     stop: &'a StopSignal,
+    command: &'a mut Option<PurgeCommandRecord>,
 }
 
 impl PurgeWatch for PurgeRelay<'_> {
@@ -156,6 +161,9 @@ impl PurgeWatch for PurgeRelay<'_> {
     }
     fn tell(&mut self, progress: &PurgeProgress<'_>) {
         (self.tell)(progress);
+    }
+    fn keep_command(&mut self, record: PurgeCommandRecord) {
+        *self.command = Some(record);
     }
     fn is_stopped(&self) -> bool {
         self.stop.is_requested()
@@ -281,6 +289,9 @@ impl Rig for DeviceRig {
         let is_asked = order.choice == PurgeChoice::Method(PurgeMethod::VendorCommand);
         order.command.as_ref().filter(|_| is_asked).map(ToString::to_string)
     }
+    fn failed_purge_command(&mut self) -> Option<PurgeCommandRecord> {
+        self.failed_purge_command.take()
+    }
     fn start_below(&self) -> Option<StartBelow> {
         self.surroundings.start_below()
     }
@@ -296,7 +307,8 @@ impl Rig for DeviceRig {
     fn purge(&mut self, journal: Journal<'_>, tell: PurgeCallback<'_>) -> Result<Purge, Halt> {
         self.surroundings.pass_over();
         let order = self.surroundings.purge_order();
-        let mut beside = PurgeRelay { journal, tell, stop: &self.stop };
+        let mut beside =
+            PurgeRelay { journal, tell, stop: &self.stop, command: &mut self.failed_purge_command };
         let target = self.engine.target_mut();
         steadfast_host::purge(target, order, &mut beside, &self.roots).map_err(
             |error| match error {

@@ -7,6 +7,7 @@ use crate::surroundings::HostRequests;
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::power_cut::{CutEvidence, PowerCounters, PowerCutOutcome, WritePlan};
+use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::settings::StartBelow;
 use steadfast_domain::{
@@ -103,6 +104,11 @@ pub trait Rig: Send {
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt>;
     /// Returns the vendor's purge command that the user gave; `None` if another purge is wanted.
     fn purge_command(&self) -> Option<String> {
+        None
+    }
+    /// Takes the record of a vendor's purge command after which the last purge failed; `None` if
+    /// none was run.
+    fn failed_purge_command(&mut self) -> Option<PurgeCommandRecord> {
         None
     }
     /// Returns the temperature that the device must be below before the first load of a test; `None`

@@ -10,6 +10,7 @@ use crate::common::cyclic_load::{
 use crate::common::method::Method;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
+use crate::common::rounds::check_steady_end;
 use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -17,7 +18,6 @@ use crate::pts::method;
 use crate::rwsw::method::check_demand;
 use std::num::NonZeroU32;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::{Durability, LoadLimits};
 use steadfast_domain::{Bytes, Demand, Nanos, Profile, Record, Settings, Step, StepPlace};
 
@@ -225,7 +225,11 @@ impl Commit {
     pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let ground = ProcedureSetup::new(asked, commit_method(asked.settings))?;
         let settings = &ground.settings;
-        check_ending(settings)?;
+        check_steady_end(
+            settings,
+            "its commits begin when rounds with writes between them are steady; omit \
+             --steady-state, or allow fewer rounds with --max-rounds",
+        )?;
         check_demand(settings, "; choose committers with --set committers=1,16")?;
         let committers = COMMITTERS.parse(settings, committers)?;
         let sector = Bytes(u64::from(ground.geometry.logical_sector));
@@ -376,18 +380,6 @@ fn block_sizes(text: &str, sector: Bytes) -> Option<Vec<Bytes>> {
     let sizes = sizes?;
     let all_differ = (1..sizes.len()).all(|n| !sizes[..n].contains(&sizes[n]));
     all_differ.then_some(sizes)
-}
-
-/// Returns an error if this test cannot end by the chosen steady-state method.
-fn check_ending(settings: &Settings) -> Result<(), ProcedureError> {
-    match settings.steady_state {
-        SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
-        other => Err(ProcedureError(format!(
-            "commit cannot end by --steady-state {other}: its commits begin when rounds with \
-             writes between them are steady; omit --steady-state, or allow fewer rounds with \
-             --max-rounds"
-        ))),
-    }
 }
 
 /// Returns a sentence on the effect of a gap before a step.

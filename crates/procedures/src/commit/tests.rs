@@ -1,7 +1,10 @@
 use super::flush_cost::{FlushVerdict, flush_costs, flush_verdict};
 use super::results::CommitResults;
 use super::*;
-use crate::testing::scripted::{ScriptedBench, record, requested, scripted, settings_of, steps};
+use crate::testing::scripted::{
+    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, scripted, settings_of,
+    steps,
+};
 use steadfast_domain::measurement::{KernelCounters, StreamTally, UnmeasuredIos};
 use steadfast_domain::stimulus::{Demand, Durability};
 use steadfast_domain::{
@@ -270,35 +273,12 @@ fn a_run_that_broke_off_shows_what_it_has() {
     let test = made(short).unwrap();
     let mut bench = bench(volatile);
     test.conduct(&mut bench).unwrap();
-    let whole = bench.entries.clone();
-    for length in 0..=whole.len() {
-        let mut broken = record(&test.ground.settings, whole[..length].to_vec());
-        broken.entries.pop();
-        let findings = test.study(&broken);
-        assert_eq!(findings.end, EndState::Unfinished);
-        assert!(findings.ending.starts_with("The run is not finished"), "{}", findings.ending);
-    }
+    let whole = record(&test.ground.settings, bench.entries);
+    assert_unfinished_wherever_it_ends(&test, &whole);
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused_with_the_parameter() {
-    let why =
-        |name: &'static str, value: &'static str| made(|s| set(s, name, value)).unwrap_err().0;
-    for (name, bad) in [
-        ("committers", "16,1"),
-        ("committers", "0,1"),
-        ("committers", "1,1"),
-        ("committers", "513"),
-        ("committers", ""),
-        ("block-sizes", "4K,4K"),
-        ("block-sizes", "1000"),
-        ("block-sizes", "2MiB"),
-        ("run-in", "1ms"),
-    ] {
-        assert!(why(name, bad).contains(&format!("parameter {name}")), "{name} {bad}");
-    }
-    assert!(made(|s| s.threads = Some(4)).unwrap_err().0.contains("--set committers"));
-    assert!(made(|s| s.steady_state = "fills:4".parse().unwrap()).is_err());
+fn a_quick_run_has_fewer_loads_and_page_one_the_first_committers() {
     let quick = made(|s| s.profile = Profile::Quick).unwrap();
     assert!(quick.loads.len() < 72 && quick.ground.step_time == Nanos::SECOND);
     // Without 1 and 16 page one shows the first.

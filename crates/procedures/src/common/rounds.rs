@@ -14,6 +14,18 @@ use steadfast_domain::{
 /// Phase of the steps in the journal if a procedure has only one loop.
 pub const PHASE: &str = "rounds";
 
+/// Returns an error if the user chose another end than rounds to steady state for a test that only
+/// has that one; `why` completes the message.
+pub fn check_steady_end(settings: &Settings, why: &str) -> Result<(), ProcedureError> {
+    match settings.steady_state {
+        SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
+        other => Err(ProcedureError(format!(
+            "{} cannot end by --steady-state {other}: {why}",
+            settings.procedure
+        ))),
+    }
+}
+
 /// Returns an error if a mixed loop cannot end by the chosen steady-state method.
 pub fn check_ending(settings: &Settings) -> Result<(), ProcedureError> {
     let why = match settings.steady_state {

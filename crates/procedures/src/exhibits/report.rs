@@ -11,6 +11,7 @@ use super::pages::page;
 use super::secondary;
 use super::steps::every_step;
 use crate::common::choices::RunChoices;
+use steadfast_domain::device_log::DEVICE_COUNTS;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Metric, Page, Plot, Table};
 use steadfast_domain::{Caveat, EndState, Findings, Profile, Record, Step, Verdict};
 
@@ -225,6 +226,12 @@ impl<P: ProcedureReport> StudiedRun<'_, P> {
     }
 }
 
+/// Returns true if page one states this figure: a counter of the device that did not move is in the
+/// tables only.
+fn is_stated(figure: &KeyFigure) -> bool {
+    figure.value != Some(0.0) || DEVICE_COUNTS.iter().all(|count| count.id != figure.id)
+}
+
 /// Returns the findings of a record: the entries of the procedure, and what every report has.
 pub(crate) fn findings<P: ProcedureReport>(test: &P, record: &Record) -> Findings {
     let run = test.studied(record);
@@ -237,7 +244,7 @@ pub(crate) fn findings<P: ProcedureReport>(test: &P, record: &Record) -> Finding
         metrics: P::metrics(&run),
         ..frame(&test.title(), &run.choices, record, header)
     }
-    .fronted(P::figures(&run), P::front_plots(&run));
+    .fronted(P::figures(&run).into_iter().filter(is_stated), P::front_plots(&run));
     let (page, exhibits) = (ReportPage::Summary, Vec::new());
     let mut report = ReportBuilder { run: &run, findings, page, exhibits };
     report.add(P::ENTRIES);
@@ -245,4 +252,24 @@ pub(crate) fn findings<P: ProcedureReport>(test: &P, record: &Record) -> Finding
     let mut findings = report.findings;
     findings.long_tables.push(every_step(&run.choices, record));
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_one_states_a_counter_of_the_device_only_if_it_moved() {
+        for count in &DEVICE_COUNTS {
+            let figure = |value| KeyFigure::count(count.id, count.name, Some(value), count.unit);
+            assert_eq!(
+                (is_stated(&figure(0)), is_stated(&figure(1))),
+                (false, true),
+                "{}",
+                count.id
+            );
+        }
+        let wrong = KeyFigure::count("miscompares", "Miscompares", Some(0), "sectors");
+        assert!(is_stated(&wrong), "the answer of a procedure");
+    }
 }

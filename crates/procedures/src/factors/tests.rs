@@ -3,11 +3,12 @@ use super::rules::{AlignmentFinding, ThermalFinding};
 use super::setup::{Factor, SUSTAINED};
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, record, requested, scripted, set, settings_of, steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, scripted, set,
+    settings_of, steps,
 };
 use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::{
-    Bytes, EndState, Halt, Measurement, Nanos, Op, PurgeChoice, PurgeMethod, Settings, Step,
+    Bytes, EndState, Halt, Measurement, Nanos, Op, PurgeMethod, Settings, Step,
 };
 
 fn made(change: impl FnOnce(&mut Settings)) -> Result<Factors, crate::ProcedureError> {
@@ -179,33 +180,5 @@ fn a_record_that_ends_anywhere_shows_what_it_has() {
     })
     .unwrap();
     let whole = conducted(&test, &mut bench());
-    for kept in 0..whole.entries.len() {
-        let mut broken = whole.clone();
-        broken.entries.truncate(kept);
-        assert_eq!(test.study(&broken).end, EndState::Unfinished);
-    }
-}
-
-#[test]
-fn what_makes_no_sense_is_refused() {
-    let refused = |name, value| made(set(name, value)).unwrap_err().0;
-    for (name, value) in [
-        ("factors", "speed"),
-        ("rounds", "1"),
-        ("used", "5"),
-        ("entropies", "0,0"),
-        ("alignments", "8K,4K"),
-        ("alignments", "64K,128K"),
-        ("aligned-transfer", "32K"),
-        ("aligned-transfer", "512"),
-        ("random-percents", "101"),
-        ("change", "0"),
-        ("throttle-variation", "99"),
-        ("sustained-steps", "1"),
-    ] {
-        assert!(refused(name, value).contains(name), "{name} {value}");
-    }
-    let purge = |s: &mut Settings| s.purge = PurgeChoice::Method(PurgeMethod::Nothing);
-    assert!(made(purge).unwrap_err().0.contains("--purge none"));
-    assert!(made(|s| s.rounds_max = Some(9)).unwrap_err().0.contains("rounds="));
+    assert_unfinished_wherever_it_ends(&test, &whole);
 }

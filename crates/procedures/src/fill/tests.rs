@@ -294,17 +294,10 @@ fn a_record_that_ends_anywhere_shows_what_it_has() {
 }
 
 #[test]
-fn random_writes_are_not_read_back_and_what_makes_no_sense_is_refused() {
+fn random_writes_are_not_read_back() {
     let test = made(set("pattern", "RND 4K W")).unwrap();
     let mut bench = bench(cached);
     test.conduct(&mut bench).unwrap();
     let record = record(&test.ground.settings, bench.entries.clone());
     assert!(phases(&record).iter().all(|phase| !phase.starts_with("read-")));
-    let refused = |name, value| made(set(name, value)).unwrap_err().0;
-    assert!(refused("pattern", "RND 4K RW50").contains("pattern"));
-    assert!(refused("levels", "0,50,50").contains("levels"));
-    assert!(refused("levels", "101").contains("levels"));
-    assert!(refused("idle-times", "30s,30").contains("idle-times"));
-    assert!(refused("again-max", "90").contains("again-max"));
-    assert!(made(|s| s.rounds_max = Some(9)).unwrap_err().0.contains("no rounds"));
 }

@@ -12,6 +12,7 @@ use crate::common::cyclic_load::{
 };
 use crate::common::method::Method;
 use crate::common::one_pass::{self, INSTEAD_OF_WIPC, SPARE};
+use crate::common::rounds::check_steady_end;
 use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
@@ -21,7 +22,6 @@ use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, ZONE_SHIFT};
 use crate::rwsw::method::{CONTENT, FILLS, with_content};
 use crate::rwsw::regime::{PreconditioningPlan, STEADY, is_purged};
 use steadfast_domain::rate::THREAD_RATE_MAX;
-use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::steady_state::judge_every;
 use steadfast_domain::stimulus::{LoadLimits, Op, Pace};
 use steadfast_domain::{
@@ -149,7 +149,11 @@ impl LoadCurve {
     /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the
     /// test.
     pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        check_ending(asked.settings)?;
+        check_steady_end(
+            asked.settings,
+            "its rates are percentages of a steady maximum; omit --steady-state, or \
+             allow fewer rounds with --max-rounds",
+        )?;
         let settings = with_content(asked.settings)?;
         let request = ProcedureRequest { settings: &settings, ..asked.clone() };
         let ground = ProcedureSetup::new(&request, of_profile(&settings))?;
@@ -422,17 +426,6 @@ fn percents(text: &str) -> Option<Vec<f64>> {
         text.split(',').map(|percent| percent.trim().parse::<f64>().ok()).collect();
     let percents = percents.filter(|all| all.iter().all(|p| (0.01..=200.0).contains(p)))?;
     percents.windows(2).all(|pair| pair[0] < pair[1]).then_some(percents)
-}
-
-/// Returns an error if this test cannot end by the chosen steady-state method.
-fn check_ending(settings: &Settings) -> Result<(), ProcedureError> {
-    match settings.steady_state {
-        SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
-        other => Err(ProcedureError(format!(
-            "load-curve cannot end by --steady-state {other}: its rates are percentages of a \
-             steady maximum; omit --steady-state, or allow fewer rounds with --max-rounds"
-        ))),
-    }
 }
 
 /// Returns a sentence on the effect of a gap before a step.

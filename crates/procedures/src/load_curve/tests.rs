@@ -1,5 +1,8 @@
 use super::*;
-use crate::testing::scripted::{GEOMETRY, figure, phases, record, scripted, settings_of, steps};
+use crate::testing::scripted::{
+    GEOMETRY, assert_unfinished_wherever_it_ends, figure, phases, record, scripted, settings_of,
+    steps,
+};
 use crate::testing::workload;
 use steadfast_domain::findings::{Cell, Row};
 use steadfast_domain::stimulus::Pace;
@@ -179,13 +182,7 @@ fn a_record_that_broke_off_anywhere_is_studied() {
     });
     let (whole, entries) = conducted(&settings);
     let test = made(&settings).unwrap();
-    for kept in 0..entries.len() {
-        let mut broken = record(&settings, entries[..kept].to_vec());
-        broken.entries.pop();
-        let findings = test.study(&broken);
-        assert_eq!(findings.end, EndState::Unfinished);
-        assert!(findings.ending.starts_with("The run is not finished"), "{}", findings.ending);
-    }
+    assert_unfinished_wherever_it_ends(&*test, &record(&settings, entries));
     assert!(!whole.ending.contains("not finished"));
 }
 
@@ -213,22 +210,7 @@ fn a_captured_workload_is_applied_by_its_weights() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_remedy() {
-    let refused = |change: fn(&mut Settings)| made(&settings(change)).err().unwrap().0;
-    let set = |s: &mut Settings, name: &str, value: &str| {
-        s.parameters.insert(name.into(), value.into());
-    };
-    for points in ["", "0", "10,5", "5,5", "201", "fast", "5;10"] {
-        let mut settings = settings(|_| ());
-        set(&mut settings, "points", points);
-        assert!(made(&settings).err().unwrap().0.contains("ascending"), "{points}");
-    }
-    let why = refused(|s| {
-        s.parameters.insert("point-time".into(), "1h".into());
-    });
-    assert!(why.contains("longer than point-time-max 10 min"), "{why}");
-    let why = refused(|s| s.steady_state = "time:6h".parse().unwrap());
-    assert!(why.contains("steady maximum"), "{why}");
+fn rates_and_service_levels_are_refused_where_they_have_no_use() {
     let offered = steadfast_domain::rate::OfferedLoad {
         rate: "20000".parse().unwrap(),
         arrivals: Default::default(),

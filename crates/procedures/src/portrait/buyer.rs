@@ -1,13 +1,14 @@
 //! Questions of a buyer, and where page one of a portrait takes its figures from: each is a key
 //! figure or a metric of a part, computed once, by that part.
 
+use super::answers::{self, AnswerFigures, FoundFigure};
 use super::lengths::{COMMIT, FILL, IDLE_EXIT, IOPS, LATENCY, SERVICE_LEVEL};
 use crate::exhibits::secondary::is_throttled;
 use crate::load_curve;
 use crate::parts::PartFindings;
 use crate::report_notation::number;
 use crate::suite::StudiedSuite;
-use steadfast_domain::findings::{FrontAnswer, FrontQuestion, KeyFigure, Metric};
+use steadfast_domain::findings::{FrontQuestion, KeyFigure, Metric};
 use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::{EndState, Findings, Record};
 
@@ -93,6 +94,8 @@ struct BuyerQuestion {
     question: &'static str,
     /// Returns the load behind the figures in one or two sentences.
     note: fn(&StudiedSuite<'_>) -> String,
+    /// Returns the sentences of the answer; none if the figures for them are missing.
+    sentences: fn(&AnswerFigures<'_>) -> Vec<String>,
     figures: &'static [BuyerFigure],
 }
 
@@ -182,7 +185,7 @@ const POWER: [BuyerFigure; 4] = [
         .metric("power", "RND 4K R")
         .in_watts()
         .absent(NO_SENSOR),
-    BuyerFigure::new(IDLE_EXIT, "power-idle", "Power, nearly idle", "W")
+    BuyerFigure::new(IDLE_EXIT, "power-idle", "Power, single reads after pauses", "W")
         .from(LastPoint { metric: "power", end: " idle" })
         .in_watts()
         .absent(NO_SENSOR),
@@ -197,11 +200,13 @@ const QUESTIONS: [BuyerQuestion; 9] = [
         note: |_| {
             "Large writes to the empty drive, one after another, until it is full.".to_owned()
         },
+        sentences: answers::copying,
         figures: &COPY,
     },
     BuyerQuestion {
         question: "How soon is the fast amount back?",
         note: |_| "Amount written at full speed again after the drive was idle.".to_owned(),
+        sentences: answers::recovery,
         figures: &AGAIN,
     },
     BuyerQuestion {
@@ -209,6 +214,7 @@ const QUESTIONS: [BuyerQuestion; 9] = [
         note: |_| {
             "4 KiB each, many at a time, in steady state (IOPS: accesses per second).".to_owned()
         },
+        sentences: answers::random_accesses,
         figures: &RANDOM,
     },
     BuyerQuestion {
@@ -218,6 +224,7 @@ const QUESTIONS: [BuyerQuestion; 9] = [
              no longer."
                 .to_owned()
         },
+        sentences: answers::response_times,
         figures: &RESPONSE,
     },
     BuyerQuestion {
@@ -227,26 +234,31 @@ const QUESTIONS: [BuyerQuestion; 9] = [
              wait for their own."
                 .to_owned()
         },
+        sentences: answers::commits,
         figures: &DATABASE,
     },
     BuyerQuestion {
         question: "How much load can it take before it becomes slow?",
         note: load_note,
+        sentences: answers::loads,
         figures: &LOAD,
     },
     BuyerQuestion {
         question: "Does it become slow when it was idle?",
         note: idle_note,
+        sentences: answers::idling,
         figures: &IDLE,
     },
     BuyerQuestion {
         question: "Does it become slow when it is hot?",
-        note: |suite| throttling_text(suite.record),
+        note: |_| "Large writes until the drive is full, and random writes of 4 KiB.".to_owned(),
+        sentences: answers::heat,
         figures: &HEAT,
     },
     BuyerQuestion {
         question: "What does it cost in power?",
         note: |_| "Mean of a sensor during the same steps as above.".to_owned(),
+        sentences: answers::power,
         figures: &POWER,
     },
 ];
@@ -257,11 +269,13 @@ const CARD: [&str; 8] = [
     "wake", "power-write",
 ];
 
-/// Adds the questions, their figures and the figures of the card to page one.
+/// Adds the questions, their answers and figures, and the figures of the card to page one.
 pub(super) fn add_questions(findings: &mut Findings, suite: &StudiedSuite<'_>) {
     let front = &mut findings.front;
+    let throttling = throttling_text(suite.record);
+    let limit = suite.settings.slo.unwrap_or(SERVICE_LEVEL);
     for question in &QUESTIONS {
-        let mut answers = Vec::new();
+        let mut found = Vec::new();
         for wanted in question.figures {
             let part = suite.found.iter().find(|part| part.name == wanted.part);
             let (figure, missing) = resolved(wanted, part);
@@ -269,14 +283,16 @@ pub(super) fn add_questions(findings: &mut Findings, suite: &StudiedSuite<'_>) {
                 front.card.push(figure.id.clone());
             }
             let part = part.map(PartFindings::title).unwrap_or(wanted.part).to_owned();
-            answers.push(FrontAnswer { figure: figure.id.clone(), part, missing });
-            front.figures.push(figure);
+            found.push(FoundFigure { wanted: wanted.id, figure, part, missing });
         }
+        let figures = AnswerFigures { found: &found, throttling: &throttling, limit };
         front.questions.push(FrontQuestion {
             question: question.question.to_owned(),
-            answers,
+            answer: figures.answer(question.sentences),
+            answers: found.iter().map(FoundFigure::front_answer).collect(),
             note: (question.note)(suite),
         });
+        front.figures.extend(found.into_iter().map(|found| found.figure));
     }
 }
 

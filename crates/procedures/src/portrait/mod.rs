@@ -7,6 +7,7 @@
 //! preconditioned state: the parts after the last purge start from the drive as the parts before
 //! them left it.
 
+mod answers;
 mod buyer;
 mod lengths;
 #[cfg(test)]

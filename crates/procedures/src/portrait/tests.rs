@@ -130,10 +130,21 @@ fn figures_are_those_of_the_parts() {
     assert_eq!(ids.len(), findings.front.figures.len(), "each once");
     let heat = &findings.front.questions[7];
     assert!(
-        heat.note.starts_with("No: the drive reports no throttling in any of "),
+        heat.answer.starts_with("No: the drive reports no throttling in any of "),
         "{}",
-        heat.note
+        heat.answer
     );
+    let answers: Vec<&str> =
+        findings.front.questions.iter().map(|question| question.answer.as_str()).collect();
+    assert_eq!(answers[0], "Not answered: not measured.");
+    assert_eq!(
+        answers[2],
+        "It sustains 1,000 random reads per second, 1,000 random writes per second and 1,000 \
+         accesses per second if 65 % are reads."
+    );
+    assert!(answers[4].starts_with("One session makes 1,000 commits per second"), "{answers:?}");
+    assert!(answers[8].contains(" 2 W during random writes, 2 W during"), "{answers:?}");
+    assert!(answers[8].ends_with("it makes 500 random reads per second."), "{answers:?}");
     // The scripted drive has no samples of its rate, so the fill has no curve.
     assert_eq!(answer(&findings, "full-speed").missing.as_deref(), Some("not measured"));
     let parts: Vec<&str> = findings.parts.iter().map(|part| part.id.as_str()).collect();
@@ -152,6 +163,7 @@ fn a_part_that_was_cut_or_is_not_steady_has_dashes_and_the_reason() {
     assert_eq!(missing(&cut, "read-p99").as_deref(), Some("latency is not finished"));
     assert_eq!(missing(&cut, "commits-1").as_deref(), Some("commit has not begun"));
     assert_eq!(figure(&cut, "commits-1").value, None);
+    assert_eq!(cut.front.questions[4].answer, "Not answered: commit has not begun.");
     assert_eq!(missing(&cut, "slo-iops").as_deref(), Some("load-curve has not begun"));
     let mut bench = scripted(|step| match step.place.phase.as_str() {
         "iops/rounds" => 2f64.powi(step.place.round as i32),
@@ -163,6 +175,8 @@ fn a_part_that_was_cut_or_is_not_steady_has_dashes_and_the_reason() {
     let why = missing(&restless, "random-write");
     assert_eq!(why.as_deref(), Some("iops did not reach steady state"));
     assert_eq!(figure(&restless, "random-write").value, None, "it did not hold");
+    let unsteady = &restless.front.questions[2].answer;
+    assert_eq!(unsteady, "Not answered: iops did not reach steady state.");
     assert_eq!(missing(&restless, "power-idle").as_deref(), Some(NO_SENSOR_TEXT));
     for end in (0..entries.len()).step_by(37) {
         let findings = broken_off(&settings, &entries, end);

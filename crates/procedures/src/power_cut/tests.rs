@@ -195,23 +195,3 @@ fn moments_and_seeds_are_random_and_repeat() {
     let trial = &trials[0];
     assert_eq!((trial.blocks, trial.block, trial.flush_every), (16_384, Bytes::kib(16), 32));
 }
-
-#[test]
-fn impossible_parameters_are_refused() {
-    for set in [
-        ("cycles", "0"),
-        ("block", "3"),
-        ("block", "2048"),
-        ("area", "0"),
-        ("flush-every", "257"),
-        ("within", "500ms"),
-        ("return-limit", "25h"),
-    ] {
-        let error = made(&[set]).unwrap_err();
-        assert!(error.contains(set.0), "{error}");
-    }
-    let few = made(&[("area", "1"), ("block", "1024"), ("flush-every", "2")]).unwrap_err();
-    assert!(few.contains("fewer blocks"), "{few}");
-    let odd = made(&[("area", "1"), ("block", "16"), ("flush-every", "7")]).unwrap();
-    assert_eq!(odd.trial(1).blocks, 63);
-}

@@ -4,10 +4,10 @@ use crate::common::ProcedureSetup;
 use crate::common::asked::ProcedureRequest;
 use crate::common::cyclic_load::{BETWEEN_TIME, LEAST_FILLS, MEASURED_LAST};
 use crate::common::method::Method;
+use crate::common::rounds::check_steady_end;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
-use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{AppliedWorkload, Class, Profile, Settings};
 
@@ -159,14 +159,11 @@ fn for_profile(profile: Profile, class: Class) -> Method {
 
 /// Returns an error if the user chose a steady-state method that these tests do not have.
 pub fn check_ending(settings: &Settings) -> Result<(), ProcedureError> {
-    match settings.steady_state {
-        SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
-        other => Err(ProcedureError(format!(
-            "{} cannot end by --steady-state {other}: a captured workload is run to steady state; \
-             omit --steady-state, or allow fewer rounds with --max-rounds",
-            settings.procedure
-        ))),
-    }
+    check_steady_end(
+        settings,
+        "a captured workload is run to steady state; omit --steady-state, or allow fewer rounds \
+         with --max-rounds",
+    )
 }
 
 /// Returns an error if the user chose a demand for a procedure that has its own; `instead`

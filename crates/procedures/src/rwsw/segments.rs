@@ -96,7 +96,7 @@ pub fn key_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
 }
 
 /// Returns energy, write amplification, temperature, processor use and what the device counted in
-/// one segment, for page one. Latency buckets are left out while they are empty.
+/// one segment, for page one.
 pub fn secondary_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
     let sensed = &segment.sensed;
     let amplified = sensed.write_amplification;
@@ -114,10 +114,8 @@ pub fn secondary_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
         figure("cpu-io-wait", "CPU I/O wait", segment.io_wait_percent(), "%"),
     ];
     for (count, sum) in sensed.known_counts() {
-        if sum > 0 || !count.id.starts_with("slow-") {
-            let label = format!("{}, {}", segment.name, count.name.to_lowercase());
-            figures.push(KeyFigure::count(count.id, label, Some(sum), count.unit));
-        }
+        let label = format!("{}, {}", segment.name, count.name.to_lowercase());
+        figures.push(KeyFigure::count(count.id, label, Some(sum), count.unit));
     }
     figures
 }

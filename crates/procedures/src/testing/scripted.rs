@@ -282,7 +282,7 @@ pub(crate) fn study_of_nothing(test: &dyn Procedure, settings: &Settings) -> Fin
 }
 
 /// Checks that a record is unfinished wherever it breaks off.
-pub(crate) fn assert_unfinished_wherever_it_ends(test: &impl Procedure, whole: &Record) {
+pub(crate) fn assert_unfinished_wherever_it_ends(test: &dyn Procedure, whole: &Record) {
     for kept in 0..whole.entries.len() {
         let mut broken = whole.clone();
         broken.entries.truncate(kept);

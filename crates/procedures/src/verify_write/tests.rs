@@ -107,10 +107,3 @@ fn a_run_that_broke_off_has_no_verdict() {
     assert_eq!(VerifyWriteResults::new(&test, &broken).end, EndState::Unfinished);
     assert_eq!(test.study(&broken).end, EndState::Unfinished);
 }
-
-#[test]
-fn rounds_and_endings_are_refused() {
-    assert!(made(|s| s.rounds_max = Some(9)).unwrap_err().0.contains("no rounds"));
-    assert!(made(|s| s.steady_state = "btw".parse().unwrap()).is_err());
-    assert!(made(|s| s.profile = steadfast_domain::Profile::Quick).is_ok());
-}

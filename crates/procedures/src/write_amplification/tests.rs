@@ -1,11 +1,11 @@
 use super::results::AmplificationResults;
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, set, steps};
+use crate::testing::scripted::{
+    GEOMETRY, ScriptedBench, assert_unfinished_wherever_it_ends, record, scripted, steps,
+};
 use crate::testing::workload::workload;
 use steadfast_domain::findings::{Cell, Exhibit};
-use steadfast_domain::{
-    Bytes, EndState, JournalEntry, Measurement, Op, PurgeChoice, PurgeMethod, Settings,
-};
+use steadfast_domain::{Bytes, EndState, JournalEntry, Measurement, Op, Settings};
 
 fn made(
     change: impl FnOnce(&mut Settings),
@@ -210,11 +210,7 @@ fn a_counter_that_goes_backwards_voids_its_window() {
 #[test]
 fn a_record_that_ends_anywhere_shows_what_it_has() {
     let (test, whole) = conducted(&mut bench(settling));
-    for kept in 0..whole.entries.len() {
-        let mut broken = whole.clone();
-        broken.entries.truncate(kept);
-        assert_eq!(test.study(&broken).end, EndState::Unfinished);
-    }
+    assert_unfinished_wherever_it_ends(&test, &whole);
 }
 
 #[test]
@@ -255,35 +251,6 @@ fn a_captured_workload_is_a_cell_of_its_own() {
         settings.workload = Some(Box::new(workload));
     };
     assert!(made(reads_only).unwrap_err().0.contains("writes nothing"));
-}
-
-#[test]
-fn what_makes_no_sense_is_refused() {
-    let refused = |name, value| made(set(name, value)).unwrap_err().0;
-    for (name, value) in [
-        ("workloads", "uniform,uniform"),
-        ("workloads", "none"),
-        ("workloads", "zipf"),
-        ("used", "5"),
-        ("used", "80,80"),
-        ("used-others", "101"),
-        ("transfer", "1000"),
-        ("window", "0"),
-        ("steady-limits", "5"),
-        ("steady-limits", "50,2"),
-        ("limit", "2"),
-    ] {
-        assert!(refused(name, value).contains(name), "{name} {value}");
-    }
-    let purge = |s: &mut Settings| s.purge = PurgeChoice::Method(PurgeMethod::Nothing);
-    assert!(made(purge).unwrap_err().0.contains("--purge none"));
-    let whole = |s: &mut Settings| {
-        purge(s);
-        s.parameters.insert("used".into(), "100".into());
-    };
-    assert!(made(whole).is_ok());
-    assert!(made(|s| s.active_range_percent = Some(50)).unwrap_err().0.contains("--active-range"));
-    assert!(made(|s| s.rounds_max = Some(9)).unwrap_err().0.contains("steady-limits"));
 }
 
 /// Windows of 3.00 and 3.03 in turn, with counters that are exact to 0.1 %.

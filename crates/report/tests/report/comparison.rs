@@ -227,8 +227,12 @@ fn answers_that_are_equal_within_the_noise_are_left_out() {
             figure("unknown", 100.0),
             KeyFigure::new("amount", "amount", amount, "GB").noted(text),
         ];
-        found.front.questions =
-            vec![FrontQuestion { question: "?".into(), answers: Vec::new(), note: String::new() }];
+        found.front.questions = vec![FrontQuestion {
+            question: "?".into(),
+            answer: String::new(),
+            answers: Vec::new(),
+            note: String::new(),
+        }];
         found
     };
     let runs = [("one".to_owned(), portrait(1.0)), ("two".to_owned(), portrait(1.5))];

@@ -360,7 +360,7 @@ fn of_faults(record: &Record) -> Vec<Caveat> {
             Some(format!(
                 "the first in {}: a {} of {} bytes at byte {}, errno {}",
                 step.place,
-                operation(fault.op),
+                fault.op.name(),
                 fault.size.0,
                 fault.offset.0,
                 fault.errno
@@ -383,15 +383,6 @@ fn of_faults(record: &Record) -> Vec<Caveat> {
         ));
     }
     caveats
-}
-
-fn operation(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Discard => "discard",
-        Op::Flush => "flush",
-    }
 }
 
 /// Returns caveats if the kernel counted merges, or other bytes than were issued.

@@ -238,9 +238,16 @@ pub fn array_rows(array: &DiskArray) -> SettingRows {
 pub fn host_facts(record: &Record) -> Facts {
     let facts = Facts::new("Performance system");
     let Some((_, host, engine, software)) = record.opening() else { return facts };
+    // Steps that another interface carried add it to the engine's description.
+    let mut engine = vec![engine];
+    for interface in record.steps().filter_map(|(_, o)| o.measurement.interface.as_deref()) {
+        if !engine.contains(&interface) {
+            engine.push(interface);
+        }
+    }
     facts.rows([
         Setting::identity("Software", software),
-        Setting::identity("Engine", engine),
+        Setting::identity("Engine", engine.join("; ")),
         Setting::identity("Host", &host.name),
         Setting::identity("System", &host.product),
         Setting::identity("Mainboard", &host.motherboard),
@@ -318,6 +325,8 @@ fn purge_rows(purge: &Purge) -> SettingRows {
     if let Some(record) = &purge.command {
         rows.push(Setting::outcome("Purge command", &record.command));
         rows.push(Setting::outcome("Version of the purge command", record.version.clone()));
+        let failure = record.failure.as_ref();
+        rows.extend(failure.map(|why| Setting::outcome("Purge command FAILED", why)));
         if record.awaited > Nanos::ZERO {
             let awaited = format!("{} after the command", record.awaited);
             rows.push(Setting::outcome("Processes of the purge command ended", awaited));

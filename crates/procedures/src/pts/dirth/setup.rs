@@ -8,11 +8,11 @@ use crate::common::choices::RunChoices;
 use crate::common::cyclic_load::{self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_FIRST};
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning;
+use crate::common::rounds::check_steady_end;
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, PtsWorkload, ZONE_SHIFT};
-use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Bytes, Demand, Nanos, Record, Settings, Step, StepPlace};
 
 /// Phase of the workload-dependent preconditioning.
@@ -211,14 +211,11 @@ fn check(settings: &Settings) -> Result<(), ProcedureError> {
             settings.procedure
         )));
     }
-    match settings.steady_state {
-        SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
-        other => Err(ProcedureError(format!(
-            "{} cannot end by --steady-state {other}: the steps after steady state would measure \
-             a drive that was written for longer; choose rounds",
-            settings.procedure
-        ))),
-    }
+    check_steady_end(
+        settings,
+        "the steps after steady state would measure a drive that was written for longer; choose \
+         rounds",
+    )
 }
 
 /// Returns a sentence on the effect of a gap before a step.

@@ -219,16 +219,6 @@ fn the_composite_is_40_60_preconditioned_by_writes() {
 }
 
 #[test]
-fn settings_without_a_meaning_are_refused() {
-    fn refuse(change: impl FnOnce(&mut Settings)) -> String {
-        ground(&settings_of("dirth", change), GEOMETRY, &[]).and_then(Dirth::on).unwrap_err().0
-    }
-    assert!(refuse(|s| s.threads = Some(4)).contains("--set loops"));
-    assert!(refuse(|s| s.steady_state = "fills:4".parse().unwrap()).contains("written for longer"));
-    assert!(refuse(set("loops", "1,2,4")).contains("parameter loops"));
-}
-
-#[test]
 fn forms_have_ten_rows() {
     let dirth = dirth_test(|s| s.profile = Profile::Quick);
     let findings = study_of_nothing(&dirth, &dirth.ground.settings);

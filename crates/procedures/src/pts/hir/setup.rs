@@ -7,13 +7,13 @@ use crate::common::cyclic_load::{
     self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
 };
 use crate::common::one_pass::{self, BEFORE_RANDOM_WRITES, ONE_PASS, OnePass, SPARE};
+use crate::common::rounds::check_steady_end;
 use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::workload::{ALIGNMENT, PtsWorkload};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::{Bytes, Demand, Nanos, Record, Settings, Step, StepPlace};
+use steadfast_domain::{Bytes, Demand, Nanos, Record, Step, StepPlace};
 
 /// Phase of the writes until steady state.
 pub const PRECONDITIONING: &str = "preconditioning";
@@ -75,7 +75,11 @@ impl Hir {
     /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
-        check(settings)?;
+        check_steady_end(
+            settings,
+            "its wait states begin when rounds with writes between them are steady; \
+             choose btw",
+        )?;
         let workload = PtsWorkload::from_pattern(PATTERN);
         let demand = settings.demand_or(workload.recommended_demand(&ground.method));
         let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.step_time)?;
@@ -166,17 +170,6 @@ pub fn wait_phase(idle: Nanos) -> String {
 /// time.
 pub fn baseline_phase(idle: Nanos) -> String {
     format!("baseline-{}s", idle.as_secs_f64())
-}
-
-/// Returns an error if this test cannot end by the chosen steady-state method.
-fn check(settings: &Settings) -> Result<(), ProcedureError> {
-    match settings.steady_state {
-        SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
-        other => Err(ProcedureError(format!(
-            "hir cannot end by --steady-state {other}: its wait states begin when rounds \
-             with writes between them are steady; choose btw"
-        ))),
-    }
 }
 
 /// Returns a sentence on the effect of a gap before a step.

@@ -151,23 +151,6 @@ fn never_steady_goes_on_after_25_and_says_so() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
-    let refuse = |name: &str, value: &str| {
-        let mut settings = Settings::new("hir", 1);
-        settings.parameters.insert(name.into(), value.into());
-        ground(&settings, GEOMETRY, &[]).and_then(Hir::on).unwrap_err().0
-    };
-    assert!(refuse("idle-times", "5,5").contains("idle-times"));
-    assert!(refuse("idle-times", "5,soon").contains("idle-times"));
-    assert!(refuse("accesses", "0").contains("accesses"));
-    let mut settings = Settings::new("hir", 1);
-    settings.steady_state = "fills:4".parse().unwrap();
-    assert!(
-        ground(&settings, GEOMETRY, &[]).and_then(Hir::on).unwrap_err().0.contains("choose btw")
-    );
-}
-
-#[test]
 fn forms_have_ten_rows() {
     let hir = hir_test(|s| s.profile = Profile::Quick);
     let findings = study_of_nothing(&hir, &hir.ground.settings);

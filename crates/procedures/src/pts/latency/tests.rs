@@ -2,8 +2,8 @@ use super::setup::{HISTOGRAM, average_response};
 use super::*;
 use crate::pts::scattered::RangedTest;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, ground, number, page, plot_of, record, scripted, set, settings_of,
-    steps, table,
+    GEOMETRY, ScriptedBench, ground, number, page, plot_of, record, scripted, settings_of, steps,
+    table,
 };
 use steadfast_domain::findings::{Cell, Exhibit, PlotKind};
 use steadfast_domain::settings::{Amendment, SteadyStateMethod};
@@ -164,15 +164,6 @@ fn another_demand_is_a_deviation() {
     let findings = busy.study(&record(&busy.ground.settings, Vec::new()));
     let caveat = findings.caveats.iter().find(|c| c.id == "demand").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Deviation);
-}
-
-#[test]
-fn an_impossible_histogram_time_is_refused() {
-    for bad in ["0s", "x", "25h"] {
-        let settings = settings_of("latency", set("histogram-time", bad));
-        let why = ground(&settings, GEOMETRY, &[]).and_then(Latency::on).unwrap_err().0;
-        assert!(why.contains("histogram-time") && why.contains("20min"), "{why}");
-    }
 }
 
 /// A rehearsal counts I/Os and keeps no response times.

@@ -175,13 +175,3 @@ fn an_amendment_is_for_the_last_loop_or_for_the_one_that_it_names() {
     assert_eq!(caps(&[named("rounds-1024K", 6)]), [6, 25]);
     assert_eq!(caps(&[named("rounds-1024K", 6), Amendment::RoundsMax(9)]), [6, 9]);
 }
-
-#[test]
-fn endings_of_other_tests_are_refused_with_the_reason() {
-    for method in ["btw", "time:6h", "bytes:8TB", "fills:4"] {
-        let mut settings = Settings::new("throughput", 7);
-        settings.steady_state = method.parse().unwrap();
-        let why = ground(&settings, GEOMETRY, &[]).and_then(Throughput::on).unwrap_err().0;
-        assert!(why.contains("WSAT") && why.contains("rounds or post-25"), "{why}");
-    }
-}

@@ -77,14 +77,6 @@ fn the_best_stays_below_the_ceiling_where_any_demand_does() {
     assert_eq!(best(&ladder, &[], Nanos::from_millis(5)), Demand::new(32, 32), "a rehearsal");
 }
 
-#[test]
-fn demands_of_the_user_have_no_place_in_it() {
-    let mut settings = settings("rwsw-dirth");
-    settings.threads = Some(2);
-    let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
-    assert!(why.contains("--set outstanding="), "{why}");
-}
-
 /// A drive that reaches its rate only until the histogram.
 #[test]
 fn a_rate_that_was_only_passed_through_is_no_result() {

@@ -208,7 +208,6 @@ fn what_cannot_be_replayed_is_refused_with_the_remedy() {
     assert!(none.contains("no capture steps") && none.contains("multi-wsat"), "{none}");
     let fine = why(&|s| s.workload.as_mut().unwrap().steps[1].lasted = Nanos::from_millis(1));
     assert!(fine.contains("wider steps"), "{fine}");
-    assert!(why(&|s| s.depth = Some(4)).contains("its own demands"));
 }
 
 fn script() -> ScriptLoad {

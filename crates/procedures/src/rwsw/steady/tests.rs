@@ -183,14 +183,11 @@ fn a_gap_begins_the_window_of_its_run_anew() {
 }
 
 #[test]
-fn without_a_workload_or_with_another_end_it_is_refused_with_the_remedy() {
+fn without_a_workload_or_in_an_older_profile_it_is_refused_with_the_remedy() {
     for name in crate::rwsw::NAMES {
         let why = |settings: &Settings| crate::procedure(settings, GEOMETRY, &[]).err().unwrap().0;
         let none = why(&Settings::new(name, 1));
         assert!(none.contains("give --workload FILE or --workload NAME"), "{none}");
-        let mut timed = settings(name);
-        timed.steady_state = "time:1h".parse().unwrap();
-        assert!(why(&timed).contains("cannot end by"), "{name}");
         let mut old = settings(name);
         old.profile = steadfast_domain::Profile::Pts11;
         assert!(why(&old).contains("RWSW PTS 1.0.7"), "{name}");

@@ -1,0 +1,156 @@
+//! What procedures refuse, as one table: the words that the message of each refusal has.
+
+use super::scripted::GEOMETRY;
+use super::{sequence, workload};
+use steadfast_domain::{PurgeChoice, PurgeMethod, Settings};
+
+/// A procedure, a parameter, and values that it refuses with a message that names the parameter.
+const VALUES: &[(&str, &str, &[&str])] = &[
+    ("commit", "committers", &["16,1", "0,1", "1,1", "513", ""]),
+    ("commit", "block-sizes", &["4K,4K", "1000", "2MiB"]),
+    ("commit", "run-in", &["1ms"]),
+    ("dirth", "loops", &["1,2,4"]),
+    ("factors", "factors", &["speed"]),
+    ("factors", "rounds", &["1"]),
+    ("factors", "used", &["5"]),
+    ("factors", "entropies", &["0,0"]),
+    ("factors", "alignments", &["8K,4K", "64K,128K"]),
+    ("factors", "aligned-transfer", &["32K", "512"]),
+    ("factors", "random-percents", &["101"]),
+    ("factors", "change", &["0"]),
+    ("factors", "throttle-variation", &["99"]),
+    ("factors", "sustained-steps", &["1"]),
+    ("fill", "pattern", &["RND 4K RW50"]),
+    ("fill", "levels", &["0,50,50", "101"]),
+    ("fill", "idle-times", &["30s,30"]),
+    ("fill", "again-max", &["90"]),
+    ("hir", "idle-times", &["5,5", "5,soon"]),
+    ("hir", "accesses", &["0"]),
+    ("idle-exit", "pattern", &["RND 4K RW50"]),
+    ("idle-exit", "idle-times", &["1s,1s"]),
+    ("idle-exit", "samples", &["2"]),
+    ("idle-exit", "link-power", &["fast"]),
+    ("idle-exit", "apst", &["yes"]),
+    ("latency", "histogram-time", &["0s", "x", "25h"]),
+    ("load-curve", "points", &["", "0", "10,5", "5,5", "201", "fast", "5;10"]),
+    ("neighbors", "rate", &["0", "0%", "101%"]),
+    ("neighbors", "arrivals", &["bursts"]),
+    ("neighbors", "offenders", &["", "SEQ 128K W,nothing"]),
+    ("neighbors", "controls", &["io.weight"]),
+    ("neighbors", "latency-target", &["0"]),
+    ("neighbors", "limit", &["500"]),
+    ("neighbors", "weights", &["0:1"]),
+    ("neighbors", "cycles", &["0"]),
+    ("power-cut", "cycles", &["0"]),
+    ("power-cut", "block", &["3", "2048"]),
+    ("power-cut", "area", &["0"]),
+    ("power-cut", "flush-every", &["257"]),
+    ("power-cut", "within", &["500ms"]),
+    ("power-cut", "return-limit", &["25h"]),
+    ("write-amplification", "workloads", &["uniform,uniform", "none", "zipf"]),
+    ("write-amplification", "used", &["5", "80,80"]),
+    ("write-amplification", "used-others", &["101"]),
+    ("write-amplification", "transfer", &["1000"]),
+    ("write-amplification", "window", &["0"]),
+    ("write-amplification", "steady-limits", &["5", "50,2"]),
+    ("write-amplification", "limit", &["2"]),
+];
+
+/// A procedure, settings that it refuses, and words of the message.
+const SETTINGS: &[(&str, &str, &str)] = &[
+    ("commit", "--threads=4", "--set committers"),
+    ("commit", "--steady-state=fills:4", "steady"),
+    ("dirth", "--threads=4", "--set loops"),
+    ("dirth", "--steady-state=fills:4", "written for longer"),
+    ("factors", "--purge=none", "--purge none"),
+    ("factors", "--max-rounds=9", "rounds="),
+    ("fill", "--max-rounds=9", "no rounds"),
+    ("hir", "--steady-state=fills:4", "choose btw"),
+    ("idle-exit", "--depth=4", "one outstanding"),
+    ("idle-exit", "--max-rounds=9", "no rounds"),
+    ("idle-exit", "link-power=fast", "med_power_with_dipm"),
+    ("idle-exit", "apst=yes", "on or off"),
+    ("individual-streams", "--steady-state=time:1h", "cannot end by"),
+    ("latency", "histogram-time=25h", "20min"),
+    ("load-curve", "points=10,5", "ascending"),
+    ("load-curve", "point-time=1h", "longer than point-time-max 10 min"),
+    ("load-curve", "--steady-state=time:6h", "steady maximum"),
+    ("multi-wsat", "--steady-state=time:1h", "cannot end by"),
+    ("neighbors", "rate=1500000", "T2Q32"),
+    ("power-cut", "area=1 block=1024 flush-every=2", "fewer blocks"),
+    ("replay-native", "--depth=4", "its own demands"),
+    ("replay-native", "--steady-state=time:1h", "cannot end by"),
+    ("rwsw-dirth", "--threads=2", "--set outstanding="),
+    ("rwsw-dirth", "--steady-state=time:1h", "cannot end by"),
+    ("throughput", "--steady-state=btw", "WSAT"),
+    ("throughput", "--steady-state=time:6h", "rounds or post-25"),
+    ("throughput", "--steady-state=bytes:8TB", "rounds or post-25"),
+    ("throughput", "--steady-state=fills:4", "rounds or post-25"),
+    ("verify-write", "--max-rounds=9", "no rounds"),
+    ("verify-write", "--steady-state=btw", "verify-write"),
+    ("write-amplification", "--purge=none", "--purge none"),
+    ("write-amplification", "--active-range=50", "--active-range"),
+    ("write-amplification", "--max-rounds=9", "steady-limits"),
+    ("xsr", "--steady-state=btw", "no steady state"),
+];
+
+/// Settings next to the refused ones that are accepted.
+const ACCEPTED: &[(&str, &str)] = &[
+    ("neighbors", "rate=150MB/s limit=100MB/s controls=none"),
+    ("power-cut", "area=1 block=16 flush-every=7"),
+    ("verify-write", "--profile=quick"),
+    ("write-amplification", "--purge=none used=100"),
+];
+
+/// Returns settings with an option or a parameter.
+fn with(mut settings: Settings, name: &str, value: &str) -> Settings {
+    match name {
+        "--active-range" => settings.active_range_percent = value.parse().ok(),
+        "--depth" => settings.depth = value.parse().ok(),
+        "--max-rounds" => settings.rounds_max = value.parse().ok(),
+        "--profile" => settings.profile = value.parse().unwrap(),
+        "--purge" => settings.purge = PurgeChoice::Method(PurgeMethod::Nothing),
+        "--steady-state" => settings.steady_state = value.parse().unwrap(),
+        "--threads" => settings.threads = value.parse().ok(),
+        _ => {
+            settings.parameters.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    settings
+}
+
+fn refusal(settings: &Settings) -> Option<String> {
+    crate::procedure(settings, GEOMETRY, &[]).err().map(|why| why.0)
+}
+
+fn settings(procedure: &str) -> Settings {
+    let sequence = Some(Box::new(sequence::sequence()));
+    let settings = Settings { sequence, ..Settings::new(procedure, 7) };
+    if crate::rwsw::NAMES.contains(&procedure) { workload::settings(procedure) } else { settings }
+}
+
+fn with_all(procedure: &str, options: &str) -> Settings {
+    options
+        .split(' ')
+        .filter_map(|option| option.split_once('='))
+        .fold(settings(procedure), |settings, (name, value)| with(settings, name, value))
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_named() {
+    for (procedure, parameter, values) in VALUES {
+        for value in *values {
+            let refused = refusal(&with(settings(procedure), parameter, value));
+            let why = refused.unwrap_or_else(|| panic!("{procedure} {parameter}={value} runs"));
+            assert!(why.contains(parameter), "{procedure} {parameter}={value}: {why}");
+        }
+    }
+    for (procedure, options, words) in SETTINGS {
+        let refused = refusal(&with_all(procedure, options));
+        let why = refused.unwrap_or_else(|| panic!("{procedure} {options} runs"));
+        assert!(why.contains(words), "{procedure} {options}: {why}");
+    }
+    for (procedure, options) in ACCEPTED {
+        assert_eq!(refusal(&with_all(procedure, options)), None, "{procedure} {options}");
+    }
+}
