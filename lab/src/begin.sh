@@ -54,6 +54,13 @@ conclude() {
     killall -KILL steadfast
 }
 
+# Sets the address of the only network interface: network ADDRESS
+network() {
+    ip link set lo up
+    ip address add "$1/24" dev eth0
+    ip link set eth0 up
+}
+
 given() {
     sed -n "s/.*lab\.$1=\([^ ]*\).*/\1/p" /proc/cmdline
 }

@@ -3,7 +3,7 @@
 use crate::answers::GuestOutput;
 use crate::machine::GuestDrive;
 use crate::nbd::{self, SharedDrives};
-use crate::qmp::Qmp;
+use crate::qmp::{NETWORK, Qmp};
 use crate::root::GuestRoot;
 use anyhow::{Context, bail};
 use std::fs::{self, File};
@@ -20,6 +20,9 @@ pub struct Guest {
     pub drives: Vec<GuestDrive>,
     /// Shell script that the guest runs.
     pub script: &'static str,
+    /// A second guest on the same network, which starts first and is ended with this one. Its
+    /// output is lost.
+    pub peer: Option<Box<Guest>>,
     /// Actions from outside while the guest runs, in order.
     pub meanwhile: Vec<OutsideAction>,
     /// Time after which the guest is ended, whatever it does.
@@ -70,6 +73,9 @@ impl std::error::Error for SkipReason {}
 /// Memory of a guest in MiB: for the program, a run directory and the disk of scsi_debug.
 const MEMORY_MIB: u32 = 1024;
 
+/// Name of the image of the disk for a guest's output.
+const ANSWERS: &str = "answers.img";
+
 /// Size of the disk for a guest's output, in MiB.
 const ANSWERS_MIB: u64 = 128;
 
@@ -78,6 +84,34 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Name of the file with the guest's console output.
 pub const CONSOLE: &str = "console.log";
+
+/// Directory of a guest's peer, within its own.
+const PEER: &str = "peer";
+
+/// Socket of the network between two guests, in the directory of the one that starts second.
+const SOCKET: &str = "network.sock";
+
+/// A guest's end of the network between two guests, with the path of the socket. It leads nowhere
+/// else.
+enum NetworkRole {
+    None,
+    First(String),
+    Second(String),
+}
+
+impl NetworkRole {
+    fn arguments(&self) -> Vec<String> {
+        let (server, path, last) = match self {
+            NetworkRole::None => return Vec::new(),
+            NetworkRole::First(path) => ("on", path, 1),
+            NetworkRole::Second(path) => ("off", path, 2),
+        };
+        let network =
+            format!("stream,id={NETWORK},server={server},addr.type=unix,addr.path={path}");
+        let device = format!("virtio-net-pci,netdev={NETWORK},mac=52:54:00:00:00:0{last}");
+        vec!["-netdev".to_owned(), network, "-device".to_owned(), device]
+    }
+}
 
 /// A QEMU process, killed on drop.
 struct QemuProcess(Child);
@@ -97,6 +131,7 @@ impl Guest {
             name,
             drives: Vec::new(),
             script,
+            peer: None,
             meanwhile: Vec::new(),
             limit: Duration::from_secs(seconds),
             artefacts: &[],
@@ -112,13 +147,9 @@ impl Guest {
     /// QEMU does not start, the guest does not end in time, or it leaves no output.
     pub fn run(&self, root: &GuestRoot, directory: &Path) -> anyhow::Result<GuestOutput> {
         let _ = fs::remove_dir_all(directory);
-        fs::create_dir_all(directory)?;
-        let disk = directory.join("answers.img");
-        let mut images = vec![(disk.clone(), ANSWERS_MIB)];
-        let of_drives = self.drives.iter().flat_map(GuestDrive::images);
-        images.extend(of_drives.map(|(name, mib)| (directory.join(name), mib)));
-        for (path, mib) in &images {
-            File::create(path)?.set_len(mib << 20)?;
+        let mut images = self.create_images(directory)?;
+        if let Some(peer) = &self.peer {
+            images.extend(peer.create_images(&directory.join(PEER))?);
         }
         let lossy = self.drives.iter().filter_map(|drive| Some((drive.serial, drive.lossy()?)));
         let lossy: SharedDrives =
@@ -127,6 +158,7 @@ impl Guest {
             nbd::serve(&lossy, directory)?;
         }
         let result = self.to_its_end(root, directory);
+        let disk = directory.join(ANSWERS);
         let answers = result.and_then(|()| GuestOutput::unpack(&disk, directory.join("out")));
         if let Ok(answers) = &answers {
             for (serial, drive) in &lossy {
@@ -134,29 +166,36 @@ impl Guest {
                 fs::write(answers.path(&format!("planted-{serial}")), planted)?;
             }
         }
-        for (path, _) in &images {
+        for path in &images {
             fs::remove_file(path)?;
         }
         answers
     }
 
+    /// Creates the directory of a guest and its empty images; returns their paths.
+    fn create_images(&self, directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+        fs::create_dir_all(directory)?;
+        let of_drives = self.drives.iter().flat_map(GuestDrive::images);
+        let images = of_drives.chain([(ANSWERS.to_owned(), ANSWERS_MIB)]);
+        let create = |(name, mib): (String, u64)| {
+            let path = directory.join(name);
+            File::create(&path)?.set_len(mib << 20)?;
+            Ok(path)
+        };
+        images.map(create).collect()
+    }
+
     fn to_its_end(&self, root: &GuestRoot, directory: &Path) -> anyhow::Result<()> {
         let (began, console) = (Instant::now(), directory.join(CONSOLE));
-        let errors = File::create(directory.join("qemu.stderr"))?;
-        let child = Command::new("qemu-system-x86_64")
-            .args(self.arguments(root)?)
-            .current_dir(directory)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(errors)
-            .spawn()
-            .context("cannot run QEMU; install it as root with scripts/tools lab")?;
-        let mut running = QemuProcess(child);
-        let pipes = running.0.stdin.take().zip(running.0.stdout.take());
-        let (commands, answers) = pipes.context("QEMU has no pipes")?;
-        let mut qmp = Qmp::new(commands, answers).with_context(|| {
-            fs::read_to_string(directory.join("qemu.stderr")).unwrap_or_default()
-        })?;
+        let first = NetworkRole::First(format!("../{SOCKET}"));
+        let peer = self.peer.as_ref().map(|peer| peer.start(root, &directory.join(PEER), first));
+        // Its network is ready when its QMP answers. It runs until it is dropped.
+        let _peer = peer.transpose().context("the guest on the same network")?;
+        let role = match self.peer {
+            Some(_) => NetworkRole::Second(SOCKET.to_owned()),
+            None => NetworkRole::None,
+        };
+        let (mut running, mut qmp) = self.start(root, directory, role)?;
         let mut pending = self.meanwhile.iter().peekable();
         while running.0.try_wait()?.is_none() {
             if began.elapsed() > self.limit {
@@ -171,6 +210,32 @@ impl Guest {
             Some(meanwhile) => bail!("the guest never sent '{}'", meanwhile.word),
             None => Ok(()),
         }
+    }
+
+    /// Starts QEMU in `directory`.
+    fn start(
+        &self,
+        root: &GuestRoot,
+        directory: &Path,
+        role: NetworkRole,
+    ) -> anyhow::Result<(QemuProcess, Qmp)> {
+        let errors = File::create(directory.join("qemu.stderr"))?;
+        let child = Command::new("qemu-system-x86_64")
+            .args(self.arguments(root)?)
+            .args(role.arguments())
+            .current_dir(directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .spawn()
+            .context("cannot run QEMU; install it as root with scripts/tools lab")?;
+        let mut running = QemuProcess(child);
+        let pipes = running.0.stdin.take().zip(running.0.stdout.take());
+        let (commands, answers) = pipes.context("QEMU has no pipes")?;
+        let qmp = Qmp::new(commands, answers).with_context(|| {
+            fs::read_to_string(directory.join("qemu.stderr")).unwrap_or_default()
+        })?;
+        Ok((running, qmp))
     }
 
     fn arguments(&self, root: &GuestRoot) -> anyhow::Result<Vec<String>> {
@@ -197,7 +262,7 @@ impl Guest {
         arguments.extend(["-initrd".to_owned(), absolute(&root.first)?]);
         arguments.extend(["-append".to_owned(), boot]);
         arguments.extend(disk(&absolute(&root.disk)?, ",readonly=on"));
-        arguments.extend(disk("answers.img", ""));
+        arguments.extend(disk(ANSWERS, ""));
         if self.drives.iter().any(|drive| drive.lossy().is_some()) {
             arguments.extend(["-serial".to_owned(), format!("unix:{}", nbd::SWITCH)]);
         }

@@ -107,7 +107,8 @@ fn prepare(package: &str, guests: &[Guest], arguments: &Arguments) -> anyhow::Re
     let place = arguments.place(&kernel);
     fs::create_dir_all(&place).with_context(|| format!("cannot create {}", place.display()))?;
     let first = cases::first();
-    let all = guests.iter().chain([&first]);
+    let peers = guests.iter().filter_map(|guest| guest.peer.as_deref());
+    let all = guests.iter().chain(peers).chain([&first]);
     let scripts: Vec<_> = all.map(|guest| (guest.name, guest.script)).collect();
     let root = GuestRoot::build(kernel, &arguments.program, &scripts, &place)?;
     first.run(&root, &place.join(first.name)).context("the first guest")?;

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Timeout for answers. QEMU answers at once, but a guest under load may keep it busy for a moment.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// QEMU's id of a guest's network.
+pub const NETWORK: &str = "network";
+
 /// A QMP connection.
 pub struct Qmp {
     commands: ChildStdin,
@@ -65,6 +68,14 @@ impl Qmp {
     /// QEMU rejects the command.
     pub fn unplug(&mut self, device: &str) -> anyhow::Result<()> {
         self.execute("device_del", json!({ "id": device })).map(drop)
+    }
+
+    /// Cuts or mends the network link of the running guest.
+    ///
+    /// # Errors
+    /// QEMU rejects the command.
+    pub fn set_link(&mut self, is_up: bool) -> anyhow::Result<()> {
+        self.execute("set_link", json!({ "name": NETWORK, "up": is_up })).map(drop)
     }
 
     /// Plugs an NVMe drive with one namespace into the running guest, over an existing image.

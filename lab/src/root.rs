@@ -21,10 +21,10 @@ const PROGRAMS: [&str; 21] = [
 const FIRST_MODULES: [&str; 2] = ["virtio_pci", "virtio_blk"];
 
 /// Modules that scripts may load.
-const MODULES: [&str; 19] = [
+const MODULES: [&str; 20] = [
     "ata_piix", "bfq", "btrfs", "configfs", "crc32c_generic", "dm_delay", "dm_flakey", "dm_mod",
     "ext4", "loop", "null_blk", "nvme_tcp", "nvmet_tcp", "overlay", "scsi_debug", "sd_mod", "sg",
-    "vmw_pvscsi", "xfs",
+    "virtio_net", "vmw_pvscsi", "xfs",
 ];
 
 /// Mount points, and directories that programs expect.

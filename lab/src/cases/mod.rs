@@ -14,6 +14,7 @@ mod overlaps;
 mod paths;
 mod power;
 mod scsi;
+mod service;
 mod trace;
 mod unplug;
 
@@ -34,6 +35,7 @@ pub fn guests() -> Vec<Guest> {
         medium::guest(),
         capped::guest(),
         neighbors::guest(),
+        service::guest(),
         overlaps::guest(),
         paths::guest(),
         mapped::guest(),

@@ -66,8 +66,13 @@ fn outcomes(answers: &GuestOutput, serial: &str) -> anyhow::Result<Vec<PowerCutO
     for outcome in &judged {
         ensure!(outcome.evidence == CutEvidence::DeviceFailed, "{serial}: {outcome:?}");
         ensure!(outcome.counted == CountedPowerLoss::Unknown, "{serial}: {outcome:?}");
-        ensure!(outcome.is_test() && !outcome.without_flushes, "{serial}: {outcome:?}");
+        let is_too_early = outcome.acknowledged == 0 && outcome.counts.is_empty();
+        ensure!(outcome.is_test() || is_too_early, "{serial}: {outcome:?}");
+        ensure!(is_too_early || !outcome.without_flushes, "{serial}: {outcome:?}");
     }
+    // On a busy machine a cut may come before the first flush, and proves nothing.
+    let tests = judged.iter().filter(|outcome| outcome.is_test()).count();
+    ensure!(tests > 0 && tests * 2 >= judged.len(), "{serial}: {tests} tests in {judged:?}");
     Ok(judged)
 }
 
@@ -78,8 +83,9 @@ fn ends_as(answers: &GuestOutput, serial: &str, end: &str) -> anyhow::Result<()>
 }
 
 fn honest(answers: &GuestOutput) -> anyhow::Result<()> {
-    ends_as(answers, "HONEST", "complete")?;
     let outcomes = outcomes(answers, "HONEST")?;
+    let all_are_tests = outcomes.iter().all(PowerCutOutcome::is_test);
+    ends_as(answers, "HONEST", if all_are_tests { "complete" } else { "void" })?;
     ensure!(outcomes.iter().all(|outcome| outcome.counts.is_empty()), "{outcomes:?}");
     let survived: u64 = outcomes.iter().map(|outcome| outcome.unflushed_survived).sum();
     ensure!(survived > 0, "no cut came between a write and its flush: {outcomes:?}");
@@ -95,6 +101,9 @@ fn found(answers: &GuestOutput, serial: &str, kinds: &[ViolationKind]) -> anyhow
         serde_json::from_str(&answers.text(&format!("planted-{serial}"))?)?;
     ensure!(planted.len() == outcomes.len(), "{} cuts, {outcomes:?}", planted.len());
     for (cycle, (outcome, planted)) in outcomes.iter().zip(planted).enumerate() {
+        if !outcome.is_test() {
+            continue;
+        }
         let planted: BTreeSet<u64> = planted.iter().map(|offset| offset / BLOCK).collect();
         let found: BTreeSet<u64> =
             outcome.violations.iter().map(|one| one.offset.0 / BLOCK).collect();

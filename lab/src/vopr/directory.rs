@@ -236,6 +236,9 @@ impl OutputStorage for SimulatedDirectory {
     fn sync_file(file: &SimulatedFile) -> io::Result<()> {
         file.store(false)
     }
+    fn has_name(file: &SimulatedFile) -> io::Result<bool> {
+        StoredFile::has_name(file)
+    }
 }
 
 impl SimulatedFile {
@@ -296,6 +299,10 @@ impl Read for SimulatedFile {
 
 impl Write for SimulatedFile {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        // A killed process, which unwinds and drops its buffers, writes nothing more.
+        if std::thread::panicking() {
+            return Err(error(libc::EIO));
+        }
         self.call(CallKind::Write, |state, fault| {
             let part = state.dice.below(buffer.len() as u64) as usize;
             match fault {

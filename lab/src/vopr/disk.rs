@@ -132,6 +132,14 @@ impl Disk {
         self.nodes[directory].durable_names = self.nodes[directory].names.clone();
     }
 
+    /// Makes a file and its name durable.
+    pub fn store_all(&mut self, directory: Inode, file: Inode) {
+        let bug = self.bug.take();
+        self.sync(file);
+        self.sync_directory(directory);
+        self.bug = bug;
+    }
+
     fn change(
         &mut self,
         directory: Inode,

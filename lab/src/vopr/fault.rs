@@ -18,6 +18,8 @@ pub enum CallKind {
     Setting,
     Purge,
     Idle,
+    /// Takes captured I/Os from the probes.
+    Take,
     /// Begins a step on the drive.
     Apply,
     /// Ends a step on the drive.

@@ -3,8 +3,9 @@
 //! The runner's production code executes short procedures on a simulated drive. A seed decides what
 //! fails: calls to a disk that loses its cache, the drive, the clock, the power, the process. After
 //! every interruption the run is continued, and the invariants are checked (`docs/fire.md`). The same
-//! seed also decides how programs fail that write reports into one directory.
+//! seed also decides how programs fail that write reports into one directory, and how a capture fails.
 
+mod captures;
 mod dice;
 mod directory;
 mod disk;
@@ -48,13 +49,16 @@ fn main() -> ExitCode {
     let mut failed = 0;
     for seed in seeds.clone() {
         let scenario = Scenario::new(seed, &calls);
-        let written = outputs::play(seed, None);
-        if arguments.trace || written.violation.is_some() {
-            written.trace.iter().for_each(|line| say(line));
-        }
-        if let Some(violation) = written.violation {
-            failed += 1;
-            say(&format!("seed {seed}, outputs: {violation}"));
+        for (what, played) in
+            [("outputs", outputs::play(seed, None)), ("capture", captures::play(seed, None))]
+        {
+            if arguments.trace || played.violation.is_some() {
+                played.trace.iter().for_each(|line| say(line));
+            }
+            if let Some(violation) = played.violation {
+                failed += 1;
+                say(&format!("seed {seed}, {what}: {violation}"));
+            }
         }
         let result = trial::play(&scenario, &undisturbed, None, arguments.trace);
         result.trace.iter().for_each(|line| say(line));

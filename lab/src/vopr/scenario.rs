@@ -170,7 +170,7 @@ fn life(dice: &mut Dice, calls: u64, compares: bool) -> Life {
 }
 
 /// Chooses a call: any, one of the first, or one of the last.
-fn call(dice: &mut Dice, calls: u64) -> u64 {
+pub fn call(dice: &mut Dice, calls: u64) -> u64 {
     match dice.below(4) {
         0 => 1 + dice.below(40),
         1 => 1 + calls.saturating_sub(dice.below(25)),

@@ -1,5 +1,6 @@
 //! The simulator on every run of the tests, and the simulator itself under test.
 
+use crate::captures;
 use crate::fault::PlantedBug;
 use crate::outputs;
 use crate::report;
@@ -41,11 +42,15 @@ fn first_failure(seeds: impl Iterator<Item = u64>) -> Option<String> {
     Some(report(&scenario(seed), "failed", &UNDISTURBED))
 }
 
+/// Returns the number of seeds to play.
+fn seeds(usual: u64) -> u64 {
+    std::env::var("SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
+}
+
 /// `make fire` sets SEEDS.
 #[test]
 fn runs_survive_everything() {
-    let count = std::env::var("SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(1000);
-    if let Some(report) = first_failure((0..count).chain(FOUND.iter().copied())) {
+    if let Some(report) = first_failure((0..seeds(1000)).chain(FOUND.iter().copied())) {
         panic!("{report}");
     }
 }
@@ -53,12 +58,31 @@ fn runs_survive_everything() {
 /// `make fire` sets SEEDS.
 #[test]
 fn output_files_appear_whole_and_stay() {
-    let count = std::env::var("SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(1000);
-    for seed in 0..count {
+    for seed in 0..seeds(1000) {
         let result = outputs::play(seed, None);
         if let Some(violation) = result.violation {
             panic!("seed {seed}: {violation}\n{}", result.trace.join("\n"));
         }
+    }
+}
+
+/// `make fire` sets SEEDS.
+#[test]
+fn captures_lose_nothing_in_silence() {
+    for seed in 0..seeds(400) {
+        let result = captures::play(seed, None);
+        if let Some(violation) = result.violation {
+            panic!("seed {seed}: {violation}\n{}", result.trace.join("\n"));
+        }
+    }
+}
+
+/// Without syncs, a power loss takes files that the recorder called complete.
+#[test]
+fn bugs_planted_below_captures_are_found() {
+    for bug in [PlantedBug::NoSync, PlantedBug::NoDirectorySync] {
+        let found = (0..200).any(|seed| captures::play(seed, Some(bug)).violation.is_some());
+        assert!(found, "{bug:?} is not found");
     }
 }
 

@@ -133,7 +133,8 @@ impl WorldState {
         Some(self.faults.remove(position).fault)
     }
 
-    fn lose_power(&mut self) {
+    /// Ends all processes and loses the cache of the disk.
+    pub fn lose_power(&mut self) {
         let WorldState { disk, dice, .. } = self;
         disk.crash(dice);
         if !self.setting_is_kept {
