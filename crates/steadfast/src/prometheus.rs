@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use steadfast_domain::device_log::{DEVICE_COUNTS, DeviceCounters, LogDelta, WriteAmplification};
 use steadfast_domain::measurement::{Interval, IntervalTally};
-use steadfast_domain::{Bytes, Measurement, Nanos, Op, Procedure, Step, StepPlace};
+use steadfast_domain::{Bytes, Measurement, Nanos, Procedure, Step, StepPlace};
 use steadfast_host::{OverwritePolicy, read_regular};
 use steadfast_runner::{Forecast, ProgressSink, Rig, RunEvent};
 
@@ -253,7 +253,7 @@ fn each(sample: &TargetSample, value: fn(&IntervalTally, f64) -> f64) -> Vec<(St
     let Some(interval) = &sample.interval else { return Vec::new() };
     let seconds = interval.end.saturating_sub(interval.begin).as_secs_f64();
     let told = interval.tallies.iter().filter(|tally| tally.ios > 0 && seconds > 0.0);
-    told.map(|tally| (format!("op=\"{}\"", op(tally.op)), value(tally, seconds))).collect()
+    told.map(|tally| (format!("op=\"{}\"", tally.op.name()), value(tally, seconds))).collect()
 }
 
 /// Returns a lifetime counter of the device after the last step that its log was read after.
@@ -278,15 +278,6 @@ fn slow_ios(sample: &TargetSample) -> Vec<(String, f64)> {
         }
     }
     lines
-}
-
-fn op(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Discard => "discard",
-        Op::Flush => "flush",
-    }
 }
 
 fn seconds(time: Nanos) -> f64 {

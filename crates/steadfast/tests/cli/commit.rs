@@ -74,6 +74,9 @@ fn commits_of_the_exact_drive_take_the_write_and_its_flush() {
     }
 }
 
+/// Interface of loads that flush with one I/O outstanding per thread.
+const BLOCKING: &str = "a thread per I/O for commits at queue depth 1";
+
 /// Each flush of a single committer and of a group reaches the device; of several committers the
 /// kernel makes one of the flushes that wait. A loop device has no FUA, so the kernel flushes
 /// after each such write.
@@ -107,9 +110,19 @@ fn flushes_of_commits_are_those_that_the_kernel_counts() {
             assert!(counted > 0 && counted <= flushes, "{label}: {counted} of {flushes}");
             assert_eq!(writes, flushes, "{label}");
         }
+        let is_blocking = label.contains("FLUSH/1 ");
+        assert_eq!(m.interface.as_deref(), is_blocking.then_some(BLOCKING), "{label}");
         checked += 1;
     }
     assert_eq!(checked, 2 * 6 + 1);
+    let findings: Findings = read_json(here.join("run/findings.json"));
+    let exhibits = findings.pages().flat_map(|page| &page.exhibits);
+    let mut engines = exhibits.filter_map(|exhibit| match exhibit {
+        Exhibit::Facts(facts) => facts.rows.iter().find(|row| row.label == "Engine"),
+        _ => None,
+    });
+    let engine = engines.next().unwrap().value.as_deref().unwrap();
+    assert_eq!(engine.matches(BLOCKING).count(), 1, "{engine}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::scratch::{TestDirectory, array, refuse, succeed, succeed_json};
 use std::fs::File;
 use std::path::Path;
-use steadfast_domain::io_event::CapturedDevice;
+use steadfast_domain::io_event::{CapturedDevice, RESPONSE_UNKNOWN};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, IoStream, JournalEntry};
 use steadfast_runner::Ledger;
@@ -24,6 +24,11 @@ fn fraction(number: u64, lane: u64) -> f64 {
 /// Writes a trace of 4 KiB reads (70 %) and writes that arrive at random, 2,000 per second. `hot` is
 /// the share of the I/Os that go to the hot band, the others go anywhere.
 fn write(path: &Path, hot: f64) {
+    write_with_responses(path, hot, |n| 50_000 + mix64(n ^ 4 << 40) % 800_000);
+}
+
+/// Writes that trace with the response time that `response_ns` returns for the number of each I/O.
+fn write_with_responses(path: &Path, hot: f64, response_ns: fn(u64) -> u64) {
     let device = CapturedDevice {
         name: "nvme0n1".into(),
         capacity: Some(Bytes(BLOCKS * 4096)),
@@ -38,7 +43,7 @@ fn write(path: &Path, hot: f64) {
             let block = blocks.start + mix64(n ^ 3 << 40) % (blocks.end - blocks.start);
             IoEvent {
                 issued_ns: at_ns as u64,
-                response_ns: 50_000 + mix64(n ^ 4 << 40) % 800_000,
+                response_ns: response_ns(n),
                 offset: block * 4096,
                 bytes: 4096,
                 op: if fraction(n, 5) <= 0.7 { IoOp::Read } else { IoOp::Write },
@@ -88,6 +93,26 @@ fn a_trace_of_a_known_workload_scores_as_well_as_a_second_drawing() {
     assert!(same.iter().all(|(_, score, ..)| *score == 1.0), "{same:?}");
     let closed = scores(here, &["--without", "arrivals"]);
     assert_eq!(lost(&closed), ["inter-arrival", "depth"], "{closed:?}");
+}
+
+#[test]
+fn without_response_times_gaps_are_known_at_a_rate_and_depths_never() {
+    let here = &TestDirectory::new();
+    write_with_responses(&here.join("t.parquet"), 0.0, |_| RESPONSE_UNKNOWN);
+    let aspects = |more: &[&str]| {
+        let derive = ["workload", "derive", "t.parquet", "--report", "--json"];
+        let answer: serde_json::Value = succeed_json(here, &[&derive[..], more].concat());
+        let score = |name: &str| {
+            let aspects = array(&answer["fidelity"]["aspects"]);
+            let aspect = aspects.iter().find(|aspect| aspect["aspect"] == name).unwrap();
+            aspect["score"].as_f64()
+        };
+        (score("inter-arrival"), score("depth"))
+    };
+    let (gaps, depth) = aspects(&[]);
+    assert!(gaps.unwrap() > 0.97, "{gaps:?}");
+    assert_eq!(depth, None);
+    assert_eq!(aspects(&["--without", "arrivals"]), (None, None));
 }
 
 #[test]

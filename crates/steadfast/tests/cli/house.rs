@@ -10,7 +10,13 @@ fn root() -> PathBuf {
 /// Which of our crates each of our crates may depend on.
 fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([
-        ("lab", vec!["domain", "procedures", "host", "engine", "runner", "tracefile", "analysis"]),
+        (
+            "lab",
+            vec![
+                "domain", "procedures", "host", "engine", "runner", "recorder", "tracefile",
+                "analysis",
+            ],
+        ),
         ("domain", vec![]),
         ("procedures", vec!["domain"]),
         ("report", vec!["domain"]),

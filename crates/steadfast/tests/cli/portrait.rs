@@ -95,12 +95,44 @@ fn page_one_is_that_of_the_parts(whole: &Value) {
     assert!(shown > 15, "{shown} figures");
 }
 
+/// Every number of an answer is the value of one of the question's figures, or a constant of the
+/// test (a share, a limit, a number of sessions, an idle time).
+fn answers_state_their_figures(whole: &Value) {
+    for question in array(&whole["front"], "questions") {
+        let answer = question["answer"].as_str().unwrap();
+        let figures: Vec<&str> =
+            array(question, "answers").iter().map(|one| one["figure"].as_str().unwrap()).collect();
+        let values: Vec<f64> = figures.iter().filter_map(|id| figure(whole, id)).collect();
+        let mut stated = 0;
+        for word in answer.split_whitespace() {
+            let word = word.trim_matches([',', ';', '.', ':']).replace(',', "");
+            let Ok(number) = word.parse::<f64>() else { continue };
+            if values.iter().any(|value| (number / value - 1.0).abs() < 0.005) {
+                stated += 1;
+                continue;
+            }
+            let constants = [99.9, 99.99, 99.0, 65.0, 16.0, 1.0, 3.0, 10.0, 30.0];
+            let of_steps = answer.contains("throttling in");
+            assert!(constants.contains(&number) || of_steps, "{number} in '{answer}'");
+        }
+        let is_answered =
+            !answer.starts_with("Not answered: ") && !answer.contains("not slow down");
+        assert!(stated > 0 || !is_answered, "{answer}");
+    }
+}
+
 /// Every figure of page one is that of its part; page, card and comparison show it.
 #[test]
 fn a_portrait_shows_what_its_parts_found() {
     let here = &TestDirectory::new();
     let whole = portrait(here, "sim:pslc", "run");
     page_one_is_that_of_the_parts(&whole);
+    answers_state_their_figures(&whole);
+    let copied = whole["front"]["questions"][0]["answer"].as_str().unwrap();
+    assert_eq!(
+        copied,
+        "It writes at 120 MB/s for the first 1.5 GB, then at 40 MB/s; at its slowest 15 MB/s."
+    );
     let cache = figure(&whole, "full-speed-amount").unwrap();
     assert!((cache - 1.5).abs() < 0.05, "the drive's cache has 1.5 GB: {cache}");
     let page = std::fs::read_to_string(here.join("run/report.html")).unwrap();
@@ -137,6 +169,7 @@ fn parts_alone_and_resumed_portraits_find_the_same() {
     let here = &TestDirectory::new();
     let whole = portrait(here, "sim:dozing", "run");
     page_one_is_that_of_the_parts(&whole);
+    answers_state_their_figures(&whole);
     let figures = array(&whole["front"], "figures");
     let note = |id: &str| figures.iter().find(|figure| figure["id"] == id).unwrap()["note"].clone();
     assert_eq!(

@@ -508,7 +508,8 @@ fn missed_completions_are_reported_and_do_not_count_as_outstanding() {
     assert_eq!(streams["account"]["depths_counted"], 9_990);
     assert_eq!(streams["conditions"]["in_part"]["unended"], 10);
     let text = succeed(here, "trace report t.parquet --format text -o r");
-    for part in ["Completion missing, no response time", "Issued before the capture", "of 10 I/Os"]
+    for part in
+        ["Issued but not completed in the capture", "Issued before the capture", "of 10 I/Os"]
     {
         assert!(text.contains(part), "{part} in {text}");
     }

@@ -102,7 +102,6 @@ pub fn of_viking(sequence: &Sequence, disk: &str) -> PlannedConfig {
     let config = IometerConfig {
         version: IometerVersion::of_2006(),
         setup: Some(setup),
-        display: None,
         specs: Some(specs),
         managers: None,
     };

@@ -124,7 +124,11 @@ fn drawing(
     let pass = PassOptions { window, ..PassOptions::default() };
     let mut profile = TraceProfile::read(&drawn, &pass, Some(device)).context("the drawing")?;
     if !captured.has_responses() {
-        profile.forget_times();
+        profile.forget_depths();
+        // At a rate of its own, an I/O is issued no later for the response times of others.
+        if !matches!(application.pace, Pace::Fixed { .. } | Pace::Poisson { .. }) {
+            profile.forget_gaps();
+        }
     }
     Ok(profile)
 }
