@@ -81,13 +81,15 @@ impl ProcedureReport for DriveFill {
 
     fn figures(run: &DriveFillRun<'_>) -> Vec<KeyFigure> {
         let Some(first) = run.results.levels.first() else { return Vec::new() };
+        let slowest = first.slowest().filter(|slowest| slowest.from > 0.0);
         let mut figures = vec![
             KeyFigure::new("full-speed", "Full speed", first.full_speed(), "MB/s"),
             KeyFigure::new("full-speed-amount", "At full speed", first.full_speed_gb(), "GB")
                 .noted(first.undropped().map(no_drop)),
             KeyFigure::new("next-speed", "Then", first.next_speed(), "MB/s")
                 .noted(first.undropped().map(|_| "did not drop".to_owned())),
-            KeyFigure::new("lowest-speed", "Slowest plateau", first.lowest_speed(), "MB/s"),
+            KeyFigure::new("lowest-speed", "Slowest plateau", first.lowest_speed(), "MB/s")
+                .noted(slowest.map(from_gb)),
             KeyFigure::new("mean-speed", "Mean", first.curve.mean(), "MB/s"),
         ];
         figures.extend(first.again.iter().map(|again| {
@@ -158,6 +160,11 @@ fn digits(value: f64) -> String {
 /// Returns the note on an amount that was written to its end at full speed.
 fn no_drop(bytes: f64) -> String {
     format!("{} GB, no drop", digits(bytes / 1e9))
+}
+
+/// Returns the note on a plateau that begins after some amount was written.
+fn from_gb(plateau: Plateau) -> String {
+    format!("from {} GB", digits(plateau.from / 1e9))
 }
 
 /// Describes a level in one sentence; `None` if it was not measured.

@@ -1,6 +1,6 @@
 //! Results of fill: the curve of each level, what returned after each idle time, and the reads.
 
-use super::curve::{RateSample, ReturnedAmount, WriteCurve, rate_samples};
+use super::curve::{Plateau, RateSample, ReturnedAmount, WriteCurve, rate_samples};
 use super::setup::{DriveFill, FillLevel};
 use crate::common::attempts::last_attempt;
 use crate::common::secondary::SecondaryMeans;
@@ -123,10 +123,15 @@ impl LevelResult<'_> {
         self.curve.first_cliff().map(|(_, next)| next.mb_per_second())
     }
 
+    /// Returns the slowest plateau.
+    pub(super) fn slowest(&self) -> Option<Plateau> {
+        let rate = |plateau: &Plateau| plateau.mb_per_second();
+        self.curve.plateaus.iter().copied().min_by(|a, b| rate(a).total_cmp(&rate(b)))
+    }
+
     /// Returns the rate of the slowest plateau in MB/s.
     pub(super) fn lowest_speed(&self) -> Option<f64> {
-        let rates = self.curve.plateaus.iter().map(|plateau| plateau.mb_per_second());
-        rates.min_by(f64::total_cmp)
+        self.slowest().map(|plateau| plateau.mb_per_second())
     }
 
     /// Returns power, temperature and processor use during the measured writes.

@@ -83,8 +83,7 @@ impl ProcedureReport for IdleExit {
         let states = &run.results.states;
         if states.is_empty() {
             return format!(
-                "{unfinished}No effect of idle times up to {}: after none of them was every first I/O \
-                 slower than 99 % of the I/Os back to back.",
+                "{unfinished}No idle time up to {} made all first I/Os slower than 99 % of those back to back.",
                 longest.idle
             );
         }

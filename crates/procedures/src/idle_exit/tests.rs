@@ -100,8 +100,7 @@ fn a_drive_that_never_sleeps_has_no_state() {
     let findings = bench(|_| Some(Nanos(100_000))).studied(&test, &test.ground.settings);
     assert_eq!(
         findings.ending,
-        "No effect of idle times up to 10 min: after none of them was every first I/O slower than \
-         99 % of the I/Os back to back."
+        "No idle time up to 10 min made all first I/Os slower than 99 % of those back to back."
     );
 }
 

@@ -88,7 +88,11 @@ pub(super) fn copying(figures: &AnswerFigures<'_>) -> Vec<String> {
     }
     match figures.value("lowest-speed") {
         lowest if lowest.is_some() && lowest == next => text.push_str(", which is its slowest"),
-        Some(lowest) => text.push_str(&format!("; at its slowest {lowest}")),
+        Some(lowest) => {
+            let from = figures.figure("lowest-speed").and_then(|figure| figure.note.as_deref());
+            let from = from.map_or(String::new(), |from| format!(", {from}"));
+            text.push_str(&format!("; at its slowest {lowest}{from}"));
+        }
         None => {}
     }
     vec![text + "."]

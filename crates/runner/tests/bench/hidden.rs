@@ -229,7 +229,7 @@ fn exit_latencies_are_recovered_exactly_by_idle_exit() {
         }
     }
     let awake = run(drive("exact").unwrap(), "idle-exit", &[]);
-    assert!(awake.ending.starts_with("No effect of idle times up to"), "{}", awake.ending);
+    assert!(awake.ending.starts_with("No idle time up to"), "{}", awake.ending);
 }
 
 /// Write amplification of the saturation's minutes, and the bytes that the run wrote in all.
