@@ -29,9 +29,9 @@ pub(crate) struct DiskWatch {
 /// A disk that took over the device number of another, and the remark about it.
 #[derive(Debug)]
 pub struct ReplacedDisk {
-    /// The new disk.
+    /// Disk that has the device number now.
     pub device: CapturedDevice,
-    /// The remark.
+    /// Sentence about it for readers of the capture.
     pub remark: String,
 }
 

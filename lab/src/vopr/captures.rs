@@ -144,7 +144,7 @@ fn fault(dice: &mut Dice) -> InjectedFault {
     *dice.choose(&all)
 }
 
-/// What happened in the world of a capture, whatever the program knows of it.
+/// True history of a simulated capture, against which its files are judged.
 #[derive(Debug, Default)]
 struct CaptureHistory {
     now_ns: u64,
@@ -508,7 +508,7 @@ fn live(
     end
 }
 
-/// What the files of a capture hold.
+/// Content of all files of a capture.
 #[derive(Debug, Default)]
 struct FoundFiles {
     ios: BTreeMap<u64, IoEvent>,
@@ -653,7 +653,7 @@ fn read_files(
     Ok(found)
 }
 
-/// What one file holds.
+/// Content of one file.
 struct FoundFile {
     conditions: CaptureConditions,
     count: u64,

@@ -21,7 +21,7 @@ pub(crate) enum IdentifyData {
     UuidList = 0x17,
 }
 
-/// What to read of a page, and how.
+/// Part of a page to read, and the fields of the command that reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageRequest {
     pub nsid: u32,

@@ -28,7 +28,7 @@ impl FoundFigure {
 /// Figures of a question, and what its sentences take from the whole run.
 pub(super) struct AnswerFigures<'a> {
     pub found: &'a [FoundFigure],
-    /// What the drive's log reports of throttling, in a sentence.
+    /// Sentence on the throttling that the drive's log counted.
     pub throttling: &'a str,
     /// Limit of the load curve.
     pub limit: ServiceLevel,
