@@ -3,8 +3,8 @@
 use super::{calibrate, check, devices, doctor, identify, measure, plan, restore, several, trace};
 use crate::cli::SchemaArguments;
 use crate::exit::{ExitState, misuse};
-use crate::filtered_capture::schema_of as capture_schema;
-use crate::terminal::{self, schema_of, schema_of_plain};
+use crate::filtered_capture::capture_schema;
+use crate::terminal::{self, file_schema, output_schema};
 use crate::workloads::reference::WorkloadListOutput;
 use schemars::Schema;
 use steadfast_domain::{Record, suggestion};
@@ -15,37 +15,37 @@ use steadfast_runner::ledger::JournalLine;
 /// Name, description and schema of a document.
 type SchemaDocument = (&'static str, &'static str, fn() -> Schema);
 
-/// All documents. docs/schema has a file for each.
+/// All documents. docs/schema.json has a definition of each.
 const DOCUMENTS: [SchemaDocument; 38] = [
-    ("record", "A record: settings and entries of a run, in one", schema_of_plain::<Record>),
-    ("settings", "settings.json of a run directory", schema_of_plain::<RunPlan>),
-    ("journal", "A line of journal.jsonl, without its chain", schema_of_plain::<JournalLine>),
+    ("record", "A record: settings and entries of a run, in one", file_schema::<Record>),
+    ("settings", "settings.json of a run directory", file_schema::<RunPlan>),
+    ("journal", "A line of journal.jsonl, without its chain", file_schema::<JournalLine>),
     (
         "findings",
         "findings.json; run, resume, study, compare, trend, replay verify, trace self-test --json",
-        schema_of_plain::<FindingsFile<'_>>,
+        file_schema::<FindingsFile<'_>>,
     ),
     (
         "run-targets",
         "run and resume --json of several targets",
-        schema_of::<several::RunTargetsOutput<'_>>,
+        output_schema::<several::RunTargetsOutput<'_>>,
     ),
-    ("devices", "devices --json", schema_of::<devices::DevicesOutput>),
-    ("doctor", "doctor --json", schema_of::<doctor::DoctorOutput<'_>>),
-    ("plan", "plan --json", schema_of::<plan::PlanOutput>),
-    ("plan-targets", "plan --json of several targets", schema_of::<plan::PlanTargetsOutput>),
-    ("measure", "measure --json", schema_of::<measure::MeasureOutput<'_>>),
+    ("devices", "devices --json", output_schema::<devices::DevicesOutput>),
+    ("doctor", "doctor --json", output_schema::<doctor::DoctorOutput<'_>>),
+    ("plan", "plan --json", output_schema::<plan::PlanOutput>),
+    ("plan-targets", "plan --json of several targets", output_schema::<plan::PlanTargetsOutput>),
+    ("measure", "measure --json", output_schema::<measure::MeasureOutput<'_>>),
     (
         "measure-targets",
         "measure --json of several targets",
-        schema_of::<measure::MeasureTargetsOutput<'_>>,
+        output_schema::<measure::MeasureTargetsOutput<'_>>,
     ),
-    ("measure-runs", "measure --runs --json", schema_of::<measure::MeasureRunsOutput<'_>>),
-    ("calibrate", "calibrate --json", schema_of::<calibrate::CalibrateOutput<'_>>),
-    ("restore", "restore --json", schema_of::<restore::RestoreOutput>),
-    ("check", "check --json", schema_of::<CheckVerdict>),
-    ("check-list", "check --list --json", schema_of::<check::CheckListOutput>),
-    ("identify", "identify --json", schema_of::<identify::IdentifyOutput>),
+    ("measure-runs", "measure --runs --json", output_schema::<measure::MeasureRunsOutput<'_>>),
+    ("calibrate", "calibrate --json", output_schema::<calibrate::CalibrateOutput<'_>>),
+    ("restore", "restore --json", output_schema::<restore::RestoreOutput>),
+    ("check", "check --json", output_schema::<CheckVerdict>),
+    ("check-list", "check --list --json", output_schema::<check::CheckListOutput>),
+    ("identify", "identify --json", output_schema::<identify::IdentifyOutput>),
     ("trace-streams", "trace streams --json", capture_schema::<trace::streams::StreamsContent>),
     (
         "trace-processes",
@@ -65,16 +65,20 @@ const DOCUMENTS: [SchemaDocument; 38] = [
     ("trace-doctor", "trace doctor --json", capture_schema::<trace::doctor::DoctorContent>),
     ("trace-groups", "trace groups --json", capture_schema::<trace::groups::GroupsContent>),
     ("trace-hosts", "trace hosts --json", capture_schema::<trace::hosts::HostsContent>),
-    ("trace-fold", "trace fold and trace merge --json", schema_of::<trace::fold::FoldContent>),
-    ("trace-identify", "trace identify --json", schema_of::<trace::identify::IdentifyContent>),
+    ("trace-fold", "trace fold and trace merge --json", output_schema::<trace::fold::FoldContent>),
+    ("trace-identify", "trace identify --json", output_schema::<trace::identify::IdentifyContent>),
     ("trace-drives", "trace drives --json", capture_schema::<trace::groups::DrivesContent>),
     ("trace-locality", "trace locality --json", capture_schema::<trace::locality::LocalityContent>),
     ("trace-shape", "trace shape --json", capture_schema::<trace::shape::ShapeContent>),
     ("trace-profile", "trace profile --json", capture_schema::<trace::profile::ProfileContent>),
-    ("trace-import", "trace import --json", schema_of::<trace::import::ImportOutput<'_>>),
-    ("workload-derive", "workload derive --json", schema_of::<trace::derive::DeriveContent<'_>>),
-    ("workload-export", "workload export --json", schema_of::<trace::export::ExportOutput<'_>>),
-    ("workload-list", "workload list --json", schema_of::<WorkloadListOutput>),
+    ("trace-import", "trace import --json", output_schema::<trace::import::ImportOutput<'_>>),
+    (
+        "workload-derive",
+        "workload derive --json",
+        output_schema::<trace::derive::DeriveContent<'_>>,
+    ),
+    ("workload-export", "workload export --json", output_schema::<trace::export::ExportOutput<'_>>),
+    ("workload-list", "workload list --json", output_schema::<WorkloadListOutput>),
 ];
 
 /// Prints a schema, or the names of all documents.

@@ -1,15 +1,12 @@
 //! JSON Schemas: those that are committed are those that the types give, and what the
 //! program writes and prints is as they say.
 
-use super::scratch::{TestDirectory, run_ending, run_in, skip, stderr, succeed};
-use serde_json::Value;
-use std::path::{Path, PathBuf};
+use super::scratch::{TestDirectory, has_module, run_ending, run_in, skip, stderr, succeed};
+use serde_json::map::Entry;
+use serde_json::{Map, Value};
+use std::path::Path;
 use std::process::Command;
 use steadfast_runner::Ledger;
-
-fn committed() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema")
-}
 
 /// The names of all documents.
 fn names(place: &Path) -> Vec<String> {
@@ -17,25 +14,42 @@ fn names(place: &Path) -> Vec<String> {
     list.lines().filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
 }
 
+/// Returns all schemas as one: each document and each type that they share is a definition.
+fn all_schemas(place: &Path) -> Value {
+    let mut definitions = Map::new();
+    let mut define = |name: String, schema: Value| match definitions.entry(name) {
+        Entry::Occupied(known) => {
+            assert_eq!(*known.get(), schema, "two types have the name {}", known.key());
+        }
+        Entry::Vacant(free) => drop(free.insert(schema)),
+    };
+    for name in names(place) {
+        let text = succeed(place, &["schema", &name]);
+        let mut schema: Map<String, Value> = serde_json::from_str(&text).unwrap();
+        schema.remove("$schema");
+        if let Some(Value::Object(shared)) = schema.remove("$defs") {
+            shared.into_iter().for_each(|(name, schema)| define(name, schema));
+        }
+        define(name, schema.into());
+    }
+    serde_json::json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "steadfast",
+        "$defs": definitions,
+    })
+}
+
 /// With `BLESS=1` they are written anew.
 #[test]
 fn the_committed_schemas_are_those_of_the_types() {
     let scratch = tempfile::tempdir().unwrap();
-    let names = names(scratch.path());
-    assert!(names.len() > 20, "{names:?}");
-    let bless = std::env::var_os("BLESS").is_some();
-    for name in &names {
-        let text = succeed(scratch.path(), &["schema", name]);
-        let file = committed().join(format!("{name}.json"));
-        if bless {
-            std::fs::create_dir_all(committed()).unwrap();
-            std::fs::write(&file, &text).unwrap();
-        }
-        let there = std::fs::read_to_string(&file).unwrap_or_default();
-        assert!(there == text, "{}: run this test with BLESS=1, read the diff", file.display());
+    let text = serde_json::to_string_pretty(&all_schemas(scratch.path())).unwrap() + "\n";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema.json");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&file, &text).unwrap();
     }
-    let files = std::fs::read_dir(committed()).unwrap().count();
-    assert_eq!(files, names.len(), "a schema of nothing");
+    let committed = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(committed == text, "{}: run this test with BLESS=1, read the diff", file.display());
     super::scratch::refuse(scratch.path(), "schema findigs", &["findings"]);
 }
 
@@ -43,8 +57,7 @@ fn the_committed_schemas_are_those_of_the_types() {
 fn documents(place: &Path) -> Vec<(&'static str, String)> {
     let quick = ["run", "iops", "--profile", "quick", "--target", "sim:small"];
     let run = |more: &[&str]| {
-        let output = run_ending(place, &[&quick[..], more].concat(), &[0, 3]);
-        String::from_utf8(output.stdout).unwrap()
+        String::from_utf8(run_ending(place, &[&quick[..], more].concat(), &[0, 3]).stdout).unwrap()
     };
     let found = run(&["-o", "run", "--json"]);
     run(&["-o", "other", "--seed", "7"]);
@@ -128,9 +141,8 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
 /// Python's jsonschema is the judge.
 #[test]
 fn what_the_program_gives_is_as_its_schemas_say() {
-    let tried = Command::new("python3").args(["-c", "import jsonschema"]).output();
-    if !tried.is_ok_and(|output| output.status.success()) {
-        return skip("Python has no module jsonschema");
+    if !has_module("jsonschema") {
+        return;
     }
     let place = &TestDirectory::new();
     let mut judged = std::collections::BTreeSet::new();
@@ -142,24 +154,21 @@ fn what_the_program_gives_is_as_its_schemas_say() {
         judged.insert(name);
     }
     std::fs::write(place.join("all.json"), serde_json::to_string(&all).unwrap()).unwrap();
+    std::fs::write(place.join("schemas.json"), all_schemas(place).to_string()).unwrap();
     let script = "import json, sys, jsonschema\n\
         checks = {}\n\
+        schemas = json.load(open('schemas.json'))\n\
         for name, document in json.load(open('all.json')):\n\
         \x20   if name not in checks:\n\
-        \x20       schema = json.load(open(f'{sys.argv[1]}/{name}.json'))\n\
+        \x20       schema = {**schemas, '$ref': f'#/$defs/{name}'}\n\
         \x20       jsonschema.Draft202012Validator.check_schema(schema)\n\
         \x20       checks[name] = jsonschema.Draft202012Validator(schema)\n\
         \x20   for error in checks[name].iter_errors(document):\n\
         \x20       sys.exit(f'{name}: {error.json_path}: {error.message[:500]}')\n\
         print(len(checks))\n";
-    let output = Command::new("python3")
-        .args(["-c", script, committed().to_str().unwrap()])
-        .current_dir(place)
-        .output()
-        .unwrap();
+    let output = Command::new("python3").args(["-c", script]).current_dir(place).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
-    let count = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(count.trim(), judged.len().to_string());
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), judged.len().to_string());
     let mut left = names(place);
     left.retain(|name| !judged.contains(name.as_str()));
     if Command::new("fio").arg("--version").output().is_err() {
