@@ -165,19 +165,19 @@ impl Batch {
 
     /// Shifts the events to the common time axis of several captures and renumbers their devices
     /// and cgroups.
-    pub fn place(&mut self, place: &MergeMapping) {
+    pub fn map_to_common_axis(&mut self, mapping: &MergeMapping) {
         for issued in &mut self.wide[Field::Issued.index()] {
-            *issued = issued.cast_unsigned().saturating_add(place.shift_ns).cast_signed();
+            *issued = issued.cast_unsigned().saturating_add(mapping.shift_ns).cast_signed();
         }
         let devices = &mut self.narrow[Field::Device.index() - WIDE];
         devices.resize(self.length, 0);
         for device in devices {
             let own = u16::try_from(*device).unwrap_or(u16::MAX);
-            *device = i32::from(place.device(own));
+            *device = i32::from(mapping.device(own));
         }
         for cgroup in &mut self.narrow[Field::Cgroup.index() - WIDE] {
             let own = u16::try_from(*cgroup).unwrap_or(0);
-            *cgroup = i32::from(place.cgroup(own));
+            *cgroup = i32::from(mapping.cgroup(own));
         }
     }
 
@@ -396,6 +396,22 @@ impl Batch {
         }
     }
 
+    /// Empties a column that holds only the value of an unrecorded one. Any other gets `leading`
+    /// more rows with that value in front.
+    pub(crate) fn keep_if_recorded(&mut self, field: Field, leading: usize) {
+        match field.bits() {
+            0 => {
+                let column = &mut self.names[field.index() - WIDE - NARROW];
+                keep_if_recorded(column, CommandName::default(), leading);
+            }
+            64 => {
+                let absent = field.when_absent().cast_signed();
+                keep_if_recorded(&mut self.wide[field.index()], absent, leading);
+            }
+            _ => keep_if_recorded(&mut self.narrow[field.index() - WIDE], 0, leading),
+        }
+    }
+
     /// Sets the number of events and extends all columns that have values to that length.
     pub fn set_length(&mut self, length: usize) {
         self.length = length;
@@ -463,6 +479,15 @@ impl NarrowColumn<'_> {
     #[inline]
     pub fn layer(self, row: usize) -> Layer {
         if self.at(row) == 1 { Layer::FileSystem } else { Layer::Block }
+    }
+}
+
+fn keep_if_recorded<T: Copy + PartialEq>(column: &mut Vec<T>, absent: T, leading: usize) {
+    // Without an early end the loop is vectorized.
+    if column.iter().fold(false, |any, value| any | (*value != absent)) {
+        column.splice(0..0, std::iter::repeat_n(absent, leading));
+    } else {
+        column.clear();
     }
 }
 

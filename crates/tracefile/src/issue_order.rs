@@ -87,8 +87,8 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     }
 
     /// Returns the latest issue time delivered so far; `None` if events were out of order.
-    pub fn given_out_until(&self) -> Option<u64> {
-        self.line.given_out_until()
+    pub fn delivered_until_ns(&self) -> Option<u64> {
+        self.line.delivered_until_ns()
     }
 
     /// Replaces the contents of `batch` with the next events; returns `false` at the end.
@@ -170,7 +170,7 @@ impl ReorderBuffer {
     }
 
     /// Returns the latest issue time delivered so far; `None` if events were out of order.
-    pub fn given_out_until(&self) -> Option<u64> {
+    pub fn delivered_until_ns(&self) -> Option<u64> {
         let is_kept = self.account.late == 0 && self.account.overflowed == 0;
         is_kept.then_some(self.last_out)
     }

@@ -146,15 +146,15 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
         let (source, count) = (&self.source, rows.len());
         match column.store {
             Store::Number { bits: 64, set, .. } => {
-                let values = chunk::values(source, chunk, count, 0)?;
+                let values = chunk::numbers::<R, Int64Type>(source, chunk, count, 0)?;
                 let values = values.into_iter().map(i64::cast_unsigned);
                 set_numbers(column.name, set, rows, values)
             }
             Store::Number { set, .. } => {
                 let decides = matches!(column.name, "op" | "range");
                 let absent = if decides { NULL_KEY as u32 as i32 } else { 0 };
-                let values = chunk::values(source, chunk, count, absent)?;
-                let values = values.into_iter().map(|value: i32| u64::from(value.cast_unsigned()));
+                let values = chunk::numbers::<R, Int32Type>(source, chunk, count, absent)?;
+                let values = values.into_iter().map(|value| u64::from(value.cast_unsigned()));
                 set_numbers(column.name, set, rows, values)
             }
             Store::Sequential => {
@@ -166,7 +166,7 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
                 Ok(())
             }
             Store::Name { set, .. } => {
-                let names = chunk::values(source, chunk, count, Default::default())?;
+                let names = chunk::names(source, chunk, count)?;
                 rows.iter_mut().zip(names).for_each(|(row, name)| set(&mut row.cell, name));
                 Ok(())
             }

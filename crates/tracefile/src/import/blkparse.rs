@@ -94,9 +94,9 @@ fn is_summary(line: &str) -> bool {
     ["CPU", "Total", "Events"].into_iter().any(is_head)
 }
 
-/// Actions of blkparse that neither begin nor end an I/O: get request, sleep, plug, unplug, insert,
-/// remap, message, split and bounce.
-const OTHER_ACTIONS: [&str; 10] = ["G", "S", "P", "U", "UT", "I", "A", "m", "X", "B"];
+/// Actions of blkparse that neither begin, change nor end an I/O: get request, sleep, plug, unplug,
+/// insert, remap, message and bounce.
+const OTHER_ACTIONS: [&str; 10] = ["G", "S", "P", "U", "UT", "T", "I", "A", "m", "B"];
 
 /// Returns the action of a line that belongs to no I/O if blkparse's manual does not name it.
 fn unknown_action(line: &str) -> Option<&str> {
@@ -128,6 +128,7 @@ fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlockStep>, S
         "Q" => BlockAction::Queued,
         "M" => BlockAction::Merged,
         "F" => BlockAction::FrontMerged,
+        "X" => BlockAction::Split,
         "D" => BlockAction::Issued,
         "R" => BlockAction::Requeued,
         "C" => BlockAction::Completed,
@@ -160,6 +161,22 @@ fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlockStep>, S
     }))
 }
 
+/// Returns the size in bytes of the first part of an I/O that begins at a sector and is split:
+/// `/ 1024`, the sector of the second part.
+pub(super) fn first_part(sector: u64, words: &[&str]) -> Result<u64, String> {
+    let ["/", second, ..] = words else {
+        return Err(format!(
+            "expected '/' and the second sector of a split, found '{}'",
+            excerpt(&words.join(" "))
+        ));
+    };
+    let second = number(second, "a sector")?;
+    let sectors = second
+        .checked_sub(sector)
+        .ok_or_else(|| format!("expected a split behind sector {sector}, found {second}"))?;
+    Ok(sectors.saturating_mul(SECTOR))
+}
+
 /// Returns the text in the brackets at the end: a command name, which may contain spaces, or
 /// an error number.
 pub(super) fn bracketed(line: &str) -> Option<&str> {
@@ -184,10 +201,14 @@ impl BlkparseIo {
             (Some(&"+"), Some(count)) => Some(number(count, "a number of sectors")?),
             _ => None,
         };
-        let bytes = sectors.unwrap_or(0).saturating_mul(SECTOR);
+        let bytes = match first.filter(|_| action == BlockAction::Split) {
+            Some(sector) => first_part(sector, words.get(8..).unwrap_or_default())?,
+            None => sectors.unwrap_or(0).saturating_mul(SECTOR),
+        };
         let bytes = u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"))?;
         let (op, flags) = operation(letters, bytes);
-        let has_data = matches!(op, IoOp::Read | IoOp::Write);
+        let is_split = action == BlockAction::Split;
+        let has_data = !is_split && matches!(op, IoOp::Read | IoOp::Write);
         if has_data && sectors.is_none() && (first.is_none() || action != BlockAction::Completed) {
             return Ok(BlkparseIo::passed_through(flags, first));
         }

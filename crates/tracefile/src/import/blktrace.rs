@@ -13,6 +13,9 @@ use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags};
 use steadfast_domain::io_matcher::{BlockAction, BlockStep};
 
+/// Sector size of the kernel, in bytes.
+const SECTOR: u64 = 512;
+
 const MAGIC: u32 = 0x6561_7400;
 const MAGIC_MASK: u32 = 0xffff_ff00;
 /// Size in bytes of a version 7 record, and of the part common to both versions.
@@ -64,16 +67,19 @@ struct BlktraceRecord {
     big_endian: bool,
 }
 
+impl BlktraceRecord {
+    /// Returns where the payload begins, behind the cgroup ID.
+    fn payload_start(&self) -> usize {
+        if self.action & WITH_CGROUP != 0 { 8 } else { 0 }
+    }
+}
+
 /// The file of one processor.
 struct BlktraceFile<'r> {
     name: String,
     content: BufReader<Box<dyn Read + 'r>>,
     offset: u64,
     records: u64,
-    /// Time of the last record read, in nanoseconds.
-    last_ns: u64,
-    /// Number of records that are older than their predecessor.
-    backwards: u64,
     /// Description of the loss if the file ends within a record or in zeros.
     cut: Option<String>,
     next: Option<BlktraceRecord>,
@@ -156,11 +162,8 @@ impl BlktraceFile<'_> {
         let action = if wide { long(32) } else { u64::from(word(28)) };
         let pid = word(if wide { 28 } else { 32 });
         let device = if wide { 40 } else { 36 };
-        let time_ns = long(8);
-        self.backwards += u64::from(time_ns < self.last_ns);
-        self.last_ns = time_ns;
         self.next = Some(BlktraceRecord {
-            time_ns,
+            time_ns: long(8),
             sector: long(16),
             bytes: word(24),
             action,
@@ -208,8 +211,6 @@ pub(super) fn import(
             content: BufReader::with_capacity(1 << 18, input.content),
             offset: 0,
             records: 0,
-            last_ns: 0,
-            backwards: 0,
             cut: None,
             next: None,
         })
@@ -229,13 +230,6 @@ pub(super) fn import(
         order.extend(file.next.as_ref().map(|record| Reverse((record.time_ns, index))));
     }
     let mut imported = reading.finish(sink)?;
-    let backwards: u64 = files.iter().map(|file| file.backwards).sum();
-    if backwards > 0 {
-        imported.conditions.remarks.push(format!(
-            "{backwards} records are older than the record before them in their file; their I/Os \
-             may be matched wrongly."
-        ));
-    }
     imported.lose_ends(files.into_iter().filter_map(|file| file.cut).collect());
     Ok(imported)
 }
@@ -285,8 +279,7 @@ impl BlktraceImport {
 
     /// Reads a message of the kernel: a process name or the wall-clock time.
     fn read_message(&mut self, record: &BlktraceRecord) {
-        let cgroup = if record.action & WITH_CGROUP != 0 { 8 } else { 0 };
-        let payload = record.payload.get(cgroup..).unwrap_or_default();
+        let payload = record.payload.get(record.payload_start()..).unwrap_or_default();
         match record.action & 0xffff & !WITH_CGROUP {
             NOTIFY_PROCESS => {
                 let name = payload.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -333,7 +326,17 @@ impl BlktraceImport {
             6 => BlockAction::Requeued,
             7 => BlockAction::Issued,
             8 => BlockAction::Completed,
+            13 => BlockAction::Split,
             _ => return None,
+        };
+        // The payload of a split is the sector of the second part, always big-endian.
+        let bytes = match action {
+            BlockAction::Split => {
+                let at = record.payload_start();
+                let second = record.payload.get(at..at + 8)?.try_into().ok()?;
+                u64::from_be_bytes(second).checked_sub(record.sector)?.saturating_mul(SECTOR)
+            }
+            _ => record.bytes.into(),
         };
         let categories = record.action >> 16;
         let (op, flags) = operation(categories, record.bytes);
@@ -346,7 +349,7 @@ impl BlktraceImport {
             disk: device.into(),
             device,
             sector: record.sector,
-            bytes: record.bytes.into(),
+            bytes,
             op,
             flags,
             cpu: record.cpu as u16,

@@ -2,7 +2,7 @@
 //! kernel's `trace` file print them:
 //! `fio  697 [003] 12.345678: block:block_rq_issue: 8,0 WS 4096 () 123 + 8 none,0,0 [fio]`.
 
-use super::blkparse::{bracketed, is_device, nanoseconds, operation};
+use super::blkparse::{bracketed, first_part, is_device, nanoseconds, operation};
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
 use super::lines::LineReader;
 use super::pairs::BlockTraceImport;
@@ -15,10 +15,11 @@ use steadfast_domain::text::excerpt;
 const SECTOR: u64 = 512;
 
 /// Events and the stages of an I/O that they record.
-const EVENTS: [(&str, BlockAction); 7] = [
+const EVENTS: [(&str, BlockAction); 8] = [
     ("block_bio_queue", BlockAction::Queued),
     ("block_bio_backmerge", BlockAction::Merged),
     ("block_bio_frontmerge", BlockAction::FrontMerged),
+    ("block_split", BlockAction::Split),
     ("block_rq_issue", BlockAction::Issued),
     ("block_rq_requeue", BlockAction::Requeued),
     ("block_rq_complete", BlockAction::Completed),
@@ -130,12 +131,16 @@ fn event(
     first_ns: &mut Option<u64>,
 ) -> Result<Option<BlockStep>, String> {
     let Some(line) = EventLine::parse(text) else {
-        let is_event = || text.split(": ").next().is_some_and(|head| head.contains(" ["));
+        let is_event = || {
+            text.split_once(": ").is_some_and(|(head, _)| {
+                head.contains(" [") && head.rsplit(' ').next().and_then(nanoseconds).is_some()
+            })
+        };
         let is_stack = || {
             let address = text.split_whitespace().next().unwrap_or_default();
-            u64::from_str_radix(address, 16).is_ok()
+            text.starts_with([' ', '\t']) && u64::from_str_radix(address, 16).is_ok()
         };
-        return if is_comment(text) || is_event() || is_stack() {
+        return if is_comment(text) || lost_events(text).is_some() || is_event() || is_stack() {
             Ok(None)
         } else {
             let found = excerpt(text.trim());
@@ -153,7 +158,9 @@ fn event(
     let expected = || {
         format!("expected device, operation, sector + sectors, found '{}'", excerpt(line.details))
     };
-    let plus = words.iter().position(|word| *word == "+").ok_or_else(expected)?;
+    let is_split = action == BlockAction::Split;
+    let sign = if is_split { "/" } else { "+" };
+    let plus = words.iter().position(|word| *word == sign).ok_or_else(expected)?;
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
     let sector = plus.checked_sub(1).and_then(number).ok_or_else(expected)?;
     let sectors = number(plus + 1).ok_or_else(expected)?;
@@ -164,7 +171,9 @@ fn event(
     }
     let fitting =
         |bytes: u64| u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"));
-    let bytes = fitting(sectors.saturating_mul(SECTOR))?;
+    let bytes =
+        if is_split { first_part(sector, &words[plus..])? } else { sectors.saturating_mul(SECTOR) };
+    let bytes = fitting(bytes)?;
     let (op, flags) = operation(letters, bytes);
     let flags = if op == IoOp::Flush { flags & flags::PREFLUSH } else { flags };
     // A command passed through has bytes and no sectors; a bio has no bytes before its sector.

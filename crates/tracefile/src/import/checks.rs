@@ -53,10 +53,15 @@ impl TraceChecks {
         if self.in_order {
             self.see_time(number, event.issued_ns);
         }
+        self.see_size(number, event);
+        Ok(())
+    }
+
+    /// Checks whether the I/O of a record has data.
+    pub(super) fn see_size(&mut self, number: u64, event: &IoEvent) {
         if event.bytes == 0 && matches!(event.op, IoOp::Read | IoOp::Write) {
             self.empty.see(number);
         }
-        Ok(())
     }
 
     /// Returns a sentence for each finding; `unit` is `line`, `record` or `row`.
@@ -66,7 +71,7 @@ impl TraceChecks {
         if count > 0 {
             remarks.push(format!(
                 "The time goes backward {count} times, first at {unit} {first}; the trace orders \
-                 I/Os by time."
+                 I/Os by time, and response times there may be wrong."
             ));
         }
         let FirstAndCount { first, count } = self.empty;

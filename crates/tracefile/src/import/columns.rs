@@ -41,7 +41,7 @@ fn parse_digits(text: &str) -> Option<u64> {
 
 /// Parses a number, possibly with a fraction, an exponent or in hexadecimal, and multiplies it by
 /// its unit. A time is truncated to nanoseconds; a size must be a whole number of bytes.
-fn scaled(text: &str, unit: ColumnUnit) -> Option<u64> {
+pub(super) fn scaled(text: &str, unit: ColumnUnit) -> Option<u64> {
     let text = text.trim();
     if let Some(hex) = text.strip_prefix("0x").filter(|hex| !hex.starts_with('+')) {
         return u64::from_str_radix(hex, 16).ok()?.checked_mul(unit.factor());
@@ -326,6 +326,10 @@ impl<'p> ColumnsImport<'p> {
             };
             let checked = self.checks.see(rows.number(), &event);
             checked.map_err(|what| rows.malformed(what, self.imported.records))?;
+            if self.plan.is_completion {
+                let completed_ns = event.issued_ns.saturating_add(event.response_ns);
+                self.checks.see_time(rows.number(), completed_ns);
+            }
             if let Some(by) = self.before_beginning(&event) {
                 let what = format!(
                     "its time is {by} before the earliest of the first {WAITING_MAX} rows; sort the \

@@ -170,9 +170,16 @@ pub(super) fn import_latency_log(
     let mut imported = ImportResult::default();
     let mut checks = TraceChecks::new(false);
     let mut last_ns = 0;
+    let mut first_fields = None;
     let mut cut = Vec::new();
     while let Some(line) = lines.next()? {
-        let event = match latency_line(line, device) {
+        let fields = line.split(',').count();
+        let first = *first_fields.get_or_insert(fields);
+        let event = latency_line(line, device).and_then(|event| {
+            let what = || format!("expected {first} fields as in the first line, found {fields}");
+            (fields == first).then_some(event).ok_or_else(what)
+        });
+        let event = match event {
             Ok(event) => event,
             Err(_) if lines.is_open_ended() && imported.events > 0 => {
                 cut.push(lines.cut_line());

@@ -787,3 +787,171 @@ fn a_published_header_proves_the_format_whatever_follows() {
         assert!(error.to_string().contains("line 2"), "{error}");
     }
 }
+
+/// Positions follow from the order of first use, whatever the hashes are.
+#[test]
+fn requests_are_read_as_ios_of_the_blocks_that_they_share() {
+    let mooncake = "{\"timestamp\": 27000, \"input_length\": 1100, \"output_length\": 52, \
+                    \"hash_ids\": [46, 47, 2353]}\n\
+                    {\"timestamp\": 30535, \"input_length\": 1536, \"output_length\": 26, \
+                    \"hash_ids\": [46, 47, 7]}\n\
+                    {\"timestamp\": 30600, \"input_length\": 0, \"output_length\": 1, \"hash_ids\": []}\n";
+    let bailian = "{\"chat_id\": 159, \"parent_chat_id\": -1, \"timestamp\": 61.114, \
+                   \"input_length\": 33, \"output_length\": 2, \"type\": \"text\", \"turn\": 1, \
+                   \"hash_ids\": [-9, 47, 18446744073709551615]}\n\
+                   {\"chat_id\": 160, \"parent_chat_id\": 159, \"timestamp\": 64.649, \
+                   \"input_length\": 40, \"output_length\": 2, \"type\": \"text\", \"turn\": 2, \
+                   \"hash_ids\": [-9, 47, 7]}\n";
+    let lmcache = "{\"timestamp\": 1753780607.5, \"lookup_id\": \"a\", \
+                   \"chunk_hashes\": [\"0x2e\", \"0x2f\", \"0x931\"]}\n\
+                   {\"timestamp\": 1753780611.035, \"lookup_id\": \"b\", \
+                   \"chunk_hashes\": [\"0x2e\", \"0x2f\", \"0x7\"]}\n";
+    let ms = 1_000_000;
+    for (name, text, tokens, requests) in
+        [("mooncake", mooncake, 512, 3), ("bailian", bailian, 16, 2), ("lmcache", lmcache, 256, 2)]
+    {
+        let bytes = tokens * 320 * 1024;
+        let named = TraceFormat::named(name).unwrap();
+        assert_eq!(named, TraceFormat::KvCache(name, bytes));
+        assert_eq!(recognize(text.as_bytes()), Some(named.clone()), "{name}");
+        for bytes in [bytes, 4096] {
+            let (result, events) = run(&TraceFormat::KvCache(name, bytes), vec![input(text)]);
+            let seen: Vec<_> =
+                events.iter().map(|e| (e.issued_ns, e.op, e.offset, e.bytes)).collect();
+            let at = |block: u64| block * u64::from(bytes);
+            let expected = [
+                (0, IoOp::Write, at(0), bytes),
+                (0, IoOp::Write, at(1), bytes),
+                (0, IoOp::Write, at(2), bytes),
+                (3_535 * ms, IoOp::Read, at(0), bytes),
+                (3_535 * ms, IoOp::Read, at(1), bytes),
+                (3_535 * ms, IoOp::Write, at(3), bytes),
+            ];
+            assert_eq!(seen, expected, "{name}");
+            let result = result.unwrap();
+            assert_eq!((result.records, result.passed_over), (requests, requests - 2), "{name}");
+            let remarks = result.conditions.remarks.join(" ");
+            let derived = format!(
+                "derived, not recorded: {requests} requests for 4 blocks of KV cache of {bytes} bytes"
+            );
+            assert!(remarks.contains(&derived), "{name}: {remarks}");
+        }
+    }
+    let began = run(&TraceFormat::named("lmcache").unwrap(), vec![input(lmcache)]).0.unwrap();
+    assert_eq!(began.conditions.began_unix_ns, Some(1_753_780_607_500_000_000));
+    // Blocks of another number of tokens: the format is possible, and its units are not proven.
+    let other = mooncake.replace("1100", "90").replace("1536", "90");
+    let possible = RecognizedFormat::Possible(vec![TraceFormat::named("mooncake").unwrap()]);
+    assert_eq!(recognize_any(other.as_bytes()), Some(possible));
+    for (line, what) in [
+        ("{\"timestamp\": -1, \"hash_ids\": [1]}", "a time in timestamp, found '-1'"),
+        ("{\"timestamp\": \"1753780607550317897\", \"hash_ids\": [1]}", "timestamp and hash_ids"),
+        ("{\"timestamp\": 1}", "missing field"),
+        ("{\"timestamp\": 1, \"hash_ids\": [1.5]}", "timestamp and hash_ids"),
+        ("[1, 2]", "timestamp and hash_ids"),
+    ] {
+        let text = format!("{mooncake}{line}\n{mooncake}");
+        let error = text_of(run(&TraceFormat::named("mooncake").unwrap(), vec![input(text)]).0);
+        assert!(error.contains("line 4:") && error.contains("(3 rec"), "{error}");
+        assert!(error.contains(what), "{error}");
+    }
+}
+
+/// The actions of blkparse's manual. Bio 1 is split at sector 96 and bounced; bio 2 is merged
+/// behind bio 1's second part and bio 3 before the first; the device gives the request back once.
+/// Three requests reach the device, of 24, 32 and 8 sectors.
+#[test]
+fn blkparse_actions_are_those_of_its_manual() {
+    let listing = "\
+8,0 0  1 0.000000000 7 A  W 80 + 32 <- (8,1) 16
+8,0 0  2 0.000001000 7 Q  W 80 + 32 [fio]
+8,0 0  3 0.000001100 7 X  W 80 / 96 [fio]
+8,0 0  4 0.000001200 7 B  W 80 + 16 [fio]
+8,0 0  5 0.000001300 7 G  W 80 + 16 [fio]
+8,0 0  6 0.000001400 7 P  N [fio]
+8,0 0  7 0.000001500 7 I  W 80 + 16 [fio]
+8,0 0  8 0.000001600 7 G  W 96 + 16 [fio]
+8,0 0  9 0.000001700 7 Q  W 112 + 16 [fio]
+8,0 0 10 0.000001800 7 M  W 112 + 16 [fio]
+8,0 0 11 0.000001900 7 Q  W 72 + 8 [fio]
+8,0 0 12 0.000002000 7 F  W 72 + 8 [fio]
+8,0 0 13 0.000002100 7 U  N [fio] 2
+8,0 0 14 0.000003000 9 D  W 72 + 24 [kworker/0:1H]
+8,0 0 15 0.000003100 9 D  W 96 + 32 [kworker/0:1H]
+8,0 0 16 0.000003500 9 R  W 96 + 32 [0]
+8,0 0 17 0.000004000 9 D  W 96 + 32 [kworker/0:1H]
+8,0 0 18 0.000005000 9 D  R 800 + 8 [kworker/0:1H]
+8,0 0 19 0.000009000 0 C  W 72 + 24 [0]
+8,0 0 20 0.000009100 0 C  R 800 + 8 [0]
+8,0 0 21 0.000009200 0 C  W 96 + 32 [0]
+8,0 0 22 0.000009300 7 m  N cfq7 message
+";
+    let (result, events) = run(&TraceFormat::Blkparse, vec![input(listing)]);
+    let seen: Vec<_> = events
+        .iter()
+        .map(|e| (e.offset / 512, e.bytes / 512, e.queued_ns, e.response_ns, e.merged, e.depth))
+        .collect();
+    let expected =
+        [(72, 24, 2_000, 6_000, 1, 1), (800, 8, 0, 4_100, 0, 3), (96, 32, 2_100, 6_100, 1, 2)];
+    assert_eq!(seen, expected);
+    assert_eq!(events[2].command, CommandName::new("fio"));
+    assert_eq!(events[2].flags & flags::REQUEUED, flags::REQUEUED);
+    let imported = result.unwrap();
+    assert_eq!((imported.records, imported.passed_over), (22, 8));
+    assert_eq!((imported.conditions.unfinished, imported.conditions.unseen.len()), (0, 0));
+    // The same split as a trace event and as a record, on a device without a request queue.
+    let events_text = "a 7 [003] 1.5: block:block_bio_queue: 8,0 W 80 + 32 [a]\n\
+                       a 7 [003] 1.6: block:block_split: 8,0 W 80 / 96 [a]\n\
+                       a 7 [003] 1.7: block:block_bio_complete: 8,0 W 80 + 16 [0]\n\
+                       a 7 [003] 1.8: block:block_bio_complete: 8,0 W 96 + 16 [0]\n";
+    let mut record = super::tests::BlktraceBytes::new(false);
+    let write = 1 << 17;
+    record.record(1_000, 1 | write, 80, 16_384, &[]);
+    record.record(1_100, 13 | write, 80, 8_192, &96u64.to_be_bytes());
+    record.record(1_200, 8 | write, 80, 8_192, &[]);
+    record.record(1_300, 8 | write, 96, 8_192, &[]);
+    for (format, bytes) in [
+        (TraceFormat::BlockEvents, events_text.as_bytes().to_vec()),
+        (TraceFormat::Blktrace, record.bytes),
+    ] {
+        let (result, events) = run(&format, vec![input(bytes)]);
+        let places: Vec<_> = events.iter().map(|e| (e.offset / 512, e.bytes)).collect();
+        assert_eq!(places, [(80, 8_192), (96, 8_192)], "{format:?}");
+        assert_eq!(result.unwrap().conditions.in_part.unwrap().missing(), 0);
+    }
+    for (split, what) in [("80 + 96", "'/'"), ("80 / x", "sector"), ("80 / 72", "behind sector 80")]
+    {
+        let text = format!("8,0 0 1 0.5 7 Q W 80 + 32 [a]\n8,0 0 2 0.6 7 X W {split} [a]\n");
+        let error = text_of(run(&TraceFormat::Blkparse, vec![input(text)]).0);
+        assert!(error.contains("line 2:") && error.contains(what), "{error}");
+    }
+}
+
+/// What strace adds to calls, and what happens to processes.
+#[test]
+fn strace_counts_delays_injections_signals_and_deaths() {
+    let (seen, conditions) = straced(
+        "7 9.0 openat(AT_FDCWD, \"/db\", O_RDWR) = 3</db>\n\
+         7 9.1 pread64(3</db>, \"\", 512, 0) = 512 (DELAYED) <0.2>\n\
+         7 9.2 pread64(3</db>, \"\", 512, 512) = -1 EIO (Input/output error) (INJECTED) <0.1>\n\
+         7 9.3 pwrite64(3</db>, \"\", 512, 512) = 512 (INJECTED) (DELAYED) <0.1>\n\
+         7 9.3 lseek(3</db>, 4096, SEEK_SET) = 4096 (INJECTED)\n\
+         7 9.3 read(3</db>, \"\", 512) = 512 <0.1>\n\
+         7 9.4 --- SIGUSR1 {si_signo=SIGUSR1, si_code=SI_USER, si_pid=9, si_uid=0} ---\n\
+         7 9.5 --- stopped by SIGTTOU ---\n\
+         7 9.6 pread64(3</db>, \"\", 512, 1024) = -1 EIO (Input/output error) (DELAYED) <0.1>\n\
+         7 9.7 fsync(3</db>) = ? <unavailable>\n\
+         7 9.8 +++ killed by SIGKILL (core dumped) +++\n\
+         8 9.8 +++ superseded by execve in pid 7 +++\n\
+         9 9.9 pread64(3</db>, <unfinished ...>\n",
+    );
+    // An injected lseek moves nothing.
+    assert_eq!(seen, [(IoOp::Read, 0, 512), (IoOp::Read, 0, 512), (IoOp::Read, 1_024, 512)]);
+    // fsync and the last read have no end.
+    assert_eq!(conditions.unfinished, 2);
+    assert_eq!((conditions.unseen.len(), conditions.unseen[0].1), (1, 2));
+    let remarks = conditions.remarks.join(" ");
+    for what in ["delayed 2 I/Os", "1 signals", "1 tasks were killed"] {
+        assert!(remarks.contains(what), "{remarks}");
+    }
+}

@@ -4,7 +4,7 @@ use super::input::{ImportError, ImportInput};
 use std::io::{BufRead, BufReader, Read};
 use steadfast_domain::text::excerpt;
 
-/// Longest accepted line in bytes; no format has longer ones.
+/// Longest accepted line in bytes, unless the format has longer ones.
 const LONGEST: usize = 1 << 16;
 
 /// Parses a whole number; `what` names it in the error.
@@ -17,6 +17,7 @@ pub(super) struct LineReader<'r> {
     name: String,
     reader: BufReader<Box<dyn Read + 'r>>,
     line: Vec<u8>,
+    longest: usize,
     number: u64,
     /// True if any line was not blank.
     any: bool,
@@ -25,7 +26,19 @@ pub(super) struct LineReader<'r> {
 impl<'r> LineReader<'r> {
     pub(super) fn new(input: ImportInput<'r>) -> Self {
         let reader = BufReader::with_capacity(1 << 18, input.content);
-        LineReader { name: input.name, reader, line: Vec::new(), number: 0, any: false }
+        LineReader {
+            name: input.name,
+            reader,
+            line: Vec::new(),
+            longest: LONGEST,
+            number: 0,
+            any: false,
+        }
+    }
+
+    /// Accepts lines of up to this many bytes.
+    pub(super) fn with_longest(self, longest: usize) -> Self {
+        LineReader { longest, ..self }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -38,7 +51,7 @@ impl<'r> LineReader<'r> {
         loop {
             self.line.clear();
             let length = (&mut self.reader)
-                .take(LONGEST as u64 + 1)
+                .take(self.longest as u64 + 1)
                 .read_until(b'\n', &mut self.line)
                 .map_err(|error| {
                     let place = format!("line {}", self.number + 1);
@@ -52,8 +65,8 @@ impl<'r> LineReader<'r> {
                 return Ok(None);
             }
             self.number += 1;
-            if length > LONGEST {
-                let what = format!("the line is longer than {LONGEST} bytes");
+            if length > self.longest {
+                let what = format!("the line is longer than {} bytes", self.longest);
                 return Err(self.malformed(what, self.number - 1));
             }
             if self.line.iter().any(|byte| !byte.is_ascii_whitespace()) {

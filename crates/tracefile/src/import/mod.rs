@@ -14,6 +14,8 @@ mod columns;
 mod devices;
 mod fio;
 mod input;
+mod kv_cache;
+mod line_ends;
 mod lines;
 mod mapping;
 mod pairs;
@@ -29,6 +31,7 @@ pub use mapping::ColumnMapping;
 pub use plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource, TimeEpoch};
 pub use table::import_parquet;
 
+use line_ends::TextEnds;
 use lines::LineReader;
 use rows::LineRows;
 
@@ -49,6 +52,9 @@ pub enum TraceFormat {
     FioLatencyLog,
     /// System calls of processes, from strace with times.
     Strace,
+    /// Requests to language models, from which the I/Os of a KV cache are derived: the format's
+    /// name, and the size of a block in bytes.
+    KvCache(&'static str, u32),
     /// Binary records of a fixed size: the format's name, and the plan of the fields.
     Records(&'static str, ColumnPlan),
     /// Text in columns.
@@ -83,6 +89,9 @@ impl TraceFormat {
         if let Some(format) = records::RECORDS.iter().find(|format| format.id == name) {
             return Some(TraceFormat::Records(format.id, format.plan()?));
         }
+        if let Some(format) = kv_cache::KV_FORMATS.iter().find(|format| format.id == name) {
+            return Some(TraceFormat::KvCache(format.id, format.block_bytes()));
+        }
         let format = text_formats::TEXT_FORMATS.iter().find(|format| format.id == name)?;
         Some(TraceFormat::Columns(format.plan()?))
     }
@@ -91,14 +100,17 @@ impl TraceFormat {
     pub fn names() -> impl Iterator<Item = &'static str> {
         let own = OWN_READERS.iter().map(|(name, ..)| *name);
         let records = records::RECORDS.iter().map(|format| format.id);
-        own.chain(records).chain(text_formats::TEXT_FORMATS.iter().map(|format| format.id))
+        let kv_cache = kv_cache::KV_FORMATS.iter().map(|format| format.id);
+        own.chain(records)
+            .chain(kv_cache)
+            .chain(text_formats::TEXT_FORMATS.iter().map(|format| format.id))
     }
 
     /// Returns the name, which is stable across versions; `columns` for a table without a named
     /// format.
     pub fn name(&self) -> &'static str {
         match self {
-            TraceFormat::Records(name, _) => name,
+            TraceFormat::Records(name, _) | TraceFormat::KvCache(name, _) => name,
             TraceFormat::Columns(plan) => text_formats::TEXT_FORMATS
                 .iter()
                 .find(|format| format.name == plan.name)
@@ -113,7 +125,9 @@ impl TraceFormat {
     /// Returns a description of a file of the format, with an article.
     pub fn description(&self) -> String {
         match self {
-            TraceFormat::Records(name, _) => format!("a trace in the format {name}"),
+            TraceFormat::Records(name, _) | TraceFormat::KvCache(name, _) => {
+                format!("a trace in the format {name}")
+            }
             TraceFormat::Columns(plan) => format!("a trace in the format {}", plan.name),
             own => OWN_READERS
                 .iter()
@@ -138,8 +152,12 @@ pub fn import(
     if inputs.is_empty() {
         return Err(ImportError::Unsuitable("no input was given; name a file".into()));
     }
+    let (inputs, ends) = match format {
+        TraceFormat::Blktrace | TraceFormat::Records(..) => (inputs, TextEnds::default()),
+        _ => line_ends::watch(inputs),
+    };
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
-    let imported = match format {
+    let mut imported = match format {
         TraceFormat::Blktrace => blktrace::import(inputs, sink),
         TraceFormat::Blkparse => one(inputs, |input| blkparse::import(input, sink)),
         TraceFormat::Biosnoop => one(inputs, |input| biosnoop::import(input, sink)),
@@ -153,6 +171,13 @@ pub fn import(
                 ImportError::Unsuitable(format!("there is no format of records named {name}"))
             })?;
             one(inputs, |input| records::import(format, plan, input, sink))
+        }
+        TraceFormat::KvCache(name, block_bytes) => {
+            let format = kv_cache::KV_FORMATS.iter().find(|format| format.id == *name);
+            let format = format.ok_or_else(|| {
+                ImportError::Unsuitable(format!("there is no format of requests named {name}"))
+            })?;
+            one(inputs, |input| kv_cache::import(format, *block_bytes, input, sink))
         }
         TraceFormat::Columns(plan) => one(inputs, |input| {
             let mut rows = LineRows::new(plan, LineReader::new(input));
@@ -169,6 +194,7 @@ pub fn import(
             imported.records
         )));
     }
+    imported.conditions.remarks.extend(ends.remarks(&imported.cut));
     Ok(imported)
 }
 
@@ -220,6 +246,10 @@ pub fn recognize_any(beginning: &[u8]) -> Option<RecognizedFormat> {
     if let Some(format) = deciding.iter().find_map(|line| format_of_line(line)) {
         return Some(Proven(format));
     }
+    if let Some((format, is_proven)) = kv_cache::fitting(text) {
+        let format = TraceFormat::named(format.id)?;
+        return Some(if is_proven { Proven(format) } else { Possible(vec![format]) });
+    }
     let (formats, is_proven) = text_formats::fitting(text);
     let mut formats: Vec<TraceFormat> =
         formats.into_iter().filter_map(|format| TraceFormat::named(format.id)).collect();
@@ -260,6 +290,8 @@ fn one(
     }
 }
 
+#[cfg(test)]
+mod adversary_tests;
 #[cfg(test)]
 mod formats_tests;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Merged bios vanish into the request that absorbed them. I/Os that a device-mapper device passes
 //! on appear again under the number of the device below.
 
+use super::checks::TraceChecks;
 use super::devices::DeviceNumbers;
 use super::input::{EventSink, ImportError, ImportResult};
 use steadfast_domain::CaptureConditions;
@@ -19,6 +20,7 @@ pub(super) struct BlockTraceImport {
     pub devices: DeviceNumbers,
     /// Latest time of a record, in nanoseconds.
     pub last_ns: u64,
+    checks: TraceChecks,
     pub imported: ImportResult,
 }
 
@@ -28,6 +30,7 @@ impl Default for BlockTraceImport {
             matcher: IoMatcher::new(UNDER_WAY_MAX).with_bios(),
             devices: DeviceNumbers::default(),
             last_ns: 0,
+            checks: TraceChecks::new(false),
             imported: ImportResult::default(),
         }
     }
@@ -47,8 +50,10 @@ impl BlockTraceImport {
             return Ok(());
         };
         self.last_ns = self.last_ns.max(event.time_ns);
+        self.checks.see_time(self.imported.records, event.time_ns);
         if let Some(io) = self.matcher.follow(event) {
             self.imported.events += 1;
+            self.checks.see_size(self.imported.records, &io);
             sink(&io)?;
         }
         Ok(())
@@ -63,9 +68,12 @@ impl BlockTraceImport {
     ) -> Result<ImportResult, ImportError> {
         for io in self.matcher.unended() {
             self.imported.events += 1;
+            self.checks.see_size(self.imported.records, &io);
             sink(&io)?;
         }
         let part = self.matcher.in_part();
+        let mut remarks = remarks(&self.matcher);
+        remarks.extend(self.checks.remarks("record"));
         let conditions = CaptureConditions {
             source: source.to_owned(),
             layers: vec![Layer::Block],
@@ -74,7 +82,7 @@ impl BlockTraceImport {
             lasted_ns: self.last_ns,
             unfinished: part.missing(),
             in_part: Some(part),
-            remarks: remarks(&self.matcher),
+            remarks,
             ..CaptureConditions::default()
         };
         Ok(ImportResult { conditions, ..self.imported })

@@ -126,6 +126,10 @@ struct FinishedCall<'l> {
     /// Value after the equals sign.
     value: &'l str,
     response_ns: u64,
+    /// True if strace delayed the call.
+    is_delayed: bool,
+    /// True if strace gave the call a result in place of the kernel.
+    is_injected: bool,
 }
 
 impl<'l> FinishedCall<'l> {
@@ -140,7 +144,9 @@ impl<'l> FinishedCall<'l> {
                 None => (rest, RESPONSE_UNKNOWN),
             };
         let (arguments, value) = split_at_value(rest)?;
-        Some(FinishedCall { name, arguments, value: value.trim(), response_ns })
+        let (value, is_delayed) = without(value.trim(), " (DELAYED)");
+        let (value, is_injected) = without(value, " (INJECTED)");
+        Some(FinishedCall { name, arguments, value, response_ns, is_delayed, is_injected })
     }
 
     /// Returns the value as a number; `None` if the call failed or did not return.
@@ -154,6 +160,7 @@ impl<'l> FinishedCall<'l> {
         let error = |rest: &str| rest.starts_with('E') && rest.matches(" (").count() == 1;
         match self.value.split_once(' ') {
             None => self.value == "?" || self.value.parse::<i64>().is_ok(),
+            Some(("?", "<unavailable>")) => true,
             Some(("-1" | "?", rest)) => error(rest) && rest.ends_with(')') && !rest.contains(" = "),
             Some(_) => false,
         }
@@ -168,6 +175,11 @@ impl<'l> FinishedCall<'l> {
     fn last_but(&self, at: usize) -> Option<&'l str> {
         self.arguments.rsplit(", ").nth(at)
     }
+}
+
+/// Removes a mark at the end of a text; returns whether it was there.
+fn without<'l>(text: &'l str, mark: &str) -> (&'l str, bool) {
+    text.strip_suffix(mark).map_or((text, false), |rest| (rest.trim_end(), true))
 }
 
 /// Splits `arguments) = value` at the first bracket that is neither in a string nor in the path of
@@ -353,6 +365,12 @@ struct StraceImport {
     unplaced: u64,
     unnamed: u64,
     unseen: u64,
+    /// Number of I/Os that strace delayed, and of those to which it gave a result.
+    delayed: u64,
+    injected: u64,
+    /// Number of signals, and of tasks (threads) that one ended.
+    signals: u64,
+    killed: u64,
     imported: ImportResult,
 }
 
@@ -408,11 +426,14 @@ impl StraceImport {
         self.is_unix = is_unix;
         let time_ns = self.since_first(time_ns);
         if rest.starts_with("+++ ") {
+            self.killed += u64::from(rest.starts_with("+++ killed"));
             self.abandon(pid);
             self.tasks.remove(&pid);
             return Ok(None);
         }
         if rest.starts_with("---") {
+            // A stop is printed after the signal that caused it.
+            self.signals += u64::from(!rest.starts_with("--- stopped by"));
             return Ok(None);
         }
         if let Some(resumed) = rest.strip_prefix("<... ") {
@@ -513,9 +534,19 @@ impl StraceImport {
                     excerpt(text.trim())
                 ));
             }
-            return self.io(pid, time_ns, &call, *op, *place);
+            if call.is_injected {
+                // The kernel did not execute it.
+                self.injected += 1;
+                return Ok(None);
+            }
+            let io = self.io(pid, time_ns, &call, *op, *place)?;
+            self.delayed += u64::from(io.is_some() && call.is_delayed);
+            return Ok(io);
         }
-        self.follow(pid, &call);
+        // The kernel did not execute an injected call.
+        if !call.is_injected {
+            self.follow(pid, &call);
+        }
         self.unseen += u64::from(UNSEEN.contains(&call.name));
         self.check_memory().map(|()| None)
     }
@@ -754,6 +785,10 @@ impl StraceImport {
                 "calls of io_uring, AIO, splice or copies, whose data strace does not show",
                 self.unseen,
             ),
+            named(
+                "reads, writes and flushes to which strace gave a result (INJECTED)",
+                self.injected,
+            ),
         ];
         let unseen: Vec<(String, u64)> = unseen.into_iter().flatten().collect();
         let mut remarks = vec![
@@ -767,6 +802,18 @@ impl StraceImport {
             remarks.push(format!(
                 "Not in the trace: {} reads, writes and flushes whose beginning or end the log lacks.",
                 self.cut
+            ));
+        }
+        if self.delayed > 0 {
+            remarks.push(format!(
+                "strace delayed {} I/Os (DELAYED); their response times may include its delays.",
+                self.delayed
+            ));
+        }
+        if self.signals + self.killed > 0 {
+            remarks.push(format!(
+                "{} signals are in the log; {} tasks were killed by one.",
+                self.signals, self.killed
             ));
         }
         let files = self.paths.into_iter().map(|(path, inode)| FileName { device: 0, inode, path });

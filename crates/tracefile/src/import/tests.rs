@@ -20,9 +20,9 @@ pub(super) fn run(
 }
 
 /// One blktrace record in either byte order.
-struct BlktraceBytes {
+pub(super) struct BlktraceBytes {
     big: bool,
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
 }
 
 const DEVICE: u32 = 8 << 20 | 16;
@@ -31,7 +31,7 @@ const WRITE: u32 = 1 << 17;
 const SYNC: u32 = 1 << 19;
 
 impl BlktraceBytes {
-    fn new(big: bool) -> Self {
+    pub(super) fn new(big: bool) -> Self {
         BlktraceBytes { big, bytes: Vec::new() }
     }
     fn word(&mut self, value: u32) {
@@ -43,7 +43,14 @@ impl BlktraceBytes {
     fn half(&mut self, value: u16) {
         self.bytes.extend(if self.big { value.to_be_bytes() } else { value.to_le_bytes() });
     }
-    fn record(&mut self, time: u64, action: u32, sector: u64, bytes: u32, payload: &[u8]) {
+    pub(super) fn record(
+        &mut self,
+        time: u64,
+        action: u32,
+        sector: u64,
+        bytes: u32,
+        payload: &[u8],
+    ) {
         self.word(0x6561_7407);
         self.word(0);
         self.long(time);

@@ -1,10 +1,9 @@
 //! Reads whole columns of a row group.
 
+use super::column::{NameColumn, NumberColumn};
 use super::guard::guarded;
 use super::packed::{PackedPages, PageMemory};
-use super::pages::{ColumnPages, are_decoded_here};
 use super::source::{HeldBytes, SharedMedium};
-use super::value::ColumnValue;
 use crate::error::TraceError;
 use parquet::column::reader::get_column_reader;
 use parquet::data_type::DataType;
@@ -12,6 +11,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::io::{Read, Seek};
 use std::sync::Arc;
+use steadfast_domain::io_event::CommandName;
 
 /// The lists of a column. A null is an empty list.
 pub(crate) struct Lists<T> {
@@ -21,26 +21,41 @@ pub(crate) struct Lists<T> {
     pub values: Vec<T>,
 }
 
-/// Reads a column of `rows` numbers or names, with `absent` for a null.
+/// Reads a column of `rows` numbers, with `absent` for a null.
 ///
 /// # Errors
 /// Returns [`TraceError::Damaged`] if the column cannot be read.
-pub(crate) fn values<R: Read + Seek + Send + 'static, T: ColumnValue>(
+pub(crate) fn numbers<R: Read + Seek + Send + 'static, D: DataType<T: Copy>>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
-    absent: T,
+    absent: D::T,
+) -> Result<Vec<D::T>, TraceError> {
+    whole(source, chunk, rows, |pages, numbers| {
+        NumberColumn::<D>::new(chunk, pages)?.read(rows, numbers, absent)
+    })
+}
+
+/// Reads a column of `rows` names, with an empty name for a null.
+///
+/// # Errors
+/// Returns [`TraceError::Damaged`] if the column cannot be read.
+pub(crate) fn names<R: Read + Seek + Send + 'static>(
+    source: &SharedMedium<R>,
+    chunk: &ColumnChunkMetaData,
+    rows: usize,
+) -> Result<Vec<CommandName>, TraceError> {
+    whole(source, chunk, rows, |pages, names| NameColumn::new(chunk, pages)?.read(rows, names))
+}
+
+fn whole<R: Read + Seek + Send + 'static, T>(
+    source: &SharedMedium<R>,
+    chunk: &ColumnChunkMetaData,
+    rows: usize,
+    read: impl FnOnce(PackedPages, &mut Vec<T>) -> parquet::errors::Result<(usize, usize)>,
 ) -> Result<Vec<T>, TraceError> {
-    let place = place_of(chunk);
-    let mut values = Vec::new();
-    let (found, _) = guarded(&place, || {
-        if chunk.column_type() != T::PHYSICAL || !are_decoded_here(chunk) {
-            return Err(ParquetError::General("it has another type or encoding".into()));
-        }
-        let nullable = chunk.column_descr().max_def_level() > 0;
-        let mut pages = ColumnPages::new(open(source, chunk, rows)?, nullable);
-        pages.read(rows, &mut values, absent)
-    })?;
+    let (place, mut values) = (place_of(chunk), Vec::new());
+    let (found, _) = guarded(&place, || read(open(source, chunk, rows)?, &mut values))?;
     if found < rows {
         return Err(TraceError::damaged(place, format!("{} rows are missing", rows - found)));
     }

@@ -4,10 +4,9 @@
 //! gets its pages from [`PackedPages`], which unpacks them within limits.
 
 use super::column::pages;
-use super::packed::{DELTA_VALUES_MAX, PAGE_MAX, PackedPages, PageMemory, too_large};
-use super::pages::split_levels;
+use super::packed::{PAGE_MAX, PackedPages, PageMemory, too_large};
+use super::retyped::{decoded_length, split_levels};
 use super::source::SharedMedium;
-use super::texts::decoded_length;
 use parquet::basic::Encoding;
 use parquet::bloom_filter::Sbbf;
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -91,13 +90,12 @@ struct ForeignPages {
 
 impl ForeignPages {
     fn check(&self, page: &Page) -> Result<()> {
-        let have_prefixes = page.encoding() == Encoding::DELTA_BYTE_ARRAY;
-        if have_prefixes || page.encoding() == Encoding::DELTA_LENGTH_BYTE_ARRAY {
+        let encoding = page.encoding();
+        if matches!(encoding, Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY) {
             let (_, texts) = split_levels(page, self.nullable)?;
-            let values = (page.num_values() as usize).min(DELTA_VALUES_MAX);
+            let values = page.num_values() as usize;
             // A page in which no row has a value may be empty.
-            if !texts.is_empty() && decoded_length(texts, values, have_prefixes)? > PAGE_MAX as u64
-            {
+            if !texts.is_empty() && decoded_length(texts, encoding, values)? > PAGE_MAX as u64 {
                 return Err(too_large());
             }
         }

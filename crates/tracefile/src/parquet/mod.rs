@@ -5,25 +5,19 @@
 mod block;
 pub(crate) mod chunk;
 mod column;
-mod delta;
-mod dictionary;
 mod footer;
 mod foreign_table;
 mod guard;
-mod hybrid;
 mod integrity;
 mod names;
 mod output;
 mod packed;
-mod pages;
 pub mod parts;
 mod reader;
 mod recovery;
+mod retyped;
 mod source;
 mod sums;
-mod texts;
-mod unpack;
-mod value;
 mod writer;
 
 pub use crate::schema::{

@@ -55,7 +55,7 @@ impl PageMemory {
 }
 
 /// Part of the budget, returned to it on drop.
-struct MemoryShare {
+pub(super) struct MemoryShare {
     memory: Arc<AtomicUsize>,
     bytes: usize,
 }
@@ -136,6 +136,11 @@ impl PackedPages {
     #[cfg(test)]
     pub(super) fn unpacked(pages: Box<dyn PageReader>) -> Self {
         Self::new(pages, Codec::None, Physical::INT32, usize::MAX, PageMemory::new())
+    }
+
+    /// Takes part of the memory for what is made of a page.
+    pub(super) fn reserve(&self, bytes: usize) -> Result<MemoryShare> {
+        self.memory.take(bytes)
     }
 
     /// Returns the number of rows in pages that were not read yet.

@@ -1,0 +1,71 @@
+//! Finds a last line without a line end, whose last number may be cut where nothing shows it.
+
+use super::input::ImportInput;
+use std::cell::RefCell;
+use std::io::{self, Read};
+use std::rc::Rc;
+
+/// The end of a text.
+#[derive(Debug, Default)]
+struct TextEnd {
+    line_ends: u64,
+    /// True if the text has something other than blanks behind its last line end.
+    is_open: bool,
+}
+
+/// The ends of the texts that an import has read.
+#[derive(Debug, Default)]
+pub(super) struct TextEnds(Vec<(String, Rc<RefCell<TextEnd>>)>);
+
+/// Returns texts and what will be known of their ends once they are read.
+pub(super) fn watch(inputs: Vec<ImportInput<'_>>) -> (Vec<ImportInput<'_>>, TextEnds) {
+    let mut ends = TextEnds::default();
+    let watched = inputs.into_iter().map(|ImportInput { name, content }| {
+        let end = Rc::new(RefCell::new(TextEnd::default()));
+        ends.0.push((name.clone(), Rc::clone(&end)));
+        ImportInput { name, content: Box::new(WatchedText { content, end }) }
+    });
+    (watched.collect(), ends)
+}
+
+impl TextEnds {
+    /// Returns a sentence for each text whose last line may be cut, unless the import found `cut`
+    /// lines itself.
+    pub(super) fn remarks(&self, cut: &[String]) -> Vec<String> {
+        let open = self.0.iter().filter_map(|(name, end)| {
+            let end = end.borrow();
+            let line = end.line_ends + 1;
+            (end.is_open && end.line_ends > 0).then(|| {
+                format!(
+                    "{name}: the last line, {line}, has no line end; if the file was cut there, \
+                     the last value of this line is wrong."
+                )
+            })
+        });
+        if cut.is_empty() { open.collect() } else { Vec::new() }
+    }
+}
+
+/// A text that notes its end while it is read.
+struct WatchedText<'r> {
+    content: Box<dyn Read + 'r>,
+    end: Rc<RefCell<TextEnd>>,
+}
+
+impl Read for WatchedText<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let length = self.content.read(into)?;
+        let read = &into[..length];
+        let mut end = self.end.borrow_mut();
+        end.line_ends += read.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let last = match read.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => {
+                end.is_open = false;
+                &read[at + 1..]
+            }
+            None => read,
+        };
+        end.is_open |= last.iter().any(|byte| !byte.is_ascii_whitespace());
+        Ok(length)
+    }
+}
