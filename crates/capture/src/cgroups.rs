@@ -112,8 +112,7 @@ mod tests {
         let below = scratch.path().join("a/b/c");
         fs::create_dir_all(&below).unwrap();
         fs::create_dir(scratch.path().join("d")).unwrap();
-        let inode = fs::metadata(&below).unwrap().ino();
-        assert_eq!(searched(scratch.path(), inode), Some(below));
+        assert_eq!(searched(scratch.path(), fs::metadata(&below).unwrap().ino()), Some(below));
         assert_eq!(searched(scratch.path(), u64::MAX), None);
     }
 }

@@ -417,8 +417,7 @@ mod tests {
         let writes: Vec<IoEvent> = (0..53).map(|n| write(n * BLOCK as u64, 4096)).collect();
         let sample = sampled(1, &content, &writes, 0);
         assert_eq!((sample.blocks, sample.duplicates), (53, 45));
-        let random = sampled(1, &content, &writes[..7], 0);
-        assert_eq!(random.compression_ratio(), Some(1.0));
+        assert_eq!(sampled(1, &content, &writes[..7], 0).compression_ratio(), Some(1.0));
     }
 
     #[test]

@@ -2,12 +2,13 @@
 //! ERASE UNIT needs.
 
 use crate::error::HostError;
-use crate::tool::{HDPARM, Tools};
+use crate::tool::{HDPARM, InstalledTools, Tools};
+use std::path::Path;
 use std::time::Duration;
 
 /// Password set for SECURITY ERASE UNIT. It is fixed and documented so that a failed erase cannot
 /// lock a user out.
-pub(crate) const PASSWORD: &str = "steadfast";
+pub const PURGE_PASSWORD: &str = "steadfast";
 
 /// Time limit for an ATA command other than an erase.
 pub(crate) const ANSWER: Duration = Duration::from_secs(60);
@@ -117,9 +118,9 @@ impl AtaSecurity {
     }
 }
 
-/// Sets [`PASSWORD`] as the user password. The caller must journal this change first.
+/// Sets [`PURGE_PASSWORD`] as the user password. The caller must journal this change first.
 pub(crate) fn set_password(device: &str, tools: &dyn Tools) -> Result<(), HostError> {
-    let arguments = ["--user-master", "u", "--security-set-pass", PASSWORD, device];
+    let arguments = ["--user-master", "u", "--security-set-pass", PURGE_PASSWORD, device];
     tools.run(HDPARM, &arguments, ANSWER).map(drop)
 }
 
@@ -128,8 +129,16 @@ pub(crate) fn has_password(device: &str, tools: &dyn Tools) -> Result<bool, Host
     AtaSecurity::ask(device, tools).map(|identity| identity.enabled)
 }
 
-/// Removes the user password; unlocks the drive first if it is locked. Returns true if a password
-/// was set.
+/// Removes a drive's user password; unlocks the drive first if it is locked. Returns true if a
+/// password was set.
+///
+/// # Errors
+/// The drive is not an ATA drive, is frozen, or does not accept the password.
+pub fn unlock(device: &Path, password: &str) -> Result<bool, HostError> {
+    clear_password(&device.to_string_lossy(), password, &InstalledTools)
+}
+
+/// Removes the user password with the given tools; see [`unlock`].
 pub(crate) fn clear_password(
     device: &str,
     password: &str,

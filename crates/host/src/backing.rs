@@ -139,7 +139,7 @@ pub(crate) fn open_node(node: &SysfsNode, roots: &SystemRoots, flags: i32) -> io
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     #[test]
     fn a_status_has_the_size_that_the_kernel_writes() {

@@ -159,7 +159,7 @@ fn partition_of(node: &SysfsNode, disk: &SysfsNode) -> Option<Partition> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
     use steadfast_domain::Transport;
 
     #[test]

@@ -14,11 +14,15 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// [`HostError::PowerCutUnknown`] if it takes longer than ten minutes or leaves a program behind
 /// that holds its output open.
 pub fn cut_power(command: &str) -> Result<(), HostError> {
+    cut_power_within(command, LIMIT)
+}
+
+fn cut_power_within(command: &str, limit: Duration) -> Result<(), HostError> {
     let mut words = command.split_whitespace();
     let program = words.next().unwrap_or_default();
     let arguments: Vec<&str> = words.collect();
     let answer =
-        tool::ask(program, "that has it", &arguments, LIMIT).map_err(|error| match error {
+        tool::ask(program, "that has it", &arguments, limit).map_err(|error| match error {
             HostError::ToolFailed { command, how, said } => {
                 HostError::PowerCutUnknown { command, how, said }
             }
@@ -32,4 +36,33 @@ pub fn cut_power(command: &str) -> Result<(), HostError> {
         how: answer.status.to_string(),
         said: format!("{} {}", answer.stdout.trim(), answer.stderr.trim()).trim().to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_command_that_does_not_end_by_itself_is_no_failure_but_unknown() {
+        let scratch = tempfile::tempdir().unwrap();
+        let relay = scratch.path().join("relay");
+        let run = |script: &str, limit| {
+            fs::write(&relay, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(&relay, PermissionsExt::from_mode(0o755)).unwrap();
+            cut_power_within(&format!("{} off", relay.display()), limit)
+        };
+        run("[ $# = 1 ] && [ $1 = off ]", LIMIT).unwrap();
+        let error = run("echo port 7 is locked; exit 2", LIMIT).unwrap_err();
+        assert!(matches!(&error, HostError::ToolFailed { .. }), "{error}");
+        for (script, limit, reason) in [
+            ("echo off; exec sleep 600", Duration::from_millis(50), "no answer within"),
+            ("echo off; sleep 30 &", LIMIT, "keeps its output open"),
+        ] {
+            let error = run(script, limit).unwrap_err();
+            let HostError::PowerCutUnknown { how, .. } = &error else { panic!("{error}") };
+            assert!(how.contains(reason), "{how}");
+        }
+    }
 }

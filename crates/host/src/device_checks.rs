@@ -267,7 +267,7 @@ pub(crate) fn claim(
 mod tests {
     use super::*;
     use crate::identity;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     fn refusal(machine: &MachineFixture, name: &str, keep: &[PathBuf]) -> String {
         let node = SysfsNode::named(name, &machine.roots).unwrap();

@@ -677,7 +677,7 @@ fn existing(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     fn uses_of(machine: &MachineFixture, name: &str) -> Vec<String> {
         seen_uses(&SysfsNode::named(name, &machine.roots).unwrap(), &machine.roots)

@@ -37,7 +37,7 @@ pub(crate) fn read(whole: &SysfsNode, name: impl Fn(&SysfsNode) -> String) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     fn named(member: &SysfsNode) -> String {
         format!("{} ({})", member.name, member.text("device/model").unwrap_or_default())

@@ -330,7 +330,7 @@ fn text_until_zero(bytes: &[u8]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     #[test]
     fn a_call_has_the_size_that_the_kernel_expects() {

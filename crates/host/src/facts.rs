@@ -109,7 +109,7 @@ pub(crate) fn pci_function(place: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use crate::identity::describe;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     #[test]
     fn processors_are_counted_from_ranges() {

@@ -121,7 +121,7 @@ fn absent(device: &Device, instead: Option<Device>) -> HostError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
     use std::fs;
 
     fn facts(machine: &MachineFixture, name: &str) -> Device {

@@ -441,7 +441,7 @@ fn sata_link(whole: &SysfsNode) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     fn facts(machine: &MachineFixture, name: &str) -> Device {
         let node = SysfsNode::named(name, &machine.roots).unwrap();

@@ -131,7 +131,7 @@ pub fn hold_idle_states(roots: &SystemRoots) -> Result<IdleStateHold, HostError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     #[test]
     fn a_lock_lasts_until_it_is_dropped() {

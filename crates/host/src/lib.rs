@@ -30,8 +30,6 @@ mod inhibit;
 mod layers;
 mod load_process;
 mod locks;
-#[cfg(test)]
-mod machine;
 mod mounts;
 mod nvme;
 mod pinned_path;
@@ -49,12 +47,13 @@ mod signatures;
 mod sysfs_node;
 mod system_roots;
 mod target;
+#[cfg(test)]
+mod testing;
 mod time_zone;
 mod tool;
-#[cfg(test)]
-mod transcript;
 
 pub use arming::{Consent, arm};
+pub use ata_security::{PURGE_PASSWORD, unlock};
 pub use block_queue::{
     BlockQueue, DeviceFileSystem, MountedFileSystem, Partition, block_queue, disk_sequence,
     file_systems_on, has_fua, mounted_at, sends_flushes,
@@ -72,8 +71,8 @@ pub use find_device::{find_again, has_returned};
 #[cfg(fuzzing)]
 pub use fuzzing::nvme_drive;
 pub use host_settings::{
-    LoadCgroups, PURGE_PASSWORD, UndoOutcome, conditions, is_password, make_change, plan_changes,
-    undo_change, unlock, with_power_management,
+    LoadCgroups, UndoOutcome, conditions, is_password, make_change, plan_changes, undo_change,
+    with_power_management,
 };
 pub use identity::{confirmation, devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};

@@ -117,7 +117,7 @@ pub(crate) fn clear_flags(file: &File, flags: i32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
     use std::fs::{self, OpenOptions};
     use std::os::unix::fs::MetadataExt;
     use std::thread;

@@ -246,7 +246,7 @@ fn statx_mount_id(directory: i32, path: &CStr, flags: i32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     #[test]
     fn a_line_of_mountinfo_is_read_with_its_escapes() {

@@ -515,7 +515,7 @@ fn parse_lock(line: &str) -> Option<(String, String, FileId)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::symlink;
     use std::sync::atomic::{AtomicBool, Ordering};

@@ -193,8 +193,8 @@ pub fn wait_until(then: Nanos) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
     use crate::sysfs_node::SysfsNode;
+    use crate::testing::machine::MachineFixture;
 
     #[test]
     fn a_file_is_known_whatever_path_leads_to_it() {

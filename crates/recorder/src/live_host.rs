@@ -4,6 +4,7 @@ use crate::error::RecordError;
 use crate::marks::MarkFile;
 use crate::monotonic::{clock_ns, monotonic_ns};
 use crate::source::RecordingHost;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 use steadfast_domain::TimeZone;
@@ -65,11 +66,11 @@ impl RecordingHost for LiveHost<'_> {
         steadfast_host::processor_times(&SystemRoots::real())
     }
 
-    fn marks(&mut self, began_ns: u64) -> Vec<Mark> {
+    fn marks(&mut self, began_ns: u64) -> io::Result<Vec<Mark>> {
         self.marks.read(began_ns)
     }
 
-    fn last_marks(&mut self, began_ns: u64) -> Vec<Mark> {
+    fn last_marks(&mut self, began_ns: u64) -> io::Result<Vec<Mark>> {
         self.marks.end(began_ns)
     }
 }

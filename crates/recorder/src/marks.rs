@@ -22,6 +22,8 @@ const DIRECTORIES: [&str; 2] = ["steadfast", "captures"];
 
 /// Longest name of a mark, in characters.
 const NAME_MAX: usize = 200;
+/// Last character of a mark's line; a line that was written only in part has none.
+const MARK_END: char = '\r';
 /// Longest path of a trace, in bytes.
 const PATH_MAX: usize = 4096;
 
@@ -86,29 +88,31 @@ impl MarkFile {
 
     /// Returns the marks added since the last call, in a capture that began at this time of
     /// CLOCK_MONOTONIC, in nanoseconds.
-    pub(crate) fn read(&mut self, began_ns: u64) -> Vec<Mark> {
+    ///
+    /// # Errors
+    /// The file cannot be read; the next call returns the marks.
+    pub(crate) fn read(&mut self, began_ns: u64) -> io::Result<Vec<Mark>> {
         // Called many times a second and nearly always without a new mark, so only the length is
         // read.
-        let new = self.file.metadata().map_or(0, |file| file.len()).saturating_sub(self.seen);
+        let new = self.file.metadata()?.len().saturating_sub(self.seen);
         let mut bytes = vec![0; usize::try_from(new).unwrap_or(0)];
-        if bytes.is_empty() || self.file.read_exact_at(&mut bytes, self.seen).is_err() {
-            return Vec::new();
-        }
-        let Some(whole) = bytes.iter().rposition(|byte| *byte == b'\n') else {
-            return Vec::new();
-        };
-        bytes.truncate(whole + 1);
+        self.file.read_exact_at(&mut bytes, self.seen)?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        bytes.truncate(whole);
         self.seen += bytes.len() as u64;
         let parse = |line: &str| {
-            let (set_ns, name) = line.split_once(' ')?;
+            let (set_ns, name) = line.strip_suffix(MARK_END)?.split_once(' ')?;
             let at_ns = set_ns.parse::<u64>().ok()?.saturating_sub(began_ns);
             Some(Mark { at_ns, name: name.to_owned() })
         };
-        String::from_utf8_lossy(&bytes).lines().filter_map(parse).collect()
+        Ok(String::from_utf8_lossy(&bytes).split('\n').filter_map(parse).collect())
     }
 
     /// Lets no further marks in, and returns those added since the last call of [`Self::read`].
-    pub(crate) fn end(&mut self, began_ns: u64) -> Vec<Mark> {
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn end(&mut self, began_ns: u64) -> io::Result<Vec<Mark>> {
         self.directory.remove_own(&self.name, &self.file);
         self.read(began_ns)
     }
@@ -156,7 +160,8 @@ fn mark_in(
     now_ns: u64,
 ) -> Result<Marked, MarkError> {
     let name = mark_name(name)?;
-    let line = format!("{now_ns} {name}\n");
+    // The first line break ends a line that another process could not write to its end.
+    let line = format!("\n{now_ns} {name}{MARK_END}\n");
     let mut running = Vec::new();
     for file in directory.names()? {
         running.extend(MarkedCapture::open(directory, &file)?);
@@ -170,12 +175,14 @@ fn mark_in(
         running.retain(|capture| capture.trace == chosen);
     }
     let mut traces = Vec::new();
-    for MarkedCapture { trace, mut marks, path } in running {
-        let written = marks.write_all(line.as_bytes());
-        written.map_err(|source| MarkError::Leave { path, source })?;
-        traces.push(trace);
+    for mut capture in running {
+        match capture.accept(&line) {
+            Ok(true) => traces.push(capture.trace),
+            Ok(false) => {}
+            Err(source) => return Err(MarkError::Leave { path: capture.path, source }),
+        }
     }
-    Ok(Marked { name, traces })
+    if traces.is_empty() { Err(MarkError::NoCapture) } else { Ok(Marked { name, traces }) }
 }
 
 /// Returns the trace of a running capture by its path, or by its file name if only one has it.
@@ -208,6 +215,13 @@ struct MarkedCapture {
 }
 
 impl MarkedCapture {
+    /// Writes the line of a mark; returns false if the capture has ended and may not have read it.
+    fn accept(&mut self, line: &str) -> io::Result<bool> {
+        self.marks.write_all(line.as_bytes())?;
+        // A capture removes the name before it reads the last marks.
+        Ok(self.marks.metadata()?.nlink() > 0)
+    }
+
     /// Returns the capture that holds a file of marks, or `None` if it has ended.
     fn open(directory: &Directory, name: &OsStr) -> Result<Option<Self>, MarkError> {
         let path = directory.path().join(name);
@@ -268,9 +282,9 @@ mod tests {
         }
         let mark = |at_ns, name: &str| Mark { at_ns, name: name.to_owned() };
         let (begins, ends) = (mark(2, "backup begins"), mark(4, "backup ends"));
-        assert_eq!(one.read(5), std::slice::from_ref(&begins));
-        assert_eq!(other.read(5), [begins, ends.clone(), ends]);
-        assert_eq!((one.read(5), other.read(5)), (Vec::new(), Vec::new()));
+        assert_eq!(one.read(5).unwrap(), std::slice::from_ref(&begins));
+        assert_eq!(other.read(5).unwrap(), [begins, ends.clone(), ends]);
+        assert_eq!((one.read(5).unwrap(), other.read(5).unwrap()), (Vec::new(), Vec::new()));
         let error = mark_in(&here, "x", Some(Path::new("third.parquet")), 11).unwrap_err();
         assert!(error.to_string().contains("/a/one.parquet"), "{error}");
         drop((one, other));
@@ -285,10 +299,32 @@ mod tests {
         let here = directory(scratch.path());
         let trace = Path::new("/a/one.parquet");
         let mut capture = MarkFile::in_directory(directory(scratch.path()), trace).unwrap();
-        assert_eq!(capture.read(5), []);
+        assert_eq!(capture.read(5).unwrap(), []);
         mark_in(&here, "last", None, 7).unwrap();
-        assert_eq!(capture.end(5), [Mark { at_ns: 2, name: "last".to_owned() }]);
+        // This process has found the capture, and writes when it has ended.
+        let file = here.names().unwrap().remove(0);
+        let mut late = MarkedCapture::open(&here, &file).unwrap().unwrap();
+        assert_eq!(capture.end(5).unwrap(), [Mark { at_ns: 2, name: "last".to_owned() }]);
+        assert!(!late.accept("\n8 too late\r\n").unwrap());
         assert!(matches!(mark_in(&here, "too late", None, 8), Err(MarkError::NoCapture)));
+    }
+
+    /// The file system was full, and is not any more.
+    #[test]
+    fn a_mark_that_was_written_in_part_is_none_and_spoils_no_other() {
+        let scratch = tempfile::tempdir().unwrap();
+        let here = directory(scratch.path());
+        let trace = Path::new("/a/one.parquet");
+        let mut capture = MarkFile::in_directory(directory(scratch.path()), trace).unwrap();
+        let whole = "\n6 torn at any place\r\n";
+        for length in 0..whole.len() - 2 {
+            let file = here.names().unwrap().remove(0);
+            let mut marked = MarkedCapture::open(&here, &file).unwrap().unwrap();
+            marked.accept(&whole[..length]).unwrap();
+            mark_in(&here, "whole", None, 7).unwrap();
+            let found = capture.read(5).unwrap();
+            assert_eq!(found, [Mark { at_ns: 2, name: "whole".to_owned() }], "{length}");
+        }
     }
 
     #[test]

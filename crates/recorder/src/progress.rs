@@ -38,7 +38,7 @@ pub struct CaptureStatus {
 /// A receiver of progress reports.
 pub trait RecordingProgress {
     /// Handles an event.
-    fn tell(&mut self, event: &RecordingEvent<'_>);
+    fn report(&mut self, event: &RecordingEvent<'_>);
 
     /// Returns true if [`RecordingEvent::Status`] is wanted; each such report reads the kernel's
     /// counters.

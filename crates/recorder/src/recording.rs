@@ -14,7 +14,7 @@ use steadfast_host::{
 };
 
 /// Parameters of a capture and of its files.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Recording {
     /// Block devices, by the paths the user gave.
     pub devices: Vec<PathBuf>,
@@ -61,7 +61,7 @@ pub struct Recording {
 }
 
 /// The files of a capture.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Output {
     /// Path of the first file.
     pub path: PathBuf,
@@ -325,32 +325,11 @@ mod tests {
 
     fn recording(output: &Path) -> Recording {
         Recording {
-            devices: Vec::new(),
             layers: vec![Layer::FileSystem, Layer::Block, Layer::FileSystem],
-            duration: None,
-            step: None,
-            ranges: None,
-            process: None,
             commands: true,
-            mark: None,
-            workload: None,
-            comment: None,
-            content_sample: None,
-            buffer: None,
-            source: None,
-            files: None,
-            paths: false,
-            cgroups: false,
-            merges: false,
-            mounts: Vec::new(),
-            output: Output {
-                path: output.to_owned(),
-                existing: OverwritePolicy::Keep,
-                readers: ReadAccess::Usual,
-                rotate_size: None,
-                rotate_time: None,
-            },
+            output: Output { path: output.to_owned(), ..Output::default() },
             software: "x 1".into(),
+            ..Recording::default()
         }
     }
 

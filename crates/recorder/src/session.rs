@@ -39,7 +39,7 @@ pub fn record(
     recording.check(&options)?;
     let directory = recording.output.open_directory()?;
     for instance in steadfast_capture::remove_left_behind() {
-        progress.tell(&RecordingEvent::Removed { instance: &instance });
+        progress.report(&RecordingEvent::Removed { instance: &instance });
     }
     let conditions = recording.conditions(&devices);
     let capture = Capture::begin(&options)?;
@@ -131,7 +131,7 @@ where
         conditions.part = Some(CapturePart { capture: host.random_id(), first: 1, last: 1 });
         conditions.remarks.extend_from_slice(source.remarks());
         for remark in &conditions.remarks {
-            progress.tell(&RecordingEvent::Remark(remark));
+            progress.report(&RecordingEvent::Remark(remark));
         }
         let mark = recording.mark.clone().map(|name| Mark { at_ns: 0, name });
         conditions.marks.extend(mark);
@@ -156,7 +156,7 @@ where
     fn run(mut self) -> Result<Recorded, RecordError> {
         self.read_processors();
         let mut file = self.open()?;
-        self.progress.tell(&RecordingEvent::Begun { source: &self.conditions.source });
+        self.progress.report(&RecordingEvent::Begun { source: &self.conditions.source });
         let duration = self.recording.duration;
         let end_ns = duration.map(|time| self.host.monotonic_ns().saturating_add(time.0));
         let mut wait = *POLL_INTERVAL.start();
@@ -203,10 +203,14 @@ where
     /// Records a disk that took over a device number as a device of its own.
     fn record_replaced_disks(&mut self) {
         for replaced in self.source.take_replaced() {
-            self.progress.tell(&RecordingEvent::Remark(&replaced.remark));
             self.conditions.devices.push(replaced.device);
-            self.conditions.remarks.push(replaced.remark);
+            self.add_remark(replaced.remark);
         }
+    }
+
+    fn add_remark(&mut self, remark: String) {
+        self.progress.report(&RecordingEvent::Remark(&remark));
+        self.conditions.remarks.push(remark);
     }
 
     fn read_processors(&mut self) {
@@ -216,7 +220,8 @@ where
     }
 
     fn read_marks(&mut self) {
-        self.conditions.marks.extend(self.host.marks(self.began_ns));
+        // After an error, the next call returns them.
+        self.conditions.marks.extend(self.host.marks(self.began_ns).unwrap_or_default());
     }
 
     /// Returns the time until the next poll. With capture steps, polling stays fast, because their
@@ -283,7 +288,7 @@ where
         let read = || host.processor_times();
         ProcessorLog::add(now_ns, read, &mut self.conditions.processors);
         let complete = file.finish(&self.conditions)?;
-        self.progress.tell(&RecordingEvent::Written(&complete.written));
+        self.progress.report(&RecordingEvent::Written(&complete.written));
         Ok((complete, counters))
     }
 
@@ -293,7 +298,7 @@ where
             let lost = self.update_conditions()?.lost;
             let lasted = Nanos(self.conditions.lasted_ns);
             let status = CaptureStatus { lasted, ios: self.total, lost };
-            self.progress.tell(&RecordingEvent::Status(status));
+            self.progress.report(&RecordingEvent::Status(status));
         }
         Ok(())
     }
@@ -304,7 +309,10 @@ where
         self.total += file.end(self.source)?;
         self.record_replaced_disks();
         // Marks may have come while the last I/Os were waited for.
-        self.conditions.marks.extend(self.host.last_marks(self.began_ns));
+        match self.host.last_marks(self.began_ns) {
+            Ok(marks) => self.conditions.marks.extend(marks),
+            Err(error) => self.add_remark(format!("The last marks cannot be read: {error}.")),
+        }
         let (complete, counters) = self.finish(file)?;
         self.previous.take().into_iter().chain([complete]).try_for_each(CompleteFile::sync)?;
         Ok(Recorded { conditions: self.conditions, counters, ios: self.total })

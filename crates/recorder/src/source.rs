@@ -2,6 +2,7 @@
 //! on, which the fault simulator replaces.
 
 use crate::disk_watch::{DiskWatch, ReplacedDisk};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use steadfast_capture::{Capture, CaptureCounters, CaptureError, ContentSampler};
@@ -90,9 +91,15 @@ pub trait RecordingHost {
     fn processor_times(&self) -> Option<ProcessorTimes>;
     /// Returns the marks set since the last call, in a capture that began at this time of
     /// [`Self::monotonic_ns`].
-    fn marks(&mut self, began_ns: u64) -> Vec<Mark>;
+    ///
+    /// # Errors
+    /// The marks cannot be read now; the next call returns them.
+    fn marks(&mut self, began_ns: u64) -> io::Result<Vec<Mark>>;
     /// Lets no further marks in, and returns those set since the last call of [`Self::marks`].
-    fn last_marks(&mut self, began_ns: u64) -> Vec<Mark>;
+    ///
+    /// # Errors
+    /// The marks cannot be read.
+    fn last_marks(&mut self, began_ns: u64) -> io::Result<Vec<Mark>>;
 }
 
 /// The probes of a capture, and what completes their events.

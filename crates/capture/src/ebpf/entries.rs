@@ -85,8 +85,7 @@ fn mounted(options: &CaptureOptions) -> BTreeSet<&str> {
 /// Refuses kinds of file system without known entry points: their I/O would be missed.
 fn check(mounted: &BTreeSet<&str>, known: &[&str]) -> Result<(), CaptureError> {
     let refuse = |what: String| {
-        let remedy = "omit --file-probes, or give --file-probes calls";
-        Err(CaptureError::new(what, remedy))
+        Err(CaptureError::new(what, "omit --file-probes, or give --file-probes calls"))
     };
     if mounted.is_empty() {
         return refuse("no file system of the devices is mounted".to_owned());

@@ -134,8 +134,7 @@ mod tests {
 
     #[test]
     fn an_index_has_device_half_step_range_and_operation() {
-        let at = ((3 * 4 + 2 + 1) * 1024 + 999) * 2 + 1;
-        let (key, half) = RangeKey::from_index(at, 70);
+        let (key, half) = RangeKey::from_index(((3 * 4 + 2 + 1) * 1024 + 999) * 2 + 1, 70);
         let write = IoOp::Write as u16;
         assert_eq!((key.step, key.range, key.device, key.op, half), (71, 999, 3, write, 1));
         assert_eq!(RangeKey::from_index(RECENT_PER_DEVICE, 0).0.device, 1);

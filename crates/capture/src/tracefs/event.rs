@@ -99,8 +99,7 @@ impl TracepointLayout {
         cpu: u16,
     ) -> Option<TracepointEvent> {
         let number = u16::from_ne_bytes(content.get(..2)?.try_into().ok()?);
-        let layout = layouts.iter().find(|layout| layout.number == number)?;
-        layout.seen(content, time_ns, cpu)
+        layouts.iter().find(|layout| layout.number == number)?.seen(content, time_ns, cpu)
     }
 
     fn seen(&self, content: &[u8], time_ns: u64, cpu: u16) -> Option<TracepointEvent> {

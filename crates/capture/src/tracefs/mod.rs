@@ -128,10 +128,12 @@ impl TraceInstance {
     }
 
     /// Returns the number of events dropped because the buffer was full.
-    fn dropped_events(&self, cpu: u16) -> u64 {
-        let stats = fs::read_to_string(self.path.join(format!("per_cpu/cpu{cpu}/stats")));
+    fn dropped_events(&self, cpu: u16) -> Result<u64, CaptureError> {
+        let path = self.path.join(format!("per_cpu/cpu{cpu}/stats"));
+        let stats = fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))?;
         let dropped = |line: &str| line.strip_prefix("dropped events:")?.trim().parse().ok();
-        stats.ok().and_then(|text| text.lines().find_map(dropped)).unwrap_or(0)
+        let missing = || io::Error::new(io::ErrorKind::InvalidData, "it counts no dropped events");
+        stats.lines().find_map(dropped).ok_or_else(|| failed("read", &path, &missing()))
     }
 }
 
@@ -142,8 +144,7 @@ fn lock_instance(path: &Path) -> io::Result<Option<File>> {
         opened => opened?,
     };
     directory.lock()?;
-    let is_there = path.try_exists()?;
-    Ok(is_there.then_some(directory))
+    Ok(path.try_exists()?.then_some(directory))
 }
 
 fn open_directory(path: &Path) -> io::Result<File> {
@@ -358,7 +359,8 @@ impl EventSource for Tracefs {
     }
 
     fn counters(&mut self) -> Result<CaptureCounters, CaptureError> {
-        let dropped: u64 = self.buffers.iter().map(|b| self.instance.dropped_events(b.cpu)).sum();
+        let dropped = self.buffers.iter().map(|buffer| self.instance.dropped_events(buffer.cpu));
+        let dropped = dropped.sum::<Result<u64, _>>()?;
         Ok(CaptureCounters {
             lost: dropped.max(self.dropped),
             skipped: 0,

@@ -253,8 +253,7 @@ mod tests {
         assert_eq!((missed.issued_ns, missed.response_ns), (1_000, RESPONSE_UNKNOWN));
         let event = pending.follow(&seen(TracepointKind::Completed, 9_500, 80, 4096)).unwrap();
         assert_eq!((event.depth, event.response_ns), (1, 500));
-        let part = IncompleteIos { unended: 1, ..IncompleteIos::default() };
-        assert_eq!(pending.in_part(), part);
+        assert_eq!(pending.in_part(), IncompleteIos { unended: 1, ..IncompleteIos::default() });
     }
 
     #[test]

@@ -88,8 +88,7 @@ fn single(mut events: Vec<IoEvent>) -> BTreeMap<FileStream, FileStreamSums> {
     sequencer.follow(&Batch::from_events(&events));
     let mut streams: BTreeMap<FileStream, FileStreamSums> = BTreeMap::new();
     for (row, event) in events.iter().enumerate() {
-        let stream = (event.op, sequencer.sequential[row], event.bytes);
-        let sums = streams.entry(stream).or_default();
+        let sums = streams.entry((event.op, sequencer.sequential[row], event.bytes)).or_default();
         sums.ios += 1;
         sums.failed += u64::from(event.flags & steadfast_domain::io_event::flags::FAILED != 0);
         sums.responses += u64::from(event.completed_ns().is_some());

@@ -62,8 +62,7 @@ fn calls_captured(
     let (layers, files) = (layers.to_vec(), Some(way));
     let wanted = CaptureOptions { layers, files, process: own, ..options(&mounted.device) };
     let (mut capture, events) = captured(test, &wanted, |_| act(&mounted))?;
-    let counters = capture.counters().unwrap();
-    Some((events, counters))
+    Some((events, capture.counters().unwrap()))
 }
 
 /// Returns operation, offset and bytes of the events on one file.
@@ -127,8 +126,7 @@ fn every_call(test: &str, way: FileCaptureMode) {
     assert_eq!(on(&events, inode), expected);
     assert!(events.iter().all(|event| event.inode == inode && event.layer == Layer::FileSystem));
     assert!(events.iter().all(|event| event.pid == std::process::id() && event.response_ns > 0));
-    let zero = (0, 0, 0);
-    assert_eq!((counters.lost, counters.skipped, counters.in_part.missing()), zero);
+    assert_eq!((counters.lost, counters.skipped, counters.in_part.missing()), (0, 0, 0));
     assert_eq!(counters.unseen, []);
 }
 
@@ -167,8 +165,7 @@ fn kinds_of_call(test: &str, way: FileCaptureMode) {
     });
     let Some((events, _)) = found else { return };
     let places = [(0, 100), (100, 10), (110, 100), (210, 10), (220, 100), (320, 10)];
-    let places = places.map(|(offset, bytes)| (IoOp::Write, offset, bytes));
-    assert_eq!(on(&events, appended), places);
+    assert_eq!(on(&events, appended), places.map(|(offset, bytes)| (IoOp::Write, offset, bytes)));
     let failed = |event: &&IoEvent| event.flags & flags::FAILED != 0;
     let failures: Vec<_> = events.iter().filter(failed).collect();
     assert_eq!(failures.len(), 1);

@@ -31,8 +31,7 @@ fn writes_of_threads(path: &Path) -> Vec<(u32, String, usize)> {
             // SAFETY: takes nothing and returns a number.
             (unsafe { libc::gettid() }) as u32
         };
-        let thread = std::thread::Builder::new().name(name.clone()).spawn(write).unwrap();
-        (thread, name, writes)
+        (std::thread::Builder::new().name(name.clone()).spawn(write).unwrap(), name, writes)
     };
     let threads: Vec<_> = (0..3).map(writer).collect();
     threads.into_iter().map(|(one, name, writes)| (one.join().unwrap(), name, writes)).collect()

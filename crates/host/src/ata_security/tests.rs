@@ -1,5 +1,5 @@
 use super::*;
-use crate::transcript::Transcript;
+use crate::testing::transcript::Transcript;
 
 pub(crate) const IDENTIFY: &str = "hdparm -I /dev/sda";
 
@@ -62,24 +62,24 @@ fn a_locked_drive_is_unlocked_and_a_wrong_password_is_told() {
     let unlock = "hdparm --user-master u --security-unlock mine /dev/sda";
     let disable = "hdparm --user-master u --security-disable mine /dev/sda";
     let tools = Transcript::default()
-        .says(IDENTIFY, &locked)
-        .says(unlock, "")
-        .says(disable, "")
-        .says(IDENTIFY, &free());
+        .tool_prints(IDENTIFY, &locked)
+        .tool_prints(unlock, "")
+        .tool_prints(disable, "")
+        .tool_prints(IDENTIFY, &free());
     assert!(clear_password("/dev/sda", "mine", &tools).unwrap());
     let tools = Transcript::default()
-        .says(IDENTIFY, &locked)
-        .fails(unlock, 5, "SECURITY_UNLOCK: Input/output error");
+        .tool_prints(IDENTIFY, &locked)
+        .tool_fails(unlock, 5, "SECURITY_UNLOCK: Input/output error");
     assert!(clear_password("/dev/sda", "mine", &tools).is_err());
     let tools = Transcript::default()
-        .says(IDENTIFY, &with_password())
-        .says(disable, "SECURITY_DISABLE: Input/output error")
-        .says(IDENTIFY, &with_password());
+        .tool_prints(IDENTIFY, &with_password())
+        .tool_prints(disable, "SECURITY_DISABLE: Input/output error")
+        .tool_prints(IDENTIFY, &with_password());
     let error = clear_password("/dev/sda", "mine", &tools).unwrap_err();
     assert!(error.to_string().contains("does not accept this password"), "{error}");
-    let tools = Transcript::default().says(IDENTIFY, &identity(&[], &security("", "", "")));
+    let tools = Transcript::default().tool_prints(IDENTIFY, &identity(&[], &security("", "", "")));
     let error = clear_password("/dev/sda", "mine", &tools).unwrap_err();
     assert!(error.to_string().contains("suspend the machine"), "{error}");
-    let tools = Transcript::default().says(IDENTIFY, &free());
+    let tools = Transcript::default().tool_prints(IDENTIFY, &free());
     assert!(!clear_password("/dev/sda", "mine", &tools).unwrap());
 }

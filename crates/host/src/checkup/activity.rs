@@ -3,8 +3,10 @@
 
 use super::programs::{RunningProgram, programs};
 use super::subject::CheckSubject;
-use super::topic::{CheckTopic, counted};
-use crate::sensors::{DatalessIos, ProcessorTimes, counters_of, dataless_ios_of, processor_times};
+use super::topic::CheckTopic;
+use crate::sensors::{
+    DatalessIos, ProcessorTimes, dataless_ios_of, node_counters, processor_times,
+};
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, read_text};
 use std::collections::BTreeSet;
@@ -14,6 +16,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{HostCpu, KernelCounters};
 use steadfast_domain::record::Check;
+use steadfast_domain::text::counted;
 use steadfast_domain::text::number;
 use steadfast_domain::{Bytes, Transport};
 
@@ -53,7 +56,7 @@ impl ActivityCounters {
     fn read(subject: &CheckSubject<'_>) -> Self {
         let (whole, roots) = (subject.whole.as_ref(), subject.roots);
         ActivityCounters {
-            device: whole.and_then(|whole| counters_of(whole, roots)),
+            device: whole.and_then(|whole| node_counters(whole, roots)),
             dataless: whole.and_then(|whole| dataless_ios_of(whole, roots)).unwrap_or_default(),
             processors: processor_times(subject.roots),
             own: own_ticks(subject.roots).unwrap_or(0),
@@ -154,7 +157,7 @@ fn openers(subject: &CheckSubject<'_>, programs: &[RunningProgram]) -> Check {
     if found.is_empty() && unreadable > 0 {
         return OPENERS.unknown(format!(
             "the open files of {} cannot be read: permission denied (run as root)",
-            counted(unreadable, "program")
+            counted(unreadable as u64, "program")
         ));
     }
     if found.is_empty() {
@@ -327,7 +330,7 @@ fn other_programs(programs: &[RunningProgram]) -> Check {
     if found.is_empty() {
         PROGRAMS.good(format!(
             "no program known to disturb measurements, among {}",
-            counted(programs.len(), "program")
+            counted(programs.len() as u64, "program")
         ))
     } else {
         PROGRAMS.attention(found.join("; "), "Stop them during the run.")

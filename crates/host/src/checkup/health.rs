@@ -4,7 +4,7 @@ use super::subject::CheckSubject;
 use super::topic::CheckTopic;
 use crate::device_log::{DeviceHealth, LogReading, NvmeFacts, SelfTest};
 use crate::error::HostError;
-use crate::sensors::{degrees, temperature};
+use crate::sensors::{hwmon_celsius, temperature};
 use steadfast_domain::Bytes;
 use steadfast_domain::drive_page::{DrivePage, PageState};
 use steadfast_domain::record::Check;
@@ -63,7 +63,7 @@ pub(super) fn checks(
 fn temperature_now(subject: &CheckSubject<'_>, health: &DeviceHealth) -> Option<Check> {
     let (device, roots) = (subject.device, subject.roots);
     let now = temperature(device, roots).or(health.log.temperature_celsius)?;
-    let limit = degrees(device, "temp1_max", roots)
+    let limit = hwmon_celsius(device, "temp1_max", roots)
         .or(health.nvme.warning_celsius)
         // Some drives report limits that no drive survives.
         .filter(|limit| (30.0..150.0).contains(limit));

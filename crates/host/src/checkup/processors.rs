@@ -1,7 +1,7 @@
 //! The processors: frequency, idle states, and distance from the device.
 
 use super::subject::CheckSubject;
-use super::topic::{CheckTopic, counted};
+use super::topic::CheckTopic;
 use crate::host_settings::governors;
 use crate::system_roots::{SystemRoots, entries, file_name, read_number, read_text};
 use std::collections::BTreeSet;
@@ -9,6 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use steadfast_domain::Transport;
 use steadfast_domain::record::Check;
+use steadfast_domain::text::counted;
 
 const GOVERNOR: CheckTopic = CheckTopic("governor", "Processor frequency governor");
 const TURBO: CheckTopic = CheckTopic("turbo", "Turbo");
@@ -171,7 +172,7 @@ fn interrupts(subject: &CheckSubject<'_>) -> Option<Check> {
         1 => format!("on processor {}", targets.first().copied().unwrap_or_default()),
         many => format!("on {many} processors"),
     };
-    let found = format!("{} {on}", counted(own.len(), "interrupt"));
+    let found = format!("{} {on}", counted(own.len() as u64, "interrupt"));
     let crowded = targets.len() == 1 && online.len() > 1 && own.len() > 1;
     let is_nvme = subject.device.transport == Transport::Nvme;
     Some(match targets.len() {

@@ -1,11 +1,12 @@
 //! The device's queue, sector format and alignment.
 
 use super::subject::CheckSubject;
-use super::topic::{CheckTopic, counted};
+use super::topic::CheckTopic;
 use crate::device_log::{LbaFormat, NvmeFacts};
 use crate::sysfs_node::KERNEL_SECTOR;
 use crate::system_roots::entries;
 use steadfast_domain::record::Check;
+use steadfast_domain::text::counted;
 use steadfast_domain::{Bytes, Transport};
 
 const DEPTH: CheckTopic = CheckTopic("queue-depth", "Queue depth");
@@ -46,7 +47,7 @@ fn depth(subject: &CheckSubject<'_>) -> Option<Check> {
     };
     let found = match queues {
         0 => format!("{requests} requests"),
-        queues => format!("{} of {requests} requests", counted(queues, "hardware queue")),
+        queues => format!("{} of {requests} requests", counted(queues as u64, "hardware queue")),
     };
     let room = requests.saturating_mul(queues.max(1) as u64);
     Some(if room >= USUAL_OIO {

@@ -3,8 +3,8 @@ use crate::device_log::{
     DeviceHealth, LatencyMonitor, LifeWrites, LogReading, NvmeFacts, PowerState, SelfTest,
 };
 use crate::identity::describe;
-use crate::machine::MachineFixture;
 use crate::sysfs_node::SysfsNode;
+use crate::testing::machine::MachineFixture;
 use steadfast_domain::drive_page::{DrivePage, PageState};
 use steadfast_domain::record::CheckState::{self, Attention, Bad, Good, Unknown};
 

@@ -23,8 +23,3 @@ impl CheckTopic {
         self.check(CheckState::Bad, found.into(), advice.into())
     }
 }
-
-/// Formats a count with its noun: `1 thing`, `2 things`.
-pub(super) fn counted(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}

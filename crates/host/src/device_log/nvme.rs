@@ -339,7 +339,7 @@ fn last_self_test(page: &ReadPage) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::Transcript;
+    use crate::testing::transcript::Transcript;
 
     /// Places little-endian numbers in a page of zeros.
     fn page(length: usize, numbers: &[(usize, usize, u128)]) -> Vec<u8> {
@@ -434,14 +434,17 @@ mod tests {
     fn only_a_refusal_ends_the_reading_of_the_ocp_log() {
         // Version 1.4, which has no list of log pages.
         let identity = || page(4096, &[(80, 4, 0x1_0400)]);
-        let begin =
-            || Transcript::default().answers(SMART, smart_bytes()).answers(IDENTITY, identity());
+        let begin = || {
+            Transcript::default()
+                .nvme_returns(SMART, smart_bytes())
+                .nvme_returns(IDENTITY, identity())
+        };
         for (tools, written, is_there) in [
-            (begin().answers(OCP, ocp_bytes()), Some(Bytes(14_073_931_776_000)), true),
-            (begin().breaks(OCP, libc::EINTR), None, true),
-            (begin().refuses(OCP, 0x4109), None, false),
-            (begin().answers(OCP, page(512, &[(0, 16, 7), (496, 16, 1)])), None, false),
-            (begin().answers(OCP, vec![0; 512]), None, false),
+            (begin().nvme_returns(OCP, ocp_bytes()), Some(Bytes(14_073_931_776_000)), true),
+            (begin().nvme_call_fails(OCP, libc::EINTR), None, true),
+            (begin().nvme_fails(OCP, 0x4109), None, false),
+            (begin().nvme_returns(OCP, page(512, &[(0, 16, 7), (496, 16, 1)])), None, false),
+            (begin().nvme_returns(OCP, vec![0; 512]), None, false),
         ] {
             let mut ocp = OcpAccess::Unknown;
             let reading = counters(&node(), &mut ocp, &mut LatencyAccess::Absent, &tools).unwrap();
@@ -457,11 +460,11 @@ mod tests {
         let list = |entry| page(1024, &[(0xc0 * 4, 4, entry)]);
         let begin = || {
             Transcript::default()
-                .answers(SMART, smart_bytes())
-                .answers(IDENTITY, page(4096, &[(80, 4, 0x2_0000), (96, 4, 1 << 9)]))
+                .nvme_returns(SMART, smart_bytes())
+                .nvme_returns(IDENTITY, page(4096, &[(80, 4, 0x2_0000), (96, 4, 1 << 9)]))
         };
         let mut ocp = OcpAccess::Unknown;
-        let tools = begin().answers("Get Log Page 00h", list(0));
+        let tools = begin().nvme_returns("Get Log Page 00h", list(0));
         counters(&node(), &mut ocp, &mut LatencyAccess::Absent, &tools).unwrap();
         assert_eq!((ocp, tools.is_over()), (OcpAccess::Absent, true));
 
@@ -470,12 +473,12 @@ mod tests {
         uuids[80..96]
             .copy_from_slice(&0xc194_d55b_e094_4794_a21d_2999_8f56_be6f_u128.to_be_bytes());
         let tools = begin()
-            .answers("Get Log Page 00h", list(1))
-            .answers("Identify (CNS 17h)", uuids)
-            .answers(OCP, ocp_bytes());
+            .nvme_returns("Get Log Page 00h", list(1))
+            .nvme_returns("Identify (CNS 17h)", uuids)
+            .nvme_returns(OCP, ocp_bytes());
         let mut ocp = OcpAccess::Unknown;
         counters(&node(), &mut ocp, &mut LatencyAccess::Absent, &tools).unwrap();
-        assert_eq!(tools.last_words(), [0x007f_00c0, 0, 0, 0, 2, 0]);
+        assert_eq!(tools.last_dwords(), [0x007f_00c0, 0, 0, 0, 2, 0]);
         assert!(matches!(ocp, OcpAccess::By(_)) && tools.is_over());
     }
 
@@ -508,9 +511,9 @@ mod tests {
             (vec![0; 512], None, LatencyAccess::Absent),
         ] {
             let tools = Transcript::default()
-                .answers(SMART, smart_bytes())
-                .answers(OCP, ocp_bytes())
-                .answers(LATENCY, bytes);
+                .nvme_returns(SMART, smart_bytes())
+                .nvme_returns(OCP, ocp_bytes())
+                .nvme_returns(LATENCY, bytes);
             let (mut ocp, mut latency) = (OcpAccess::By(logs), LatencyAccess::Unknown);
             let found = counters(&node(), &mut ocp, &mut latency, &tools).unwrap();
             let buckets = found.latency_buckets.map(|buckets| (buckets.reads, buckets.writes));
@@ -521,10 +524,10 @@ mod tests {
             (Transcript::default(), LatencyAccess::Absent),
             (Transcript::default(), LatencyAccess::Unknown),
         ] {
-            let tools = tools.answers(SMART, smart_bytes()).answers(OCP, ocp_bytes());
+            let tools = tools.nvme_returns(SMART, smart_bytes()).nvme_returns(OCP, ocp_bytes());
             let tools = match access {
-                LatencyAccess::Absent => tools.refuses(LATENCY, 0x4109),
-                _ => tools.breaks(LATENCY, libc::EACCES),
+                LatencyAccess::Absent => tools.nvme_fails(LATENCY, 0x4109),
+                _ => tools.nvme_call_fails(LATENCY, libc::EACCES),
             };
             let (mut ocp, mut latency) = (OcpAccess::By(logs), LatencyAccess::Unknown);
             let found = counters(&node(), &mut ocp, &mut latency, &tools).unwrap();
@@ -534,7 +537,7 @@ mod tests {
     }
 
     fn node() -> NvmeNode {
-        let machine = crate::machine::MachineFixture::new();
+        let machine = crate::testing::machine::MachineFixture::new();
         NvmeNode::of_namespace(&machine.nvme(0, 1, 1000), &machine.roots)
     }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::identity::describe;
-use crate::machine::MachineFixture;
+use crate::testing::machine::MachineFixture;
 use steadfast_domain::Bytes;
 use steadfast_domain::device_log::{DeviceCounters, LatencyBuckets, LogDelta, WriteAmplification};
 

@@ -11,26 +11,23 @@
 //! because loop and zram devices have no identity. A change is undone only on that device, and only
 //! if the setting still has the value that the change set.
 
-mod load_groups;
+mod load_cgroups;
 mod place;
 mod setting;
 #[cfg(test)]
 mod tests;
 mod wanted;
 
-pub use load_groups::LoadCgroups;
+pub use load_cgroups::LoadCgroups;
 pub(crate) use wanted::queues;
 pub use wanted::{conditions, plan_changes, with_power_management};
 
-use crate::ata_security::{PASSWORD, clear_password};
 use crate::error::HostError;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, entries, read_text};
-use crate::tool::InstalledTools;
-use load_groups::GroupSetting;
+use load_cgroups::GroupSetting;
 use place::{DeviceLookup, DeviceSetting, change_of};
 use setting::{HostSetting, NO_PASSWORD, PASSWORD_SET};
-use std::path::Path;
 use steadfast_domain::record::HostChange;
 
 /// Outcome of undoing a change.
@@ -113,18 +110,6 @@ pub fn is_password(change: &HostChange) -> bool {
     DeviceSetting::parse(&change.setting)
         .is_some_and(|place| place.setting == HostSetting::AtaPassword)
 }
-
-/// Removes a drive's user password; unlocks the drive first if it is locked. Returns true if a
-/// password was set.
-///
-/// # Errors
-/// The drive is not an ATA drive, is frozen, or does not accept the password.
-pub fn unlock(device: &Path, password: &str) -> Result<bool, HostError> {
-    clear_password(&device.to_string_lossy(), password, &InstalledTools)
-}
-
-/// Password that a purge sets for its duration.
-pub const PURGE_PASSWORD: &str = PASSWORD;
 
 /// Returns the active processor frequency governors without duplicates; `None` if unknown.
 pub(crate) fn governors(roots: &SystemRoots) -> Option<String> {

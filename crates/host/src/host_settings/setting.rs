@@ -1,6 +1,6 @@
 //! The settings that this program changes: where each is, how it is read and written.
 
-use crate::ata_security::{self, PASSWORD};
+use crate::ata_security::{self, PURGE_PASSWORD};
 use crate::error::HostError;
 use crate::nvme::NvmeNode;
 use crate::sysfs_node::{SysfsNode, ata_port, controllers, link_power_file};
@@ -195,7 +195,7 @@ impl HostSetting {
         let device = device.to_string_lossy();
         match (self, value) {
             (HostSetting::AtaPassword, NO_PASSWORD) => {
-                ata_security::clear_password(&device, PASSWORD, &InstalledTools).map(drop)
+                ata_security::clear_password(&device, PURGE_PASSWORD, &InstalledTools).map(drop)
             }
             (HostSetting::AtaPassword, _) => ata_security::set_password(&device, &InstalledTools),
             _ => {
@@ -226,18 +226,18 @@ fn set_nvme_write_cache(node: &NvmeNode, is_on: bool, tools: &dyn Tools) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
-    use crate::transcript::Transcript;
+    use crate::testing::machine::MachineFixture;
+    use crate::testing::transcript::Transcript;
 
     #[test]
     fn the_write_cache_of_nvme_is_feature_06h() {
         let machine = MachineFixture::new();
         let disk = machine.nvme(0, 1, 1000);
         let node = NvmeNode::of_namespace(&disk, &machine.roots);
-        let tools = Transcript::default().completes("Set Features 06h", || ());
+        let tools = Transcript::default().nvme_completes_then("Set Features 06h", || ());
         set_nvme_write_cache(&node, true, &tools).unwrap();
-        assert_eq!(tools.last_words(), [6, 1, 0, 0, 0, 0]);
-        let tools = Transcript::default().refuses("Get Features 06h", 0x2002);
+        assert_eq!(tools.last_dwords(), [6, 1, 0, 0, 0, 0]);
+        let tools = Transcript::default().nvme_fails("Get Features 06h", 0x2002);
         let error = nvme_write_cache(&node, &tools).unwrap_err().to_string();
         assert!(error.contains("Get Features 06h failed: Invalid Field in Command"), "{error}");
         // The simulated machine has a file in the place of the node.

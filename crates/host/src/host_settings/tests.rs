@@ -1,7 +1,7 @@
 use super::*;
 use crate::identity::describe;
-use crate::machine::MachineFixture;
 use crate::target::{AccessMode, Target};
+use crate::testing::machine::MachineFixture;
 use std::fs;
 use steadfast_domain::{Conditions, WriteCache};
 

@@ -6,7 +6,7 @@
 //! nvme-cli 2.13 and later print for these versions.
 
 use super::commands::IdentifyData;
-use super::page::{FieldGroup, PageField, PageLayout, PageNumber, fields};
+use super::page::{FieldGroup, PageField, PageLayout, PageNumber, fields, group, page};
 
 /// Identify Controller.
 pub(crate) mod controller {
@@ -74,25 +74,11 @@ pub(crate) mod controller {
         }
     }
 
-    pub(crate) const POWER_STATES: FieldGroup = FieldGroup {
-        id: "psd",
-        name: "power state",
-        offset: 2048,
-        stride: 32,
-        count: 32,
-        descending: false,
-        fields: power_state::FIELDS,
-    };
+    pub(crate) const POWER_STATES: FieldGroup =
+        group!("psd", "power state", 2048 + 32 * 32, power_state::FIELDS);
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Identify(IdentifyData::Controller),
-        name: "Identify Controller",
-        source: "NVMe Base 2.1, 5.1.13.2.1",
-        length: 4096,
-        fields: FIELDS,
-        groups: &[POWER_STATES],
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = Identify(IdentifyData::Controller), "Identify Controller", "NVMe Base 2.1, 5.1.13.2.1", 4096;
+        fields: FIELDS, groups: &[POWER_STATES]);
 }
 
 /// Identify Namespace.
@@ -138,25 +124,11 @@ pub(crate) mod namespace {
         }
     }
 
-    pub(crate) const LBA_FORMATS: FieldGroup = FieldGroup {
-        id: "lbaf",
-        name: "LBA format",
-        offset: 128,
-        stride: 4,
-        count: 64,
-        descending: false,
-        fields: lba_format::FIELDS,
-    };
+    pub(crate) const LBA_FORMATS: FieldGroup =
+        group!("lbaf", "LBA format", 128 + 4 * 64, lba_format::FIELDS);
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Identify(IdentifyData::Namespace),
-        name: "Identify Namespace",
-        source: "NVM Command Set 1.1, 4.1.5.1",
-        length: 4096,
-        fields: FIELDS,
-        groups: &[LBA_FORMATS],
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = Identify(IdentifyData::Namespace), "Identify Namespace", "NVM Command Set 1.1, 4.1.5.1", 4096;
+        fields: FIELDS, groups: &[LBA_FORMATS]);
 }
 
 /// Error Information (01h).
@@ -176,23 +148,8 @@ pub(crate) mod errors {
         TTSI        40 + 2  Flags   ""  "ttsi"  "transport specific information";
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0x01),
-        name: "Error Information",
-        source: "NVMe Base 2.1, 5.1.12.1.2",
-        length: 64,
-        may_be_zero: true,
-        groups: &[FieldGroup {
-            id: "entry",
-            name: "entry",
-            offset: 0,
-            stride: 64,
-            count: 64,
-            descending: false,
-            fields: FIELDS,
-        }],
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = Log(0x01), "Error Information", "NVMe Base 2.1, 5.1.12.1.2", 64;
+        may_be_zero: true, groups: &[group!("entry", "entry", 0 + 64 * 64, FIELDS)]);
 }
 
 /// SMART / Health Information (02h).
@@ -231,14 +188,8 @@ pub(crate) mod smart {
         TTTMT2 228 + 4   Number  "s"          "tttmt2" "time in thermal management temperature 2";
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0x02),
-        name: "SMART / Health Information",
-        source: "NVMe Base 2.1, 5.1.12.1.3",
-        length: 512,
-        fields: FIELDS,
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = Log(0x02), "SMART / Health Information", "NVMe Base 2.1, 5.1.12.1.3", 512;
+        fields: FIELDS);
 }
 
 /// Commands Supported and Effects (05h).
@@ -252,14 +203,8 @@ pub(crate) mod effects {
         FieldGroup { id, name, offset, stride: 4, count: 256, descending: false, fields: FIELDS }
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0x05),
-        name: "Commands Supported and Effects",
-        source: "NVMe Base 2.1, 5.1.12.1.6",
-        length: 2048,
-        groups: &[commands("acs", "admin command", 0), commands("iocs", "I/O command", 1024)],
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = Log(0x05), "Commands Supported and Effects", "NVMe Base 2.1, 5.1.12.1.6", 2048;
+        groups: &[commands("acs", "admin command", 0), commands("iocs", "I/O command", 1024)]);
 }
 
 /// Device Self-test (06h).
@@ -287,26 +232,10 @@ pub(crate) mod self_test {
     }
 
     /// The newest result has number 0.
-    pub(crate) const RESULTS: FieldGroup = FieldGroup {
-        id: "result",
-        name: "result",
-        offset: 4,
-        stride: 28,
-        count: 20,
-        descending: false,
-        fields: result::FIELDS,
-    };
+    pub(crate) const RESULTS: FieldGroup = group!("result", "result", 4 + 28 * 20, result::FIELDS);
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0x06),
-        name: "Device Self-test",
-        source: "NVMe Base 2.1, 5.1.12.1.7",
-        length: 564,
-        may_be_zero: true,
-        fields: FIELDS,
-        groups: &[RESULTS],
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = Log(0x06), "Device Self-test", "NVMe Base 2.1, 5.1.12.1.7", 564;
+        may_be_zero: true, fields: FIELDS, groups: &[RESULTS]);
 }
 
 /// Headers of Telemetry Host-Initiated (07h) and Controller-Initiated (08h).
@@ -324,23 +253,10 @@ pub(crate) mod telemetry {
         RIDENT 384 + 128  Hex     ""       "rident" "reason identifier";
     }
 
-    pub(crate) static HOST: PageLayout = PageLayout {
-        number: PageNumber::Log(0x07),
-        name: "Telemetry Host-Initiated (header)",
-        source: "NVMe Base 2.1, 5.1.12.1.8",
-        length: 512,
-        fields: FIELDS,
-        ..PageLayout::PLAIN
-    };
-
-    pub(crate) static CONTROLLER: PageLayout = PageLayout {
-        number: PageNumber::Log(0x08),
-        name: "Telemetry Controller-Initiated (header)",
-        source: "NVMe Base 2.1, 5.1.12.1.9",
-        length: 512,
-        fields: FIELDS,
-        ..PageLayout::PLAIN
-    };
+    page!(HOST = Log(0x07), "Telemetry Host-Initiated (header)", "NVMe Base 2.1, 5.1.12.1.8", 512;
+        fields: FIELDS);
+    page!(CONTROLLER = Log(0x08), "Telemetry Controller-Initiated (header)", "NVMe Base 2.1, 5.1.12.1.9", 512;
+        fields: FIELDS);
 }
 
 /// Endurance Group Information (09h).
@@ -365,14 +281,8 @@ pub(crate) mod endurance {
         UEGCAP 176 + 16  Number  "B"     "uegcap" "unallocated capacity";
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0x09),
-        name: "Endurance Group Information",
-        source: "NVMe Base 2.1, 5.1.12.1.10",
-        length: 512,
-        fields: FIELDS,
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = Log(0x09), "Endurance Group Information", "NVMe Base 2.1, 5.1.12.1.10", 512;
+        fields: FIELDS);
 }
 
 /// Header of Persistent Event (0Dh).
@@ -396,14 +306,8 @@ pub(crate) mod events {
         SEB    480 + 32   Hex    ""    "seb"    "supported events";
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0x0d),
-        name: "Persistent Event (header)",
-        source: "NVMe Base 2.1, 5.1.12.1.14",
-        length: 512,
-        fields: FIELDS,
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = Log(0x0d), "Persistent Event (header)", "NVMe Base 2.1, 5.1.12.1.14", 512;
+        fields: FIELDS);
 }
 
 /// FDP Configurations (20h): the header and the first configuration.
@@ -424,15 +328,8 @@ pub(crate) mod fdp_configurations {
         ERUTL   40 + 4  NonZero "s"      "erutl"   "configuration 0: estimated reclaim unit time limit";
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0x20),
-        name: "FDP Configurations",
-        source: "NVMe Base 2.1, 5.1.12.1.28",
-        length: 80,
-        version: Some((&FDPVER, 0)),
-        fields: FIELDS,
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = Log(0x20), "FDP Configurations", "NVMe Base 2.1, 5.1.12.1.28", 80;
+        version: Some((&FDPVER, 0)), fields: FIELDS);
 }
 
 /// Reclaim Unit Handle Usage (21h).
@@ -450,23 +347,9 @@ pub(crate) mod fdp_usage {
         }
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0x21),
-        name: "Reclaim Unit Handle Usage",
-        source: "NVMe Base 2.1, 5.1.12.1.29",
-        length: 16,
+    page!(PAGE = Log(0x21), "Reclaim Unit Handle Usage", "NVMe Base 2.1, 5.1.12.1.29", 16;
         fields: FIELDS,
-        groups: &[FieldGroup {
-            id: "ruh",
-            name: "reclaim unit handle",
-            offset: 8,
-            stride: 8,
-            count: 511,
-            descending: false,
-            fields: handle::FIELDS,
-        }],
-        ..PageLayout::PLAIN
-    };
+        groups: &[group!("ruh", "reclaim unit handle", 8 + 8 * 511, handle::FIELDS)]);
 }
 
 /// FDP Statistics (22h).
@@ -478,15 +361,8 @@ pub(crate) mod fdp_statistics {
         MBE  32 + 16  Number "B" "mbe"  "media bytes erased";
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0x22),
-        name: "FDP Statistics",
-        source: "NVMe Base 2.1, 5.1.12.1.30",
-        length: 64,
-        may_be_zero: true,
-        fields: FIELDS,
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = Log(0x22), "FDP Statistics", "NVMe Base 2.1, 5.1.12.1.30", 64;
+        may_be_zero: true, fields: FIELDS);
 }
 
 /// FDP Events (23h).
@@ -511,24 +387,9 @@ pub(crate) mod fdp_events {
         }
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0x23),
-        name: "FDP Events (of the controller)",
-        source: "NVMe Base 2.1, 5.1.12.1.31",
-        length: 64,
-        may_be_zero: true,
-        fields: FIELDS,
-        groups: &[FieldGroup {
-            id: "event",
-            name: "event",
-            offset: 64,
-            stride: 64,
-            count: 63,
-            descending: false,
-            fields: event::FIELDS,
-        }],
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = Log(0x23), "FDP Events (of the controller)", "NVMe Base 2.1, 5.1.12.1.31", 64;
+        may_be_zero: true, fields: FIELDS,
+        groups: &[group!("event", "event", 64 + 64 * 63, event::FIELDS)]);
 }
 
 /// Sanitize Status (81h).
@@ -546,15 +407,8 @@ pub(crate) mod sanitize {
         ETCEND 28 + 4  NotOnes "s"       "etcend" "estimated time for crypto erase, no deallocate";
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0x81),
-        name: "Sanitize Status",
-        source: "NVMe Base 2.1, 5.1.12.1.33",
-        length: 512,
-        may_be_zero: true,
-        fields: FIELDS,
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = Log(0x81), "Sanitize Status", "NVMe Base 2.1, 5.1.12.1.33", 512;
+        may_be_zero: true, fields: FIELDS);
 }
 
 /// Power Measurement (25h): the powers of intervals since measurements were started. A power is a
@@ -596,25 +450,9 @@ pub(crate) mod power_measurement {
     /// Length without the histogram.
     pub(crate) const HEAD: usize = 64;
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0x25),
-        name: "Power Measurement",
-        source: "NVMe TP4199",
-        length: HEAD,
-        may_be_zero: false,
-        version: Some((&VER, 0)),
-        guid: None,
-        fields: FIELDS,
-        groups: &[FieldGroup {
-            id: "bin",
-            name: "bin",
-            offset: HEAD,
-            stride: 8,
-            count: 504,
-            descending: false,
-            fields: bin::FIELDS,
-        }],
-    };
+    page!(PAGE = Log(0x25), "Power Measurement", "NVMe TP4199", HEAD;
+        version: Some((&VER, 0)), fields: FIELDS,
+        groups: &[group!("bin", "bin", HEAD + 8 * 504, bin::FIELDS)]);
 }
 
 /// OCP SMART / Health Information Extended (C0h).
@@ -683,16 +521,10 @@ pub(crate) mod ocp_smart {
         GUID           496 + 16  Hex     ""        "SMART-31"  "log page GUID";
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0xc0),
-        name: "OCP SMART / Health Information Extended",
-        source: "OCP Datacenter NVMe SSD 2.0, 4.8.5",
-        length: 512,
+    page!(PAGE = Log(0xc0), "OCP SMART / Health Information Extended", "OCP Datacenter NVMe SSD 2.0, 4.8.5", 512;
         version: Some((&VERSION, 6)),
         guid: Some((&GUID, 0xafd5_14c9_7c6f_4f9c_a4f2_bfea_2810_afc5_u128.to_le_bytes())),
-        fields: FIELDS,
-        ..PageLayout::PLAIN
-    };
+        fields: FIELDS);
 }
 
 /// OCP Latency Monitor (C3h).
@@ -764,24 +596,18 @@ pub(crate) mod latency_monitor {
     pub(crate) const ACTIVE: FieldGroup =
         buckets("active", "active bucket", 32, 16, false, counters::FIELDS);
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::Log(0xc3),
-        name: "OCP Latency Monitor",
-        source: "OCP Datacenter NVMe SSD 2.0, 4.8.9",
-        length: 512,
-        may_be_zero: false,
-        version: Some((&VERSION, 4)),
-        guid: Some((&GUID, 0x85d4_5e58_d4e6_4370_9c6c_84d0_8cc0_7a92_u128.to_le_bytes())),
-        fields: FIELDS,
-        groups: &[
-            ACTIVE,
-            buckets("active-stamp", "active bucket", 96, 24, true, stamps::FIELDS),
-            buckets("active-latency", "active bucket", 192, 6, true, latencies::FIELDS),
-            buckets("static", "static bucket", 240, 16, false, counters::FIELDS),
-            buckets("static-stamp", "static bucket", 304, 24, true, stamps::FIELDS),
-            buckets("static-latency", "static bucket", 400, 6, true, latencies::FIELDS),
-        ],
-    };
+    page!(PAGE = Log(0xc3), "OCP Latency Monitor", "OCP Datacenter NVMe SSD 2.0, 4.8.9", 512;
+    version: Some((&VERSION, 4)),
+    guid: Some((&GUID, 0x85d4_5e58_d4e6_4370_9c6c_84d0_8cc0_7a92_u128.to_le_bytes())),
+    fields: FIELDS,
+    groups: &[
+        ACTIVE,
+        buckets("active-stamp", "active bucket", 96, 24, true, stamps::FIELDS),
+        buckets("active-latency", "active bucket", 192, 6, true, latencies::FIELDS),
+        buckets("static", "static bucket", 240, 16, false, counters::FIELDS),
+        buckets("static-stamp", "static bucket", 304, 24, true, stamps::FIELDS),
+        buckets("static-latency", "static bucket", 400, 6, true, latencies::FIELDS),
+    ]);
 }
 
 /// Power Management (feature 02h).
@@ -791,15 +617,8 @@ pub(crate) mod power_management {
         VALUE 0 + 4 Flags "" "value" "power state (bits 4:0), workload hint (bits 7:5)";
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::FeatureValue(0x02),
-        name: "Power Management",
-        source: "NVMe Base 2.1, 5.1.25.1",
-        length: 4,
-        may_be_zero: true,
-        fields: FIELDS,
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = FeatureValue(0x02), "Power Management", "NVMe Base 2.1, 5.1.25.1", 4;
+        may_be_zero: true, fields: FIELDS);
 }
 
 /// Volatile Write Cache (feature 06h).
@@ -809,15 +628,8 @@ pub(crate) mod write_cache {
         VALUE 0 + 4 Flags "" "value" "enabled (bit 0)";
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::FeatureValue(0x06),
-        name: "Volatile Write Cache",
-        source: "NVMe Base 2.1, 5.1.25.1",
-        length: 4,
-        may_be_zero: true,
-        fields: FIELDS,
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = FeatureValue(0x06), "Volatile Write Cache", "NVMe Base 2.1, 5.1.25.1", 4;
+        may_be_zero: true, fields: FIELDS);
 }
 
 /// Autonomous Power State Transition (feature 0Ch): for each power state the one that the controller
@@ -833,23 +645,9 @@ pub(crate) mod power_state_changes {
         }
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::FeatureData(0x0c),
-        name: "Autonomous Power State Transition",
-        source: "NVMe Base 2.1, 5.1.25.1",
-        length: 256,
+    page!(PAGE = FeatureData(0x0c), "Autonomous Power State Transition", "NVMe Base 2.1, 5.1.25.1", 256;
         may_be_zero: true,
-        groups: &[FieldGroup {
-            id: "apst",
-            name: "from power state",
-            offset: 0,
-            stride: 8,
-            count: 32,
-            descending: false,
-            fields: change::FIELDS,
-        }],
-        ..PageLayout::PLAIN
-    };
+        groups: &[group!("apst", "from power state", 0 + 8 * 32, change::FIELDS)]);
 }
 
 /// OCP Latency Monitor (feature C5h): how log page C3h is set up.
@@ -868,13 +666,6 @@ pub(crate) mod latency_setup {
         ENABLE      12 + 1  Number ""             "LMD5-10" "latency monitor enabled";
     }
 
-    pub(crate) static PAGE: PageLayout = PageLayout {
-        number: PageNumber::FeatureData(0xc5),
-        name: "OCP Latency Monitor setup",
-        source: "OCP Datacenter NVMe SSD 2.0, 4.12.10.1",
-        length: 4096,
-        may_be_zero: true,
-        fields: FIELDS,
-        ..PageLayout::PLAIN
-    };
+    page!(PAGE = FeatureData(0xc5), "OCP Latency Monitor setup", "OCP Datacenter NVMe SSD 2.0, 4.12.10.1", 4096;
+        may_be_zero: true, fields: FIELDS);
 }

@@ -130,6 +130,39 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
+/// A repeated structure, counted upwards: identifier, name, first byte `+` stride `*` count, fields.
+macro_rules! group {
+    ($id:literal, $name:literal, $offset:tt + $stride:literal * $count:literal, $fields:expr) => {
+        FieldGroup {
+            id: $id,
+            name: $name,
+            offset: $offset,
+            stride: $stride,
+            count: $count,
+            descending: false,
+            fields: $fields,
+        }
+    };
+}
+pub(crate) use group;
+
+/// Declares a page: constant, number, name, source and length, then its other fields of
+/// [`PageLayout`].
+macro_rules! page {
+    ($page:ident = $command:ident($number:expr), $name:literal, $source:literal, $length:expr;
+     $($field:ident: $value:expr),*) => {
+        pub(crate) static $page: PageLayout = PageLayout {
+            number: PageNumber::$command($number),
+            name: $name,
+            source: $source,
+            length: $length,
+            $($field: $value,)*
+            ..PageLayout::PLAIN
+        };
+    };
+}
+pub(crate) use page;
+
 impl PageField {
     /// Returns the field's bytes; `None` if they end before it does.
     fn bytes<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {

@@ -1,9 +1,9 @@
 use super::layouts::*;
 use super::page::{PageLayout, ReadPage};
 use super::{DrivePages, NvmeNode};
-use crate::machine::MachineFixture;
+use crate::testing::machine::MachineFixture;
+use crate::testing::transcript::Transcript;
 use crate::tool::Tools;
-use crate::transcript::Transcript;
 use std::collections::BTreeMap;
 use steadfast_domain::drive_page::{DrivePage, PageState};
 use steadfast_domain::step::mix64;
@@ -197,34 +197,34 @@ fn every_announced_page_is_read_and_a_refused_one_is_said() {
     let mut listed = vec![0; 1024];
     listed[0xc0 * 4] = 1;
     let tools = Transcript::default()
-        .answers("Identify (CNS 01h)", identity)
-        .answers("Get Log Page 02h", bytes("log-02"))
-        .answers("Identify (CNS 00h)", namespace)
-        .answers("Get Log Page 01h", bytes("log-01"))
-        .answers("Get Log Page 05h", bytes("log-05"))
-        .answers("Get Log Page 06h", bytes("log-06"))
-        .answers("Get Log Page 07h", bytes("log-07"))
-        .answers("Get Log Page 08h", bytes("log-08"))
-        .answers("Get Log Page 0Dh", bytes("log-0d"))
-        .answers("Get Log Page 0Dh", Vec::new())
-        .answers("Get Log Page 00h", listed.clone())
-        .answers("Get Log Page 81h", bytes("log-81"))
-        .refuses("Get Log Page 09h", 0x4002)
+        .nvme_returns("Identify (CNS 01h)", identity)
+        .nvme_returns("Get Log Page 02h", bytes("log-02"))
+        .nvme_returns("Identify (CNS 00h)", namespace)
+        .nvme_returns("Get Log Page 01h", bytes("log-01"))
+        .nvme_returns("Get Log Page 05h", bytes("log-05"))
+        .nvme_returns("Get Log Page 06h", bytes("log-06"))
+        .nvme_returns("Get Log Page 07h", bytes("log-07"))
+        .nvme_returns("Get Log Page 08h", bytes("log-08"))
+        .nvme_returns("Get Log Page 0Dh", bytes("log-0d"))
+        .nvme_returns("Get Log Page 0Dh", Vec::new())
+        .nvme_returns("Get Log Page 00h", listed.clone())
+        .nvme_returns("Get Log Page 81h", bytes("log-81"))
+        .nvme_fails("Get Log Page 09h", 0x4002)
         // The size of the configurations, then all of them.
-        .answers("Get Log Page 20h", vec![0, 0, 0, 0, 80, 0, 0, 0])
-        .answers("Get Log Page 20h", bytes("log-20"))
-        .answers("Get Log Page 21h", vec![4, 0, 0, 0])
-        .answers("Get Log Page 21h", bytes("log-21"))
-        .answers("Get Log Page 22h", bytes("log-22"))
-        .answers("Get Log Page 23h", bytes("log-23"))
-        .answers("Get Log Page 00h", listed)
-        .answers("Identify (CNS 17h)", vec![0; 4096])
-        .answers("Get Log Page C0h", bytes("log-c0"))
-        .answers("Get Log Page C3h", bytes("log-c3"))
-        .answers("Get Features C5h", bytes("feature-c5"))
-        .completes("Get Features 02h", || ())
-        .completes("Get Features 06h", || ())
-        .answers("Get Features 0Ch", bytes("feature-0c"));
+        .nvme_returns("Get Log Page 20h", vec![0, 0, 0, 0, 80, 0, 0, 0])
+        .nvme_returns("Get Log Page 20h", bytes("log-20"))
+        .nvme_returns("Get Log Page 21h", vec![4, 0, 0, 0])
+        .nvme_returns("Get Log Page 21h", bytes("log-21"))
+        .nvme_returns("Get Log Page 22h", bytes("log-22"))
+        .nvme_returns("Get Log Page 23h", bytes("log-23"))
+        .nvme_returns("Get Log Page 00h", listed)
+        .nvme_returns("Identify (CNS 17h)", vec![0; 4096])
+        .nvme_returns("Get Log Page C0h", bytes("log-c0"))
+        .nvme_returns("Get Log Page C3h", bytes("log-c3"))
+        .nvme_returns("Get Features C5h", bytes("feature-c5"))
+        .nvme_completes_then("Get Features 02h", || ())
+        .nvme_completes_then("Get Features 06h", || ())
+        .nvme_returns("Get Features 0Ch", bytes("feature-0c"));
     let machine = MachineFixture::new();
     let node = NvmeNode::of_namespace(&machine.nvme(0, 1, 1000), &machine.roots);
     let pages = DrivePages::read(&*tools.open_nvme(&node).unwrap(), Some(1)).unwrap();
@@ -259,21 +259,23 @@ fn what_is_not_announced_is_not_requested() {
         let mut smart = vec![0; 512];
         smart[3] = 100;
         Transcript::default()
-            .answers("Identify (CNS 01h)", identity(version))
-            .answers("Get Log Page 02h", smart)
-            .refuses("Identify (CNS 00h)", 0x400b)
-            .answers("Get Log Page 01h", vec![0; 64])
+            .nvme_returns("Identify (CNS 01h)", identity(version))
+            .nvme_returns("Get Log Page 02h", smart)
+            .nvme_fails("Identify (CNS 00h)", 0x400b)
+            .nvme_returns("Get Log Page 01h", vec![0; 64])
     };
     let machine = MachineFixture::new();
     let node = NvmeNode::of_namespace(&machine.nvme(0, 1, 1000), &machine.roots);
     for tools in [
         // Only a request shows whether a drive without a list has the OCP logs.
-        begin(0x1_0300).refuses("Get Log Page C0h", 0x4109).completes("Get Features 02h", || ()),
+        begin(0x1_0300)
+            .nvme_fails("Get Log Page C0h", 0x4109)
+            .nvme_completes_then("Get Features 02h", || ()),
         // One request for the power measurements, one for the OCP logs.
         begin(0x2_0000)
-            .answers("Get Log Page 00h", vec![0; 1024])
-            .answers("Get Log Page 00h", vec![0; 1024])
-            .completes("Get Features 02h", || ()),
+            .nvme_returns("Get Log Page 00h", vec![0; 1024])
+            .nvme_returns("Get Log Page 00h", vec![0; 1024])
+            .nvme_completes_then("Get Features 02h", || ()),
     ] {
         let pages = DrivePages::read(&*tools.open_nvme(&node).unwrap(), Some(1)).unwrap();
         assert!(tools.is_over());

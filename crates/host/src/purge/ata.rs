@@ -5,8 +5,8 @@
 //! [`crate::ata_security::clear_password`] removes it.
 
 use super::ability::PurgeSupport;
-use super::work::PurgeContext;
-use crate::ata_security::{ANSWER, AtaSecurity, PASSWORD, set_password};
+use super::work::{PurgeContext, PurgeState};
+use crate::ata_security::{ANSWER, AtaSecurity, PURGE_PASSWORD, set_password};
 use crate::error::HostError;
 use crate::host_settings;
 use crate::sysfs_node::SysfsNode;
@@ -18,12 +18,6 @@ use steadfast_domain::record::HostChange;
 
 /// The minimum time to wait for an erase, even if the drive estimates less.
 const LIMIT_MIN: Duration = Duration::from_secs(12 * 3600);
-
-/// Time limit for a sanitize.
-const SANITIZE_LIMIT: Duration = Duration::from_secs(48 * 3600);
-
-/// Interval between two status queries of a running sanitize.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// A purge command for a drive.
 #[derive(Debug)]
@@ -129,7 +123,7 @@ impl AtaPurgeCommand {
         let estimate = minutes.map(|minutes| format!(" (the drive estimates {minutes} min)"));
         let doing = format!("erasing{}", estimate.unwrap_or_default());
         let limit = Duration::from_secs(minutes.unwrap_or(0) * 60 * 3).max(LIMIT_MIN);
-        let arguments = ["--user-master", "u", option, PASSWORD, &self.device];
+        let arguments = ["--user-master", "u", option, PURGE_PASSWORD, &self.device];
         let said = work.run_to_end(HDPARM, &arguments, limit, &doing)?;
         // A successful erase removes the password.
         if AtaSecurity::ask(&self.device, work.tools)?.enabled {
@@ -143,39 +137,23 @@ impl AtaPurgeCommand {
         let mut arguments = vec!["--yes-i-know-what-i-am-doing"];
         arguments.extend(options);
         arguments.push(&self.device);
-        work.tools.run(HDPARM, &arguments, ANSWER)?;
-        while work.began.elapsed() < SANITIZE_LIMIT {
-            let status = ["--sanitize-status", &self.device];
-            let said = work
-                .tools
-                .run(HDPARM, &status, ANSWER)
-                .map_err(|error| self.end_unknown(error.to_string()))?;
-            if said.contains("SD0") && !said.contains("unsuccessfully") {
-                return Ok(());
-            }
-            if !said.contains("SD2") {
-                return Err(self.failed("the drive reports that the sanitize failed", &said));
-            }
-            work.tell("sanitizing", percent(&said));
-            if work.watch.is_stopped() {
-                work.tell("the drive continues sanitizing; it cannot be canceled", None);
-                return Err(work.stopped());
-            }
-            work.tools.pause(LOOK);
-        }
-        Err(self.end_unknown("it did not end within 48 hours".to_owned()))
-    }
-
-    fn end_unknown(&self, why: String) -> HostError {
-        HostError::PurgeEndUnknown {
-            device: self.device.clone(),
-            purge: "sanitizing".to_owned(),
-            why,
-            check: format!(
-                "wait until 'hdparm --sanitize-status {}' reports that none is in progress",
-                self.device
-            ),
-        }
+        let tools = work.tools;
+        tools.run(HDPARM, &arguments, ANSWER)?;
+        let check = format!(
+            "wait until 'hdparm --sanitize-status {}' reports that none is in progress",
+            self.device
+        );
+        work.follow("sanitizing", &check, &mut || {
+            let said = tools.run(HDPARM, &["--sanitize-status", &self.device], ANSWER)?;
+            Ok(if said.contains("SD0") && !said.contains("unsuccessfully") {
+                PurgeState::Ended
+            } else if said.contains("SD2") {
+                PurgeState::Running(percent(&said))
+            } else {
+                let how = "the drive reports that the sanitize failed";
+                PurgeState::Failed(self.failed(how, &said))
+            })
+        })
     }
 }
 

@@ -12,15 +12,15 @@
 mod ability;
 mod ata;
 mod blank;
-mod command;
-mod command_line;
 mod discard;
 mod nvme;
 mod plan;
+mod purge_command_line;
 mod scsi;
+mod vendor_command;
 mod work;
 
-pub use command_line::PurgeCommandLine;
+pub use purge_command_line::PurgeCommandLine;
 pub use work::{PurgeOrder, PurgeProgress, PurgeWatch};
 
 use crate::error::HostError;

@@ -6,7 +6,7 @@
 //! always erases the whole subsystem.
 
 use super::ability::PurgeSupport;
-use super::work::{PurgeContext, PurgeOutcome};
+use super::work::{PurgeContext, PurgeOutcome, PurgeState};
 use crate::error::HostError;
 use crate::nvme::layouts::{controller, namespace, sanitize};
 use crate::nvme::{
@@ -15,7 +15,6 @@ use crate::nvme::{
 };
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
-use crate::target::Target;
 use crate::tool::{NVME, Tools};
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
@@ -25,15 +24,6 @@ const ANSWER: Duration = Duration::from_secs(30);
 
 /// Time limit for Format.
 const FORMAT_LIMIT: Duration = Duration::from_secs(6 * 3600);
-
-/// Time limit for Sanitize.
-const SANITIZE_LIMIT: Duration = Duration::from_secs(48 * 3600);
-/// Time without a readable status after which a sanitize counts as lost (our choice; a controller
-/// reset takes seconds).
-const STATUS_PATIENCE: Duration = Duration::from_secs(60);
-
-/// Interval between two status queries of a running Sanitize.
-const LOOK: Duration = Duration::from_secs(1);
 
 // Optional Admin Command Support (OACS; NVMe Base 2.1, 5.1.13.2.1).
 const OACS_FORMAT: u128 = 1 << 1;
@@ -260,18 +250,10 @@ impl NvmePurgeCommand {
         admin: &dyn NvmeAdmin,
         work: &mut PurgeContext<'_>,
     ) -> Result<PurgeOutcome, HostError> {
-        let command = request.command(FORMAT_LIMIT);
-        match work.send_to_end(admin, &command, "formatting") {
-            Err(error) if is_untaken(&error) => {
-                let arguments = format_arguments(&self.node, request);
-                let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-                match work.run_to_end(NVME, &arguments, FORMAT_LIMIT, "formatting") {
-                    Err(HostError::ToolMissing { .. }) => Err(error),
-                    sent => sent.map(|_| PurgeOutcome::PurgedBy(NVME)),
-                }
-            }
-            sent => sent.map(|()| PurgeOutcome::Purged),
-        }
+        let sent = work.send_to_end(admin, &request.command(FORMAT_LIMIT), "formatting");
+        sent_or_by_tool(sent, &format_arguments(&self.node, request), |arguments| {
+            work.run_to_end(NVME, arguments, FORMAT_LIMIT, "formatting")
+        })
     }
 
     fn sanitize(
@@ -280,84 +262,51 @@ impl NvmePurgeCommand {
         admin: &dyn NvmeAdmin,
         work: &mut PurgeContext<'_>,
     ) -> Result<PurgeOutcome, HostError> {
-        let outcome = match admin.send(&action.command(), &mut []) {
-            Err(error) if is_untaken(&error) => {
-                let arguments = sanitize_arguments(&self.node, action);
-                let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-                match work.tools.run(NVME, &arguments, ANSWER) {
-                    Err(HostError::ToolMissing { .. }) => return Err(error),
-                    sent => sent.map(|_| PurgeOutcome::PurgedBy(NVME))?,
-                }
-            }
-            sent => {
-                sent?;
-                PurgeOutcome::Purged
-            }
-        };
-        self.await_sanitize(admin, work)?;
+        let sent = admin.send(&action.command(), &mut []).map(drop);
+        let outcome =
+            sent_or_by_tool(sent, &sanitize_arguments(&self.node, action), |arguments| {
+                work.tools.run(NVME, arguments, ANSWER)
+            })?;
+        let node = self.node.path.display();
+        let check = format!("wait until 'nvme sanitize-log {node}' reports its end");
+        let device = work.target.device().path.clone();
+        work.follow("sanitizing", &check, &mut || {
+            Ok(self.sanitize_state(&device, &sanitize_status(admin)?))
+        })?;
         Ok(outcome)
     }
 
-    fn await_sanitize(
-        &self,
-        admin: &dyn NvmeAdmin,
-        work: &mut PurgeContext<'_>,
-    ) -> Result<(), HostError> {
-        let device = work.target.device().path.clone();
-        let method = self.method.to_string();
-        let failed = |why: String| HostError::PurgeFailed { device, method, why };
-        let mut unread = Duration::ZERO;
-        while work.began.elapsed() < SANITIZE_LIMIT {
-            let log = match sanitize_status(admin) {
-                Ok(log) => log,
-                Err(error) if unread >= STATUS_PATIENCE => {
-                    let why = format!("its progress cannot be read ({error})");
-                    return Err(self.end_unknown(work.target, why));
-                }
-                // A controller that resets while it sanitizes refuses commands for a while.
-                Err(_) if !work.watch.is_stopped() => {
-                    unread += LOOK;
-                    work.tools.pause(LOOK);
-                    continue;
-                }
-                Err(_) => return Err(work.stopped()),
-            };
-            unread = Duration::ZERO;
-            let progress = log.count(&sanitize::SPROG).unwrap_or(0);
-            // Status in bits 2:0 (NVMe Base 2.1, 5.1.12.1.33).
-            match log.count(&sanitize::SSTAT).unwrap_or(0) & 0x7 {
-                1 | 4 => return Ok(()),
-                2 => work.tell("sanitizing", Some(100.0 * progress as f64 / 65_536.0)),
-                3 => {
-                    return Err(failed(
-                        "the drive reports that the sanitize failed; it refuses I/O until a \
-                         sanitize succeeds, or until `nvme sanitize --sanact=1` ends its failure \
-                         mode"
-                            .to_owned(),
-                    ));
-                }
-                status => {
-                    let why = format!("the sanitize status log reports status {status}");
-                    return Err(failed(why));
-                }
-            }
-            if work.watch.is_stopped() {
-                work.tell("the drive continues sanitizing; it cannot be canceled", None);
-                return Err(work.stopped());
-            }
-            work.tools.pause(LOOK);
-        }
-        Err(self.end_unknown(work.target, "it did not end within 48 hours".to_owned()))
+    fn sanitize_state(&self, device: &str, log: &ReadPage) -> PurgeState {
+        let progress = log.count(&sanitize::SPROG).unwrap_or(0);
+        // Status in bits 2:0 (NVMe Base 2.1, 5.1.12.1.33).
+        let why = match log.count(&sanitize::SSTAT).unwrap_or(0) & 0x7 {
+            1 | 4 => return PurgeState::Ended,
+            2 => return PurgeState::Running(Some(100.0 * progress as f64 / 65_536.0)),
+            3 => "the drive reports that the sanitize failed; it refuses I/O until a sanitize \
+                  succeeds, or until `nvme sanitize --sanact=1` ends its failure mode"
+                .to_owned(),
+            status => format!("the sanitize status log reports status {status}"),
+        };
+        let (device, method) = (device.to_owned(), self.method.to_string());
+        PurgeState::Failed(HostError::PurgeFailed { device, method, why })
     }
+}
 
-    fn end_unknown(&self, target: &Target, why: String) -> HostError {
-        let node = self.node.path.display();
-        HostError::PurgeEndUnknown {
-            device: target.device().path.clone(),
-            purge: self.method.to_string(),
-            why,
-            check: format!("wait until 'nvme sanitize-log {node}' reports its end"),
+/// Returns the outcome of a command. If the kernel did not take it, sends it by nvme-cli.
+fn sent_or_by_tool(
+    sent: Result<(), HostError>,
+    arguments: &[String],
+    by_tool: impl FnOnce(&[&str]) -> Result<String, HostError>,
+) -> Result<PurgeOutcome, HostError> {
+    match sent {
+        Err(error) if is_untaken(&error) => {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            match by_tool(&arguments) {
+                Err(HostError::ToolMissing { .. }) => Err(error),
+                sent => sent.map(|_| PurgeOutcome::PurgedBy(NVME)),
+            }
         }
+        sent => sent.map(|()| PurgeOutcome::Purged),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Purge methods of a target, and the choice among them.
 
 use super::ability::PurgeSupport;
-use super::command::VendorCommand;
 use super::discard::{self, no_discard};
+use super::vendor_command::VendorCommand;
 use super::work::PurgeOrder;
 use super::{ata, nvme, scsi};
 use crate::arming::{Consent, arm};

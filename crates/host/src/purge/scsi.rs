@@ -5,7 +5,7 @@
 //! some return GOOD and erase nothing.
 
 use super::ability::PurgeSupport;
-use super::work::PurgeContext;
+use super::work::{PurgeContext, PurgeState};
 use crate::error::HostError;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, entries, read_number};
@@ -15,12 +15,6 @@ use steadfast_domain::PurgeMethod;
 
 /// Time limit for a query.
 const ANSWER: Duration = Duration::from_secs(60);
-
-/// Time limit for a format or sanitize.
-const LIMIT: Duration = Duration::from_secs(48 * 3600);
-
-/// Interval between two progress queries.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// Number of consecutive queries without progress after which a ready device counts as finished.
 /// More than one, because some devices report no progress at first.
@@ -151,42 +145,22 @@ impl ScsiPurgeCommand {
         let mut arguments = vec![begin, "--quick", "--early"];
         arguments.extend(options);
         arguments.push(&self.device);
-        work.tools.run(self.tool(), &arguments, ANSWER)?;
-        self.follow(work, doing)
-    }
-
-    fn follow(&self, work: &mut PurgeContext<'_>, doing: &str) -> Result<(), HostError> {
+        let tools = work.tools;
+        tools.run(self.tool(), &arguments, ANSWER)?;
+        let progress_query = ["--progress", &self.device];
+        let check =
+            format!("wait until 'sg_requests --progress {}' reports no progress", self.device);
         let mut quiet = 0;
-        while work.began.elapsed() < LIMIT {
-            let said = work
-                .tools
-                .ask(SG_REQUESTS, &["--progress", &self.device], ANSWER, &mut |_| {})
-                .map_err(|error| self.end_unknown(doing, error.to_string()))?;
-            let percent = progress(&said.stdout);
+        work.follow(doing, &check, &mut || {
+            let said = tools.run(SG_REQUESTS, &progress_query, ANSWER);
+            let percent = progress(&said.inspect_err(|_| quiet = 0)?);
             quiet = if percent.is_some() { 0 } else { quiet + 1 };
-            if quiet >= QUIET_LOOKS {
-                return work.tools.run(SG_TURS, &[&self.device], ANSWER).map(drop);
+            if quiet < QUIET_LOOKS {
+                return Ok(PurgeState::Running(percent));
             }
-            work.tell(doing, percent);
-            if work.watch.is_stopped() {
-                work.tell("the device continues; it cannot be canceled", None);
-                return Err(work.stopped());
-            }
-            work.tools.pause(LOOK);
-        }
-        Err(self.end_unknown(doing, "it did not end within 48 hours".to_owned()))
-    }
-
-    fn end_unknown(&self, doing: &str, why: String) -> HostError {
-        HostError::PurgeEndUnknown {
-            device: self.device.clone(),
-            purge: doing.to_owned(),
-            why,
-            check: format!(
-                "wait until 'sg_requests --progress {}' reports no progress",
-                self.device
-            ),
-        }
+            let ready = tools.run(SG_TURS, &[&self.device], ANSWER);
+            Ok(ready.map_or_else(PurgeState::Failed, |_| PurgeState::Ended))
+        })
     }
 }
 

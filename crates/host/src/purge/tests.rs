@@ -1,9 +1,9 @@
 use super::*;
 use crate::identity::{describe, inspect};
-use crate::machine::MachineFixture;
 use crate::sysfs_node::SysfsNode;
 use crate::target::AccessMode;
-use crate::transcript::Transcript;
+use crate::testing::machine::MachineFixture;
+use crate::testing::transcript::Transcript;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use steadfast_domain::purge::PurgeCommandRecord;
@@ -71,17 +71,39 @@ pub(super) fn order(method: PurgeMethod) -> PurgeOrder {
     PurgeOrder { choice: PurgeChoice::Method(method), ..PurgeOrder::default() }
 }
 
-/// Runs a purge against a transcript and asserts that every line of it was used.
-pub(super) fn purged(
-    machine: &MachineFixture,
-    target: &Target,
-    order: &PurgeOrder,
-    beside: &mut PurgeObserver,
-    tools: &Transcript,
-) -> Result<Purge, HostError> {
-    let done = purge_with(target, order, beside, &machine.roots, tools);
-    assert!(tools.is_over(), "not everything was asked: {done:?}");
-    done
+/// A machine and a target on it.
+pub(super) struct PurgeRig {
+    pub machine: MachineFixture,
+    pub target: Target,
+}
+
+impl PurgeRig {
+    pub fn new(machine: MachineFixture, name: &str) -> PurgeRig {
+        let target = armed(&machine, name);
+        PurgeRig { machine, target }
+    }
+
+    /// Runs a purge against a transcript and asserts that every line of it was used.
+    pub fn purged(
+        &self,
+        order: &PurgeOrder,
+        beside: &mut PurgeObserver,
+        tools: &Transcript,
+    ) -> Result<Purge, HostError> {
+        let done = purge_with(&self.target, order, beside, &self.machine.roots, tools);
+        assert!(tools.is_over(), "not everything was asked: {done:?}");
+        done
+    }
+
+    /// Runs a purge that must succeed.
+    pub fn succeeded(&self, order: &PurgeOrder, tools: &Transcript) -> Purge {
+        self.purged(order, &mut PurgeObserver::default(), tools).unwrap()
+    }
+
+    /// Runs a purge that must fail.
+    pub fn refused(&self, order: &PurgeOrder, tools: &Transcript) -> HostError {
+        self.purged(order, &mut PurgeObserver::default(), tools).unwrap_err()
+    }
 }
 
 #[test]
@@ -109,6 +131,42 @@ fn what_takes_no_discard_keeps_its_content_and_says_so() {
     }
 }
 
+/// Returns an order for a vendor's command, a script, after whose failure the run may continue.
+fn vendor_order(machine: &MachineFixture, script: &str) -> PurgeOrder {
+    let tool = machine.path("tool");
+    let version = "[ \"$1\" = --version ] && exit";
+    fs::write(&tool, format!("#!/bin/sh\n{version}\n{script}\n")).unwrap();
+    fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
+    let line = PurgeCommandLine::parse(&format!("{} {{device}}", tool.display())).unwrap();
+    PurgeOrder {
+        command: Some(line),
+        failed: PurgeFailure::Continue,
+        ..order(PurgeMethod::VendorCommand)
+    }
+}
+
+/// The run that continues has the record in its purge, the one that ends in its journal.
+#[test]
+fn a_command_that_failed_leaves_its_record() {
+    let machine = MachineFixture::new();
+    machine.sata("sda", "8:0", MEDIUM / 512);
+    let target = armed(&machine, "sda");
+    let mut order = vendor_order(&machine, "echo erases; echo no such drive >&2; exit 3");
+    let mut beside = PurgeObserver::default();
+    let run = |order: &PurgeOrder, beside: &mut PurgeObserver| {
+        purge_with(&target, order, beside, &machine.roots, &InstalledTools)
+    };
+    let purge = run(&order, &mut beside).unwrap();
+    assert_eq!((purge.blank, beside.command.take()), (Some(false), None));
+    let record = purge.command.unwrap();
+    assert_eq!(record.output, "erases\nno such drive");
+    assert_eq!(record.failure.as_deref(), Some("exit status: 3"));
+    order.failed = PurgeFailure::default();
+    let error = run(&order, &mut beside).unwrap_err();
+    assert!(matches!(error, HostError::PurgeFailed { .. }), "{error}");
+    assert_eq!(beside.command, Some(record));
+}
+
 /// The command leaves a process of its session whose state cannot be read, by root either.
 #[test]
 fn a_command_whose_end_is_unknown_ends_the_run_and_keeps_its_record() {
@@ -116,19 +174,8 @@ fn a_command_whose_end_is_unknown_ends_the_run_and_keeps_its_record() {
     machine.sata("sda", "8:0", MEDIUM / 512);
     let target = armed(&machine, "sda");
     let process = machine.path("proc/70001");
-    let tool = machine.path("tool");
-    let script = format!(
-        "#!/bin/sh\n[ \"$1\" = --version ] && exit\nmkdir -p {}/stat\necho erases",
-        process.display()
-    );
-    fs::write(&tool, script).unwrap();
-    fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
-    let line = PurgeCommandLine::parse(&format!("{} {{device}}", tool.display())).unwrap();
-    let order = PurgeOrder {
-        command: Some(line),
-        failed: PurgeFailure::Continue,
-        ..order(PurgeMethod::VendorCommand)
-    };
+    let order =
+        vendor_order(&machine, &format!("mkdir -p {}/stat\necho erases", process.display()));
     let mut beside = PurgeObserver::default();
     let run = |beside: &mut PurgeObserver| {
         purge_with(&target, &order, beside, &machine.roots, &InstalledTools).unwrap_err()

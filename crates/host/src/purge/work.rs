@@ -1,7 +1,7 @@
 //! Inputs of a purge: the user's order, the tools, and the observer that journals changes and
 //! shows progress.
 
-use super::command_line::PurgeCommandLine;
+use super::purge_command_line::PurgeCommandLine;
 use crate::error::HostError;
 use crate::nvme::{AdminCommand, NvmeAdmin};
 use crate::target::Target;
@@ -15,6 +15,16 @@ use steadfast_domain::{PurgeChoice, PurgeFailure};
 
 /// Interval between two looks at a command that runs.
 const POLL: Duration = Duration::from_millis(50);
+
+/// Interval between two status queries of a purge that the device carries out by itself.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Time limit for such a purge.
+const LIMIT: Duration = Duration::from_secs(48 * 3600);
+
+/// Number of consecutive looks without a readable status after which such a purge counts as lost
+/// (our choice; a reset takes seconds).
+const UNREAD_LOOKS_MAX: u32 = 60;
 
 /// The user's choices for a purge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -114,6 +124,47 @@ impl PurgeContext<'_> {
         })
     }
 
+    /// Waits until the device has finished a purge that it carries out by itself. `look` returns its
+    /// state, or an error if the status cannot be read; `check` says how the user finds its end.
+    ///
+    /// # Errors
+    /// The purge has failed, the user stopped the run, or the end of the purge is unknown.
+    pub fn follow(
+        &mut self,
+        doing: &str,
+        check: &str,
+        look: &mut dyn FnMut() -> Result<PurgeState, HostError>,
+    ) -> Result<(), HostError> {
+        let unknown = |why: String| HostError::PurgeEndUnknown {
+            device: self.target.device().path.clone(),
+            purge: doing.to_owned(),
+            why,
+            check: check.to_owned(),
+        };
+        let mut unread = 0;
+        while self.began.elapsed() < LIMIT {
+            match look() {
+                Ok(PurgeState::Ended) => return Ok(()),
+                Ok(PurgeState::Failed(error)) => return Err(error),
+                Ok(PurgeState::Running(percent)) => {
+                    unread = 0;
+                    self.tell(doing, percent);
+                }
+                Err(error) if unread >= UNREAD_LOOKS_MAX => {
+                    return Err(unknown(format!("its progress cannot be read ({error})")));
+                }
+                // A device that resets meanwhile refuses commands for a while.
+                Err(_) => unread += 1,
+            }
+            if self.watch.is_stopped() {
+                self.tell(&format!("the device continues {doing}; it cannot be canceled"), None);
+                return Err(self.stopped());
+            }
+            self.tools.pause(LOOK);
+        }
+        Err(unknown("it did not end within 48 hours".to_owned()))
+    }
+
     pub fn tell_uncancelable(&mut self, doing: &str) {
         if self.watch.is_stopped() {
             let doing = format!("{doing}; it cannot be canceled, the run stops after it");
@@ -122,6 +173,14 @@ impl PurgeContext<'_> {
             self.tell(doing, None);
         }
     }
+}
+
+/// State of a purge that the device carries out by itself.
+pub(super) enum PurgeState {
+    /// Its progress in percent, if known.
+    Running(Option<f64>),
+    Ended,
+    Failed(HostError),
 }
 
 /// Outcome of a purge command.

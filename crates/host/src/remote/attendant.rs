@@ -379,8 +379,8 @@ fn unix_nanos() -> u128 {
 mod tests {
     use super::*;
     use crate::identity::describe;
-    use crate::machine::MachineFixture;
     use crate::target::AccessMode;
+    use crate::testing::machine::MachineFixture;
 
     /// Arming expects the same text.
     #[test]

@@ -85,7 +85,7 @@ fn labeled(label: &str, roots: &SystemRoots) -> Result<PathBuf, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     #[test]
     fn a_sensor_is_found_by_its_label_or_its_path() {

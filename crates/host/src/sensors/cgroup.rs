@@ -207,7 +207,7 @@ fn line_of(file: &Path, number: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     fn throttled(periods: u64, millis: u64) -> CpuThrottling {
         CpuThrottling { periods, time: Nanos::from_millis(millis) }

@@ -111,7 +111,7 @@ impl HostCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     const NET: &str = "Inter-|   Receive                  |  Transmit\n face |bytes packets errs drop fifo \
         frame compressed multicast|bytes packets errs drop fifo colls carrier compressed\n";

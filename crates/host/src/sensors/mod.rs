@@ -27,9 +27,10 @@ pub fn kernel_counters(device: &Device, roots: &SystemRoots) -> Option<KernelCou
         return None;
     }
     match SysfsNode::named(&device.name, roots) {
-        Some(node) => counters_of(&node, roots),
+        Some(node) => node_counters(&node, roots),
         None => {
             let counted = parse_counters(&disk_statistics(&device.name, roots)?)?;
+            // Without sysfs, the flush field cannot be told from an uncounted 0.
             Some(KernelCounters { flushes: None, ..counted })
         }
     }
@@ -37,9 +38,9 @@ pub fn kernel_counters(device: &Device, roots: &SystemRoots) -> Option<KernelCou
 
 /// Returns the counters of a device or partition that sysfs lists. The I/Os of a multipath NVMe
 /// namespace are counted on its paths and summed here; those of its partitions are not counted.
-pub(crate) fn counters_of(node: &SysfsNode, roots: &SystemRoots) -> Option<KernelCounters> {
+pub(crate) fn node_counters(node: &SysfsNode, roots: &SystemRoots) -> Option<KernelCounters> {
     let mut sum: Option<KernelCounters> = None;
-    for statistics in statistics_of(node, roots)? {
+    for statistics in stat_texts(node, roots)? {
         let own = parse_counters(&statistics)?;
         match &mut sum {
             Some(sum) => sum.add(&own),
@@ -51,6 +52,13 @@ pub(crate) fn counters_of(node: &SysfsNode, roots: &SystemRoots) -> Option<Kerne
     let counts_flushes = node == &whole && whole.directory.join("mq").is_dir();
     sum.map(|sum| KernelCounters { flushes: sum.flushes.filter(|_| counts_flushes), ..sum })
 }
+
+/// Field of `stat` with the discards, counted from 0; since Linux 4.18
+/// (Documentation/admin-guide/iostats.rst).
+const DISCARDS: usize = 11;
+
+/// Field of `stat` with the flushes, counted from 0; since Linux 5.5.
+const FLUSHES: usize = 15;
 
 /// Number of I/Os of a device that move no data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,18 +72,18 @@ pub(crate) struct DatalessIos {
 /// no discards: they are 0.
 pub(crate) fn dataless_ios_of(node: &SysfsNode, roots: &SystemRoots) -> Option<DatalessIos> {
     let mut sum = DatalessIos::default();
-    for statistics in statistics_of(node, roots)? {
+    for statistics in stat_texts(node, roots)? {
         let columns: Vec<&str> = statistics.split_whitespace().collect();
         let count = |at: usize| columns.get(at).and_then(|text| text.parse().ok()).unwrap_or(0);
-        sum.discards += count(11);
-        sum.flushes += count(15);
+        sum.discards += count(DISCARDS);
+        sum.flushes += count(FLUSHES);
     }
     Some(sum)
 }
 
 /// Returns the columns of `stat` (Documentation/admin-guide/iostats.rst) of a device or partition,
 /// one text per path of a multipath NVMe namespace; `None` if the kernel does not count its I/Os.
-fn statistics_of(node: &SysfsNode, roots: &SystemRoots) -> Option<Vec<String>> {
+fn stat_texts(node: &SysfsNode, roots: &SystemRoots) -> Option<Vec<String>> {
     let whole = node.whole();
     let paths = whole.nvme_paths(roots);
     if paths.is_empty() {
@@ -106,8 +114,8 @@ fn disk_statistics(name: &str, roots: &SystemRoots) -> Option<String> {
     })
 }
 
-/// Parses the columns reads, read merges, read sectors, read time, and the same for writes; column
-/// 16 are the flushes, since Linux 5.5 (Documentation/admin-guide/iostats.rst).
+/// Parses the fields reads, read merges, read sectors, read time, the same for writes, and
+/// [`FLUSHES`].
 fn parse_counters(text: &str) -> Option<KernelCounters> {
     let columns: Vec<u64> =
         text.split_whitespace().map_while(|column| column.parse().ok()).collect();
@@ -123,18 +131,18 @@ fn parse_counters(text: &str) -> Option<KernelCounters> {
         writes,
         write_merges,
         write_bytes: Bytes(write_sectors.saturating_mul(KERNEL_SECTOR)),
-        flushes: columns.get(15).copied(),
+        flushes: columns.get(FLUSHES).copied(),
     })
 }
 
 /// Returns the device's temperature in degrees Celsius, from the first (composite) sensor of its
 /// hwmon device; `None` if it has none. SATA drives need the module `drivetemp`.
 pub fn temperature(device: &Device, roots: &SystemRoots) -> Option<f64> {
-    degrees(device, "temp1_input", roots)
+    hwmon_celsius(device, "temp1_input", roots)
 }
 
 /// Returns a temperature of the device's hwmon device in degrees Celsius, by attribute name.
-pub(crate) fn degrees(device: &Device, attribute: &str, roots: &SystemRoots) -> Option<f64> {
+pub(crate) fn hwmon_celsius(device: &Device, attribute: &str, roots: &SystemRoots) -> Option<f64> {
     own_monitors(device, roots)
         .iter()
         .find_map(|monitor| read_number::<i64>(&monitor.join(attribute)))
@@ -145,7 +153,7 @@ pub(crate) fn degrees(device: &Device, attribute: &str, roots: &SystemRoots) -> 
 mod tests {
     use super::*;
     use crate::identity::describe;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     #[test]
     fn counters_are_read_in_bytes() {
@@ -169,7 +177,7 @@ mod tests {
         let stat = "9 0 9 0 9 0 9 0 0 0 0 1 0 8 0 37 5";
         machine.set(&disk, "stat", stat);
         machine.set(&part, "stat", stat);
-        let flushes = |node| counters_of(node, &machine.roots).unwrap().flushes;
+        let flushes = |node| node_counters(node, &machine.roots).unwrap().flushes;
         assert_eq!(flushes(&disk), None, "no request queue");
         std::fs::create_dir(disk.directory.join("mq")).unwrap();
         assert_eq!((flushes(&disk), flushes(&part)), (Some(37), None));
@@ -223,7 +231,7 @@ mod tests {
         assert_eq!((counted.writes, counted.write_merges), (7, 1));
         let part = machine.partition(&head, "nvme0n1p1", "259:20", 100);
         machine.set(&part, "stat", "0 0 0 0 0 0 0 0 0 0 0");
-        assert_eq!(counters_of(&part, &machine.roots), None);
+        assert_eq!(node_counters(&part, &machine.roots), None);
     }
 
     #[test]
@@ -231,21 +239,35 @@ mod tests {
         let machine = MachineFixture::new();
         let disk = machine.nvme(0, 1, 1000);
         machine.set(&disk, "stat", "0 0 0 0 0 0 0 0 0 0 0");
-        assert!(counters_of(&disk, &machine.roots).is_some());
+        assert!(node_counters(&disk, &machine.roots).is_some());
         machine.set(&disk, "queue/iostats", "0\n");
-        assert_eq!(counters_of(&disk, &machine.roots), None);
+        assert_eq!(node_counters(&disk, &machine.roots), None);
     }
 
     #[test]
-    fn what_the_kernel_does_not_tell_is_unknown() {
+    fn missing_counters_and_temperatures_are_unknown() {
         let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1000);
         let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
         assert_eq!(kernel_counters(&device, &machine.roots), None);
         assert_eq!(temperature(&device, &machine.roots), None);
+    }
+
+    #[test]
+    fn a_device_without_stat_is_found_in_diskstats() {
+        let machine = MachineFixture::new();
+        let disk = machine.sata("sda", "8:0", 1000);
+        let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
         machine
             .write("proc/diskstats", "   8       1 sda1 7 7 7 7 7 7 7\n   8 0 sda 1 2 3 4 5 6 7\n");
         assert_eq!(kernel_counters(&device, &machine.roots).unwrap().writes, 5);
+    }
+
+    #[test]
+    fn a_temperature_can_be_negative() {
+        let machine = MachineFixture::new();
+        let disk = machine.sata("sda", "8:0", 1000);
+        let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
         machine.set(&disk, "device/hwmon/hwmon1/temp1_input", "-5000");
         assert_eq!(temperature(&device, &machine.roots), Some(-5.0));
     }

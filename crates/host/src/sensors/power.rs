@@ -227,7 +227,7 @@ fn note(state: &mut PowerMeterState, read: Result<f64, String>) {
 mod tests {
     use super::*;
     use crate::identity::describe;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     #[test]
     fn a_power_is_read_in_its_unit() {

@@ -97,7 +97,7 @@ impl ProcessorTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineFixture;
+    use crate::testing::machine::MachineFixture;
 
     const BEFORE: &str = "cpu  100 10 50 1000 20 5 5 30 7 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
 

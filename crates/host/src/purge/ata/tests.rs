@@ -1,11 +1,12 @@
 use super::super::plan::PurgePlan;
-use super::super::tests::{MEDIUM, PurgeObserver, armed, erase, order, purged};
+use super::super::tests::{MEDIUM, PurgeObserver, PurgeRig, erase, order};
 use super::*;
 use crate::ata_security::clear_password;
 use crate::ata_security::tests::{IDENTIFY, SANITIZE, free, identity, security, with_password};
-use crate::machine::MachineFixture;
 use crate::purge::PurgeOrder;
-use crate::transcript::Transcript;
+use crate::testing::machine::MachineFixture;
+use crate::testing::transcript::Transcript;
+use steadfast_domain::PurgeFailure;
 
 const STATUS: &str = "hdparm --sanitize-status /dev/sda";
 const SET: &str = "hdparm --user-master u --security-set-pass steadfast /dev/sda";
@@ -24,18 +25,21 @@ fn machine() -> MachineFixture {
     machine
 }
 
+fn rig() -> PurgeRig {
+    PurgeRig::new(machine(), "sda")
+}
+
 #[test]
 fn the_password_is_journalled_before_it_is_set_and_gone_after_the_erase() {
-    let machine = machine();
-    let target = armed(&machine, "sda");
+    let rig = rig();
     let tools = Transcript::default()
-        .says(IDENTIFY, &free())
-        .says(SET, "security_password: \"steadfast\"\n")
-        .says(IDENTIFY, &with_password())
-        .does(ERASE, "security_password: \"steadfast\"\n", erase(&machine))
-        .says(IDENTIFY, &free());
+        .tool_prints(IDENTIFY, &free())
+        .tool_prints(SET, "security_password: \"steadfast\"\n")
+        .tool_prints(IDENTIFY, &with_password())
+        .tool_prints_then(ERASE, "security_password: \"steadfast\"\n", erase(&rig.machine))
+        .tool_prints(IDENTIFY, &free());
     let mut beside = PurgeObserver::default();
-    let done = purged(&machine, &target, &PurgeOrder::default(), &mut beside, &tools).unwrap();
+    let done = rig.purged(&PurgeOrder::default(), &mut beside, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::AtaSecurityErase, Some(true)));
     let [change] = beside.journal.as_slice() else { panic!("{:?}", beside.journal) };
     assert_eq!(change.setting, "ATA password of sda, naa.5001");
@@ -45,12 +49,10 @@ fn the_password_is_journalled_before_it_is_set_and_gone_after_the_erase() {
 
 #[test]
 fn no_password_is_set_that_is_not_in_the_journal() {
-    let machine = machine();
-    let target = armed(&machine, "sda");
-    let tools = Transcript::default().says(IDENTIFY, &free());
+    let rig = rig();
+    let tools = Transcript::default().tool_prints(IDENTIFY, &free());
     let mut beside = PurgeObserver { full: true, ..PurgeObserver::default() };
-    let wanted = order(PurgeMethod::AtaSecurityErase);
-    let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
+    let error = rig.purged(&order(PurgeMethod::AtaSecurityErase), &mut beside, &tools).unwrap_err();
     assert!(matches!(error, HostError::Unjournalled(_)), "{error}");
 }
 
@@ -58,16 +60,15 @@ fn no_password_is_set_that_is_not_in_the_journal() {
 fn frozen_locked_and_unsupported_are_explained() {
     for (drive, why) in [
         (identity(&[], &security("not", "not", "")), "suspend the machine to RAM"),
-        (identity(&[], &security("", "not", "not")), "steadfast unlock --target"),
+        (identity(&[], &security("", "not", "not")), "/dev/sda --password PASSWORD;"),
         (identity(&[], &security("", "", "not")), "which is locked; remove it"),
         (identity(&[], ""), "no ATA security"),
     ] {
-        let machine = machine();
-        let target = armed(&machine, "sda");
-        let tools = Transcript::default().says(IDENTIFY, &drive);
-        let wanted = order(PurgeMethod::AtaSecurityErase);
+        let rig = rig();
+        let tools = Transcript::default().tool_prints(IDENTIFY, &drive);
         let mut beside = PurgeObserver::default();
-        let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
+        let error =
+            rig.purged(&order(PurgeMethod::AtaSecurityErase), &mut beside, &tools).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
         assert!(error.to_string().ends_with("possible here: discard, none"), "{error}");
         assert_eq!(beside.journal, []);
@@ -76,47 +77,47 @@ fn frozen_locked_and_unsupported_are_explained() {
 
 #[test]
 fn an_erase_that_fails_leaves_the_password_to_be_cleared() {
-    let machine = machine();
-    let target = armed(&machine, "sda");
+    let rig = rig();
     let tools = Transcript::default()
-        .says(IDENTIFY, &free())
-        .says(SET, "")
-        .says(IDENTIFY, &with_password())
-        .says(ERASE, " ERASE_PREPARE: Input/output error\n")
-        .says(IDENTIFY, &with_password());
+        .tool_prints(IDENTIFY, &free())
+        .tool_prints(SET, "")
+        .tool_prints(IDENTIFY, &with_password())
+        .tool_prints(ERASE, " ERASE_PREPARE: Input/output error\n")
+        .tool_prints(IDENTIFY, &with_password());
     let mut beside = PurgeObserver::default();
-    let wanted = order(PurgeMethod::AtaSecurityErase);
-    let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
+    let error = rig.purged(&order(PurgeMethod::AtaSecurityErase), &mut beside, &tools).unwrap_err();
     assert!(error.to_string().contains("its password is still set"), "{error}");
     assert!(error.to_string().contains("ERASE_PREPARE"), "{error}");
     assert_eq!(beside.journal.len(), 1);
 
     let disable = "hdparm --user-master u --security-disable steadfast /dev/sda";
     let tools = Transcript::default()
-        .says(IDENTIFY, &with_password())
-        .says(disable, "")
-        .says(IDENTIFY, &free());
-    assert!(clear_password("/dev/sda", PASSWORD, &tools).unwrap());
+        .tool_prints(IDENTIFY, &with_password())
+        .tool_prints(disable, "")
+        .tool_prints(IDENTIFY, &free());
+    assert!(clear_password("/dev/sda", PURGE_PASSWORD, &tools).unwrap());
     assert!(tools.is_over());
 }
 
 #[test]
 fn a_frozen_drive_is_sanitized_by_auto_and_followed() {
-    let machine = machine();
-    let target = armed(&machine, "sda");
+    let rig = rig();
     let idle = status("SD0 Sanitize Idle", "    Last Sanitize Operation Completed Without Error");
     let frozen = identity(&SANITIZE, &security("not", "not", ""));
     let asked = Transcript::default()
-        .says(IDENTIFY, &frozen)
-        .says(STATUS, &idle)
-        .says(STATUS, &idle)
-        .says(STATUS, &idle);
+        .tool_prints(IDENTIFY, &frozen)
+        .tool_prints(STATUS, &idle)
+        .tool_prints(STATUS, &idle)
+        .tool_prints(STATUS, &idle);
     let tools = asked
-        .says("hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase /dev/sda", "")
-        .says(STATUS, &status("SD2 Sanitize operation In Process", "    Progress: 0x7fff (49%)"))
-        .does(STATUS, &idle, erase(&machine));
+        .tool_prints("hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase /dev/sda", "")
+        .tool_prints(
+            STATUS,
+            &status("SD2 Sanitize operation In Process", "    Progress: 0x7fff (49%)"),
+        )
+        .tool_prints_then(STATUS, &idle, erase(&rig.machine));
     let mut beside = PurgeObserver::default();
-    let done = purged(&machine, &target, &PurgeOrder::default(), &mut beside, &tools).unwrap();
+    let done = rig.purged(&PurgeOrder::default(), &mut beside, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::AtaSanitizeBlock, Some(true)));
     assert_eq!(beside.told, [("sanitizing".to_owned(), Some(49.0))]);
     assert_eq!(beside.journal, []);
@@ -124,42 +125,58 @@ fn a_frozen_drive_is_sanitized_by_auto_and_followed() {
 
 #[test]
 fn a_sanitize_that_failed_or_is_frozen_is_told() {
-    let machine = machine();
-    let target = armed(&machine, "sda");
+    let rig = rig();
     let idle = status("SD0 Sanitize Idle", "");
     let frozen = status("SD1 Sanitize Frozen", "");
     let drive = identity(&SANITIZE, &security("not", "not", "not"));
     let wanted = order(PurgeMethod::AtaSanitizeOverwrite);
     let tools = Transcript::default()
-        .says(IDENTIFY, &drive)
-        .says(STATUS, &frozen)
-        .says(STATUS, &frozen)
-        .says(STATUS, &frozen);
-    let error =
-        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
+        .tool_prints(IDENTIFY, &drive)
+        .tool_prints(STATUS, &frozen)
+        .tool_prints(STATUS, &frozen)
+        .tool_prints(STATUS, &frozen);
+    let error = rig.refused(&wanted, &tools);
     assert!(error.to_string().contains("power-cycle"), "{error}");
 
     let command = "hdparm --yes-i-know-what-i-am-doing --sanitize-overwrite-passes 1 \
                    --sanitize-overwrite hex:00000000 /dev/sda";
     let tools = Transcript::default()
-        .says(IDENTIFY, &drive)
-        .says(STATUS, &idle)
-        .says(STATUS, &idle)
-        .says(STATUS, &idle)
-        .says(command, "")
-        .says(STATUS, &status("SD3 Sanitize Operation Failed", ""));
-    let error =
-        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
+        .tool_prints(IDENTIFY, &drive)
+        .tool_prints(STATUS, &idle)
+        .tool_prints(STATUS, &idle)
+        .tool_prints(STATUS, &idle)
+        .tool_prints(command, "")
+        .tool_prints(STATUS, &status("SD3 Sanitize Operation Failed", ""));
+    let error = rig.refused(&wanted, &tools);
     assert!(error.to_string().contains("the sanitize failed"), "{error}");
 }
 
 #[test]
-fn what_is_no_ata_drive_is_discarded() {
-    let machine = machine();
-    let target = armed(&machine, "sda");
+fn a_sanitize_whose_status_is_lost_ends_the_run() {
+    let rig = rig();
+    let idle = status("SD0 Sanitize Idle", "");
+    let wanted =
+        PurgeOrder { failed: PurgeFailure::Continue, ..order(PurgeMethod::AtaSanitizeBlock) };
+    let begun = Transcript::default()
+        .tool_prints(IDENTIFY, &identity(&SANITIZE, &security("not", "not", "not")))
+        .tool_prints(STATUS, &idle)
+        .tool_prints(STATUS, &idle)
+        .tool_prints(STATUS, &idle)
+        .tool_prints("hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase /dev/sda", "");
     let tools =
-        Transcript::default().says(IDENTIFY, "\n/dev/sda:\nSG_IO: bad/missing sense data\n");
-    let plan = PurgePlan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
+        (0..=60).fold(begun, |tools, _| tools.tool_fails(STATUS, 5, "SG_IO: bad sense data"));
+    let error = rig.refused(&wanted, &tools);
+    assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+    assert!(error.to_string().contains("hdparm --sanitize-status"), "{error}");
+}
+
+#[test]
+fn what_is_no_ata_drive_is_discarded() {
+    let rig = rig();
+    let tools =
+        Transcript::default().tool_prints(IDENTIFY, "\n/dev/sda:\nSG_IO: bad/missing sense data\n");
+    let plan =
+        PurgePlan::make(&rig.target, &PurgeOrder::default(), &rig.machine.roots, &tools).unwrap();
     assert_eq!(plan.method, PurgeMethod::Discard);
     assert!(plan.remark.contains("cannot be parsed"), "{}", plan.remark);
 }

@@ -1,9 +1,9 @@
 use super::super::plan::PurgePlan;
-use super::super::tests::{PurgeObserver, armed, erase, order, purged};
+use super::super::tests::{PurgeObserver, PurgeRig, erase, order};
 use super::*;
-use crate::machine::MachineFixture;
 use crate::purge::PurgeOrder;
-use crate::transcript::Transcript;
+use crate::testing::machine::MachineFixture;
+use crate::testing::transcript::Transcript;
 use steadfast_domain::{PurgeFailure, PurgeMethod};
 
 const SECTORS: u64 = super::super::tests::MEDIUM / 512;
@@ -34,14 +34,14 @@ fn namespace(flbas: u8, dps: u8) -> Vec<u8> {
 
 fn identified(oacs: u16, fna: u8, sanicap: u32) -> Transcript {
     let identity = controller(oacs, fna, sanicap);
-    Transcript::default().answers(ID_CTRL, identity).answers(ID_NS, namespace(0, 0))
+    Transcript::default().nvme_returns(ID_CTRL, identity).nvme_returns(ID_NS, namespace(0, 0))
 }
 
 /// Answers for the plan of a purge, and for the check of the drive before its command.
 fn identified_twice(oacs: u16, fna: u8, sanicap: u32) -> Transcript {
     identified(oacs, fna, sanicap)
-        .answers(ID_CTRL, controller(oacs, fna, sanicap))
-        .answers(ID_NS, namespace(0, 0))
+        .nvme_returns(ID_CTRL, controller(oacs, fna, sanicap))
+        .nvme_returns(ID_NS, namespace(0, 0))
 }
 
 fn machine() -> MachineFixture {
@@ -50,16 +50,18 @@ fn machine() -> MachineFixture {
     machine
 }
 
+fn rig() -> PurgeRig {
+    PurgeRig::new(machine(), "nvme0n1")
+}
+
 #[test]
 fn format_erases_and_is_read_back() {
-    let machine = machine();
-    let target = armed(&machine, "nvme0n1");
-    let tools = identified_twice(0x2, 0, 0).completes(FORMAT, erase(&machine));
+    let rig = rig();
+    let tools = identified_twice(0x2, 0, 0).nvme_completes_then(FORMAT, erase(&rig.machine));
     let mut beside = PurgeObserver::default();
-    let done =
-        purged(&machine, &target, &order(PurgeMethod::NvmeFormat), &mut beside, &tools).unwrap();
+    let done = rig.purged(&order(PurgeMethod::NvmeFormat), &mut beside, &tools).unwrap();
     // Format 0, user data erase.
-    assert_eq!(tools.last_words(), [0x200, 0, 0, 0, 0, 0]);
+    assert_eq!(tools.last_dwords(), [0x200, 0, 0, 0, 0, 0]);
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeFormat, Some(true)));
     let read = done.read_back.unwrap();
     assert_eq!((read.zero, read.marked, read.unchanged), (read.places, 0, 0));
@@ -71,21 +73,19 @@ fn format_erases_and_is_read_back() {
 /// If the kernel does not take the command from this program, nvme-cli sends it.
 #[test]
 fn a_format_that_the_kernel_does_not_take_is_sent_by_the_tool() {
-    let machine = machine();
-    let target = armed(&machine, "nvme0n1");
+    let rig = rig();
     let command = "nvme format /dev/nvme0n1 --namespace-id=1 --lbaf=17 --ses=1 --ms=1 --pi=1 \
                    --pil=1 --timeout=21600000 --force";
     let tools = Transcript::default()
-        .answers(ID_CTRL, controller(0x2, 0, 0))
+        .nvme_returns(ID_CTRL, controller(0x2, 0, 0))
         // Format 17 (bits 6:5), metadata at the end of each block, protection type 1 in the first
         // bytes of the metadata.
-        .answers(ID_NS, namespace(0x31, 0x9))
-        .answers(ID_CTRL, controller(0x2, 0, 0))
-        .answers(ID_NS, namespace(0x31, 0x9))
-        .breaks(FORMAT, libc::ENOTTY)
-        .does(command, "Success formatting namespace:1\n", erase(&machine));
-    let wanted = order(PurgeMethod::NvmeFormat);
-    let done = purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap();
+        .nvme_returns(ID_NS, namespace(0x31, 0x9))
+        .nvme_returns(ID_CTRL, controller(0x2, 0, 0))
+        .nvme_returns(ID_NS, namespace(0x31, 0x9))
+        .nvme_call_fails(FORMAT, libc::ENOTTY)
+        .tool_prints_then(command, "Success formatting namespace:1\n", erase(&rig.machine));
+    let done = rig.succeeded(&order(PurgeMethod::NvmeFormat), &tools);
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeFormat, Some(true)));
     assert_eq!(done.remark, "commanded by /usr/sbin/nvme");
 }
@@ -107,12 +107,11 @@ fn without_the_tool_the_kernel_s_refusal_is_the_reason() {
             "nvme sanitize /dev/nvme0n1 --sanact=2 --ause",
         ),
     ] {
-        let machine = machine();
-        let target = armed(&machine, "nvme0n1");
-        let tools =
-            identified_twice(0x2, 0, sanicap).breaks(command, libc::EPERM).fails(tool, 127, "");
-        let mut beside = PurgeObserver::default();
-        let error = purged(&machine, &target, &order(method), &mut beside, &tools).unwrap_err();
+        let rig = rig();
+        let tools = identified_twice(0x2, 0, sanicap)
+            .nvme_call_fails(command, libc::EPERM)
+            .tool_fails(tool, 127, "");
+        let error = rig.refused(&order(method), &tools);
         let why = format!("/dev/nvme0: cannot send {command}: Operation not permitted");
         assert!(error.to_string().contains(&why), "{error}");
     }
@@ -120,45 +119,37 @@ fn without_the_tool_the_kernel_s_refusal_is_the_reason() {
 
 #[test]
 fn a_controller_with_another_serial_number_is_refused() {
-    let machine = machine();
-    let target = armed(&machine, "nvme0n1");
+    let rig = rig();
     let mut other = controller(0x2, 0, 0);
     other[4] = b'X';
-    let tools = Transcript::default().answers(ID_CTRL, other);
-    let wanted = order(PurgeMethod::NvmeFormat);
-    let error =
-        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
+    let tools = Transcript::default().nvme_returns(ID_CTRL, other);
+    let error = rig.refused(&order(PurgeMethod::NvmeFormat), &tools);
     assert!(error.to_string().contains("answers with the serial number X676"), "{error}");
 }
 
 #[test]
 fn a_controller_that_was_exchanged_after_the_plan_gets_no_command() {
-    let machine = machine();
-    let target = armed(&machine, "nvme0n1");
+    let rig = rig();
     let mut other = controller(0x2, 0, 0);
     other[4] = b'X';
-    let tools = identified(0x2, 0, 0).answers(ID_CTRL, other);
-    let wanted = order(PurgeMethod::NvmeFormat);
-    let error =
-        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
+    let tools = identified(0x2, 0, 0).nvme_returns(ID_CTRL, other);
+    let error = rig.refused(&order(PurgeMethod::NvmeFormat), &tools);
     assert!(error.to_string().contains("answers with the serial number X676"), "{error}");
     assert!(tools.is_over());
 }
 
 #[test]
 fn a_drive_that_says_success_and_keeps_its_content_has_failed() {
-    let machine = machine();
-    let target = armed(&machine, "nvme0n1");
-    let tools = || identified_twice(0x2, 0, 0).completes(FORMAT, || ());
+    let rig = rig();
+    let tools = || identified_twice(0x2, 0, 0).nvme_completes_then(FORMAT, || ());
     let mut wanted = order(PurgeMethod::NvmeFormat);
-    let error =
-        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools()).unwrap_err();
+    let error = rig.refused(&wanted, &tools());
     let said = error.to_string();
     assert!(said.contains("not blank: 0 of 256 places") || said.contains("not blank: 0 of"));
     assert!(said.contains("--purge-failed continue"), "{said}");
 
     wanted.failed = PurgeFailure::Continue;
-    let done = purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools()).unwrap();
+    let done = rig.succeeded(&wanted, &tools());
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeFormat, Some(false)));
     assert!(done.failed.unwrap().contains("not blank"));
     let read = done.read_back.unwrap();
@@ -167,12 +158,9 @@ fn a_drive_that_says_success_and_keeps_its_content_has_failed() {
 
 #[test]
 fn a_refused_format_is_told_with_its_status() {
-    let machine = machine();
-    let target = armed(&machine, "nvme0n1");
-    let tools = identified_twice(0x2, 0, 0).refuses(FORMAT, 0x410a);
-    let wanted = order(PurgeMethod::NvmeFormat);
-    let error =
-        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
+    let rig = rig();
+    let tools = identified_twice(0x2, 0, 0).nvme_fails(FORMAT, 0x410a);
+    let error = rig.refused(&order(PurgeMethod::NvmeFormat), &tools);
     let said = error.to_string();
     assert!(said.contains("purge (NVMe Format (user data erase)) failed"), "{said}");
     assert!(said.contains("/dev/nvme0: Format NVM failed: Invalid Format (10Ah)"), "{said}");
@@ -180,8 +168,7 @@ fn a_refused_format_is_told_with_its_status() {
 
 #[test]
 fn what_the_controller_lacks_is_refused_with_what_it_has() {
-    let machine = machine();
-    let target = armed(&machine, "nvme0n1");
+    let rig = rig();
     for (method, oacs, fna, sanicap, why, can) in [
         (PurgeMethod::NvmeFormat, 0, 0, 1, "no Format", "nvme-sanitize-crypto, discard, none"),
         (PurgeMethod::NvmeFormatCrypto, 2, 0, 0, "(FNA)", "nvme-format, discard, none"),
@@ -189,8 +176,7 @@ fn what_the_controller_lacks_is_refused_with_what_it_has() {
         (PurgeMethod::AtaSecurityErase, 2, 0, 0, "(NVMe) does not support that", "nvme-format"),
     ] {
         let tools = identified(oacs, fna, sanicap);
-        let mut beside = PurgeObserver::default();
-        let error = purged(&machine, &target, &order(method), &mut beside, &tools).unwrap_err();
+        let error = rig.refused(&order(method), &tools);
         assert!(matches!(error, HostError::NoSuchPurge { .. }), "{error}");
         let said = error.to_string();
         assert!(said.contains(why) && said.contains(can), "{said}");
@@ -199,11 +185,10 @@ fn what_the_controller_lacks_is_refused_with_what_it_has() {
 
 #[test]
 fn without_permission_auto_discards_and_says_why() {
-    let machine = machine();
-    let target = armed(&machine, "nvme0n1");
-    let tools = Transcript::default().breaks(ID_CTRL, libc::EACCES);
-    let wanted = PurgeOrder::default();
-    let plan = PurgePlan::make(&target, &wanted, &machine.roots, &tools).unwrap();
+    let rig = rig();
+    let tools = Transcript::default().nvme_call_fails(ID_CTRL, libc::EACCES);
+    let plan =
+        PurgePlan::make(&rig.target, &PurgeOrder::default(), &rig.machine.roots, &tools).unwrap();
     assert_eq!(plan.method, PurgeMethod::Discard);
     let why = "nvme-format: /dev/nvme0: cannot send Identify (CNS 01h): Permission denied";
     assert!(plan.remark.contains(why), "{}", plan.remark);
@@ -214,11 +199,8 @@ fn a_partition_is_never_purged_by_its_whole_device() {
     let machine = machine();
     let disk = SysfsNode::named("nvme0n1", &machine.roots).unwrap();
     machine.partition(&disk, "nvme0n1p1", "259:91", SECTORS / 2);
-    let target = armed(&machine, "nvme0n1p1");
-    let tools = identified(2, 0, 7);
-    let wanted = order(PurgeMethod::NvmeFormat);
-    let error =
-        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
+    let rig = PurgeRig::new(machine, "nvme0n1p1");
+    let error = rig.refused(&order(PurgeMethod::NvmeFormat), &identified(2, 0, 7));
     let said = error.to_string();
     assert!(said.contains("is a partition, and the command erases the whole device"), "{said}");
     assert!(said.contains("nvme0n1;") && said.ends_with("discard, none"), "{said}");
@@ -229,15 +211,13 @@ fn a_partition_is_never_purged_by_its_whole_device() {
 fn what_reaches_a_sibling_needs_it_named() {
     let machine = machine();
     machine.nvme(0, 2, SECTORS);
-    let target = armed(&machine, "nvme0n1");
+    let rig = PurgeRig::new(machine, "nvme0n1");
     for (method, fna, sanicap) in [
         (PurgeMethod::NvmeFormat, 1, 0),
         (PurgeMethod::NvmeFormat, 2, 0),
         (PurgeMethod::NvmeSanitizeBlock, 0, 2),
     ] {
-        let tools = identified(2, fna, sanicap);
-        let mut beside = PurgeObserver::default();
-        let error = purged(&machine, &target, &order(method), &mut beside, &tools).unwrap_err();
+        let error = rig.refused(&order(method), &identified(2, fna, sanicap));
         let said = error.to_string();
         assert!(said.contains("it also erases") && said.contains("nvme0n2: "), "{said}");
     }
@@ -269,12 +249,9 @@ fn a_namespace_of_another_controller_of_the_subsystem_is_a_sibling() {
 
 #[test]
 fn a_namespace_that_nobody_sees_is_not_erased_unseen() {
-    let machine = machine();
-    let target = armed(&machine, "nvme0n1");
-    let tools = identified(0xa, 0, 2).answers(LIST, vec![1, 0, 0, 0, 7, 0, 0, 0]);
-    let wanted = order(PurgeMethod::NvmeSanitizeBlock);
-    let error =
-        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
+    let rig = rig();
+    let tools = identified(0xa, 0, 2).nvme_returns(LIST, vec![1, 0, 0, 0, 7, 0, 0, 0]);
+    let error = rig.refused(&order(PurgeMethod::NvmeSanitizeBlock), &tools);
     assert!(error.to_string().contains("not block devices here ([7])"), "{error}");
 }
 
@@ -285,34 +262,54 @@ fn log(progress: u16, status: u16) -> Vec<u8> {
 
 #[test]
 fn sanitize_is_followed_to_its_end() {
-    let machine = machine();
-    let target = armed(&machine, "nvme0n1");
+    let rig = rig();
     let tools = identified_twice(2, 0, 7)
-        .completes(SANITIZE, erase(&machine))
-        .answers(LOG, log(0, 2))
+        .nvme_completes_then(SANITIZE, erase(&rig.machine))
+        .nvme_returns(LOG, log(0, 2))
         // A controller that resets meanwhile.
-        .breaks(LOG, libc::EINTR)
-        .answers(LOG, log(32_768, 0x102))
-        .answers(LOG, log(65_535, 0x101));
+        .nvme_call_fails(LOG, libc::EINTR)
+        .nvme_returns(LOG, log(32_768, 0x102))
+        .nvme_returns(LOG, log(65_535, 0x101));
     let mut beside = PurgeObserver::default();
-    let wanted = order(PurgeMethod::NvmeSanitizeBlock);
-    let done = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap();
+    let done = rig.purged(&order(PurgeMethod::NvmeSanitizeBlock), &mut beside, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeSanitizeBlock, Some(true)));
     let percent: Vec<_> = beside.told.iter().map(|(_, percent)| percent.unwrap()).collect();
     assert_eq!(percent, [0.0, 50.0]);
 }
 
+/// The drive may still sanitize: not even a run that continues after a failed purge may go on.
+#[test]
+fn a_sanitize_whose_status_is_lost_ends_the_run() {
+    let rig = rig();
+    let begun = || identified_twice(2, 0, 7).nvme_completes_then(SANITIZE, erase(&rig.machine));
+    let lost = |tools: Transcript| (0..60).fold(tools, |t, _| t.nvme_call_fails(LOG, libc::ENODEV));
+    let wanted =
+        PurgeOrder { failed: PurgeFailure::Continue, ..order(PurgeMethod::NvmeSanitizeBlock) };
+    let tools = lost(begun()).nvme_call_fails(LOG, libc::ENODEV);
+    let error = rig.refused(&wanted, &tools);
+    assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+    assert!(error.to_string().contains("nvme sanitize-log"), "{error}");
+
+    // A status in between begins the count again.
+    let tools = lost(lost(begun()).nvme_returns(LOG, log(1, 2))).nvme_returns(LOG, log(65_535, 1));
+    let done = rig.succeeded(&wanted, &tools);
+    assert_eq!((done.blank, done.failed), (Some(true), None));
+
+    let tools = begun().nvme_call_fails(LOG, libc::ENODEV);
+    let mut stopping = PurgeObserver { stopped: true, ..PurgeObserver::default() };
+    let error = rig.purged(&wanted, &mut stopping, &tools).unwrap_err();
+    assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
+}
+
 #[test]
 fn a_sanitize_that_the_kernel_does_not_take_is_sent_by_the_tool() {
-    let machine = machine();
-    let target = armed(&machine, "nvme0n1");
+    let rig = rig();
     let command = "nvme sanitize /dev/nvme0n1 --sanact=3 --ause --owpass=1 --ovrpat=0";
     let tools = identified_twice(2, 0, 7)
-        .breaks(SANITIZE, libc::EPERM)
-        .does(command, "", erase(&machine))
-        .answers(LOG, log(65_535, 4));
-    let order = order(PurgeMethod::NvmeSanitizeOverwrite);
-    let done = purged(&machine, &target, &order, &mut PurgeObserver::default(), &tools).unwrap();
+        .nvme_call_fails(SANITIZE, libc::EPERM)
+        .tool_prints_then(command, "", erase(&rig.machine))
+        .nvme_returns(LOG, log(65_535, 4));
+    let done = rig.succeeded(&order(PurgeMethod::NvmeSanitizeOverwrite), &tools);
     assert_eq!((done.blank, done.remark.as_str()), (Some(true), "commanded by /usr/sbin/nvme"));
 }
 
@@ -323,13 +320,14 @@ fn a_failed_or_abandoned_sanitize_is_told_from_one_that_ended() {
         (0, false, "reports status 0"),
         (2, true, "stopped"),
     ] {
-        let machine = machine();
-        let target = armed(&machine, "nvme0n1");
-        let tools =
-            identified_twice(2, 0, 7).completes(SANITIZE, || ()).answers(LOG, log(100, status));
+        let rig = rig();
+        let tools = identified_twice(2, 0, 7)
+            .nvme_completes_then(SANITIZE, || ())
+            .nvme_returns(LOG, log(100, status));
         let mut beside = PurgeObserver { stopped, ..PurgeObserver::default() };
-        let order = order(PurgeMethod::NvmeSanitizeOverwrite);
-        let error = purged(&machine, &target, &order, &mut beside, &tools).unwrap_err();
+        let error = rig
+            .purged(&order(PurgeMethod::NvmeSanitizeOverwrite), &mut beside, &tools)
+            .unwrap_err();
         assert!(error.to_string().contains(wanted), "{error}");
     }
 }

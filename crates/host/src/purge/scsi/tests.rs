@@ -1,9 +1,10 @@
 use super::super::PurgeOrder;
 use super::super::plan::PurgePlan;
-use super::super::tests::{MEDIUM, PurgeObserver, armed, erase, order, purged};
+use super::super::tests::{MEDIUM, PurgeObserver, PurgeRig, erase, order};
 use super::*;
-use crate::machine::MachineFixture;
-use crate::transcript::Transcript;
+use crate::testing::machine::MachineFixture;
+use crate::testing::transcript::Transcript;
+use steadfast_domain::PurgeFailure;
 
 const OPCODES: &str = "sg_opcodes /dev/sdb";
 const LOOK_AT: &str = "sg_requests --progress /dev/sdb";
@@ -36,6 +37,10 @@ fn machine() -> MachineFixture {
     machine
 }
 
+fn rig() -> PurgeRig {
+    PurgeRig::new(machine(), "sdb")
+}
+
 #[test]
 fn reported_commands_are_found() {
     for (opcode, action, found) in [
@@ -53,21 +58,19 @@ fn reported_commands_are_found() {
 
 #[test]
 fn format_is_followed_to_its_end_and_read_back() {
-    let machine = machine();
-    let target = armed(&machine, "sdb");
+    let rig = rig();
     let tools = Transcript::default()
-        .says(OPCODES, REPORTED)
-        .does(FORMAT, "FORMAT UNIT command issued\n", erase(&machine))
-        .says(LOOK_AT, "Progress indication: 12.50% done\n")
-        .says(LOOK_AT, "")
-        .says(LOOK_AT, "Progress indication: 99.00% done\n")
-        .says(LOOK_AT, "")
-        .says(LOOK_AT, "")
-        .says(LOOK_AT, "")
-        .says(READY, "");
+        .tool_prints(OPCODES, REPORTED)
+        .tool_prints_then(FORMAT, "FORMAT UNIT command issued\n", erase(&rig.machine))
+        .tool_prints(LOOK_AT, "Progress indication: 12.50% done\n")
+        .tool_prints(LOOK_AT, "")
+        .tool_prints(LOOK_AT, "Progress indication: 99.00% done\n")
+        .tool_prints(LOOK_AT, "")
+        .tool_prints(LOOK_AT, "")
+        .tool_prints(LOOK_AT, "")
+        .tool_prints(READY, "");
     let mut beside = PurgeObserver::default();
-    let wanted = PurgeOrder::default();
-    let done = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap();
+    let done = rig.purged(&PurgeOrder::default(), &mut beside, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::ScsiFormatUnit, Some(true)));
     assert_eq!(beside.told[0], ("formatting".to_owned(), Some(12.5)));
     assert!(done.remark.ends_with("commanded by /usr/sbin/sg_format"), "{}", done.remark);
@@ -75,27 +78,24 @@ fn format_is_followed_to_its_end_and_read_back() {
 
 #[test]
 fn good_and_nothing_erased_is_a_failure() {
-    let machine = machine();
-    let target = armed(&machine, "sdb");
+    let rig = rig();
     let tools = Transcript::default()
-        .fails(OPCODES, 9, NOT_REPORTED)
-        .says(FORMAT, "")
-        .says(LOOK_AT, "")
-        .says(LOOK_AT, "")
-        .says(LOOK_AT, "")
-        .says(READY, "");
-    let wanted = order(PurgeMethod::ScsiFormatUnit);
-    let error =
-        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
+        .tool_fails(OPCODES, 9, NOT_REPORTED)
+        .tool_prints(FORMAT, "")
+        .tool_prints(LOOK_AT, "")
+        .tool_prints(LOOK_AT, "")
+        .tool_prints(LOOK_AT, "")
+        .tool_prints(READY, "");
+    let error = rig.refused(&order(PurgeMethod::ScsiFormatUnit), &tools);
     assert!(error.to_string().contains("(SCSI FORMAT UNIT) failed: not blank"), "{error}");
 }
 
 #[test]
 fn a_device_that_reports_nothing_is_discarded_by_auto() {
-    let machine = machine();
-    let target = armed(&machine, "sdb");
-    let tools = Transcript::default().fails(OPCODES, 9, NOT_REPORTED);
-    let plan = PurgePlan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
+    let rig = rig();
+    let tools = Transcript::default().tool_fails(OPCODES, 9, NOT_REPORTED);
+    let plan =
+        PurgePlan::make(&rig.target, &PurgeOrder::default(), &rig.machine.roots, &tools).unwrap();
     assert_eq!(plan.method, PurgeMethod::Discard);
     assert!(
         plan.remark.contains("scsi-format: the device does not report whether it supports it"),
@@ -103,13 +103,12 @@ fn a_device_that_reports_nothing_is_discarded_by_auto() {
         plan.remark
     );
     let empty = "  QEMU      QEMU HARDDISK     2.5+\n  Peripheral device type: disk\n";
-    let tools = Transcript::default().says(OPCODES, empty);
-    let plan = PurgePlan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
+    let tools = Transcript::default().tool_prints(OPCODES, empty);
+    let plan =
+        PurgePlan::make(&rig.target, &PurgeOrder::default(), &rig.machine.roots, &tools).unwrap();
     assert_eq!(plan.method, PurgeMethod::Discard);
-    let tools = Transcript::default().fails(OPCODES, 9, NOT_REPORTED);
-    let wanted = order(PurgeMethod::ScsiSanitizeBlock);
-    let error =
-        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
+    let tools = Transcript::default().tool_fails(OPCODES, 9, NOT_REPORTED);
+    let error = rig.refused(&order(PurgeMethod::ScsiSanitizeBlock), &tools);
     assert!(error.to_string().contains("possible here: scsi-format, discard, none"), "{error}");
 }
 
@@ -130,28 +129,39 @@ fn protection_is_kept() {
 
 #[test]
 fn a_sanitize_that_ends_in_an_error_or_is_left_is_no_purge() {
-    let machine = machine();
-    let target = armed(&machine, "sdb");
+    let rig = rig();
     let sanitize = "sg_sanitize --ause --quick --early --overwrite --zero /dev/sdb";
     let failed = "test unit ready: Medium Error, Sanitize command failed\n";
     let tools = Transcript::default()
-        .says(OPCODES, REPORTED)
-        .says(sanitize, "")
-        .says(LOOK_AT, "")
-        .says(LOOK_AT, "")
-        .says(LOOK_AT, "")
-        .fails(READY, 3, failed);
+        .tool_prints(OPCODES, REPORTED)
+        .tool_prints(sanitize, "")
+        .tool_prints(LOOK_AT, "")
+        .tool_prints(LOOK_AT, "")
+        .tool_prints(LOOK_AT, "")
+        .tool_fails(READY, 3, failed);
     let wanted = order(PurgeMethod::ScsiSanitizeOverwrite);
-    let error =
-        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
+    let error = rig.refused(&wanted, &tools);
     assert!(error.to_string().contains("Sanitize command failed"), "{error}");
 
     let tools = Transcript::default()
-        .says(OPCODES, REPORTED)
-        .says(sanitize, "")
-        .says(LOOK_AT, "Progress indication: 1.00% done\n");
+        .tool_prints(OPCODES, REPORTED)
+        .tool_prints(sanitize, "")
+        .tool_prints(LOOK_AT, "Progress indication: 1.00% done\n");
     let mut beside = PurgeObserver { stopped: true, ..PurgeObserver::default() };
-    let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
+    let error = rig.purged(&wanted, &mut beside, &tools).unwrap_err();
     assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
-    assert!(beside.told.last().unwrap().0.contains("continues; it cannot"));
+    assert!(beside.told.last().unwrap().0.contains("continues sanitizing; it cannot"));
+}
+
+/// Without an answer, nothing says that there is no progress.
+#[test]
+fn a_format_whose_progress_is_lost_ends_the_run() {
+    let rig = rig();
+    let begun = Transcript::default().tool_prints(OPCODES, REPORTED).tool_prints(FORMAT, "");
+    let tools = (0..=60).fold(begun, |tools, _| tools.tool_fails(LOOK_AT, 15, "no such device"));
+    let wanted =
+        PurgeOrder { failed: PurgeFailure::Continue, ..order(PurgeMethod::ScsiFormatUnit) };
+    let error = rig.refused(&wanted, &tools);
+    assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+    assert!(error.to_string().contains("sg_requests --progress"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! A vendor's purge command: a program that the user names, run on the target without a shell.
 
-use super::command_line::PurgeCommandLine;
+use super::purge_command_line::PurgeCommandLine;
 use super::work::PurgeContext;
 use crate::error::HostError;
 use crate::identity::describe;

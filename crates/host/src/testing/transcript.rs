@@ -14,8 +14,8 @@ use std::time::Duration;
 /// Expected commands in order, with their output.
 #[derive(Default)]
 pub(crate) struct Transcript {
-    lines: Mutex<VecDeque<ExpectedCommand>>,
-    last_words: Mutex<[u32; 6]>,
+    expected: Mutex<VecDeque<ExpectedCommand>>,
+    last_dwords: Mutex<[u32; 6]>,
 }
 
 struct ExpectedCommand {
@@ -37,46 +37,51 @@ enum ExpectedAnswer {
 
 impl Transcript {
     /// Expects a command that prints this and exits with 0.
-    pub fn says(self, command: &str, stdout: &str) -> Self {
-        self.line(command, 0, stdout, "", None)
+    pub fn tool_prints(self, command: &str, stdout: &str) -> Self {
+        self.expect_tool(command, 0, stdout, "", None)
     }
 
     /// Expects a command that prints this and exits with 0; `effect` changes the simulated device.
-    pub fn does(self, command: &str, stdout: &str, effect: impl Fn() + Send + 'static) -> Self {
-        self.line(command, 0, stdout, "", Some(Box::new(effect)))
+    pub fn tool_prints_then(
+        self,
+        command: &str,
+        stdout: &str,
+        effect: impl Fn() + Send + 'static,
+    ) -> Self {
+        self.expect_tool(command, 0, stdout, "", Some(Box::new(effect)))
     }
 
     /// Expects a command that fails with this exit code; 127 means that the tool is missing.
-    pub fn fails(self, command: &str, code: i32, stderr: &str) -> Self {
-        self.line(command, code, "", stderr, None)
+    pub fn tool_fails(self, command: &str, code: i32, stderr: &str) -> Self {
+        self.expect_tool(command, code, "", stderr, None)
     }
 
     /// Expects an NVMe command that succeeds with this data.
-    pub fn answers(self, command: &str, data: Vec<u8>) -> Self {
+    pub fn nvme_returns(self, command: &str, data: Vec<u8>) -> Self {
         self.expect(command, ExpectedAnswer::Data(data), None)
     }
 
     /// Expects an NVMe command without data; `effect` changes the simulated device.
-    pub fn completes(self, command: &str, effect: impl Fn() + Send + 'static) -> Self {
+    pub fn nvme_completes_then(self, command: &str, effect: impl Fn() + Send + 'static) -> Self {
         self.expect(command, ExpectedAnswer::Data(Vec::new()), Some(Box::new(effect)))
     }
 
     /// Expects an NVMe command that the controller completes with this status.
-    pub fn refuses(self, command: &str, status: u16) -> Self {
+    pub fn nvme_fails(self, command: &str, status: u16) -> Self {
         self.expect(command, ExpectedAnswer::Status(status), None)
     }
 
     /// Expects an NVMe command that the kernel does not send.
-    pub fn breaks(self, command: &str, errno: i32) -> Self {
+    pub fn nvme_call_fails(self, command: &str, errno: i32) -> Self {
         self.expect(command, ExpectedAnswer::Call(errno), None)
     }
 
     /// Returns the command dwords 10 to 15 of the last NVMe command.
-    pub fn last_words(&self) -> [u32; 6] {
-        *self.last_words.lock().unwrap()
+    pub fn last_dwords(&self) -> [u32; 6] {
+        *self.last_dwords.lock().unwrap()
     }
 
-    fn line(
+    fn expect_tool(
         self,
         command: &str,
         code: i32,
@@ -94,32 +99,32 @@ impl Transcript {
         answer: ExpectedAnswer,
         effect: Option<Box<dyn Fn() + Send>>,
     ) -> Self {
-        self.lines().push_back(ExpectedCommand { command: command.to_owned(), answer, effect });
+        self.expected().push_back(ExpectedCommand { command: command.to_owned(), answer, effect });
         self
     }
 
-    fn lines(&self) -> MutexGuard<'_, VecDeque<ExpectedCommand>> {
-        self.lines.lock().unwrap()
+    fn expected(&self) -> MutexGuard<'_, VecDeque<ExpectedCommand>> {
+        self.expected.lock().unwrap()
     }
 
     /// Returns true if every expected command was run.
     pub fn is_over(&self) -> bool {
-        self.lines().is_empty()
+        self.expected().is_empty()
     }
 }
 
 impl NvmeAdmin for &Transcript {
     fn send(&self, command: &AdminCommand, data: &mut [u8]) -> Result<u32, HostError> {
-        *self.last_words.lock().unwrap() = command.words;
-        let Some(line) = self.lines().pop_front() else {
+        *self.last_dwords.lock().unwrap() = command.words;
+        let Some(next) = self.expected().pop_front() else {
             panic!("unexpected NVMe command '{command}'");
         };
-        assert_eq!(line.command, command.to_string());
-        if let Some(effect) = line.effect {
+        assert_eq!(next.command, command.to_string());
+        if let Some(effect) = next.effect {
             effect();
         }
         let (path, command) = (PathBuf::from("/dev/nvme0"), command.to_string());
-        match line.answer {
+        match next.answer {
             ExpectedAnswer::Data(bytes) => {
                 data[..bytes.len()].copy_from_slice(&bytes);
                 Ok(0)
@@ -150,20 +155,20 @@ impl Tools for Transcript {
         each: &mut dyn FnMut(Duration),
     ) -> Result<ToolOutput, HostError> {
         let asked = format!("{} {}", tool.program, arguments.join(" "));
-        let Some(line) = self.lines().pop_front() else {
+        let Some(next) = self.expected().pop_front() else {
             panic!("unexpected command '{asked}'");
         };
         let (asked_of, device) = split_device(&asked);
-        assert_eq!(split_device(&line.command).0, asked_of, "with {device}");
-        let ExpectedAnswer::Tool { code, stdout, stderr } = line.answer else {
-            panic!("'{asked}' is no NVMe command");
+        assert_eq!(split_device(&next.command).0, asked_of, "with {device}");
+        let ExpectedAnswer::Tool { code, stdout, stderr } = next.answer else {
+            panic!("'{asked}' is not an NVMe command");
         };
         if code == 127 {
             let tool = tool.program.to_owned();
             return Err(HostError::ToolMissing { tool, package: "some-package" });
         }
         each(Duration::from_secs(1));
-        if let Some(effect) = line.effect {
+        if let Some(effect) = next.effect {
             effect();
         }
         Ok(ToolOutput { status: ExitStatus::from_raw(code << 8), stdout, stderr })

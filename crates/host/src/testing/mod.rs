@@ -1,0 +1,4 @@
+//! Fixtures of the tests of this crate.
+
+pub(crate) mod machine;
+pub(crate) mod transcript;
