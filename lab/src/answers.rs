@@ -25,6 +25,8 @@ impl GuestOutput {
         fs::create_dir_all(&directory)?;
         output(Command::new("tar").arg("-C").arg(&directory).arg("-xf").arg(disk))
             .context("the guest left no answers")?;
+        // The script of every guest ends with this file.
+        ensure!(directory.join("dmesg").is_file(), "the guest left no answers");
         Ok(GuestOutput { directory })
     }
 

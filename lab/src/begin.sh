@@ -28,12 +28,14 @@ tell() {
 
 # Waits until a command succeeds, for a limited time: await SECONDS COMMAND...
 await() {
-    left=$(($1 * 10))
+    left=$(($1 * 10)) pause=0.1
+    # A look costs the emulated processor much, and a long wait would take most of it.
+    [ "$1" -lt 600 ] || left=$(($1 / 5)) pause=5
     shift
     until "$@" >/dev/null 2>&1; do
         left=$((left - 1))
         [ $left -gt 0 ] || return 1
-        sleep 0.1
+        sleep $pause
     done
 }
 

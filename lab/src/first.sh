@@ -3,8 +3,10 @@
 /bin/busybox mount -t proc none /proc
 /bin/busybox mount -t sysfs none /sys
 /bin/busybox mount -t devtmpfs none /dev
-/bin/busybox modprobe virtio_pci
-/bin/busybox modprobe virtio_blk
+# Some are built into some kernels.
+for module in virtio_pci virtio_blk crc32c_generic ext4 nvme; do
+    /bin/busybox modprobe $module
+done
 /bin/busybox mount -o ro /dev/vda /root || exec /bin/busybox poweroff -f
 for place in dev sys proc; do
     /bin/busybox mount -o move /$place /root/$place

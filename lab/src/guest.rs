@@ -1,7 +1,7 @@
 //! A guest: a machine with drives, its script, and the cases its output must pass.
 
 use crate::answers::GuestOutput;
-use crate::machine::GuestDrive;
+use crate::guest_drive::GuestDrive;
 use crate::nbd::{self, SharedDrives};
 use crate::qmp::{NETWORK, Qmp};
 use crate::root::GuestRoot;
@@ -25,6 +25,8 @@ pub struct Guest {
     pub peer: Option<Box<Guest>>,
     /// Actions from outside while the guest runs, in order.
     pub meanwhile: Vec<OutsideAction>,
+    /// A number that the script reads: `given cycles`.
+    pub cycles: u32,
     /// Time after which the guest is ended, whatever it does.
     pub limit: Duration,
     /// Output files to keep as artifacts.
@@ -133,6 +135,7 @@ impl Guest {
             script,
             peer: None,
             meanwhile: Vec::new(),
+            cycles: 0,
             limit: Duration::from_secs(seconds),
             artefacts: &[],
             cases: Vec::new(),
@@ -243,9 +246,11 @@ impl Guest {
             Ok(fs::canonicalize(path)?.to_string_lossy().into_owned())
         };
         let boot = format!(
-            "console=ttyS0 loglevel=4 panic=-1 tsc=reliable no_timer_check lab.script={} lab.limit={}",
+            "console=ttyS0 loglevel=4 panic=-1 tsc=reliable no_timer_check lab.script={} lab.limit={} \
+             lab.cycles={}",
             self.name,
-            self.limit.as_secs()
+            self.limit.as_secs(),
+            self.cycles
         );
         let disk = |path: &str, more: &str| {
             ["-drive".to_owned(), format!("file={path},format=raw,if=virtio,cache=unsafe{more}")]

@@ -2,11 +2,17 @@
 //! installed.
 
 use crate::process::output;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Archive of Debian's suites.
+const MIRROR: &str = "http://deb.debian.org/debian";
+
+/// Keys with which Debian signs its suites.
+const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// An unpacked kernel package.
 #[derive(Debug, Clone)]
@@ -18,18 +24,23 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Downloads the kernel of a package such as `linux-image-cloud-amd64`, unless an earlier run
-    /// has left it in `directory`.
+    /// Downloads the kernel of a package such as `linux-image-cloud-amd64`, or
+    /// `linux-image-amd64/bullseye` of another suite of Debian, unless an earlier run has left it in
+    /// `directory`.
     ///
     /// # Errors
     /// No package archive is configured or reachable.
     pub fn fetch(package: &str, directory: &Path) -> anyhow::Result<Kernel> {
-        let package = real_package(package)?;
+        let (package, archive) = match package.split_once('/') {
+            Some((package, suite)) => (package, Archive::fetch(suite, directory)?),
+            None => (package, Archive(Vec::new())),
+        };
+        let package = archive.real_package(package)?;
         let release = package.trim_start_matches("linux-image-").to_owned();
         let root = directory.join(&package);
         let kernel = Kernel { release, root };
         if !kernel.image().is_file() || !kernel.modules().join("modules.dep").is_file() {
-            kernel.unpack(&package, directory)?;
+            kernel.unpack(&package, &archive, directory)?;
         }
         Ok(kernel)
     }
@@ -44,34 +55,35 @@ impl Kernel {
         self.root.join("lib/modules").join(&self.release)
     }
 
-    fn unpack(&self, package: &str, directory: &Path) -> anyhow::Result<()> {
+    fn unpack(&self, package: &str, archive: &Archive, directory: &Path) -> anyhow::Result<()> {
         fs::create_dir_all(directory)?;
         let _ = fs::remove_dir_all(&self.root);
-        output(Command::new("apt-get").args(["download", "-qq", package]).current_dir(directory))
+        let mut download = archive.command("apt-get");
+        output(download.args(["download", "-qq", package]).current_dir(directory))
             .with_context(|| format!("cannot download {package}; try apt-get update"))?;
         let archive = downloaded(package, directory)?;
         output(Command::new("dpkg").arg("-x").args([&archive, &self.root]))?;
+        // Since Linux 6.14, the package names the directory by its real path.
+        if !self.root.join("lib").exists() {
+            std::os::unix::fs::symlink("usr/lib", self.root.join("lib"))?;
+        }
         let depmod = ["depmod", "-b"];
         output(Command::new("busybox").args(depmod).arg(&self.root).arg(&self.release))?;
         Ok(fs::remove_file(archive)?)
     }
 
     /// Returns the files of modules and of all modules they depend on, with their paths in a guest,
-    /// and the lists that modprobe reads. Modules built into the kernel need no file.
+    /// and the lists that modprobe reads. Modules that are built in or that this kernel does not have
+    /// are left out.
     ///
     /// # Errors
-    /// The package does not have a module, neither as a file nor built in.
+    /// A list cannot be read.
     pub fn module_files(&self, wanted: &[&str]) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
-        let read = |list: &str| fs::read_to_string(self.modules().join(list));
-        let (list, built_in) = (read("modules.dep")?, read("modules.builtin")?);
+        let list = fs::read_to_string(self.modules().join("modules.dep"))?;
         let needs = dependencies(&list);
         let mut files = BTreeSet::new();
-        for module in wanted {
-            match needs.keys().find(|file| module_name(file) == *module) {
-                Some(file) => close_over(file, &needs, &mut files),
-                None if built_in.lines().any(|file| module_name(file) == *module) => {}
-                None => bail!("kernel {} has no module {module}", self.release),
-            }
+        for file in needs.keys().filter(|file| wanted.contains(&module_name(file).as_str())) {
+            close_over(file, &needs, &mut files);
         }
         let inside = Path::new("/lib/modules").join(&self.release);
         Ok(files
@@ -82,17 +94,49 @@ impl Kernel {
     }
 }
 
-/// Returns the package that a metapackage depends on, the newest kernel.
-fn real_package(package: &str) -> anyhow::Result<String> {
-    let said = output(Command::new("apt-cache").args(["depends", package]))?;
-    let newest =
-        said.lines().filter_map(|line| line.trim().strip_prefix("Depends: ")).find(|name| {
-            name.strip_prefix("linux-image-")
-                .is_some_and(|release| release.starts_with(|c: char| c.is_ascii_digit()))
+/// Options of apt for an archive of packages; none for the one that this host is configured for.
+struct Archive(Vec<String>);
+
+impl Archive {
+    /// Downloads the lists of packages of a suite of Debian, next to the kernels.
+    fn fetch(suite: &str, directory: &Path) -> anyhow::Result<Archive> {
+        let place = std::path::absolute(directory)?.join("suites").join(suite);
+        fs::create_dir_all(place.join("lists/partial"))?;
+        fs::create_dir_all(place.join("cache/archives/partial"))?;
+        let sources = place.join("sources.list");
+        fs::write(&sources, format!("deb [signed-by={KEYS}] {MIRROR} {suite} main\n"))?;
+        let options = [
+            format!("Dir::Etc::sourcelist={}", sources.display()),
+            "Dir::Etc::sourceparts=/dev/null".to_owned(),
+            format!("Dir::State::lists={}", place.join("lists").display()),
+            format!("Dir::Cache={}", place.join("cache").display()),
+        ];
+        let archive = Archive(options.to_vec());
+        output(archive.command("apt-get").args(["update", "-qq"]))
+            .with_context(|| format!("cannot read suite {suite} of {MIRROR}"))?;
+        Ok(archive)
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        self.0.iter().for_each(|option| {
+            command.args(["-o", option]);
         });
-    newest
-        .map(str::to_owned)
-        .with_context(|| format!("{package} names no kernel package; try apt-get update"))
+        command
+    }
+
+    /// Returns the package that a metapackage depends on, the newest kernel.
+    fn real_package(&self, package: &str) -> anyhow::Result<String> {
+        let said = output(self.command("apt-cache").args(["depends", package]))?;
+        said.lines()
+            .filter_map(|line| line.trim().strip_prefix("Depends: "))
+            .find(|name| {
+                name.strip_prefix("linux-image-")
+                    .is_some_and(|release| release.starts_with(|c: char| c.is_ascii_digit()))
+            })
+            .map(str::to_owned)
+            .with_context(|| format!("{package} names no kernel package; try apt-get update"))
+    }
 }
 
 fn downloaded(package: &str, directory: &Path) -> anyhow::Result<PathBuf> {

@@ -7,9 +7,9 @@
 mod answers;
 mod cases;
 mod guest;
+mod guest_drive;
 mod kernel;
 mod lossy_drive;
-mod machine;
 mod nbd;
 mod process;
 mod qmp;
@@ -35,7 +35,8 @@ struct Arguments {
     /// Directory for kernels, disks, logs and artifacts
     #[arg(long, default_value = "target/lab")]
     directory: PathBuf,
-    /// Debian kernel packages; every guest runs once per package
+    /// Debian kernel packages, each with or without a suite of Debian (PACKAGE/SUITE); every guest
+    /// runs once per package
     #[arg(long, value_delimiter = ',', default_value = "linux-image-cloud-amd64")]
     kernels: Vec<String>,
     /// Keep the output of every guest, not only of failing ones
@@ -44,6 +45,9 @@ struct Arguments {
     /// Run a guest once more if a case fails
     #[arg(long)]
     again: bool,
+    /// Power cuts of each drive in guest power
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    cycles: u32,
     /// Guests to run; default: all except benches
     guests: Vec<String>,
 }
@@ -84,7 +88,7 @@ fn main() -> ExitCode {
 
 /// Runs every guest under every kernel.
 fn visit(arguments: &Arguments) -> anyhow::Result<CaseTally> {
-    let guests = chosen(&arguments.guests)?;
+    let guests = chosen(arguments)?;
     let mut tally = CaseTally::default();
     for package in &arguments.kernels {
         let root = prepare(package, &guests, arguments)
@@ -116,11 +120,12 @@ fn prepare(package: &str, guests: &[Guest], arguments: &Arguments) -> anyhow::Re
     Ok(root)
 }
 
-fn chosen(names: &[String]) -> anyhow::Result<Vec<Guest>> {
+fn chosen(arguments: &Arguments) -> anyhow::Result<Vec<Guest>> {
+    let (names, guests) = (&arguments.guests, cases::guests(arguments.cycles));
     if names.is_empty() {
-        return Ok(cases::guests());
+        return Ok(guests);
     }
-    let all: Vec<Guest> = cases::guests().into_iter().chain(cases::benches()).collect();
+    let all: Vec<Guest> = guests.into_iter().chain(cases::benches()).collect();
     for name in names {
         let known = || all.iter().map(|guest| guest.name).collect::<Vec<_>>().join(", ");
         all.iter()

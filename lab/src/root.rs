@@ -17,14 +17,14 @@ const PROGRAMS: [&str; 21] = [
     "sg_requests", "sg_sanitize", "sg_turs", "smartctl", "wipefs",
 ];
 
-/// Modules needed to find the root disk.
-const FIRST_MODULES: [&str; 2] = ["virtio_pci", "virtio_blk"];
+/// Modules needed to mount the root disk, and those of drives that the cloud kernels have built in.
+const FIRST_MODULES: [&str; 5] = ["virtio_pci", "virtio_blk", "crc32c_generic", "ext4", "nvme"];
 
 /// Modules that scripts may load.
-const MODULES: [&str; 20] = [
-    "ata_piix", "bfq", "btrfs", "configfs", "crc32c_generic", "dm_delay", "dm_flakey", "dm_mod",
-    "ext4", "loop", "null_blk", "nvme_tcp", "nvmet_tcp", "overlay", "scsi_debug", "sd_mod", "sg",
-    "virtio_net", "vmw_pvscsi", "xfs",
+const MODULES: [&str; 18] = [
+    "ata_piix", "bfq", "btrfs", "configfs", "dm_delay", "dm_flakey", "dm_mod", "loop", "null_blk",
+    "nvme_tcp", "nvmet_tcp", "overlay", "scsi_debug", "sd_mod", "sg", "virtio_net", "vmw_pvscsi",
+    "xfs",
 ];
 
 /// Mount points, and directories that programs expect.

@@ -2,7 +2,7 @@
 
 use crate::answers::GuestOutput;
 use crate::guest::{Case, Guest};
-use crate::machine::{GuestDrive, Medium};
+use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 
 /// Limit set in QEMU, in I/Os per second: a prime.
@@ -14,7 +14,7 @@ const TOLERANCE: f64 = 0.03;
 /// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
-        drives: vec![GuestDrive::nvme("LABSLOW1", Medium::new(128).capped(CAP))],
+        drives: vec![GuestDrive::nvme("LABSLOW1", Medium::new(128).with_iops_limit(CAP))],
         cases: vec![
             Case::new("reads measure as the cap", |a| near_cap(a, "RND 4K R")),
             Case::new("writes measure as the cap", |a| near_cap(a, "RND 4K W")),

@@ -3,7 +3,7 @@
 use crate::answers::GuestOutput;
 use crate::cases::asked::{refused, resumed_with_a_gap, total};
 use crate::guest::{Case, Guest, OutsideAction};
-use crate::machine::{GuestDrive, Medium};
+use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use steadfast_domain::{Measurement, Op};
 

@@ -3,7 +3,7 @@
 use crate::answers::GuestOutput;
 use crate::cases::asked::{located, refused, total};
 use crate::guest::{Case, Guest};
-use crate::machine::{GuestDrive, Medium};
+use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use steadfast_domain::measurement::Verification;
 use steadfast_domain::{Measurement, Nanos, Op};

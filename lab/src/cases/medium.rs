@@ -3,7 +3,7 @@
 use crate::answers::GuestOutput;
 use crate::cases::asked::located;
 use crate::guest::{Case, Guest};
-use crate::machine::{FaultDirection, GuestDrive, Medium};
+use crate::guest_drive::{FaultDirection, GuestDrive, Medium};
 use anyhow::ensure;
 use steadfast_domain::JournalEntry;
 
@@ -13,8 +13,8 @@ const MIB: u64 = 128;
 
 /// Returns the guest.
 pub fn guest() -> Guest {
-    let failing = Medium::new(MIB).failing(FaultDirection::Reads, Some(BAD_SECTOR));
-    let dead = Medium::new(MIB).failing(FaultDirection::Writes, None);
+    let failing = Medium::new(MIB).with_fault(FaultDirection::Reads, Some(BAD_SECTOR));
+    let dead = Medium::new(MIB).with_fault(FaultDirection::Writes, None);
     Guest {
         drives: vec![GuestDrive::nvme("LABFAIL1", failing), GuestDrive::nvme("LABDEAD1", dead)],
         cases: vec![

@@ -25,8 +25,8 @@ pub fn first() -> Guest {
     Guest::new("first", "", 240)
 }
 
-/// Returns the guests that run by default.
-pub fn guests() -> Vec<Guest> {
+/// Returns the guests that run by default; `cycles` is the number of power cuts of each drive.
+pub fn guests(cycles: u32) -> Vec<Guest> {
     vec![
         nvme::guest(),
         namespaces::guest(),
@@ -40,7 +40,7 @@ pub fn guests() -> Vec<Guest> {
         paths::guest(),
         mapped::guest(),
         fabric::guest(),
-        power::guest(),
+        power::guest(cycles),
         trace::guest(),
         files::guest(),
     ]

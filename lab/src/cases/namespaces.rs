@@ -4,14 +4,14 @@
 use crate::answers::GuestOutput;
 use crate::cases::asked::{checkup, refused};
 use crate::guest::{Case, Guest};
-use crate::machine::{GuestDrive, Medium};
+use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::ensure;
 use steadfast_domain::JournalEntry;
 
 /// Returns the guest.
 pub fn guest() -> Guest {
     let drive = GuestDrive::nvme("LABTWO1", Medium::new(64))
-        .and_namespace(Medium::new(128).with_sector(4096));
+        .with_namespace(Medium::new(128).with_sector(4096));
     Guest {
         drives: vec![drive],
         cases: vec![

@@ -2,7 +2,7 @@
 
 use crate::answers::{GuestOutput, GuestRun};
 use crate::guest::{Case, Guest};
-use crate::machine::{GuestDrive, Medium};
+use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use steadfast_domain::{IoControl, JournalEntry, LoadGroup, Measurement, Op, Step};
 

@@ -3,7 +3,7 @@
 use crate::answers::GuestOutput;
 use crate::cases::asked::{cache_feature, checkup, marks, refused, total};
 use crate::guest::{Case, Guest, SkipReason};
-use crate::machine::{GuestDrive, Medium};
+use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 use steadfast_domain::{JournalEntry, Op, PurgeMethod, WriteCache};

@@ -3,7 +3,7 @@
 use crate::answers::GuestOutput;
 use crate::cases::asked::{refused, total};
 use crate::guest::{Case, Guest};
-use crate::machine::{GuestDrive, Medium};
+use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::ensure;
 use steadfast_domain::{Measurement, Op};
 
@@ -11,7 +11,7 @@ use steadfast_domain::{Measurement, Op};
 pub fn guest() -> Guest {
     Guest {
         drives: vec![
-            GuestDrive::nvme("LABPATH1", Medium::new(64).with_sector(4096)).and_path(),
+            GuestDrive::nvme("LABPATH1", Medium::new(64).with_sector(4096)).with_second_path(),
             GuestDrive::nvme("LABZNS1", Medium::new(64).with_sector(4096).zoned(4)),
             GuestDrive::scsi("LABWP1", Medium::new(64).read_only()),
         ],

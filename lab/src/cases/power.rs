@@ -3,7 +3,7 @@
 
 use crate::answers::GuestOutput;
 use crate::guest::{Case, Guest};
-use crate::machine::{GuestDrive, Medium};
+use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::ensure;
 use std::collections::BTreeSet;
 use steadfast_domain::JournalEntry;
@@ -14,13 +14,14 @@ use steadfast_domain::power_cut::{
 /// Block of the writes, the procedure's default.
 const BLOCK: u64 = 16 << 10;
 
-/// Returns the guest.
-pub fn guest() -> Guest {
+/// Returns the guest, which cuts the power of each drive `cycles` times.
+pub fn guest(cycles: u32) -> Guest {
     use PowerLossBehavior::{
         DropsFlushed, Honest, IgnoresFlushes, Misplaces, Reorders, TearsSector,
     };
     use ViolationKind::{LostFlushed, Misplaced, TornBlock, TornSector};
-    let drive = |serial, behavior| GuestDrive::nvme(serial, Medium::new(128).losing(behavior));
+    let drive =
+        |serial, behavior| GuestDrive::nvme(serial, Medium::new(128).with_power_loss(behavior));
     Guest {
         drives: vec![
             drive("HONEST", Honest),
@@ -48,7 +49,8 @@ pub fn guest() -> Guest {
             }),
             Case::new("stopped while the drive is silent, the cut is judged", stopped),
         ],
-        ..Guest::new("power", include_str!("power.sh"), 3600)
+        cycles,
+        ..Guest::new("power", include_str!("power.sh"), 1800 + 900 * u64::from(cycles))
     }
 }
 

@@ -13,16 +13,21 @@ disk() {
     done
 }
 
-# Power cuts of each drive.
-cycles=2
+# Succeeds once a run has ended or is gone: over SERIAL PROCESS
+over() {
+    grep -q '"entry":"ended"' "/out/run-$1/journal.jsonl" || ! kill -0 "$2"
+}
+
+# What is written after the wait must leave the guest in time.
+patience=$(($(given limit) - 900))
 
 # Cuts the power of a drive again and again: prove SERIAL
 prove() {
     steadfast run power-cut --target "$(disk "$1")" --yes-destroy "$1" \
-        --cut-command "/tmp/relay $1" --set cycles=$cycles --set area=1 \
+        --cut-command "/tmp/relay $1" --set cycles="$(given cycles)" --set area=1 \
         --set flush-every=8 --set within=1s -o "/out/run-$1" >"/out/$1.stdout" 2>"/out/$1.stderr" &
     run=$!
-    await 1800 grep -q '"entry":"ended"' "/out/run-$1/journal.jsonl"
+    await $patience over "$1" $run
     tell "$1: $(grep -c '"power-cut-judged"' "/out/run-$1/journal.jsonl") cycles"
     # Its report would take a minute.
     kill -KILL $run
@@ -35,7 +40,7 @@ for serial in HONEST DROPS IGNORES TEARS REORDERS MISPLACES; do
 done
 # Not for the end of the guest's time limit, which is a process as well.
 for serial in HONEST DROPS IGNORES TEARS REORDERS MISPLACES; do
-    await 1800 [ -e "/out/study-$serial.code" ]
+    await $patience [ -e "/out/study-$serial.code" ]
 done
 
 # Stopped while the drive answers nothing: the cycle is checked when the run is resumed.

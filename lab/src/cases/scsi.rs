@@ -4,7 +4,7 @@
 use crate::answers::GuestOutput;
 use crate::cases::asked::refused;
 use crate::guest::{Case, Guest};
-use crate::machine::{GuestDrive, Medium};
+use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use steadfast_domain::JournalEntry;

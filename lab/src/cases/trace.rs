@@ -3,7 +3,7 @@
 
 use crate::answers::GuestOutput;
 use crate::guest::{Case, Guest};
-use crate::machine::{GuestDrive, Medium};
+use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 

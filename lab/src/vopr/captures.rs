@@ -7,14 +7,14 @@
 
 use crate::dice::Dice;
 use crate::directory::SimulatedDirectory;
-use crate::disk::ROOT;
+use crate::disk::{ROOT, error};
 use crate::fault::{CallKind, InjectedFault, PlannedFault, PlantedBug};
 use crate::scenario::call;
 use crate::trial::TrialResult;
-use crate::world::{Killed, Process, World};
+use crate::world::{Killed, Process, World, WorldState};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::Cursor;
+use std::io::{self, Cursor};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use steadfast_domain::io_event::{
     CapturedDevice, Mark, RESPONSE_UNKNOWN, StreamInStep, TimeZoneChange,
 };
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Nanos, TimeZone};
-use steadfast_host::{OverwritePolicy, ProcessorTimes, ReadAccess};
+use steadfast_host::ProcessorTimes;
 use steadfast_recorder::{
     CaptureCounters, CaptureError, Output, RecordError, Recorded, Recording, RecordingEvent,
     RecordingHost, RecordingProgress, RecordingSource, ReplacedDisk, StepParts, record_from,
@@ -102,32 +102,18 @@ impl CaptureScenario {
 
     fn recording(&self) -> Recording {
         Recording {
-            devices: Vec::new(),
-            mounts: Vec::new(),
             layers: vec![Layer::Block],
             duration: self.duration,
             step: self.step,
-            ranges: None,
-            process: None,
             commands: true,
-            mark: None,
-            workload: None,
-            comment: None,
-            content_sample: None,
-            buffer: None,
-            source: None,
-            files: None,
-            paths: false,
-            cgroups: false,
-            merges: false,
             output: Output {
                 path: FIRST.into(),
-                existing: OverwritePolicy::Keep,
-                readers: ReadAccess::Usual,
                 rotate_size: self.rotate_size,
                 rotate_time: self.rotate_time,
+                ..Output::default()
             },
             software: "steadfast 0".into(),
+            ..Recording::default()
         }
     }
 }
@@ -153,8 +139,14 @@ struct CaptureHistory {
     taken: BTreeMap<u64, (IoEvent, u64)>,
     /// I/Os that did not fit into the buffer.
     lost: u64,
+    /// Runs of the probes that the kernel skipped.
+    skipped: u64,
+    /// True if a call of the probes has failed.
+    source_failed: bool,
     /// Marks that the recorder has received.
     marks: Vec<Mark>,
+    /// True if the last marks could not be read.
+    marks_failed: bool,
     deleted: Option<String>,
     /// Files that the recorder reported as written.
     written: u64,
@@ -201,14 +193,26 @@ impl SimulatedProbes {
         all
     }
 
-    /// Makes a call that takes the completed I/Os from the probes. If it fails, they are lost.
-    fn call(&mut self) -> Result<Vec<IoEvent>, CaptureError> {
-        let fails = self.process.call(CallKind::Take, &|| "I/Os".to_owned(), |_, fault| {
-            fault == Some(InjectedFault::Error)
-        });
+    /// Makes a call to the probes.
+    fn call(&self, what: &'static str) -> Result<(), CaptureError> {
+        let call = |state: &mut WorldState, fault| (fault, state.disk.bug);
+        let (fault, bug) = self.process.call(CallKind::Take, &|| what.to_owned(), call);
+        if fault != Some(InjectedFault::Error) {
+            return Ok(());
+        }
+        self.history.borrow_mut().source_failed = true;
+        if bug == Some(PlantedBug::IgnoredSourceError) {
+            return Ok(());
+        }
+        Err(CaptureError::new("the probes failed", "restart"))
+    }
+
+    /// Takes the completed I/Os from the probes. If that fails, they are lost.
+    fn take_completed(&mut self) -> Result<Vec<IoEvent>, CaptureError> {
+        let called = self.call("I/Os");
         let completed = self.completed();
         self.yielded(&completed);
-        if fails { Err(CaptureError::new("the probes failed", "restart")) } else { Ok(completed) }
+        called.map(|()| completed)
     }
 
     fn yielded(&self, events: &[IoEvent]) {
@@ -237,14 +241,15 @@ impl RecordingSource for SimulatedProbes {
     }
 
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        into.extend(self.call()?);
+        into.extend(self.take_completed()?);
         Ok(())
     }
 
     fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         self.ended_ns = Some(self.history.borrow().now_ns);
+        self.call("end")?;
         if self.step_ns.is_none() {
-            into.extend(self.call()?);
+            into.extend(self.take_completed()?);
             let unfinished = std::mem::take(&mut self.outstanding).into_iter();
             let unfinished = unfinished.map(|io| IoEvent { response_ns: RESPONSE_UNKNOWN, ..io });
             let unfinished: Vec<IoEvent> = unfinished.collect();
@@ -255,7 +260,7 @@ impl RecordingSource for SimulatedProbes {
     }
 
     fn take_steps(&mut self, into: &mut StepParts) -> Result<(), CaptureError> {
-        into.streams.extend(self.call()?.iter().map(|io| StreamInStep {
+        into.streams.extend(self.take_completed()?.iter().map(|io| StreamInStep {
             step: io.issued_ns / self.step_ns.unwrap_or(1),
             op: io.op,
             bytes: io.bytes,
@@ -271,8 +276,11 @@ impl RecordingSource for SimulatedProbes {
     }
 
     fn count(&mut self, _: &mut CaptureConditions) -> Result<CaptureCounters, CaptureError> {
-        let lost = self.history.borrow().lost;
-        Ok(CaptureCounters { lost, ..CaptureCounters::default() })
+        self.call("counters")?;
+        let mut history = self.history.borrow_mut();
+        history.skipped += self.dice.below(3);
+        let (lost, skipped) = (history.lost, history.skipped);
+        Ok(CaptureCounters { lost, skipped, ..CaptureCounters::default() })
     }
 }
 
@@ -353,18 +361,28 @@ impl RecordingHost for SimulatedCaptureHost<'_> {
         None
     }
 
-    fn marks(&mut self, began_ns: u64) -> Vec<Mark> {
+    fn marks(&mut self, began_ns: u64) -> io::Result<Vec<Mark>> {
         let now_ns = self.monotonic_ns();
-        let due: Vec<u64> = self.marks.extract_if(.., |at| *at <= now_ns).collect();
+        let is_due = |at: &u64| *at <= now_ns;
+        if !self.marks.iter().any(is_due) {
+            return Ok(Vec::new());
+        }
+        self.process.call(CallKind::Read, &|| "marks".to_owned(), |_, fault| {
+            let fails = fault == Some(InjectedFault::Error);
+            if fails { Err(error(libc::EIO)) } else { Ok(()) }
+        })?;
+        let due: Vec<u64> = self.marks.extract_if(.., |at| is_due(at)).collect();
         let named = |at: &u64| format!("mark at {at}");
         let begun_ns = self.history.borrow().began_ns;
         let real = due.iter().map(|at| Mark { at_ns: at - begun_ns, name: named(at) });
         self.history.borrow_mut().marks.extend(real);
-        due.iter().map(|at| Mark { at_ns: at - began_ns, name: named(at) }).collect()
+        Ok(due.iter().map(|at| Mark { at_ns: at - began_ns, name: named(at) }).collect())
     }
 
-    fn last_marks(&mut self, began_ns: u64) -> Vec<Mark> {
-        self.marks(began_ns)
+    fn last_marks(&mut self, began_ns: u64) -> io::Result<Vec<Mark>> {
+        let marks = self.marks(began_ns);
+        self.history.borrow_mut().marks_failed = marks.is_err();
+        marks
     }
 }
 
@@ -372,7 +390,7 @@ impl RecordingHost for SimulatedCaptureHost<'_> {
 struct FileCount(SharedHistory);
 
 impl RecordingProgress for FileCount {
-    fn tell(&mut self, event: &RecordingEvent<'_>) {
+    fn report(&mut self, event: &RecordingEvent<'_>) {
         if matches!(event, RecordingEvent::Written(_)) {
             self.0.borrow_mut().written += 1;
         }
@@ -550,9 +568,11 @@ fn check(
         return Err(format!("{} I/Os of {} in steps", found.count, history.taken.len()));
     }
     if let Some(last) = &found.last
-        && (last.lost > history.lost || !last.marks.iter().all(|one| history.marks.contains(one)))
+        && (last.lost > history.lost
+            || last.skipped > history.skipped
+            || !last.marks.iter().all(|one| history.marks.contains(one)))
     {
-        return Err(format!("{} lost, {:?} in {last:?}", history.lost, history.marks));
+        return Err(format!("{history:?} in {last:?}"));
     }
     if let CaptureEnd::Recorded(recorded) = end {
         return check_recorded(history, recorded, &found);
@@ -573,6 +593,9 @@ fn check_recorded(
     recorded: &Recorded,
     found: &FoundFiles,
 ) -> Result<(), String> {
+    if history.source_failed {
+        return Err("the probes failed, and the capture was called complete".to_owned());
+    }
     if let Some(deleted) = &history.deleted {
         // The file may have been complete.
         let part = part_of(deleted).unwrap_or(1);
@@ -587,8 +610,13 @@ fn check_recorded(
         return Err(format!("{} of {all} I/Os, {} reported", found.count, recorded.ios));
     }
     let Some(last) = &found.last else { return Err("there is no file".to_owned()) };
-    if (last.lost, recorded.counters.lost) != (history.lost, history.lost) {
-        return Err(format!("{} lost, and the file has {}", history.lost, last.lost));
+    let counted = (history.lost, history.skipped);
+    let reported = (recorded.counters.lost, recorded.counters.skipped);
+    if (last.lost, last.skipped) != counted || reported != counted {
+        return Err(format!("{counted:?} lost and skipped, {reported:?} reported, in {last:?}"));
+    }
+    if history.marks_failed == last.remarks.is_empty() {
+        return Err(format!("unread marks: {}, {:?}", history.marks_failed, last.remarks));
     }
     if last.marks != history.marks {
         return Err(format!("marks: {:?}, and the file has {:?}", history.marks, last.marks));

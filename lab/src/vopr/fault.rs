@@ -105,4 +105,6 @@ pub enum PlantedBug {
     ForgottenStep,
     /// A host setting is changed before the change is journaled.
     ChangeBeforeJournal,
+    /// The recorder continues after an error of the probes as if they had nothing more.
+    IgnoredSourceError,
 }

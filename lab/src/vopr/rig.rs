@@ -29,7 +29,7 @@ pub struct SimulatedHostRig {
     device: Device,
     /// True for a drive that is factory-new in every process, as the program's simulated drives
     /// are.
-    forgets: bool,
+    is_simulated: bool,
 }
 
 impl Drop for SimulatedHostRig {
@@ -44,7 +44,7 @@ fn lock(drive: &SharedDrive) -> MutexGuard<'_, RememberedDrive> {
 }
 
 impl SimulatedHostRig {
-    pub fn new(process: &Process, drive: SharedDrive, forgets: bool) -> SimulatedHostRig {
+    pub fn new(process: &Process, drive: SharedDrive, is_simulated: bool) -> SimulatedHostRig {
         let mut device = lock(&drive).device().clone();
         let mut state = process.world.state();
         state.drive_users += 1;
@@ -56,7 +56,7 @@ impl SimulatedHostRig {
             device.path = format!("sim:{}", device.name);
         }
         drop(state);
-        let mut rig = SimulatedHostRig { process: process.clone(), drive, device, forgets };
+        let mut rig = SimulatedHostRig { process: process.clone(), drive, device, is_simulated };
         // The load of a process ends with the process.
         rig.end_load();
         rig
@@ -135,7 +135,7 @@ impl Rig for SimulatedHostRig {
     }
     fn now(&self) -> ClockReading {
         let drive = lock(&self.drive).now_unix_ms();
-        if self.forgets {
+        if self.is_simulated {
             return drive.into();
         }
         let state = self.process.world.state();
@@ -147,12 +147,12 @@ impl Rig for SimulatedHostRig {
     }
     fn proof(&self) -> Option<Proof> {
         let boot = Some(self.process.world.state().boot_id());
-        (!self.forgets).then(|| Proof { boot, ..Proof::default() })
+        (!self.is_simulated).then(|| Proof { boot, ..Proof::default() })
     }
-    fn forgets(&self) -> bool {
-        self.forgets
+    fn is_simulated(&self) -> bool {
+        self.is_simulated
     }
-    fn wish(&mut self, _: &HostRequests) {}
+    fn set_requests(&mut self, _: &HostRequests) {}
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
         self.apply_setting(journal)?;
         match self.execute(DriveCommand::Settle(wanted.clone()))? {
@@ -203,7 +203,7 @@ impl Rig for SimulatedHostRig {
             return Err(faults(step));
         }
         // A drive that repeats its history cannot return wrong data only once.
-        let is_wrong = fault == Some(InjectedFault::WrongData) && !self.forgets;
+        let is_wrong = fault == Some(InjectedFault::WrongData) && !self.is_simulated;
         measured.verification = comparison(step, &measured, is_wrong);
         Ok(*measured)
     }

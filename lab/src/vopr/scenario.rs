@@ -46,7 +46,7 @@ pub const RUNS: [PlannedRun; 6] = [
 /// A drive of 64 MiB, the smallest that every run accepts. It is slow, so that a step has few I/Os.
 pub static DRIVE: LazyLock<DriveSpec> = LazyLock::new(|| {
     let small = drive("small").unwrap_or_else(|| &steadfast_engine::sim::drives()[0]);
-    small.clone().with_flash(1 << 14, 40).with_program_time(Nanos::from_millis(20))
+    DriveSpec { logical_pages: 1 << 14, superblocks: 40, program_ns: 20_000_000, ..small.clone() }
 });
 
 impl PlannedRun {

@@ -6,7 +6,7 @@ use crate::outputs;
 use crate::report;
 use crate::scenario::Scenario;
 use crate::shrink::shrink;
-use crate::trial::{UndisturbedRun, play, undisturbed};
+use crate::trial::{TrialResult, UndisturbedRun, play, undisturbed};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,50 +55,52 @@ fn runs_survive_everything() {
     }
 }
 
-/// `make fire` sets SEEDS.
-#[test]
-fn output_files_appear_whole_and_stay() {
-    for seed in 0..seeds(1000) {
-        let result = outputs::play(seed, None);
+/// Plays seeds without a planted bug.
+fn must_hold(seeds: u64, play: fn(u64, Option<PlantedBug>) -> TrialResult) {
+    for seed in 0..seeds {
+        let result = play(seed, None);
         if let Some(violation) = result.violation {
             panic!("seed {seed}: {violation}\n{}", result.trace.join("\n"));
         }
     }
+}
+
+/// Asserts that each bug breaks an invariant, whose text has these words, within 300 seeds.
+fn must_be_found(bugs: &[(PlantedBug, &str)], play: fn(u64, Option<PlantedBug>) -> TrialResult) {
+    for (bug, says) in bugs {
+        let found = (0..300).find_map(|seed| play(seed, Some(*bug)).violation);
+        let found = found.unwrap_or_else(|| panic!("{bug:?} is not found"));
+        assert!(found.contains(says), "{bug:?}: {found}");
+    }
+}
+
+/// `make fire` sets SEEDS.
+#[test]
+fn output_files_appear_whole_and_stay() {
+    must_hold(seeds(1000), outputs::play);
 }
 
 /// `make fire` sets SEEDS.
 #[test]
 fn captures_lose_nothing_in_silence() {
-    for seed in 0..seeds(400) {
-        let result = captures::play(seed, None);
-        if let Some(violation) = result.violation {
-            panic!("seed {seed}: {violation}\n{}", result.trace.join("\n"));
-        }
-    }
+    must_hold(seeds(400), captures::play);
 }
 
 /// Without syncs, a power loss takes files that the recorder called complete.
 #[test]
 fn bugs_planted_below_captures_are_found() {
-    for bug in [PlantedBug::NoSync, PlantedBug::NoDirectorySync] {
-        let found = (0..200).any(|seed| captures::play(seed, Some(bug)).violation.is_some());
-        assert!(found, "{bug:?} is not found");
-    }
+    use PlantedBug::{IgnoredSourceError, NoDirectorySync, NoSync};
+    let ignored = (IgnoredSourceError, "the probes failed, and the capture was called complete");
+    must_be_found(&[(NoSync, "file"), (NoDirectorySync, "I/Os"), ignored], captures::play);
 }
 
 /// Each defect breaks another invariant of output files.
 #[test]
 fn bugs_planted_below_output_files_are_found() {
     use PlantedBug::{NoDirectorySync, NoSync, RenameReplaces};
-    for (bug, says) in [
-        (NoSync, "holds what no program has written"),
-        (NoDirectorySync, "or nothing"),
-        (RenameReplaces, "was replaced"),
-    ] {
-        let found = (0..300).find_map(|seed| outputs::play(seed, Some(bug)).violation);
-        let found = found.unwrap_or_else(|| panic!("{bug:?} is not found"));
-        assert!(found.contains(says), "{bug:?}: {found}");
-    }
+    let unwritten = (NoSync, "holds what no program has written");
+    let replaced = (RenameReplaces, "was replaced");
+    must_be_found(&[unwritten, (NoDirectorySync, "or nothing"), replaced], outputs::play);
 }
 
 #[test]

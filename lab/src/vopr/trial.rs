@@ -414,7 +414,7 @@ struct Witness<'t, 's> {
 }
 
 impl ProgressSink for Witness<'_, '_> {
-    fn tell(&mut self, event: &RunEvent<'_>) {
+    fn report(&mut self, event: &RunEvent<'_>) {
         let RunEvent::Finished { step, outcome, replayed } = event else { return };
         let step = FinishedStep::new(step, outcome);
         let mut finished = self.trial.finished();

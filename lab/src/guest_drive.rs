@@ -30,7 +30,7 @@ pub struct Medium {
     sector: u32,
     iops: Option<u32>,
     faults: Vec<MediumFault>,
-    loses: Option<PowerLossBehavior>,
+    power_loss: Option<PowerLossBehavior>,
     is_read_only: bool,
     zone_mib: Option<u64>,
 }
@@ -60,7 +60,7 @@ impl Medium {
             sector: 512,
             iops: None,
             faults: Vec::new(),
-            loses: None,
+            power_loss: None,
             is_read_only: false,
             zone_mib: None,
         }
@@ -72,19 +72,19 @@ impl Medium {
     }
 
     /// Limits the medium to this many I/Os per second.
-    pub fn capped(self, iops: u32) -> Self {
+    pub fn with_iops_limit(self, iops: u32) -> Self {
         Medium { iops: Some(iops), ..self }
     }
 
     /// Adds a fault.
-    pub fn failing(mut self, direction: FaultDirection, sector: Option<u64>) -> Self {
+    pub fn with_fault(mut self, direction: FaultDirection, sector: Option<u64>) -> Self {
         self.faults.push(MediumFault { direction, sector });
         self
     }
 
     /// Serves the medium from the lab's memory; it loses content when its power is cut.
-    pub fn losing(self, behavior: PowerLossBehavior) -> Self {
-        Medium { loses: Some(behavior), ..self }
+    pub fn with_power_loss(self, behavior: PowerLossBehavior) -> Self {
+        Medium { power_loss: Some(behavior), ..self }
     }
 
     /// Protects the medium against writes.
@@ -97,22 +97,23 @@ impl Medium {
         Medium { zone_mib: Some(zone_mib), ..self }
     }
 
-    /// Returns the options of `-drive` for this image file.
-    fn options(&self, node: &str, image: &str, serial: &str) -> String {
-        if self.loses.is_some() {
-            return format!(
-                "if=none,id={node},driver=raw,cache=writeback,file.driver=nbd,\
-                 file.server.type=unix,file.server.path={serial}.sock"
-            );
-        }
-        let mut parts = vec![format!("if=none,id={node},driver=raw,cache=unsafe,discard=unmap")];
+    /// Returns the options of `-drive` for this image file, or for the socket of the drive if the
+    /// lab serves it.
+    fn options(&self, drive_id: &str, image: &str, serial: &str) -> String {
+        let cache = match self.power_loss {
+            Some(_) => "cache=writeback",
+            None => "cache=unsafe,discard=unmap",
+        };
+        let mut parts = vec![format!("if=none,id={drive_id},driver=raw,{cache}")];
         parts.extend(self.is_read_only.then(|| "readonly=on".to_owned()));
-        if self.faults.is_empty() {
-            parts.push(format!("file.driver=file,file.filename={image}"));
-        } else {
-            parts.push("file.driver=blkdebug,file.image.driver=file".to_owned());
-            parts.push(format!("file.image.filename={image}"));
-        }
+        parts.extend((!self.faults.is_empty()).then(|| "file.driver=blkdebug".to_owned()));
+        let key = if self.faults.is_empty() { "file" } else { "file.image" };
+        parts.push(match self.power_loss {
+            Some(_) => {
+                format!("{key}.driver=nbd,{key}.server.type=unix,{key}.server.path={serial}.sock")
+            }
+            None => format!("{key}.driver=file,{key}.filename={image}"),
+        });
         parts.extend(self.iops.map(|iops| format!("throttling.iops-total={iops}")));
         parts.extend(self.faults.iter().enumerate().map(|(n, fault)| fault.rule(n)));
         parts.join(",")
@@ -128,65 +129,58 @@ impl MediumFault {
             FaultDirection::Reads => "read",
             FaultDirection::Writes => "write",
         };
-        let place = self.sector.map(|sector| format!(",{key}.sector={sector}"));
-        let place = place.unwrap_or_default();
-        format!("{key}.event=none,{key}.iotype={direction},{key}.errno=5{place}")
+        let sector = self.sector.map(|s| format!(",{key}.sector={s}")).unwrap_or_default();
+        format!("{key}.event=none,{key}.iotype={direction},{key}.errno=5{sector}")
     }
 }
 
 impl GuestDrive {
+    fn new(serial: &'static str, interface: DriveInterface, medium: Medium) -> Self {
+        GuestDrive { serial, interface, media: vec![medium], has_two_paths: false }
+    }
+
     /// Returns an NVMe drive with one namespace.
     pub fn nvme(serial: &'static str, medium: Medium) -> Self {
-        GuestDrive {
-            serial,
-            interface: DriveInterface::Nvme,
-            media: vec![medium],
-            has_two_paths: false,
-        }
+        GuestDrive::new(serial, DriveInterface::Nvme, medium)
     }
 
     /// Adds a namespace.
-    pub fn and_namespace(mut self, medium: Medium) -> Self {
+    ///
+    /// # Panics
+    /// Panics if a namespace loses content without power: the lab serves one medium per drive.
+    pub fn with_namespace(mut self, medium: Medium) -> Self {
         self.media.push(medium);
+        let is_served = self.media.iter().any(|medium| medium.power_loss.is_some());
+        assert!(!is_served, "{}: a drive that the lab serves has one namespace", self.serial);
         self
     }
 
     /// Returns a SCSI disk of vendor LAB, product LABDISK, revision 0042, behind a controller of
     /// its own.
     pub fn scsi(serial: &'static str, medium: Medium) -> Self {
-        GuestDrive {
-            serial,
-            interface: DriveInterface::Scsi,
-            media: vec![medium],
-            has_two_paths: false,
-        }
+        GuestDrive::new(serial, DriveInterface::Scsi, medium)
     }
 
     /// Returns an ATA disk of model LABSATA, firmware 0042.
     pub fn sata(serial: &'static str, medium: Medium) -> Self {
-        GuestDrive {
-            serial,
-            interface: DriveInterface::Sata,
-            media: vec![medium],
-            has_two_paths: false,
-        }
+        GuestDrive::new(serial, DriveInterface::Sata, medium)
     }
 
     /// Adds a controller that leads to the same namespaces.
-    pub fn and_path(self) -> Self {
+    pub fn with_second_path(self) -> Self {
         GuestDrive { has_two_paths: true, ..self }
     }
 
     /// Returns file name and size in MiB of each image.
     pub fn images(&self) -> impl Iterator<Item = (String, u64)> {
-        let media = self.media.iter().zip(1..).filter(|(medium, _)| medium.loses.is_none());
+        let media = self.media.iter().zip(1..).filter(|(medium, _)| medium.power_loss.is_none());
         media.map(|(medium, number)| (self.image(number), medium.mib))
     }
 
     /// Returns the drive that the lab itself serves, if it is one.
     pub fn lossy(&self) -> Option<LossyDrive> {
         let medium = self.media.first()?;
-        Some(LossyDrive::new(medium.loses?, (medium.mib << 20) as usize))
+        Some(LossyDrive::new(medium.power_loss?, (medium.mib << 20) as usize))
     }
 
     fn image(&self, number: u32) -> String {
@@ -206,19 +200,23 @@ impl GuestDrive {
             DriveInterface::Scsi => vec![format!("pvscsi,id={serial}")],
             DriveInterface::Sata => Vec::new(),
         };
-        devices.extend(self.media.iter().zip(1..).map(|(m, number)| self.disk(m, number)));
+        devices
+            .extend(self.media.iter().zip(1..).map(|(m, number)| self.device_argument(m, number)));
         let media = self.media.iter().zip(1..).map(|(medium, number)| {
-            ["-drive".to_owned(), medium.options(&self.node(number), &self.image(number), serial)]
+            [
+                "-drive".to_owned(),
+                medium.options(&self.drive_id(number), &self.image(number), serial),
+            ]
         });
         let devices = devices.into_iter().map(|device| ["-device".to_owned(), device]);
         media.chain(devices).flatten().collect()
     }
 
-    fn node(&self, number: u32) -> String {
+    fn drive_id(&self, number: u32) -> String {
         format!("{}-{number}", self.serial)
     }
 
-    fn disk(&self, medium: &Medium, number: u32) -> String {
+    fn device_argument(&self, medium: &Medium, number: u32) -> String {
         let (serial, sector) = (self.serial, medium.sector);
         let (kind, identity) = match self.interface {
             DriveInterface::Nvme => ("nvme-ns", format!("bus={serial},nsid={number}")),
@@ -233,7 +231,7 @@ impl GuestDrive {
         let zones = medium.zone_mib.map(|mib| format!(",zoned=on,zoned.zone_size={mib}M"));
         format!(
             "{kind},drive={},{identity}{},logical_block_size={sector},physical_block_size={sector}",
-            self.node(number),
+            self.drive_id(number),
             zones.unwrap_or_default()
         )
     }
@@ -244,9 +242,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drive_in_qemus_words() {
-        let medium = Medium::new(64).with_sector(4096).failing(FaultDirection::Reads, Some(7));
-        let drive = GuestDrive::nvme("A1", medium).and_namespace(Medium::new(32).capped(9));
+    fn qemu_arguments_of_a_drive_with_two_namespaces() {
+        let medium = Medium::new(64).with_sector(4096).with_fault(FaultDirection::Reads, Some(7));
+        let drive =
+            GuestDrive::nvme("A1", medium).with_namespace(Medium::new(32).with_iops_limit(9));
         assert_eq!(
             drive.arguments(),
             [
@@ -269,5 +268,35 @@ mod tests {
         );
         let images: Vec<_> = drive.images().collect();
         assert_eq!(images, [("A1-1.img".to_owned(), 64), ("A1-2.img".to_owned(), 32)]);
+    }
+
+    /// A drive that the lab serves has every option that one on an image file has.
+    #[test]
+    fn a_served_medium_drops_none_of_its_options() {
+        let with_every_option = Medium::new(64)
+            .read_only()
+            .with_iops_limit(9)
+            .with_fault(FaultDirection::Writes, None)
+            .with_sector(4096)
+            .zoned(4);
+        let on_image = GuestDrive::nvme("A1", with_every_option.clone()).arguments();
+        let behavior = PowerLossBehavior::Honest;
+        let served = GuestDrive::nvme("A1", with_every_option.with_power_loss(behavior));
+        let image = "cache=unsafe,discard=unmap,readonly=on,file.driver=blkdebug,\
+                     file.image.driver=file,file.image.filename=A1-1.img,";
+        let socket = "cache=writeback,readonly=on,file.driver=blkdebug,file.image.driver=nbd,\
+                      file.image.server.type=unix,file.image.server.path=A1.sock,";
+        let expected: Vec<String> =
+            on_image.iter().map(|argument| argument.replace(image, socket)).collect();
+        assert_ne!(on_image, expected);
+        assert_eq!(served.arguments(), expected);
+        assert!(served.lossy().is_some() && served.images().next().is_none());
+    }
+
+    #[test]
+    #[should_panic(expected = "has one namespace")]
+    fn a_served_drive_has_one_namespace() {
+        let served = Medium::new(64).with_power_loss(PowerLossBehavior::Honest);
+        let _ = GuestDrive::nvme("A1", Medium::new(64)).with_namespace(served);
     }
 }
