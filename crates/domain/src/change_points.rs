@@ -318,26 +318,9 @@ impl Levels<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random_bits::mix64;
+    use crate::random_bits::Noise;
 
     const CRITERIA: ChangeCriteria = ChangeCriteria { shortest: 8, change: 0.2 };
-
-    /// Uniform numbers from 0 to 1 and normal ones, the same for the same seed.
-    struct Noise(u64);
-
-    impl Noise {
-        fn uniform(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(1);
-            (mix64(mix64(self.0)) >> 11) as f64 / (1_u64 << 53) as f64
-        }
-        fn normal(&mut self) -> f64 {
-            let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-            radius * (std::f64::consts::TAU * self.uniform()).cos()
-        }
-        fn between(&mut self, low: f64, high: f64) -> f64 {
-            low + (high - low) * self.uniform()
-        }
-    }
 
     #[derive(Debug, Clone, Copy)]
     enum NoiseKind {

@@ -173,6 +173,11 @@ pub struct ForeignIos {
 }
 
 impl ForeignIos {
+    /// Returns the throughput in MB/s.
+    pub fn megabytes_per_second(&self) -> Option<f64> {
+        self.bytes_per_second.map(|bytes| bytes / 1e6)
+    }
+
     /// Returns a percentile in milliseconds; `None` where the file does not have it, or where
     /// fewer than [`MIN_IOS_BEYOND_PERCENTILE`] I/Os lie beyond it.
     pub fn percentile(&self, percent: f64) -> Option<f64> {

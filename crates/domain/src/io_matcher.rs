@@ -22,6 +22,8 @@ pub enum BlockAction {
     Merged,
     /// The bio is merged to the front of a waiting request.
     FrontMerged,
+    /// The bio is split at the end of the given size; the rest is a bio of its own.
+    Split,
     /// The request goes to the device.
     Issued,
     /// The device could not take the request, which will be issued again.
@@ -45,7 +47,7 @@ pub struct BlockStep {
     pub device: u16,
     /// First sector of 512 bytes.
     pub sector: u64,
-    /// Size in bytes; that of the completed part at a completion.
+    /// Size in bytes; that of the completed part at a completion, of the first part at a split.
     pub bytes: u64,
     /// Operation.
     pub op: IoOp,
@@ -224,6 +226,7 @@ impl IoMatcher {
                 self.note_merged(key);
             }
             BlockAction::FrontMerged => self.merge_to_front(key, step),
+            BlockAction::Split => self.split(key, step),
             BlockAction::Issued => return self.issue(key, step),
             BlockAction::Requeued => self.requeue(key),
             BlockAction::Completed | BlockAction::BioCompleted => return self.complete(key, step),
@@ -248,6 +251,17 @@ impl IoMatcher {
             self.queued.insert(key, first);
         }
         self.note_merged(behind);
+    }
+
+    /// Divides a queued bio. Both parts have its queue time and process.
+    fn split(&mut self, key: SectorKey, step: &BlockStep) {
+        let Some(first) = self.queued.get_mut(&key).filter(|bio| step.bytes < bio.bytes) else {
+            return;
+        };
+        let rest = BlockStep { bytes: first.bytes - step.bytes, ..*first };
+        first.bytes = step.bytes;
+        let behind = (key.0, key.1.saturating_add(step.bytes / SECTOR), key.2);
+        self.queue(behind, &rest);
     }
 
     /// Notes that a bio begins at this sector within a request.
@@ -284,6 +298,10 @@ impl IoMatcher {
         let merged = self.take_merged(key, step.bytes);
         let queued = self.queued.remove(&key);
         if let Some(issued) = self.issued.get_mut(&key).filter(|issued| issued.given_back) {
+            // Bios may have been merged into it in the meantime.
+            let done = u64::from(issued.event.bytes).saturating_sub(issued.left);
+            issued.event.bytes = narrow(done.saturating_add(step.bytes));
+            issued.event.merged = issued.event.merged.saturating_add(merged);
             issued.left = step.bytes;
             issued.given_back = false;
             *self.outstanding.entry(issued.event.device).or_default() += 1;
@@ -515,6 +533,45 @@ mod tests {
         assert_eq!(io(72, 4 * 4096), (3, 1_000));
         assert_eq!(io(400, 2 * 4096), (1, 600));
         assert_eq!(io(72, 4 * 4096), (0, 0));
+    }
+
+    /// Each part of a split bio is an I/O of its own with the queue time of the whole, in one
+    /// request or, on a device without a request queue, none.
+    #[test]
+    fn a_split_bio_is_as_many_ios_as_it_has_parts() {
+        use BlockAction::{Completed, Issued, Queued, Split};
+        let parts = [(80, 4096), (88, 4096), (96, 8192)];
+        for has_requests in [true, false] {
+            let mut matcher = IoMatcher::new(100).with_bios();
+            matcher.follow(&step(Queued, 1_000, 80, 16_384));
+            matcher.follow(&step(Split, 1_100, 80, 4096));
+            matcher.follow(&step(Split, 1_200, 88, 4096));
+            let mut ios = Vec::new();
+            for (time_ns, (sector, bytes)) in (2_000..).step_by(100).zip(parts) {
+                if has_requests {
+                    matcher.follow(&step(Issued, time_ns, sector, bytes));
+                }
+                ios.push(matcher.follow(&step(Completed, 3_000, sector, bytes)).unwrap());
+            }
+            let seen: Vec<_> = ios.iter().map(|io| (io.offset / SECTOR, io.bytes.into())).collect();
+            assert_eq!(seen, parts);
+            let begun: Vec<u64> = ios.iter().map(|io| io.issued_ns - io.queued_ns).collect();
+            assert_eq!(begun, [1_000; 3]);
+            assert_eq!(matcher.in_part(), IncompleteIos::default());
+        }
+    }
+
+    /// A requeued request may grow before it is issued again; what was completed of it stays.
+    #[test]
+    fn a_requeued_io_has_the_size_of_its_last_issue() {
+        use BlockAction::{Completed, Issued, Requeued};
+        let mut matcher = IoMatcher::new(100);
+        matcher.follow(&step(Issued, 1_000, 80, 8192));
+        matcher.follow(&step(Completed, 1_500, 80, 4096));
+        matcher.follow(&step(Requeued, 1_600, 88, 4096));
+        matcher.follow(&step(Issued, 1_700, 88, 12_288));
+        let io = matcher.follow(&step(Completed, 3_000, 88, 12_288)).unwrap();
+        assert_eq!((io.offset, io.bytes, io.issued_ns), (80 * SECTOR, 16_384, 1_000));
     }
 
     /// A completion is that of an issued I/O, or of a bio where there are such.

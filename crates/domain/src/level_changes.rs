@@ -212,27 +212,10 @@ fn ln_binomial(all: usize, chosen: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random_bits::mix64;
+    use crate::random_bits::Noise;
     use proptest::prelude::*;
 
     const ONE_PERCENT: f64 = -4.605_170_185_988_091;
-
-    /// Normal random numbers, the same for the same seed.
-    struct NormalNoise(u64);
-
-    impl NormalNoise {
-        fn uniform(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(1);
-            (mix64(mix64(self.0)) >> 11) as f64 / (1_u64 << 53) as f64
-        }
-        fn normal(&mut self) -> f64 {
-            let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-            radius * (std::f64::consts::TAU * self.uniform()).cos()
-        }
-        fn whole(&mut self, from: usize, to: usize) -> usize {
-            from + (self.uniform() * (to - from + 1) as f64) as usize
-        }
-    }
 
     /// Number of values, first value of the new level, size of the change in standard deviations.
     struct Step {
@@ -242,7 +225,7 @@ mod tests {
     }
 
     /// Returns values around 1000 with a standard deviation of 0.5 %.
-    fn stepped(noise: &mut NormalNoise, step: &Step) -> Vec<f64> {
+    fn stepped(noise: &mut Noise, step: &Step) -> Vec<f64> {
         let level = |at: usize| if at < step.at { 1000.0 } else { 1000.0 - 5.0 * step.sigmas };
         (0..step.count).map(|at| level(at) + 5.0 * noise.normal()).collect()
     }
@@ -255,7 +238,7 @@ mod tests {
     fn noise_alone_has_a_change_in_at_most_one_series_of_a_hundred() {
         let mut wrong = 0;
         for series in 0..1000 {
-            let mut noise = NormalNoise(series << 32);
+            let mut noise = Noise(series << 32);
             let count = noise.whole(5, 60);
             let step = Step { count, at: 0, sigmas: 0.0 };
             wrong += u32::from(!changes(&stepped(&mut noise, &step)).is_empty());
@@ -276,7 +259,7 @@ mod tests {
         ] {
             let (mut found, mut exact, mut near) = (0, 0, 0);
             for series in 0..1000_u64 {
-                let mut noise = NormalNoise((series << 32) + 7);
+                let mut noise = Noise((series << 32) + 7);
                 let count = noise.whole(counts.0, counts.1);
                 let step = Step { count, at: noise.whole(edge, count - edge), sigmas };
                 let points = changes(&stepped(&mut noise, &step));
@@ -294,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_drop_that_recovers_is_two_changes_and_one_bad_run_is_found() {
-        let mut noise = NormalNoise(5 << 40);
+        let mut noise = Noise(5 << 40);
         let mut values = stepped(&mut noise, &Step { count: 24, at: 24, sigmas: 0.0 });
         values[8..16].iter_mut().for_each(|value| *value *= 0.9);
         assert_eq!(changes(&values), [8, 16]);
@@ -333,7 +316,7 @@ mod tests {
         /// A series in another unit has the same changes.
         #[test]
         fn units_make_no_difference(seed in 0_u64..1000, factor in 1e-6_f64..1e6) {
-            let mut noise = NormalNoise(seed << 32);
+            let mut noise = Noise(seed << 32);
             let values = stepped(&mut noise, &Step { count: 20, at: 12, sigmas: 6.0 });
             let scaled: Vec<f64> = values.iter().map(|value| value * factor).collect();
             prop_assert_eq!(changes(&values), changes(&scaled));

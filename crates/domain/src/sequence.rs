@@ -471,9 +471,8 @@ impl SequenceLoad {
 
     fn fits_sectors(&self, sector: u64) -> Result<(), LoadError> {
         let whole = |bytes: Bytes| bytes.0.is_multiple_of(sector);
-        let odd = self
-            .streams
-            .iter()
+        let streams = self.streams.iter();
+        let odd = streams
             .filter(|stream| stream.op != Op::Flush)
             .find(|stream| !whole(stream.size) || !whole(stream.alignment()));
         odd.map_or(Ok(()), |stream| {

@@ -131,6 +131,15 @@ pub fn judge_every(tracks: &[Track], criteria: &Criteria) -> Vec<Verdict> {
         .collect()
 }
 
+/// Returns the verdict on the first steady window, where a loop that stops at steady state would
+/// have stopped; on the last window if none is steady.
+pub fn judge_first_steady(tracks: &[Track], criteria: &Criteria) -> Verdict {
+    judge_every(tracks, criteria)
+        .into_iter()
+        .find(|verdict| verdict.steady)
+        .unwrap_or_else(|| judge(tracks, criteria))
+}
+
 /// Judges the window that ends just before point `end`.
 fn judge_at(tracks: &[Track], criteria: &Criteria, end: usize) -> Verdict {
     let checked: Option<Vec<_>> =

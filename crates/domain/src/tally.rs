@@ -4,6 +4,8 @@ use crate::histogram::FineHistogram;
 use crate::stimulus::Op;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
+use std::borrow::Borrow;
+use std::iter::Sum;
 
 /// Counts and response times of a set of I/Os.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -73,6 +75,15 @@ impl Tally {
         self.response_max = self.response_max.max(other.response_max);
         self.histogram.merge(&other.histogram);
         self.outstanding += other.outstanding;
+    }
+}
+
+impl<T: Borrow<Tally>> Sum<T> for Tally {
+    fn sum<I: Iterator<Item = T>>(tallies: I) -> Self {
+        tallies.fold(Tally::default(), |mut sum, tally| {
+            sum.merge(tally.borrow());
+            sum
+        })
     }
 }
 

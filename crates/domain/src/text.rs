@@ -8,17 +8,17 @@ use std::fmt::Write;
 /// paragraph separators and bidirectional control characters are escaped, as `\n`, `\x1b` or
 /// `\u{202e}`; all other characters are unchanged.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| !acts(c))
+    escaped(text, |c| !affects_terminal(c))
 }
 
 /// Returns the text like [`printable`], but keeps line feeds and tabs: for text of several lines
 /// whose external parts have already gone through [`printable`].
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| matches!(c, '\n' | '\t') || !acts(c))
+    escaped(text, |c| matches!(c, '\n' | '\t') || !affects_terminal(c))
 }
 
 /// Returns true if a character can affect a terminal or the surrounding text.
-pub const fn acts(c: char) -> bool {
+pub const fn affects_terminal(c: char) -> bool {
     matches!(c,
         '\0'..='\x1f' | '\x7f'..='\u{9f}'
         | '\u{61c}' | '\u{200e}' | '\u{200f}'
@@ -197,8 +197,8 @@ mod tests {
     fn nothing_that_acts_is_left_of_any_character() {
         for c in '\0'..=char::MAX {
             let text = c.to_string();
-            assert!(!printable(&text).chars().any(acts), "{:x}", u32::from(c));
-            assert!(!c.is_control() || acts(c), "{:x}", u32::from(c));
+            assert!(!printable(&text).chars().any(affects_terminal), "{:x}", u32::from(c));
+            assert!(!c.is_control() || affects_terminal(c), "{:x}", u32::from(c));
         }
     }
 

@@ -4,7 +4,7 @@
 //! the accounts of all threads, off the threads that do I/O, and builds the intervals and totals
 //! of a step.
 
-use crate::start_errors::StartErrorCounts;
+use crate::start_error_counts::StartErrorCounts;
 use steadfast_domain::measurement::{Interval, IntervalTally, StreamTally, ThreadTally};
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::stimulus::flush_every;
@@ -316,16 +316,6 @@ impl StepMeter {
         self.streams.iter().any(|stream| stream.interval.ios > 0)
     }
 
-    /// Returns the I/Os of all closed intervals, including flushes.
-    pub fn ios(&self) -> u64 {
-        self.own().map(|s| s.step.ios).sum()
-    }
-
-    /// Returns the bytes moved in all closed intervals.
-    pub fn bytes(&self) -> Bytes {
-        Bytes(self.own().map(|s| s.step.bytes).sum())
-    }
-
     /// Returns the end of the last interval; zero before the first.
     pub fn elapsed(&self) -> Nanos {
         self.intervals.last().map_or(Nanos::ZERO, |interval| interval.end)
@@ -542,6 +532,12 @@ mod tests {
         vec![stream(Op::Read, 4096), stream(Op::Write, 8192), stream(Op::Read, 512)]
     }
 
+    /// I/Os and bytes of all closed intervals.
+    fn moved(meter: &StepMeter) -> (u64, Bytes) {
+        let sum = |count: fn(&StreamMeter) -> u64| meter.own().map(count).sum();
+        (sum(|s| s.step.ios), Bytes(sum(|s| s.step.bytes)))
+    }
+
     #[test]
     fn intervals_and_totals_come_from_the_same_counts() {
         let mut accounts = [IntervalAccount::new(3), IntervalAccount::new(3)];
@@ -563,7 +559,7 @@ mod tests {
         assert_eq!(second.tallies[0].bytes, Bytes(512));
         assert!(second.partial);
 
-        assert_eq!((meter.ios(), meter.bytes()), (4, Bytes(8192 + 8192 + 512)));
+        assert_eq!(moved(&meter), (4, Bytes(8192 + 8192 + 512)));
         assert_eq!(meter.elapsed(), Nanos::from_secs(2));
         let (tallies, intervals) = meter.finish();
         assert_eq!(intervals, [first, second]);
@@ -623,7 +619,7 @@ mod tests {
         assert_eq!(interval.tallies[0].response_max, Nanos(1_000));
         account.count_outstanding(0, 7);
         meter.add(&mut account, 0);
-        assert_eq!((meter.ios(), meter.bytes()), (1, Bytes(8192)));
+        assert_eq!(moved(&meter), (1, Bytes(8192)));
         let (tallies, _) = meter.finish();
         let writes = &tallies[1].tally;
         assert_eq!((writes.ios, writes.outstanding, writes.bytes), (1, 1, Bytes(8192)));
@@ -661,6 +657,6 @@ mod tests {
         account.count(3, 20);
         let mut meter = StepMeter::new([&all[..]]);
         meter.close_interval([&mut account], Nanos(0), Nanos::SECOND, false);
-        assert_eq!((meter.ios(), meter.bytes()), (2, Bytes(8192 - 4096 - 512)));
+        assert_eq!(moved(&meter), (2, Bytes(8192 - 4096 - 512)));
     }
 }

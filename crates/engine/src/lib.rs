@@ -2,10 +2,10 @@
 //!
 //! [`native`] drives a real device or file through an armed `Target`; [`sim`] is an SSD in virtual
 //! time. Both draw their I/Os with the same [`draw`], play scripts with the same `play`, and count
-//! with the same [`accounting`], so that a procedure sees no difference. [`fio`] has an installed
+//! with the same `accounting`, so that a procedure sees no difference. [`fio`] has an installed
 //! fio drive the target, for a second opinion.
 
-pub mod accounting;
+mod accounting;
 mod commits;
 pub mod draw;
 mod engine;
@@ -20,7 +20,7 @@ pub mod sim;
 mod skewed;
 mod stall;
 mod start;
-mod start_errors;
+mod start_error_counts;
 mod stop;
 mod xoshiro;
 mod zones;

@@ -184,8 +184,12 @@ fn engine(target: Target) -> Native {
 }
 
 fn engine_on(target: Target, backend: Backend) -> Native {
+    stoppable(target, backend, &StopSignal::default())
+}
+
+fn stoppable(target: Target, backend: Backend, stop: &StopSignal) -> Native {
     let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
-    Native::new(target, StopSignal::default(), options).unwrap()
+    Native::new(target, stop.clone(), options).unwrap()
 }
 
 fn stimulus(pattern: &str, demand: &str, length: u64, until: LoadLimits) -> Stimulus {
@@ -207,13 +211,8 @@ fn check_consistency(measurement: &Measurement) {
     for op in Op::ALL {
         let tally = measurement.direction(op);
         let of = |f: fn(&steadfast_domain::measurement::IntervalTally) -> u64| -> u64 {
-            measurement
-                .intervals
-                .iter()
-                .flat_map(|i| &i.tallies)
-                .filter(|t| t.op == op)
-                .map(f)
-                .sum()
+            let intervals = measurement.intervals.iter();
+            intervals.flat_map(|i| &i.tallies).filter(|t| t.op == op).map(f).sum()
         };
         assert_eq!(tally.ios, of(|t| t.ios));
         assert_eq!(tally.bytes.0, of(|t| t.bytes.0));
@@ -659,8 +658,7 @@ fn a_stop_is_obeyed_long_before_the_end() {
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let stop = StopSignal::default();
-        let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
-        let mut engine = Native::new(scratch.target(), stop.clone(), options).unwrap();
+        let mut engine = stoppable(scratch.target(), backend, &stop);
         let until = LoadLimits::time(Nanos::from_secs(600));
         let step = alone_step(stimulus("RND 4K W", "T2Q8", 8 << 20, until));
         let asker = std::thread::spawn(move || {
@@ -681,8 +679,7 @@ fn a_stop_is_obeyed_long_before_the_next_io_is_due() {
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Threads] {
         let stop = StopSignal::default();
-        let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
-        let mut engine = Native::new(scratch.target(), stop.clone(), options).unwrap();
+        let mut engine = stoppable(scratch.target(), backend, &stop);
         let mut wanted =
             stimulus("RND 4K W FLUSH/1", "T2Q1", 8 << 20, LoadLimits::time(Nanos::from_secs(600)));
         wanted.pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(300) };
@@ -704,6 +701,8 @@ fn a_stop_is_obeyed_long_before_the_next_io_is_due() {
 /// A separate file system that can be frozen, so that writes to it hang.
 struct FrozenFileSystem {
     mount: tempfile::TempDir,
+    /// A scratch file of 8 MiB on it.
+    scratch: PathBuf,
     _device: LoopDevice,
 }
 
@@ -717,7 +716,9 @@ impl FrozenFileSystem {
         };
         let (path, place) = (device.path.as_os_str(), mount.path().as_os_str());
         if run("mkfs.ext4", &["-q".as_ref(), path]) && run("mount", &[path, place]) {
-            return Some(FrozenFileSystem { mount, _device: device });
+            let scratch = mount.path().join("scratch");
+            create_scratch(&scratch, Bytes(8 << 20)).unwrap();
+            return Some(FrozenFileSystem { mount, scratch, _device: device });
         }
         skipped("no ext4 file system of its own (needs mkfs.ext4 and mount)")
     }
@@ -738,12 +739,9 @@ impl Drop for FrozenFileSystem {
 fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
     let _turn = alone();
     let Some(system) = FrozenFileSystem::new() else { return };
-    let path = system.mount.path().join("scratch");
-    create_scratch(&path, Bytes(8 << 20)).unwrap();
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let stop = StopSignal::default();
-        let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
-        let mut engine = Native::new(armed_soon(&path), stop.clone(), options).unwrap();
+        let mut engine = stoppable(armed_soon(&system.scratch), backend, &stop);
         system.freeze("--freeze");
         let until = LoadLimits::time(Nanos::from_secs(600));
         let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
@@ -764,7 +762,7 @@ fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
         system.freeze("--unfreeze");
         drop(engine);
     }
-    drop(armed_soon(&path));
+    drop(armed_soon(&system.scratch));
 }
 
 /// A control group that limits a device's reads per second. On drop, this thread returns to the
@@ -855,11 +853,8 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
 fn a_hang_across_the_end_is_in_the_response_times() {
     let _turn = alone();
     let Some(system) = FrozenFileSystem::new() else { return };
-    let path = system.mount.path().join("scratch");
-    create_scratch(&path, Bytes(8 << 20)).unwrap();
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
-        let mut engine = Native::new(armed_soon(&path), StopSignal::default(), options).unwrap();
+        let mut engine = engine_on(armed_soon(&system.scratch), backend);
         let until = LoadLimits::time(Nanos::from_secs(2));
         let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
         let begun = Instant::now();
@@ -894,77 +889,42 @@ fn a_hang_across_the_end_is_in_the_response_times() {
         assert!(silence.at < Nanos::from_millis(2_000), "{backend}: {silence:?}");
         drop(engine);
     }
-    drop(armed_soon(&path));
+    drop(armed_soon(&system.scratch));
 }
 
-/// I/Os that never complete end the step with the reason; their memory stays mapped.
+/// I/Os that never complete end the step with the reason, with a time limit, without one, and long
+/// before the end of a ramp; their memory stays mapped.
 #[test]
 fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
     let _turn = alone();
     let Some(system) = FrozenFileSystem::new() else { return };
-    let path = system.mount.path().join("scratch");
-    create_scratch(&path, Bytes(8 << 20)).unwrap();
+    let load = |until| stimulus("RND 4K W", "T1Q4", 8 << 20, until);
+    let limited = load(LoadLimits::time(Nanos::from_millis(500)));
+    let loads = [limited.clone(), load(LoadLimits::ios(1000)), limited.ramp(Nanos::from_secs(120))];
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let completion_timeout = Duration::from_millis(500);
-        let options = NativeOptions {
-            backend: Some(backend),
-            completion_timeout,
-            ..NativeOptions::default()
-        };
-        let mut engine = Native::new(armed_soon(&path), StopSignal::default(), options).unwrap();
-        system.freeze("--freeze");
-        // With a time limit, and without one.
-        for until in [LoadLimits::time(Nanos::from_millis(500)), LoadLimits::ios(1000)] {
-            let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
-            let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
-            assert!(matches!(halt, Halt::DeviceGone { .. }), "{backend}: {halt}");
-            assert!(halt.to_string().contains("completed"), "{backend}: {halt}");
+        for load in &loads {
+            let completion_timeout = Duration::from_millis(150);
+            let options = NativeOptions {
+                backend: Some(backend),
+                completion_timeout,
+                ..NativeOptions::default()
+            };
+            let target = armed_soon(&system.scratch);
+            let mut engine = Native::new(target, StopSignal::default(), options).unwrap();
+            system.freeze("--freeze");
+            let begun = Instant::now();
+            for _ in 0..2 {
+                let step = alone_step(load.clone());
+                let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
+                assert!(matches!(halt, Halt::DeviceGone { .. }), "{backend}: {halt}");
+                assert!(halt.to_string().contains("completed"), "{backend}: {halt}");
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+            system.freeze("--unfreeze");
+            drop(engine);
         }
-        system.freeze("--unfreeze");
-        drop(engine);
     }
-    drop(armed_soon(&path));
-}
-
-/// A load without a time limit is given up as well, eventually.
-#[test]
-fn a_device_that_never_answers_is_gone_even_where_no_time_is_set() {
-    let _turn = alone();
-    let Some(system) = FrozenFileSystem::new() else { return };
-    let path = system.mount.path().join("scratch");
-    create_scratch(&path, Bytes(8 << 20)).unwrap();
-    let completion_timeout = Duration::from_millis(150);
-    let options = NativeOptions { completion_timeout, ..NativeOptions::default() };
-    let mut engine = Native::new(armed_soon(&path), StopSignal::default(), options).unwrap();
-    system.freeze("--freeze");
-    let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(1000)));
-    let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
-    assert!(matches!(halt, Halt::DeviceGone { .. }), "{halt}");
-    system.freeze("--unfreeze");
-    drop(engine);
-    drop(armed_soon(&path));
-}
-
-/// A device that hangs in the ramp is gone long before the end of the ramp.
-#[test]
-fn a_device_that_never_answers_is_gone_in_the_ramp() {
-    let _turn = alone();
-    let Some(system) = FrozenFileSystem::new() else { return };
-    let path = system.mount.path().join("scratch");
-    create_scratch(&path, Bytes(8 << 20)).unwrap();
-    let completion_timeout = Duration::from_millis(150);
-    let options = NativeOptions { completion_timeout, ..NativeOptions::default() };
-    let mut engine = Native::new(armed_soon(&path), StopSignal::default(), options).unwrap();
-    system.freeze("--freeze");
-    let until = LoadLimits::time(Nanos::SECOND);
-    let load = stimulus("RND 4K W", "T1Q4", 8 << 20, until).ramp(Nanos::from_secs(120));
-    let begun = Instant::now();
-    let halt = engine.perform(&alone_step(load), &StepStart::default(), &mut |_| {}).unwrap_err();
-    assert!(matches!(halt, Halt::DeviceGone { .. }), "{halt}");
-    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
-    system.freeze("--unfreeze");
-    drop(engine);
-    drop(armed_soon(&path));
+    drop(armed_soon(&system.scratch));
 }
 
 #[test]
@@ -989,8 +949,7 @@ fn failing_ios_are_located_and_void_the_step() {
         let target = scratch.target();
         // The file loses its second half without the engine's knowledge.
         File::options().write(true).open(&scratch.path).unwrap().set_len(4 << 20).unwrap();
-        let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
-        let mut engine = Native::new(target, StopSignal::default(), options).unwrap();
+        let mut engine = engine_on(target, backend);
         let few = apply(&mut engine, stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(100)));
         assert_eq!(few.total().ios + few.fault_count, 100);
         assert!(few.fault_count > 20 && few.faults.len() == few.fault_count.min(32) as usize);

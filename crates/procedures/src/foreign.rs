@@ -3,16 +3,18 @@
 
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::pages::{page, rounds_axis};
-use crate::pts::method::TWENTY_TEN;
-use crate::report_notation::rounds_text;
+use crate::pts::method::{TWENTY_TEN, reported_rounds};
+use crate::report_notation::{distinct, rounds_text};
 use crate::sequence::tables::PERCENTILES;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Metric, Origin, Page,
     Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::steady_state::{Track, TrackPoint, judge, judge_every};
-use steadfast_domain::{Caveat, Findings, ForeignIos, ForeignOutcome, ForeignResults, Op, Verdict};
+use steadfast_domain::steady_state::{Track, TrackPoint, judge_first_steady};
+use steadfast_domain::text::counted;
+use steadfast_domain::{
+    Caveat, Findings, ForeignIos, ForeignOutcome, ForeignResults, Op, Verdict, caveats as ids,
+};
 
 /// Returns the findings of one result file, or of several files of one tool as rounds of the same
 /// tests. `software` is the program that read them.
@@ -22,20 +24,20 @@ use steadfast_domain::{Caveat, Findings, ForeignIos, ForeignOutcome, ForeignResu
 /// # Errors
 /// Returns an error if there is no file, or the files are of different tools.
 pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, String> {
-    let Some(first) = files.first() else { return Err("no file of results".into()) };
+    let Some(first) = files.first() else { return Err("no results file given".into()) };
     if let Some(other) = files.iter().find(|file| file.id != first.id) {
         return Err(format!(
-            "{} is a result of {} and {} of {}; rounds of one run are of one tool",
+            "{} is from {}, but {} is from {}; give files of one tool",
             first.file, first.tool, other.file, other.tool
         ));
     }
     let files = in_order(files);
-    let tests = tests(&files);
+    let tests = group_tests(&files);
     let rounds = tests.iter().map(|test| test.rounds.len()).max().unwrap_or(0);
-    let verdict = (rounds >= TWENTY_TEN.window as usize).then(|| verdict(&tests, rounds));
-    let window = window(verdict.as_ref(), rounds);
-    let counted: Vec<ForeignTestCounts<'_>> =
-        tests.iter().map(|test| ForeignTestCounts::new(test, &window)).collect();
+    let verdict = (rounds >= TWENTY_TEN.window as usize).then(|| judge_whole_tests(&tests, rounds));
+    let reported = reported_rounds(verdict.as_ref(), u32::try_from(rounds).unwrap_or(u32::MAX));
+    let means: Vec<ForeignTestMeans<'_>> =
+        tests.iter().map(|test| ForeignTestMeans::new(test, &reported)).collect();
     let digest = match files.as_slice() {
         [only] => only.digest.clone(),
         all => all
@@ -45,10 +47,8 @@ pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, St
             .join(" "),
     };
     let last = files.iter().filter_map(|file| file.unix_ms).max().unwrap_or(0);
-    let mut form_pages = vec![page("All Steps", all_steps(&counted))];
+    let mut form_pages = vec![page("All Steps", all_steps(&means))];
     form_pages.extend(rounds_page(&tests, verdict.as_ref(), rounds));
-    let (key, plots) = (key(&counted), if rounds > 1 { vec![ROUNDS_PLOT] } else { Vec::new() });
-    let all = files.iter().copied();
     let findings = Findings {
         id: first.id.clone(),
         method: format!(
@@ -59,15 +59,16 @@ pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, St
         run_unix_ms: (0, last),
         digest,
         software: software.to_owned(),
-        ending: ending(&files, &tests, verdict.as_ref(), rounds),
-        caveats: caveats(&files, verdict.as_ref(), &window, rounds),
-        summary: all_steps(&counted).into_iter().take(1).collect(),
+        ending: ending_text(&files, &tests, verdict.as_ref(), rounds),
+        caveats: caveats(&files, verdict.as_ref(), &reported, rounds),
+        summary: all_steps(&means).into_iter().take(1).collect(),
         form_pages,
-        chapters: vec![details(&counted), source(all, &counted)],
-        metrics: counted.iter().flat_map(metrics).collect(),
+        chapters: vec![details(&means), source(&files, &means)],
+        metrics: means.iter().flat_map(metrics).collect(),
         ..Findings::new(title(&first.id, &first.tool), header(&files))
     };
-    Ok(findings.fronted(key, plots).judged(verdict))
+    let front_plots = if rounds > 1 { vec![ROUNDS_PLOT] } else { Vec::new() };
+    Ok(findings.fronted(key_figures(&means), front_plots).judged(verdict))
 }
 
 /// Returns the title that our runs of the same files have.
@@ -103,7 +104,7 @@ struct ForeignSeries<'a> {
     rounds: Vec<&'a ForeignOutcome>,
 }
 
-fn tests<'a>(files: &[&'a ForeignResults]) -> Vec<ForeignSeries<'a>> {
+fn group_tests<'a>(files: &[&'a ForeignResults]) -> Vec<ForeignSeries<'a>> {
     let mut tests: Vec<ForeignSeries<'a>> = Vec::new();
     for outcome in files.iter().flat_map(|file| &file.tests) {
         match tests.iter_mut().find(|test| test.label == outcome.label) {
@@ -124,41 +125,28 @@ fn track(test: &ForeignSeries<'_>) -> Track {
     Track { name: test.label.to_owned(), unit: "IOPS".into(), points: points.collect() }
 }
 
-/// Returns the verdict on the first steady window of all tests, else on the last window.
-fn verdict(tests: &[ForeignSeries<'_>], rounds: usize) -> Verdict {
+/// Judges the tests that every round has.
+fn judge_whole_tests(tests: &[ForeignSeries<'_>], rounds: usize) -> Verdict {
     let whole = tests.iter().filter(|test| test.rounds.len() == rounds);
-    let tracks: Vec<Track> = whole.map(track).collect();
-    judge_every(&tracks, &TWENTY_TEN)
-        .into_iter()
-        .find(|verdict| verdict.steady)
-        .unwrap_or_else(|| judge(&tracks, &TWENTY_TEN))
+    judge_first_steady(&whole.map(track).collect::<Vec<_>>(), &TWENTY_TEN)
 }
 
-/// Returns the rounds over which means are reported: the window, else the last five.
-fn window(verdict: Option<&Verdict>, rounds: usize) -> Vec<u32> {
-    let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
-    match verdict.and_then(|verdict| verdict.window) {
-        Some((first, last)) => (first..=last).collect(),
-        None => (rounds.saturating_sub(TWENTY_TEN.window) + 1..=rounds).collect(),
-    }
-}
-
-/// A test with its sums over the reported rounds.
-struct ForeignTestCounts<'a> {
+/// A test with its means over the reported rounds.
+struct ForeignTestMeans<'a> {
     label: &'a str,
     first: &'a ForeignOutcome,
     all: ForeignIos,
     reads: ForeignIos,
     writes: ForeignIos,
     errors: Option<u64>,
-    apart: Vec<(&'a str, ForeignIos)>,
+    concurrent_loads: Vec<(&'a str, ForeignIos)>,
     /// Lowest and highest IOPS of the rounds; `None` for a single round.
     iops_range: Option<(f64, f64)>,
 }
 
-impl<'a> ForeignTestCounts<'a> {
-    fn new(test: &ForeignSeries<'a>, window: &[u32]) -> Self {
-        let inside = (1..).zip(&test.rounds).filter(|(round, _)| window.contains(round));
+impl<'a> ForeignTestMeans<'a> {
+    fn new(test: &ForeignSeries<'a>, reported: &[u32]) -> Self {
+        let inside = (1..).zip(&test.rounds).filter(|(round, _)| reported.contains(round));
         let mut rounds: Vec<&'a ForeignOutcome> = inside.map(|(_, outcome)| *outcome).collect();
         // A test with fewer rounds than the others uses all its rounds.
         if rounds.is_empty() {
@@ -168,7 +156,7 @@ impl<'a> ForeignTestCounts<'a> {
             ForeignIos::mean_of(&rounds.iter().map(|outcome| part(outcome)).collect::<Vec<_>>())
         };
         let first = rounds[0];
-        let apart = first.apart.iter().map(|(name, _)| {
+        let concurrent_loads = first.apart.iter().map(|(name, _)| {
             let own = rounds.iter().filter_map(|outcome| {
                 outcome.apart.iter().find(|(other, _)| other == name).map(|(_, ios)| ios)
             });
@@ -177,14 +165,14 @@ impl<'a> ForeignTestCounts<'a> {
         let iops: Vec<f64> = rounds.iter().filter_map(|outcome| outcome.all.iops).collect();
         let least = iops.iter().copied().reduce(f64::min);
         let most = iops.iter().copied().reduce(f64::max);
-        ForeignTestCounts {
+        ForeignTestMeans {
             label: test.label,
             first,
             all: of(|outcome| &outcome.all),
             reads: of(|outcome| &outcome.reads),
             writes: of(|outcome| &outcome.writes),
             errors: rounds.iter().map(|outcome| outcome.errors).sum(),
-            apart: apart.collect(),
+            concurrent_loads: concurrent_loads.collect(),
             iops_range: least.zip(most).filter(|_| rounds.len() > 1),
         }
     }
@@ -193,7 +181,7 @@ impl<'a> ForeignTestCounts<'a> {
 fn rate_cells(ios: &ForeignIos) -> [Cell; 3] {
     [
         Cell::number(ios.iops, 1),
-        Cell::number(ios.bytes_per_second.map(|bytes| bytes / 1e6), 2),
+        Cell::number(ios.megabytes_per_second(), 2),
         Cell::number(ios.mean_ms, 4),
     ]
 }
@@ -218,8 +206,8 @@ const ALL_COLUMNS: [(&str, &str); 7] = [
 ];
 
 /// Returns all tests, and loads that ran concurrently, under the IDs of a sequence's tables.
-fn all_steps(counted: &[ForeignTestCounts<'_>]) -> Vec<Exhibit> {
-    let row = |test: &ForeignTestCounts<'_>| {
+fn all_steps(means: &[ForeignTestMeans<'_>]) -> Vec<Exhibit> {
+    let row = |test: &ForeignTestMeans<'_>| {
         let cells = rate_cells(&test.all).into_iter().chain(tail_cells(&test.all));
         let errors = Cell::number(test.errors.map(|errors| errors as f64), 0);
         Row::new(test.label, cells.chain([errors]))
@@ -227,27 +215,27 @@ fn all_steps(counted: &[ForeignTestCounts<'_>]) -> Vec<Exhibit> {
     let all = Table::new("sequence", "Every step", "Step")
         .columns(ALL_COLUMNS)
         .column(("errors", "Errors"))
-        .rows(counted.iter().map(row));
-    let apart = counted.iter().flat_map(|test| {
-        test.apart.iter().map(|(name, ios)| {
+        .rows(means.iter().map(row));
+    let concurrent_loads = means.iter().flat_map(|test| {
+        test.concurrent_loads.iter().map(|(name, ios)| {
             let count = Cell::number(ios.ios.map(|ios| ios as f64), 0);
             let cells = rate_cells(ios).into_iter().chain(tail_cells(ios));
             Row::new(format!("{}: {name}", test.label), std::iter::once(count).chain(cells))
         })
     });
-    let apart: Vec<Row> = apart.collect();
+    let concurrent_loads: Vec<Row> = concurrent_loads.collect();
     let table = Table::new("sequence-apart", "Loads that ran at the same time", "Step: load")
         .column(("ios", "I/Os"))
         .columns(ALL_COLUMNS);
-    let apart = (!apart.is_empty()).then(|| table.rows(apart));
-    std::iter::once(all).chain(apart).map(Exhibit::Table).collect()
+    let concurrent_loads = (!concurrent_loads.is_empty()).then(|| table.rows(concurrent_loads));
+    std::iter::once(all).chain(concurrent_loads).map(Exhibit::Table).collect()
 }
 
 /// Returns the page of reads and writes of every test.
-fn details(counted: &[ForeignTestCounts<'_>]) -> Page {
+fn details(means: &[ForeignTestMeans<'_>]) -> Page {
     let direction =
-        |id: &str, title: &str, of: for<'c> fn(&'c ForeignTestCounts<'_>) -> &'c ForeignIos| {
-            let busy = counted.iter().filter(|test| !of(test).is_empty());
+        |id: &str, title: &str, of: for<'c> fn(&'c ForeignTestMeans<'_>) -> &'c ForeignIos| {
+            let busy = means.iter().filter(|test| !of(test).is_empty());
             let rows: Vec<Row> = busy
                 .map(|test| {
                     let ios = of(test);
@@ -309,28 +297,31 @@ fn rounds_page(
     Some(page("Rounds", exhibits))
 }
 
-/// Maximum number of tests on page one.
-const FIGURES: usize = 8;
+/// Maximum number of key figures on page one; each test has two.
+const KEY_FIGURES_MAX: usize = 8;
 
-fn key(counted: &[ForeignTestCounts<'_>]) -> Vec<KeyFigure> {
-    let of = |test: &ForeignTestCounts<'_>| {
-        let mb = test.all.bytes_per_second.map(|bytes| bytes / 1e6);
+fn key_figures(means: &[ForeignTestMeans<'_>]) -> Vec<KeyFigure> {
+    let of_test = |test: &ForeignTestMeans<'_>| {
         let iops =
             KeyFigure::new(&format!("{}-iops", test.label), test.label, test.all.iops, "IOPS");
+        let mb = test.all.megabytes_per_second();
         let rate = KeyFigure::new(&format!("{}-rate", test.label), test.label, mb, "MB/s");
         [iops.ranging(test.iops_range), rate]
     };
-    counted.iter().flat_map(of).take(FIGURES).collect()
+    means.iter().flat_map(of_test).take(KEY_FIGURES_MAX).collect()
 }
 
-fn metrics(test: &ForeignTestCounts<'_>) -> Vec<Metric> {
+fn metrics(test: &ForeignTestMeans<'_>) -> Vec<Metric> {
     let of = |ios: &ForeignIos, direction: Option<Op>| -> Vec<Metric> {
-        let mb = ios.bytes_per_second.map(|bytes| bytes / 1e6);
         let percentile =
             |name, percent| Metric::new(name, test.label, ios.percentile(percent), "ms");
+        let mut iops = Metric::new("iops", test.label, ios.iops, "IOPS");
+        if let Some(iops) = iops.as_mut().filter(|_| direction.is_none()) {
+            iops.range = test.iops_range;
+        }
         let all = [
-            Metric::new("iops", test.label, ios.iops, "IOPS"),
-            Metric::new("throughput", test.label, mb, "MB/s"),
+            iops,
+            Metric::new("throughput", test.label, ios.megabytes_per_second(), "MB/s"),
             Metric::new("art", test.label, ios.mean_ms, "ms"),
             percentile("p50", 50.0),
             percentile("p99", 99.0),
@@ -343,9 +334,6 @@ fn metrics(test: &ForeignTestCounts<'_>) -> Vec<Metric> {
         all.into_iter().flatten().map(|metric| metric.only(direction)).collect()
     };
     let mut all = of(&test.all, None);
-    for metric in all.iter_mut().filter(|metric| metric.metric == "iops") {
-        metric.range = test.iops_range;
-    }
     if !test.reads.is_empty() && !test.writes.is_empty() {
         all.extend(of(&test.reads, Some(Op::Read)));
         all.extend(of(&test.writes, Some(Op::Write)));
@@ -353,7 +341,7 @@ fn metrics(test: &ForeignTestCounts<'_>) -> Vec<Metric> {
     all
 }
 
-fn ending(
+fn ending_text(
     files: &[&ForeignResults],
     tests: &[ForeignSeries<'_>],
     verdict: Option<&Verdict>,
@@ -363,10 +351,7 @@ fn ending(
         [only] => format!("Read from {}: ", only.file),
         all => format!("Read from {} files: ", all.len()),
     };
-    let count = match tests.len() {
-        1 => "1 test".to_owned(),
-        many => format!("{many} tests"),
-    };
+    let count = counted(tests.len() as u64, "test");
     let judged = match verdict.map(|verdict| (verdict.steady, verdict.window)) {
         Some((true, Some((first, last)))) => {
             format!(", steady state in rounds {first} to {last} of {rounds}")
@@ -380,7 +365,7 @@ fn ending(
 fn caveats(
     files: &[&ForeignResults],
     verdict: Option<&Verdict>,
-    window: &[u32],
+    reported: &[u32],
     rounds: usize,
 ) -> Vec<Caveat> {
     let tool = &files[0].tool;
@@ -396,7 +381,10 @@ fn caveats(
     match verdict {
         Some(verdict) if !verdict.steady => caveats.push(Caveat::invalidates(
             ids::STEADY_STATE_NOT_ACHIEVED,
-            format!("STEADY STATE NOT ACHIEVED: the values are those of {}.", rounds_text(window)),
+            format!(
+                "STEADY STATE NOT ACHIEVED: the values are those of {}.",
+                rounds_text(reported)
+            ),
             "Run more rounds.",
         )),
         Some(_) => {}
@@ -404,7 +392,7 @@ fn caveats(
             let text = match rounds {
                 1 => "One round: steady state cannot be judged.".to_owned(),
                 few => format!(
-                    "{few} rounds: steady state is judged over {} and was not.",
+                    "{few} rounds are too few to judge steady state; it needs {}.",
                     TWENTY_TEN.window
                 ),
             };
@@ -419,38 +407,17 @@ fn caveats(
                       files have them.";
         caveats.push(remark(ids::FOREIGN_LOG, merged.into()));
     }
-    let mut said: Vec<&String> = Vec::new();
-    for text in files.iter().flat_map(|file| &file.remarks) {
-        if !said.contains(&text) {
-            said.push(text);
-            caveats.push(remark(ids::FOREIGN_LOG, text.clone()));
-        }
-    }
-    let absent = absent(files.iter().copied());
-    caveats.extend(
-        absent
-            .into_iter()
-            .map(|text| remark(ids::FOREIGN_ABSENT, format!("Not in the file, so a dash. {text}"))),
-    );
+    let remarks = distinct(files.iter().flat_map(|file| &file.remarks));
+    caveats.extend(remarks.into_iter().map(|text| remark(ids::FOREIGN_LOG, text.clone())));
+    let absent = distinct(files.iter().flat_map(|file| &file.absent));
+    caveats.extend(absent.into_iter().map(|text| {
+        remark(ids::FOREIGN_ABSENT, format!("Not in the file (shown as a dash): {text}"))
+    }));
     caveats
 }
 
-/// Lists the facts missing in the files, without duplicates.
-fn absent<'a>(files: impl Iterator<Item = &'a ForeignResults>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for text in files.flat_map(|file| &file.absent) {
-        if !all.contains(text) {
-            all.push(text.clone());
-        }
-    }
-    all
-}
-
 /// Returns the page on the source of the numbers, and the loads in the tool's own terms.
-fn source<'a>(
-    files: impl Iterator<Item = &'a ForeignResults>,
-    counted: &[ForeignTestCounts<'_>],
-) -> Page {
+fn source(files: &[&ForeignResults], means: &[ForeignTestMeans<'_>]) -> Page {
     let mut exhibits = Vec::new();
     for file in files {
         let facts = Facts::new(&*file.file).rows([
@@ -460,7 +427,7 @@ fn source<'a>(
         let own = file.facts.iter().map(|(label, value)| Setting::identity(label, value.as_str()));
         exhibits.push(Exhibit::Facts(facts.rows(own)));
     }
-    let rows = counted.iter().map(|test| {
+    let rows = means.iter().map(|test| {
         let cells =
             [Cell::known(test.first.load.as_deref()), Cell::known(test.first.demand.as_deref())];
         Row::new(test.label, cells)
@@ -475,7 +442,7 @@ fn source<'a>(
 fn header(files: &[&ForeignResults]) -> FormHeader {
     let first = files[0];
     let names: Vec<&str> = files.iter().map(|file| file.file.as_str()).collect();
-    let said = match names.as_slice() {
+    let subtitle = match names.as_slice() {
         [only] => (*only).to_owned(),
         [first, .., last] => format!("{first} to {last}, {} files", names.len()),
         [] => String::new(),
@@ -489,7 +456,7 @@ fn header(files: &[&ForeignResults]) -> FormHeader {
         specification: format!("Results of {}", tool(first)),
         lesser: Some(format!("NOT MEASURED BY STEADFAST: read from results of {}", first.tool)),
         test: title(&first.id, &first.tool).to_owned(),
-        subtitle: said.clone(),
+        subtitle: subtitle.clone(),
         revision: tool(first),
         vendor: None,
         model: fact("Device"),
@@ -497,7 +464,7 @@ fn header(files: &[&ForeignResults]) -> FormHeader {
         blocks: vec![FormBlock::new(
             "Test Parameters",
             [
-                Setting::identity("Results", said),
+                Setting::identity("Results", subtitle),
                 Setting::identity("Test SW", tool(first)),
                 applied("foreign-load", "Load", files, |test| test.load.as_deref()),
                 applied("foreign-demand", "Demand", files, |test| test.demand.as_deref()),
@@ -514,12 +481,7 @@ fn applied(
     files: &[&ForeignResults],
     value: fn(&ForeignOutcome) -> Option<&str>,
 ) -> Setting {
-    let mut values: Vec<&str> = Vec::new();
-    for value in files.iter().flat_map(|file| &file.tests).filter_map(value) {
-        if !values.contains(&value) {
-            values.push(value);
-        }
-    }
+    let values = distinct(files.iter().flat_map(|file| &file.tests).filter_map(value));
     Setting::new(id, label, values.join("; "), Origin::Found)
 }
 

@@ -18,10 +18,10 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
-pub mod campaign;
+mod campaign;
 mod catalogue;
 mod commit;
-pub mod common;
+mod common;
 mod exhibits;
 mod factors;
 mod fill;
@@ -32,16 +32,16 @@ mod neighbors;
 mod origin;
 mod parameters;
 mod parts;
-pub mod portrait;
+mod portrait;
 mod power_cut;
 pub mod presets;
 mod procedure_error;
 mod procedure_spec;
-pub mod pts;
+mod pts;
 mod report_notation;
 pub mod rwsw;
 pub mod sequence;
-pub mod suite;
+mod suite;
 #[cfg(test)]
 mod testing;
 pub mod tkperf;
@@ -49,6 +49,7 @@ mod user_facts;
 mod verify_write;
 mod write_amplification;
 
+pub use campaign::NAMES as CAMPAIGNS;
 pub use common::asked::ProcedureRequest;
 pub use load_curve::NAME as LOAD_CURVE;
 pub use parameters::Parameter;

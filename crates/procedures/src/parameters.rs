@@ -38,6 +38,8 @@ impl Parameter {
         applies: |_| true,
         of_demand: false,
     };
+    /// Template of a parameter whose default could not be checked against the standard.
+    pub const UNVERIFIED: Parameter = Parameter { unverified: true, ..Parameter::PLAIN };
     /// Returns the value that the user gave, or the default for these settings.
     pub fn value<'a>(&self, settings: &'a Settings) -> &'a str {
         settings.parameters.get(self.name).map_or(self.preset(settings), String::as_str)
@@ -100,20 +102,42 @@ impl Parameter {
         let possible = Nanos::from_millis(100)..=Nanos::from_secs(30 * 86_400);
         self.parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| possible.contains(t)))
     }
+    /// Returns what the value, one of these names, stands for.
+    pub(crate) fn choice<T: Copy>(
+        &self,
+        settings: &Settings,
+        choices: &[(&str, T)],
+    ) -> Result<T, ProcedureError> {
+        let chosen = |text: &str| choices.iter().find(|(name, _)| *name == text);
+        self.parse(settings, |text| chosen(text).map(|(_, choice)| *choice))
+    }
+    /// Parses the value as a list of items, separated by commas, that all differ: they are part of
+    /// phases, which identify loads in the journal.
+    pub(crate) fn list<T: PartialEq>(
+        &self,
+        settings: &Settings,
+        item: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<T>, ProcedureError> {
+        self.parse(settings, |text| {
+            let items: Option<Vec<T>> = text.split(',').map(|text| item(text.trim())).collect();
+            items.filter(|items| (1..items.len()).all(|n| !items[..n].contains(&items[n])))
+        })
+    }
+    /// Parses the value as a list of different percentages from `least` to 100.
+    pub(crate) fn percents(
+        &self,
+        settings: &Settings,
+        least: u8,
+    ) -> Result<Vec<u8>, ProcedureError> {
+        self.list(settings, |text| text.parse().ok().filter(|p| (least..=100).contains(p)))
+    }
     /// Parses the value as a list such as `5,10min`: different times with a unit, or in seconds.
     ///
     /// # Errors
     /// Returns [`ProcedureError`] unless all are different times from 1 ms to 24 h.
     pub fn times(&self, settings: &Settings) -> Result<Vec<Nanos>, ProcedureError> {
         let possible = Nanos::from_millis(1)..=Nanos::from_secs(86_400);
-        self.parse(settings, |text| {
-            let times: Option<Vec<Nanos>> = text
-                .split(',')
-                .map(|time| time.trim().parse::<Nanos>().ok().filter(|t| possible.contains(t)))
-                .collect();
-            // Times are part of phases, which identify loads in the journal.
-            times.filter(|times| (1..times.len()).all(|n| !times[..n].contains(&times[n])))
-        })
+        self.list(settings, |text| text.parse::<Nanos>().ok().filter(|t| possible.contains(t)))
     }
 }
 

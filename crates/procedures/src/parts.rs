@@ -7,12 +7,11 @@
 
 use crate::exhibits::frame::unfinished;
 use crate::exhibits::loops::NOT_STEADY_EARLIER;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{
     Bench, Caveat, CaveatKind, Conditions, EndState, Findings, Halt, JournalEntry, Nanos, Note,
-    Outcome, Procedure, Purge, PurgeMethod, Record, Settings, Step,
+    Outcome, Procedure, Purge, PurgeMethod, Record, Settings, Step, caveats as ids,
 };
 
 /// One procedure of several.

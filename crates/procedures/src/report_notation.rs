@@ -19,12 +19,17 @@ pub(crate) fn mix_name(read_percent: u8) -> String {
     format!("{read_percent}/{}", 100 - read_percent)
 }
 
-/// Removes repeated texts and keeps the order of the first occurrences.
-pub(crate) fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut unique: Vec<String> = Vec::new();
-    for text in texts {
-        if !unique.contains(&text) {
-            unique.push(text);
+/// Returns the values in words: `5, 10, 15`.
+pub(crate) fn joined<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
+    values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Removes repeated values and keeps the order of the first occurrences.
+pub(crate) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut unique = Vec::new();
+    for value in values {
+        if !unique.contains(&value) {
+            unique.push(value);
         }
     }
     unique
@@ -56,10 +61,7 @@ pub(crate) fn rounds_text(rounds: &[u32]) -> String {
         [] => "no round".to_owned(),
         [only] => format!("round {only}"),
         [first, .., last] if in_a_row => format!("rounds {first} to {last}"),
-        some => {
-            let names: Vec<String> = some.iter().map(u32::to_string).collect();
-            format!("rounds {}", names.join(", "))
-        }
+        some => format!("rounds {}", joined(some)),
     }
 }
 

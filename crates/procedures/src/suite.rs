@@ -5,12 +5,11 @@
 //! purges and preconditions by its own rules, and has its own seed.
 
 use crate::catalogue::{SINGLE, find, made, parameters_of};
-use crate::common::ProcedureSetup;
 use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
 use crate::common::one_pass::{self, SPARE};
-use crate::common::ranges;
+use crate::common::{ProcedureSetup, ranges};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{common_chapters, frame};
 use crate::exhibits::pages::page;
@@ -19,13 +18,13 @@ use crate::parts::{self, PartFindings, SuitePart, part_amendments};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::method;
-use crate::report_notation::{each_once, own};
+use crate::report_notation::{distinct, own};
 use crate::tkperf;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Role, Setting};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{
-    Bench, Caveat, CaveatKind, Findings, Halt, Procedure, PurgeMethod, Record, Settings, StepPlace,
+    Bench, Caveat, Findings, Halt, Procedure, PurgeMethod, Record, Settings, StepPlace,
+    caveats as ids,
 };
 
 /// Name of the procedure on the command line.
@@ -387,8 +386,7 @@ impl Suite {
             } else {
                 format!("these without a purge of their own: {}", unpurged.join(", "))
             };
-            caveats.push(Caveat::new(
-                CaveatKind::Remark,
+            caveats.push(Caveat::remark(
                 ids::SUITE_ORDER,
                 format!(
                     "The procedures ran one after another, {start}. Each one after the first began \
@@ -433,7 +431,7 @@ fn disclose_own_values(findings: &mut Findings, suite: &StudiedSuite<'_>) {
         let values = parts.iter().filter_map(|part| {
             rows(part).find(|row| row.id == id).and_then(|row| row.value.clone())
         });
-        each_once(values).len() > 1
+        distinct(values).len() > 1
     };
     // The purge of the run is that before its first part.
     let may_differ = |row: &Setting| {
@@ -448,7 +446,7 @@ fn disclose_own_values(findings: &mut Findings, suite: &StudiedSuite<'_>) {
     }
     // The settings string starts with the method, then the write cache.
     let cache = |headline: &str| headline.split("  ").nth(1).map(str::to_owned);
-    if each_once(parts.iter().filter_map(|part| cache(&part.headline))).len() > 1
+    if distinct(parts.iter().filter_map(|part| cache(&part.headline))).len() > 1
         && let Some(of_last) = cache(&findings.headline)
     {
         findings.headline = findings.headline.replacen(&of_last, "WC=own", 1);

@@ -20,7 +20,7 @@ use steadfast_domain::{
     Outcome, Profile, Purge, PurgeMethod, Sequence, SequenceLoad, SequenceStep, Settings, Step,
     Tally,
 };
-use steadfast_procedures::{PROCEDURES, campaign, procedure};
+use steadfast_procedures::{CAMPAIGNS, PROCEDURES, procedure};
 
 const GEOMETRY: Geometry = Geometry { capacity: Bytes::gib(4), logical_sector: 512 };
 
@@ -163,7 +163,7 @@ const DRIVES: [DriveBehavior; 3] =
 /// Appends a line for every procedure, profile, class and drive.
 fn of_every_procedure(out: &mut String) {
     // The parts of a campaign are runs of wsat and dirth, which their own test compares.
-    let all = PROCEDURES.iter().filter(|offer| !campaign::NAMES.contains(&offer.name));
+    let all = PROCEDURES.iter().filter(|offer| !CAMPAIGNS.contains(&offer.name));
     for offer in all {
         for profile in [Profile::Pts20, Profile::Pts11, Profile::Tkperf, Profile::Quick] {
             for class in [Class::Enterprise, Class::Client] {

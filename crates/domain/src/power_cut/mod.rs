@@ -8,7 +8,7 @@
 mod acknowledged;
 mod counters;
 mod judge;
-mod model;
+mod modeled_drive;
 mod stamp;
 #[cfg(test)]
 mod tests;
@@ -17,6 +17,6 @@ mod trial;
 pub use acknowledged::{AcknowledgedWrites, Acknowledgment};
 pub use counters::{CountedPowerLoss, PowerCounters};
 pub use judge::{CutEvidence, PowerCutOutcome, PowerCutViolation, ViolationKind, judge};
-pub use model::{ModeledDrive, PowerLossBehavior};
+pub use modeled_drive::{ModeledDrive, PowerLossBehavior};
 pub use stamp::{BlockFault, FoundBlock, stamp_block};
 pub use trial::{PowerCutTrial, WritePlan};

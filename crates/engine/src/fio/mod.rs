@@ -35,9 +35,7 @@ use running::{FioContext, FioLoad};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::{
-    Bytes, Caveat, CaveatKind, Halt, Load, Measurement, Step, Stimulus, caveats,
-};
+use steadfast_domain::{Bytes, Caveat, Halt, Load, Measurement, Step, Stimulus, caveats};
 use steadfast_host::{Directory, Target};
 use version::ask;
 
@@ -153,7 +151,7 @@ impl Fio {
             }
             let text = format!("{} printed in {}: \"{line}\".", self.version, step.place);
             let remedy = "Read the .txt files next to fio's job files.";
-            self.caveats.push(Caveat::new(CaveatKind::Remark, caveats::FIO_MESSAGES, text, remedy));
+            self.caveats.push(Caveat::remark(caveats::FIO_MESSAGES, text, remedy));
         }
     }
 

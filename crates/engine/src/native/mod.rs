@@ -27,7 +27,7 @@ mod script_worker;
 mod shared;
 mod silence;
 mod sleep_margin;
-mod slot_waits;
+mod start_error;
 mod thread_ios;
 mod verify;
 mod worker;

@@ -207,9 +207,8 @@ impl RunningPart {
 
 fn budget(stimulus: &Stimulus, start: &StepStart) -> IoBudget {
     let until = stimulus.until;
-    let sizes: Vec<u32> = stimulus
-        .streams
-        .iter()
+    let streams = stimulus.streams.iter();
+    let sizes: Vec<u32> = streams
         .filter(|s| s.weight > 0)
         .map(|s| if s.op == Op::Flush { 0 } else { s.size.0 as u32 })
         .collect();

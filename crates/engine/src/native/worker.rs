@@ -15,7 +15,7 @@ mod durable;
 use super::due_times::PaceSchedule;
 use super::queue::{Completion, Queue, SubmitWait};
 use super::sleep_margin::{SleepPlanner, sharpen_timer};
-use super::slot_waits::SlotWaits;
+use super::start_error::SlotWaits;
 use super::thread_ios::{IoSlot, Reap, ThreadIos};
 use super::verify::ReadVerifier;
 use crate::commits::CommitGroups;

@@ -19,7 +19,7 @@ fn written(spec: &DriveSpec, pattern: &str, data: &str) -> Measurement {
 
 #[test]
 fn a_write_of_a_part_of_an_indirection_unit_writes_all_of_it_and_the_log_counts_it() {
-    let spec = drive("greedy").unwrap().clone().with_indirection(4);
+    let spec = DriveSpec { indirection_pages: 4, ..drive("greedy").unwrap().clone() };
     for (pattern, times) in [("RND 4K W", 4), ("RND 16K W", 1), ("RND 64K W", 1)] {
         let log = written(&spec, pattern, "random-unique").sensed.log.unwrap();
         assert_eq!(log.host_written, Some(Bytes::mib(16)));
@@ -31,7 +31,7 @@ fn a_write_of_a_part_of_an_indirection_unit_writes_all_of_it_and_the_log_counts_
 fn a_limit_holds_all_writes_and_compression_counts_their_random_part() {
     let rate = |compresses: bool, pattern: &str, data: &str| {
         let limit = WriteLimit { mb_per_second: 10, compresses };
-        let spec = drive("exact").unwrap().clone().with_write_limit(limit);
+        let spec = DriveSpec { write_limit: Some(limit), ..drive("exact").unwrap().clone() };
         written(&spec, pattern, data).mb_per_second().unwrap()
     };
     for pattern in ["SEQ 128K W", "RND 4K W"] {
@@ -48,7 +48,8 @@ fn a_limit_holds_all_writes_and_compression_counts_their_random_part() {
 fn the_last_indirection_unit_of_a_drive_may_be_smaller() {
     let greedy = drive("greedy").unwrap().clone();
     let (pages, blocks) = (greedy.logical_pages - 3, greedy.superblocks);
-    let spec = greedy.with_flash(pages, blocks).with_indirection(4);
+    let spec =
+        DriveSpec { logical_pages: pages, superblocks: blocks, indirection_pages: 4, ..greedy };
     for (size, last_units) in [(Bytes(512), 1), (Bytes::kib(8), 2)] {
         let range = ActiveRange::new(Bytes(spec.capacity().0 - size.0), size);
         let mut stream = steadfast_domain::IoStream::new(
@@ -71,7 +72,7 @@ fn the_last_indirection_unit_of_a_drive_may_be_smaller() {
 #[test]
 fn scripts_and_loads_at_once_have_their_own_data() {
     let limit = WriteLimit { mb_per_second: 10, compresses: true };
-    let spec = drive("exact").unwrap().clone().with_write_limit(limit);
+    let spec = DriveSpec { write_limit: Some(limit), ..drive("exact").unwrap().clone() };
     let range = ActiveRange::new(Bytes(0), spec.capacity());
     let writes = |data: &str| {
         let pattern: AccessPattern = "SEQ 128K W".parse().unwrap();

@@ -495,8 +495,8 @@ fn unix_ms(clock: u64) -> u64 {
 /// Returns the identity and properties of a drive of this spec.
 fn device(spec: &DriveSpec, write_cache: WriteCache) -> Device {
     Device {
-        path: format!("sim:{}", spec.name()),
-        name: spec.name().to_owned(),
+        path: format!("sim:{}", spec.name),
+        name: spec.name.to_owned(),
         transport: Transport::Simulated,
         model: Some(spec.model.to_owned()),
         serial: Some(spec.serial.to_owned()),
@@ -574,7 +574,7 @@ fn refuse_limits(stimulus: &Stimulus) -> Option<String> {
 
 impl Engine for SimulatedSsd {
     fn describe(&self) -> String {
-        format!("simulation in virtual time: {} ({})", self.spec.name(), self.spec.summary())
+        format!("simulation in virtual time: {} ({})", self.spec.name, self.spec.summary)
     }
 
     fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {

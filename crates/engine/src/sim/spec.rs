@@ -13,60 +13,62 @@ pub(super) const PAGE: u64 = 4096;
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriveSpec {
     /// Name after `sim:`.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     /// Description in one line.
-    pub(super) summary: &'static str,
-    pub(super) model: &'static str,
-    pub(super) serial: &'static str,
+    pub summary: &'static str,
+    /// Model that the drive reports.
+    pub model: &'static str,
+    /// Serial number that the drive reports.
+    pub serial: &'static str,
     /// Pages of 4 KiB visible to the host.
-    pub(super) logical_pages: u32,
+    pub logical_pages: u32,
     /// Pages per superblock, which is one erase block on every die.
-    pub(super) superblock_pages: u32,
+    pub superblock_pages: u32,
     /// Number of superblocks, including over-provisioning.
-    pub(super) superblocks: u32,
+    pub superblocks: u32,
     /// Number of flash dies, at most 64.
-    pub(super) dies: u32,
+    pub dies: u32,
     /// Number of flash channels, at most that of dies.
-    pub(super) channels: u32,
+    pub channels: u32,
     /// Pages that a die programs and reads at once.
-    pub(super) unit_pages: u32,
+    pub unit_pages: u32,
     /// Program units that the write buffer holds.
-    pub(super) buffer_units: u32,
+    pub buffer_units: u32,
     /// True if the buffer survives a power loss, so that buffered writes are durable.
-    pub(super) buffer_is_durable: bool,
+    pub buffer_is_durable: bool,
     /// Time of a flush in addition to that of emptying a volatile buffer, in nanoseconds.
-    pub(super) flush_ns: u32,
+    pub flush_ns: u32,
     /// True if every duration is exactly the specified one.
-    pub(super) is_exact: bool,
+    pub is_exact: bool,
     /// Time to read a unit inside a die, in nanoseconds.
-    pub(super) read_ns: u32,
+    pub read_ns: u32,
     /// Time to program a unit, in nanoseconds.
-    pub(super) program_ns: u32,
+    pub program_ns: u32,
     /// Time to erase a block, in nanoseconds.
-    pub(super) erase_ns: u32,
+    pub erase_ns: u32,
     /// Time of one page on a channel, in nanoseconds.
-    pub(super) transfer_ns: u32,
+    pub transfer_ns: u32,
     /// Controller time of a command, in nanoseconds.
-    pub(super) command_ns: u32,
+    pub command_ns: u32,
     /// Fixed latency of a command in addition to everything that is modeled, in nanoseconds.
-    pub(super) latency_ns: u32,
+    pub latency_ns: u32,
     /// Speed of the host link in each direction, in MB/s.
-    pub(super) link_mb_per_second: u32,
+    pub link_mb_per_second: u32,
     /// Cache in front of the flash, if the drive has one.
-    pub(super) pseudo_slc: Option<PseudoSlc>,
+    pub pseudo_slc: Option<PseudoSlc>,
     /// Power states that the drive enters when idle, the lightest first.
-    pub(super) idle_states: &'static [IdleState],
+    pub idle_states: &'static [IdleState],
     /// Power that the drive draws.
-    pub(super) power: PowerModel,
+    pub power: PowerModel,
     /// Fault of the drive, if it has one.
-    pub(super) fault: Option<SimFault>,
+    pub fault: Option<SimFault>,
     /// Pages of an indirection unit, a power of two: a write of a part of one reads and writes all
     /// of it.
-    pub(super) indirection_pages: u32,
+    pub indirection_pages: u32,
     /// Limit of all writes, if the drive has one.
-    pub(super) write_limit: Option<WriteLimit>,
+    pub write_limit: Option<WriteLimit>,
     /// Behavior when the power is cut.
-    pub(super) power_loss: PowerLossBehavior,
+    pub power_loss: PowerLossBehavior,
 }
 
 /// Limit of a drive's writes.
@@ -102,63 +104,10 @@ pub struct IdleState {
 }
 
 impl DriveSpec {
-    /// Returns the name of the drive after `sim:`, such as `small`.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-    /// Returns the description of the drive in one line.
-    pub fn summary(&self) -> &'static str {
-        self.summary
-    }
-    /// Sets the cache in front of the flash.
-    #[must_use]
-    pub fn with_pseudo_slc(self, cache: PseudoSlc) -> Self {
-        DriveSpec { pseudo_slc: Some(cache), ..self }
-    }
-    /// Sets the power states that the drive enters when idle, the lightest first.
-    #[must_use]
-    pub fn with_idle_states(self, states: &'static [IdleState]) -> Self {
-        DriveSpec { idle_states: states, ..self }
-    }
-    /// Sets the pages visible to the host, and the number of superblocks, which hold more.
-    #[must_use]
-    pub fn with_flash(self, logical_pages: u32, superblocks: u32) -> Self {
-        DriveSpec { logical_pages, superblocks, ..self }
-    }
-    /// Sets the pages of an indirection unit, a power of two.
-    #[must_use]
-    pub fn with_indirection(self, pages: u32) -> Self {
-        DriveSpec { indirection_pages: pages, ..self }
-    }
-    /// Sets a limit of all writes.
-    #[must_use]
-    pub fn with_write_limit(self, limit: WriteLimit) -> Self {
-        DriveSpec { write_limit: Some(limit), ..self }
-    }
-    /// Sets the time to program a unit.
-    #[must_use]
-    pub fn with_program_time(self, time: Nanos) -> Self {
-        DriveSpec { program_ns: u32::try_from(time.0).unwrap_or(u32::MAX), ..self }
-    }
-    /// Sets the number of superblocks, which determines the over-provisioning.
-    #[must_use]
-    pub fn with_superblocks(self, superblocks: u32) -> Self {
-        DriveSpec { superblocks, ..self }
-    }
     /// Returns the flash beyond the user capacity, as a share of it.
     pub fn spare(&self) -> f64 {
         let pages = f64::from(self.superblocks) * f64::from(self.superblock_pages);
         pages / f64::from(self.logical_pages) - 1.0
-    }
-    /// Sets the behavior when the power is cut.
-    #[must_use]
-    pub fn with_power_loss(self, power_loss: PowerLossBehavior) -> Self {
-        DriveSpec { power_loss, ..self }
-    }
-    /// Sets the power that the drive draws.
-    #[must_use]
-    pub fn with_power(self, power: PowerModel) -> Self {
-        DriveSpec { power, ..self }
     }
     /// Returns the user capacity.
     pub fn capacity(&self) -> Bytes {

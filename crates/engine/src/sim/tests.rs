@@ -806,9 +806,9 @@ fn a_dozing_drive_answers_late_after_its_thresholds_and_by_its_latencies() {
 #[test]
 fn every_drive_draws_idle_power_and_the_energy_of_its_work() {
     for spec in drives() {
-        let mut ssd = ssd(spec.name(), 1);
+        let mut ssd = ssd(spec.name, 1);
         let power = ssd.measures("RND 4K R", "T1Q1", 1).sensed.power_milliwatts.unwrap();
-        assert!(power > f64::from(spec.power.idle_milliwatts), "{}: {power}", spec.name());
+        assert!(power > f64::from(spec.power.idle_milliwatts), "{}: {power}", spec.name);
     }
     // 10,000 commands of 100 uJ in a second above 1 W.
     let mut exact = ssd("exact", 1);

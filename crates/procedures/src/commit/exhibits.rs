@@ -8,7 +8,6 @@ use super::results::{CommitPoint, CommitResults};
 use super::setup::{Commit, CommitKind, CommitOrder, PRECONDITIONING};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning;
-use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::cyclic_load::{check_exhibits, evidence, fresh_caveat, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
@@ -20,17 +19,17 @@ use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::report_notation::reservation_text;
 use std::num::NonZeroU32;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting,
     Stroke, Table,
 };
-use steadfast_domain::{Bytes, Caveat, Record, Step, Tally, Verdict};
+use steadfast_domain::{Bytes, Caveat, Record, Step, Tally, Verdict, caveats as ids};
 
 type CommitRun<'a> = StudiedRun<'a, Commit>;
 
 impl ProcedureReport for Commit {
     type Results<'a> = CommitResults<'a>;
+    const TITLE: &'static str = "Commit";
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -93,10 +92,6 @@ impl ProcedureReport for Commit {
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
         let (choices, results) = (self.choices(record), CommitResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
-    }
-
-    fn title(&self) -> String {
-        "Commit".into()
     }
 
     fn form(run: &CommitRun<'_>) -> ReportForm {
@@ -587,26 +582,17 @@ fn tallies(run: &CommitRun<'_>, order: CommitOrder, kind: CommitKind) -> Vec<(St
 /// Returns the secondary metrics of the commits on page one.
 fn secondary_table(run: &CommitRun<'_>) -> Table {
     let size = run.test.sizes[0];
-    let mut measured = Vec::new();
+    let mut points = Vec::new();
     for order in CommitOrder::ALL {
         for committers in run.test.page_one() {
             let point = run.results.point(order, size, CommitKind::Flush, committers);
             if let Some(point) = point
                 && let Some((_, outcome)) = point.step
             {
-                measured.push((point, &outcome.measurement, outcome.measurement.total()));
+                let all = SecondaryPoint::from_steps(point.load.label(), &[&outcome.measurement]);
+                points.push(SecondaryPoint { iops: point.rate(), art: point.mean_ms(), ..all });
             }
         }
     }
-    let points: Vec<SecondaryPoint<'_>> = measured
-        .iter()
-        .map(|(point, measurement, tally)| SecondaryPoint {
-            name: point.load.label(),
-            iops: point.rate(),
-            art: point.mean_ms(),
-            tally,
-            sensed: SecondaryMeans::new(&[measurement]),
-        })
-        .collect();
     secondary::points_table("secondary", "Secondary metrics of the commits on page one", &points)
 }

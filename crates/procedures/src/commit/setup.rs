@@ -1,6 +1,5 @@
 //! Setup of the commit test: its preconditioning and its matrix of durable writes.
 
-use crate::common::ProcedureSetup;
 use crate::common::asked::ProcedureRequest;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
@@ -9,9 +8,9 @@ use crate::common::cyclic_load::{
 };
 use crate::common::method::Method;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::preconditioning;
 use crate::common::rounds::check_steady_end;
 use crate::common::stretch::ContinuousLoad;
+use crate::common::{ProcedureSetup, preconditioning};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
@@ -219,9 +218,6 @@ pub struct Commit {
 
 impl Commit {
     /// Creates the test.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let ground = ProcedureSetup::new(asked, commit_method(asked.settings))?;
         let settings = &ground.settings;
@@ -233,7 +229,7 @@ impl Commit {
         check_demand(settings, "; choose committers with --set committers=1,16")?;
         let committers = COMMITTERS.parse(settings, committers)?;
         let sector = Bytes(u64::from(ground.geometry.logical_sector));
-        let sizes = BLOCK_SIZES.parse(settings, |text| block_sizes(text, sector))?;
+        let sizes = BLOCK_SIZES.list(settings, |text| block_size(text, sector))?;
         Ok(Commit {
             preconditioning: steady_writes(&ground)?,
             loads: loads(&sizes, &committers),
@@ -370,23 +366,17 @@ fn committers(text: &str) -> Option<Vec<NonZeroU32>> {
     numbers.filter(|all| is_ascending(all) && all.iter().all(|n| n.get() <= COMMITTERS_MAX))
 }
 
-/// Parses block sizes such as `4K,8K`.
-fn block_sizes(text: &str, sector: Bytes) -> Option<Vec<Bytes>> {
-    let fits =
-        |size: &Bytes| (sector..=Bytes::mib(1)).contains(size) && size.0.is_multiple_of(sector.0);
-    let sizes: Option<Vec<Bytes>> =
-        text.split(',').map(|size| size.trim().parse().ok().filter(fits)).collect();
-    // A size names its rows, so it occurs once.
-    let sizes = sizes?;
-    let all_differ = (1..sizes.len()).all(|n| !sizes[..n].contains(&sizes[n]));
-    all_differ.then_some(sizes)
+/// Parses a block size that the device can transfer.
+fn block_size(text: &str, sector: Bytes) -> Option<Bytes> {
+    let size: Bytes = text.parse().ok()?;
+    let fits = (sector..=Bytes::mib(1)).contains(&size) && size.0.is_multiple_of(sector.0);
+    fits.then_some(size)
 }
 
 /// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     match phase {
-        preconditioning::PHASE => "Preconditioning continued from its last checkpoint.",
         PRECONDITIONING => cyclic_load::gap_effect(step),
         _ if is_attempt_of(phase, COMMITS) => {
             "That step is void: it was repeated after the preconditioning's load."

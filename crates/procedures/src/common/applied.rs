@@ -37,8 +37,7 @@ pub const ALIGNMENT: Parameter = Parameter {
               512 bytes",
     source: "composite: fio's jesd219.fio (blockalign=4k); else our choice: a sample report of \
              the tutorial has Aln=4K",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 /// Name of alignment to the block size in reports.

@@ -1,7 +1,6 @@
 //! Attempts: repetitions of a test or a phase after a gap, and the names of their phases.
 
-use steadfast_domain::caveats as ids;
-use steadfast_domain::{Bench, Caveat, Halt, Note, Outcome, Record, Step};
+use steadfast_domain::{Bench, Caveat, Halt, Note, Outcome, Record, Step, caveats as ids};
 
 /// Repeats a test that permits no gap until an attempt runs without one. `attempt` gets the number
 /// of the attempt, from 1, and returns true if there was no gap. `first` names what an attempt

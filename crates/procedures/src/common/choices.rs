@@ -4,7 +4,7 @@ use super::method::{CoveredRange, Method};
 use super::one_pass::OnePass;
 use crate::origin;
 use crate::parameters::{Parameter, choose_demand};
-use crate::report_notation::each_once;
+use crate::report_notation::distinct;
 use steadfast_domain::findings::{Origin, Setting};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Geometry, SettingName};
@@ -78,7 +78,7 @@ pub struct ForeignLoads {
 impl RunChoices<'_> {
     /// Joins the text of each covered part of the capacity, without repetitions.
     pub fn of_covered(&self, separator: &str, text: impl Fn(&CoveredRange) -> String) -> String {
-        each_once(self.covered.iter().map(text)).join(separator)
+        distinct(self.covered.iter().map(text)).join(separator)
     }
     /// Returns true if the run accesses segments of the active range instead of all of it.
     pub fn is_scattered(&self) -> bool {

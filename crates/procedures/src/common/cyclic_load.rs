@@ -30,8 +30,7 @@ pub const BETWEEN_TIME: Parameter = Parameter {
     meaning: "length of the writes between two rounds; one more step is measured",
     source: "SNIA tutorial (30 min between 1-min rounds: a cycle of 31 minutes); some public \
              implementations have cycles of 30",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 /// Parameter `measured-minute`; the default is the last step of a cycle (CloudHarmony).
@@ -40,8 +39,7 @@ pub const MEASURED_LAST: Parameter = Parameter {
     default: "last",
     meaning: "which minute of a cycle is measured: first or last",
     source: "public implementations differ: the last in WSAT and HIR, the first in DIRTH",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 /// Parameter `measured-minute` with the first step of a cycle as the default.
@@ -164,20 +162,14 @@ pub struct CycleLayout {
 impl CycleLayout {
     /// Returns the cycle that the parameters ask for; `measured` is the procedure's
     /// `measured-minute`.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if a parameter is invalid.
     pub fn chosen(
         measured: &Parameter,
         settings: &Settings,
         step_time: Nanos,
     ) -> Result<Self, ProcedureError> {
         let time = BETWEEN_TIME.time(settings)?;
-        let measured = measured.parse(settings, |text| match text {
-            "first" => Some(CyclePosition::First),
-            "last" => Some(CyclePosition::Last),
-            _ => None,
-        })?;
+        let positions = [("first", CyclePosition::First), ("last", CyclePosition::Last)];
+        let measured = measured.choice(settings, &positions)?;
         let steps_between = u32::try_from(time.0.div_ceil(step_time.0)).unwrap_or(u32::MAX - 1);
         Ok(CycleLayout { steps_between, measured })
     }

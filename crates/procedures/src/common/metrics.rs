@@ -58,18 +58,12 @@ impl MeasuredPoint<'_> {
 
     /// Returns the tally of all I/Os, reads and writes together.
     pub fn total(&self) -> Tally {
-        self.sum(Measurement::total)
+        self.steps.iter().map(|step| step.total()).sum()
     }
 
     /// Returns the tally of all I/Os of one direction.
     pub fn direction(&self, op: Op) -> Tally {
-        self.sum(|step| step.direction(op))
-    }
-
-    fn sum(&self, tally: impl Fn(&Measurement) -> Tally) -> Tally {
-        let mut sum = Tally::default();
-        self.steps.iter().for_each(|step| sum.merge(&tally(step)));
-        sum
+        self.steps.iter().map(|step| step.direction(op)).sum()
     }
 
     fn metric(&self, name: &str, value: PointValue, unit: &str) -> Option<Metric> {

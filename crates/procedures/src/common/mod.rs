@@ -58,9 +58,6 @@ pub struct ProcedureSetup {
 
 impl ProcedureSetup {
     /// Computes the shared values of a run.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the method.
     pub fn new(asked: &ProcedureRequest<'_>, method: Method) -> Result<Self, ProcedureError> {
         let (settings, geometry) = (asked.settings, asked.geometry);
         check_geometry(geometry)?;

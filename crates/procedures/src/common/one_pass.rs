@@ -40,8 +40,7 @@ use steadfast_domain::script::{
 use steadfast_domain::settings::{Geometry, Settings};
 use steadfast_domain::stimulus::{ActiveRange, DataPattern};
 use steadfast_domain::{
-    Bench, Bytes, Caveat, CaveatKind, Demand, Halt, Load, Nanos, Op, Step, StepPlace,
-    caveats as ids,
+    Bench, Bytes, Caveat, Demand, Halt, Load, Nanos, Op, Step, StepPlace, caveats as ids,
 };
 
 /// Phase of the steps in the journal.
@@ -206,7 +205,7 @@ impl OnePass {
             self.text(),
             self.write_amplification()
         );
-        Caveat::new(CaveatKind::Deviation, ids::PRECONDITION, text, "Omit --precondition.")
+        Caveat::deviation(ids::PRECONDITION, text, "Omit --precondition.")
     }
 
     /// Writes all regions in a phase, which is [`PHASE`] in the first attempt. A region that was

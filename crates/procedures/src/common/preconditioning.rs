@@ -1,9 +1,8 @@
 //! Workload-independent preconditioning (WIPC): sequential writes over the active range until
 //! twice the user capacity has been written.
 
-use crate::common::ProcedureSetup;
-use crate::common::one_pass;
 use crate::common::stretch::ContinuousLoad;
+use crate::common::{ProcedureSetup, one_pass};
 use crate::parameters::Parameter;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;

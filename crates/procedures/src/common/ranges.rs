@@ -14,8 +14,7 @@ pub const AMOUNT: Parameter = Parameter {
     meaning: "amounts of the active range to use, separated by commas; the test runs once for \
         each",
     source: "a public implementation of PTS-C 1.1",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 /// Parameter `ar-segments`: number of segments that make up the amount.
@@ -25,8 +24,7 @@ pub const SEGMENTS: Parameter = Parameter {
     meaning: "number of equal segments that make up the amount, scattered at random over the \
         active range without touching; each is a whole number of MiB",
     source: "SNIA web pages on PTS terms",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 /// Parameters that a test has in addition to its own if [`is_asked`] returns true.

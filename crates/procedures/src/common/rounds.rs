@@ -5,7 +5,7 @@ use super::ProcedureSetup;
 use crate::procedure_error::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::steady_state::{TrackPoint, judge_every};
+use steadfast_domain::steady_state::{TrackPoint, judge_every, judge_first_steady};
 use steadfast_domain::{
     Bench, Criteria, Demand, Halt, Measurement, Note, Outcome, Record, Settings, Step, StepPlace,
     Track, Verdict, judge,
@@ -219,14 +219,9 @@ impl MixedLoop {
         if round.is_void() { None } else { round.values.get(index).copied().flatten() }
     }
 
-    /// Returns the verdict for the report: on the first steady window, where a loop that stops at
-    /// steady state would have stopped; on the last window if none is steady.
+    /// Returns the verdict for the report; see [`judge_first_steady`].
     pub fn verdict(&self, rounds: &[RoundValues]) -> Verdict {
-        let tracks = self.tracks(rounds);
-        judge_every(&tracks, &self.criteria)
-            .into_iter()
-            .find(|verdict| verdict.steady)
-            .unwrap_or_else(|| judge(&tracks, &self.criteria))
+        judge_first_steady(&self.tracks(rounds), &self.criteria)
     }
 
     /// Returns the first and last round of every steady window, which a run of 25 rounds lists.

@@ -1,10 +1,9 @@
 //! Checks of host and device before the run.
 
 use super::pages::page;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Table};
 use steadfast_domain::record::CheckState;
-use steadfast_domain::{Caveat, Record};
+use steadfast_domain::{Caveat, Record, caveats as ids};
 
 /// Returns the chapter 'Host and device check'.
 pub(crate) fn chapter(record: &Record) -> Page {

@@ -6,12 +6,11 @@ use crate::exhibits::disclosure::window_text;
 use crate::exhibits::loops::{no_window, tracking_table, window_exhibits};
 use crate::exhibits::time_axis::{PlotTimeAxis, minutes};
 use crate::report_notation::{decimals, reservation_text};
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, Origin, Plot, Row, Scale, Series, Setting, Stroke,
     Table,
 };
-use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Outcome, Step, Verdict};
+use steadfast_domain::{Caveat, Measurement, Nanos, Outcome, Step, Verdict, caveats as ids};
 
 /// Returns a plot of the measured steps' IOPS by round.
 pub(crate) fn convergence_plot(
@@ -66,8 +65,7 @@ pub(crate) fn steps_plot(
 /// be steady in its factory state.
 pub(crate) fn fresh_caveat(verdict: &Verdict) -> Option<Caveat> {
     let reservation = verdict.reservation.as_ref().filter(|_| verdict.steady)?;
-    Some(Caveat::new(
-        CaveatKind::Deviation,
+    Some(Caveat::deviation(
         ids::STEADY_WITHIN_FIRST_FILL,
         format!(
             "Steady state was found in a drive that was not fully written once ({reservation}). \

@@ -4,9 +4,8 @@ use super::pages::page;
 use super::{checks, hosts};
 use crate::common::choices::RunChoices;
 use crate::exhibits::disclosure;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Page};
-use steadfast_domain::{Caveat, EndState, Findings, Record};
+use steadfast_domain::{Caveat, EndState, Findings, Record, caveats as ids};
 
 /// Returns findings without results. A procedure fills in the rest: `Findings { summary,
 /// form_pages, ..frame(...).judged(verdict) }`.

@@ -1,8 +1,7 @@
 //! Checks whether the rate at which a demand was chosen is reached again when the demand is
 //! reapplied.
 
-use steadfast_domain::caveats as ids;
-use steadfast_domain::{Caveat, Demand};
+use steadfast_domain::{Caveat, Demand, caveats as ids};
 
 /// Relative difference above which two rates of the same demand differ: the PTS's limit for the
 /// data excursion of a steady variable.

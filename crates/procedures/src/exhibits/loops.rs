@@ -6,14 +6,13 @@ use crate::common::results::LoopResults;
 use crate::common::rounds::{MixedLoop, RoundValues};
 use crate::exhibits::disclosure;
 use crate::report_notation::{count_word, decimals, number, rounds_text, slug};
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Column, Exhibit, Facts, Origin, Page, Plot, Row, Scale, Series,
     Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::TrackVerdict;
-use steadfast_domain::{Caveat, Criteria, Record, Verdict};
+use steadfast_domain::{Caveat, Criteria, Record, Verdict, caveats as ids};
 
 /// Describes in one sentence how the rounds of a loop ended.
 pub(crate) fn rounds_ending(record: &Record, results: &LoopResults, rounds_max: u32) -> String {
@@ -96,9 +95,8 @@ pub(crate) fn no_window(criteria: &Criteria) -> Exhibit {
 /// Plots all tracking variables in percent of their average in the window.
 pub(crate) fn measurement_window(verdict: &Verdict) -> Vec<Exhibit> {
     let Some((first, last)) = verdict.window else { return vec![no_window(&verdict.criteria)] };
-    let mut series: Vec<Series> = verdict
-        .tracks
-        .iter()
+    let tracks = verdict.tracks.iter();
+    let mut series: Vec<Series> = tracks
         .map(|track| {
             let points = (first..=last)
                 .zip(&track.values)

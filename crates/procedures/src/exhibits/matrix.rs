@@ -1,5 +1,6 @@
 //! Values of a loop over block sizes and read/write mixes, as tables and plots.
 
+use super::response::FIVE_NINES;
 use crate::common::results::{LoopResults, PointResult};
 use crate::report_notation::mix_name;
 use steadfast_domain::findings::{Axis, Cell as TableCell, Row, Scale, Series, Stroke, Table};
@@ -21,6 +22,35 @@ pub(crate) struct MatrixValue {
     pub value: fn(&PointResult) -> Option<f64>,
 }
 
+/// Average response time.
+pub(crate) const AVERAGE: MatrixValue = MatrixValue {
+    id: "average",
+    title: "Average response time, ms (mean of the rounds)",
+    decimals: 4,
+    value: |cell| cell.art.mean,
+};
+/// 99.999 % response time.
+pub(crate) const FIVE_NINES_TIME: MatrixValue = MatrixValue {
+    id: "five-nines",
+    title: "99.999 % response time, ms (all I/Os of the rounds)",
+    value: |cell| millis(cell.tally.percentile(FIVE_NINES)),
+    ..AVERAGE
+};
+/// Shortest response time.
+pub(crate) const MINIMUM: MatrixValue = MatrixValue {
+    id: "minimum",
+    title: "Minimum response time, ms",
+    value: |cell| millis(cell.tally.response_shortest()),
+    ..AVERAGE
+};
+/// Longest response time.
+pub(crate) const MAXIMUM: MatrixValue = MatrixValue {
+    id: "maximum",
+    title: "Maximum response time, ms",
+    value: |cell| millis(cell.tally.response_longest()),
+    ..AVERAGE
+};
+
 /// The points of a loop over random I/O.
 pub(crate) struct LoopMatrix<'a> {
     /// Block sizes, ascending.
@@ -39,10 +69,9 @@ impl LoopMatrix<'_> {
     /// Returns the standard's table: a row for each block size, a column for each mix.
     pub fn table(&self, value: &MatrixValue) -> Table {
         let rows = self.sizes.iter().map(|size| {
-            let cells = self
-                .mixes
-                .iter()
-                .map(|mix| TableCell::number(self.value(*size, *mix, value), value.decimals));
+            let mixes = self.mixes.iter();
+            let cells =
+                mixes.map(|mix| TableCell::number(self.value(*size, *mix, value), value.decimals));
             Row::new(size_name(*size), cells).strong(*size == TRACKED)
         });
         Table::new(value.id, value.title, "Block Size (KiB)")

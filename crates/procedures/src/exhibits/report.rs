@@ -31,6 +31,8 @@ pub(crate) struct StudiedRun<'a, P: ProcedureReport> {
 pub(crate) trait ProcedureReport: Sized + 'static {
     /// Values computed from a record, from which all exhibits are made.
     type Results<'a>;
+    /// Title of the report, unless it depends on the settings.
+    const TITLE: &'static str = "";
     /// The table of contents of the report, in print order.
     const ENTRIES: &'static [ReportEntry<Self>];
     /// IDs of the plots on page one, unless they depend on the run.
@@ -41,7 +43,9 @@ pub(crate) trait ProcedureReport: Sized + 'static {
     /// Computes the results of a record, which may end anywhere.
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self>;
     /// Returns the title of the report.
-    fn title(&self) -> String;
+    fn title(&self) -> String {
+        Self::TITLE.to_owned()
+    }
     /// Returns the procedure's part of the form's head.
     fn form(run: &StudiedRun<'_, Self>) -> ReportForm;
     /// Returns a sentence that says how the run ended.

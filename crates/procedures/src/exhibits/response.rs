@@ -9,11 +9,10 @@
 
 use crate::report_notation::number;
 use std::borrow::Borrow;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Marker, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
-use steadfast_domain::{Caveat, Nanos, Tally};
+use steadfast_domain::{Caveat, Nanos, Tally, caveats as ids};
 
 /// Five nines, the standard's tail percentile.
 pub(crate) const FIVE_NINES: f64 = 0.99999;

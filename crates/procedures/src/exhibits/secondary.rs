@@ -3,7 +3,6 @@
 //!
 //! A value is printed only if all steps it is computed from have it; otherwise a dash. Values
 //! missing in a drive's log are not derived from others.
-//! else.
 
 use super::pages::page;
 use super::response::FIVE_NINES;
@@ -32,7 +31,7 @@ const WARNS_OF_TEMPERATURE: u8 = 0b10;
 const NAMED: usize = 4;
 
 /// A point with its secondary metrics.
-pub struct SecondaryPoint<'a> {
+pub(crate) struct SecondaryPoint {
     /// Column heading: `RND 4K W`, `T4Q32`.
     pub name: String,
     /// Mean IOPS.
@@ -40,25 +39,40 @@ pub struct SecondaryPoint<'a> {
     /// Average response time in milliseconds.
     pub art: Option<f64>,
     /// Tally of all I/Os.
-    pub tally: &'a Tally,
+    pub tally: Tally,
     /// Power, temperature and processor use.
     pub sensed: SecondaryMeans,
 }
 
-impl<'a> From<&'a PointResult> for SecondaryPoint<'a> {
-    fn from(cell: &'a PointResult) -> Self {
+impl SecondaryPoint {
+    /// Creates a point from the I/Os of these steps.
+    pub fn from_steps(name: impl Into<String>, steps: &[&Measurement]) -> Self {
+        let tally: Tally = steps.iter().map(|step| step.total()).sum();
+        let time: f64 = steps.iter().map(|step| step.elapsed.as_secs_f64()).sum();
+        SecondaryPoint {
+            name: name.into(),
+            iops: (time > 0.0).then(|| tally.ios as f64 / time),
+            art: tally.response_mean_ms(),
+            tally,
+            sensed: SecondaryMeans::new(steps),
+        }
+    }
+}
+
+impl From<&PointResult> for SecondaryPoint {
+    fn from(cell: &PointResult) -> Self {
         SecondaryPoint {
             name: cell.pattern.to_string(),
             iops: cell.iops.mean,
             art: cell.art.mean,
-            tally: &cell.tally,
+            tally: cell.tally.clone(),
             sensed: cell.secondary,
         }
     }
 }
 
 /// Name with unit of a secondary metric, and the function that reads it.
-type SecondaryMetric = (&'static str, fn(&SecondaryPoint<'_>) -> TableCell);
+type SecondaryMetric = (&'static str, fn(&SecondaryPoint) -> TableCell);
 
 /// The six metrics of the tutorial's table, in order.
 const OF_THE_FORM: [SecondaryMetric; 6] = [
@@ -87,7 +101,7 @@ fn percent(share: Option<f64>) -> TableCell {
 }
 
 /// Returns all secondary metrics of a few points, one column per point.
-pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint<'_>]) -> Table {
+pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint]) -> Table {
     let rows = OF_THE_FORM
         .iter()
         .chain(&OF_THE_HOST)
@@ -372,7 +386,6 @@ pub(crate) fn is_throttled(log: &LogDelta) -> bool {
         || log.critical_warning.is_some_and(|bits| bits & WARNS_OF_TEMPERATURE != 0)
 }
 
-/// Formats the number of these steps, with the names of the first ones.
 /// Returns true if a step kept the rate that it offered: its threads spin before an I/O is due, so
 /// that their processor time indicates no limit.
 fn keeps_a_pace(step: &Step, measured: &Measurement) -> bool {
@@ -380,6 +393,7 @@ fn keeps_a_pace(step: &Step, measured: &Measurement) -> bool {
     stimulus.is_some_and(|stimulus| measured.kept_up(stimulus.pace) == Some(true))
 }
 
+/// Returns the number of these steps with the names of the first ones; `None` if there are none.
 fn named<'a>(
     steps: impl Iterator<Item = (&'a Step, &'a Outcome)>,
     is_so: impl Fn(&Measurement) -> bool,
@@ -689,14 +703,7 @@ mod tests {
         measurement.streams = [Op::Read, Op::Write]
             .map(|op| StreamTally { op, tally: Tally { ios: 5, ..Tally::default() } })
             .to_vec();
-        let tally = measurement.total();
-        let point = SecondaryPoint {
-            name: "RND 4K RW50".into(),
-            iops: measurement.iops(),
-            art: tally.response_mean_ms(),
-            tally: &tally,
-            sensed: SecondaryMeans::new(&[&measurement]),
-        };
+        let point = SecondaryPoint::from_steps("RND 4K RW50", &[&measurement]);
         let table = points_table("p", "P", &[point]);
         assert_eq!(table.rows.len(), 10);
         assert_eq!(table.rows[0].cells[0], TableCell::number(Some(10.0), 1));

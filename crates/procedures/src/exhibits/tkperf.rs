@@ -7,7 +7,7 @@ use super::pages::{page, rounds_axis};
 use crate::common::results::LoopResults;
 use crate::common::rounds::MixedLoop;
 use crate::pts::method::TWENTY_TEN;
-use crate::report_notation::{decimals, mix_name, number};
+use crate::report_notation::{decimals, distinct, mix_name, number};
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Setting, Stroke,
     Table,
@@ -56,11 +56,11 @@ pub(crate) struct TkperfTest {
 impl TkperfTest {
     /// Returns the block sizes in the order of a round.
     fn sizes(&self) -> Vec<Bytes> {
-        each_once(self.points.iter().map(|point| point.pattern.size))
+        distinct(self.points.iter().map(|point| point.pattern.size))
     }
     /// Returns the mixes in the order of a round.
     fn mixes(&self) -> Vec<u8> {
-        each_once(self.points.iter().map(|point| point.pattern.read_percent))
+        distinct(self.points.iter().map(|point| point.pattern.read_percent))
     }
     fn point(&self, mix: u8, size: Bytes) -> Option<&TkperfPoint> {
         let is_it = |p: &AccessPattern| p.read_percent == mix && p.size == size;
@@ -69,16 +69,6 @@ impl TkperfTest {
     fn named(&self, what: &str) -> String {
         format!("tkperf-{}-{what}", self.id)
     }
-}
-
-fn each_once<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut unique: Vec<T> = Vec::new();
-    for value in values {
-        if !unique.contains(&value) {
-            unique.push(value);
-        }
-    }
-    unique
 }
 
 /// Returns the points of a loop of rounds with their results.
@@ -390,7 +380,7 @@ impl ZoneCurve {
 
 /// Plots values over the zones of a hard disk: one page per mix or block size.
 pub(crate) fn zones((title, id): (&str, &str), unit: &str, curves: &[ZoneCurve]) -> Vec<Page> {
-    let groups = each_once(curves.iter().map(ZoneCurve::group));
+    let groups = distinct(curves.iter().map(ZoneCurve::group));
     let of_group = |group: (String, String)| {
         let own = curves.iter().filter(|curve| curve.group() == group);
         let series = own.map(|curve| {

@@ -7,7 +7,6 @@ use super::setup::{
     THROTTLE_VARIATION,
 };
 use crate::common::metrics::MeasuredPoint;
-use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
@@ -16,12 +15,13 @@ use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
-use steadfast_domain::{Record, Step, Tally};
+use steadfast_domain::{Record, Step};
 
 type FactorsRun<'a> = StudiedRun<'a, Factors>;
 
 impl ProcedureReport for Factors {
     type Results<'a> = FactorsResults<'a>;
+    const TITLE: &'static str = "Factors";
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -38,10 +38,6 @@ impl ProcedureReport for Factors {
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
         let (choices, results) = (self.choices(record), FactorsResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
-    }
-
-    fn title(&self) -> String {
-        "Factors".into()
     }
 
     fn form(run: &FactorsRun<'_>) -> ReportForm {
@@ -256,27 +252,12 @@ fn listing(run: &FactorsRun<'_>) -> String {
 }
 
 fn secondary_table(run: &FactorsRun<'_>) -> Table {
-    let measured: Vec<(&MeasuredLevel<'_>, Tally)> = run
-        .results
-        .levels
-        .iter()
-        .filter(|one| !one.steps.is_empty())
+    let measured = run.results.levels.iter().filter(|one| !one.steps.is_empty());
+    let points: Vec<SecondaryPoint> = measured
         .map(|one| {
-            let mut tally = Tally::default();
-            one.steps.iter().for_each(|step| tally.merge(&step.total()));
-            (one, tally)
+            let name = format!("{} {}", one.level.factor.id(), one.level.name);
+            SecondaryPoint::from_steps(name, &one.steps)
         })
         .collect();
-    let mut points = Vec::new();
-    for (one, tally) in &measured {
-        let time: f64 = one.steps.iter().map(|step| step.elapsed.as_secs_f64()).sum();
-        points.push(SecondaryPoint {
-            name: format!("{} {}", one.level.factor.id(), one.level.name),
-            iops: (time > 0.0).then(|| tally.ios as f64 / time),
-            art: tally.response_mean_ms(),
-            tally,
-            sensed: SecondaryMeans::new(&one.steps),
-        });
-    }
     secondary::points_table("secondary-levels", "Secondary metrics of the levels", &points)
 }

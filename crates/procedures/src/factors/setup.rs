@@ -1,14 +1,13 @@
 //! Setup of factors: its sweeps, their levels, and its parameters.
 
-use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
 use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::preconditioning;
 use crate::common::rounds::check_no_rounds;
 use crate::common::stretch::ContinuousLoad;
+use crate::common::{ProcedureSetup, preconditioning};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
@@ -16,8 +15,8 @@ use std::fmt;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, LoadLimits};
 use steadfast_domain::{
-    Bytes, Demand, IoStream, Op, Order, Profile, PurgeChoice, PurgeMethod, Record, Settings, Step,
-    StepPlace, Stimulus,
+    Bytes, Demand, IoStream, Op, Order, Profile, PurgeChoice, PurgeMethod, Record, Step, StepPlace,
+    Stimulus,
 };
 
 /// Phase of the long writes that show a thermal throttle.
@@ -255,9 +254,6 @@ pub struct Factors {
 
 impl Factors {
     /// Creates the test.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = asked.settings;
         check_no_rounds(
@@ -414,7 +410,7 @@ fn entropy_levels(
         data_pattern: Some(DataPattern::Entropy { random_percent, duplicate_percent: 0 }),
         ..level(ground, factor, f64::from(random_percent), pattern.streams())
     };
-    Ok(percents(&ENTROPIES, &ground.settings, 0)?.into_iter().map(of_percent).collect())
+    Ok(ENTROPIES.percents(&ground.settings, 0)?.into_iter().map(of_percent).collect())
 }
 
 fn alignment_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
@@ -462,7 +458,7 @@ fn randomness_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, Proced
         let streams = both.into_iter().filter(|stream| stream.weight > 0).collect();
         level(ground, Factor::Randomness, f64::from(percent), streams)
     };
-    Ok(percents(&RANDOM_PERCENTS, &ground.settings, 0)?.into_iter().map(of_percent).collect())
+    Ok(RANDOM_PERCENTS.percents(&ground.settings, 0)?.into_iter().map(of_percent).collect())
 }
 
 /// Returns writes, then reads: large sequential ones, and random ones of several sizes.
@@ -501,26 +497,13 @@ fn used_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureErr
         let streams = RANDOM.streams();
         FactorLevel { range, ..level(ground, Factor::Used, f64::from(percent), streams) }
     };
-    Ok(percents(&USED, &ground.settings, 10)?.into_iter().map(of_percent).collect())
+    Ok(USED.percents(&ground.settings, 10)?.into_iter().map(of_percent).collect())
 }
 
 /// Parses different percentages from `least` to 100, separated by commas.
-fn percents(
-    parameter: &Parameter,
-    settings: &Settings,
-    least: u8,
-) -> Result<Vec<u8>, ProcedureError> {
-    parameter.parse(settings, |text| {
-        let percent = |text: &str| text.trim().parse().ok().filter(|p| (least..=100).contains(p));
-        let percents: Option<Vec<u8>> = text.split(',').map(percent).collect();
-        percents.filter(|all| (1..all.len()).all(|n| !all[..n].contains(&all[n])))
-    })
-}
-
 /// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match step.place.phase.as_str() {
-        preconditioning::PHASE => "Preconditioning continued from its last checkpoint.",
         OVERWRITE => "The overwriting continued from its last checkpoint.",
         phase if phase.contains("-used-") => "The writes continued from their last checkpoint.",
         _ => "That step is void; its level counts with the other rounds.",

@@ -10,16 +10,17 @@ use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::report_notation::number;
+use crate::report_notation::{joined, number};
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Page, Plot, Row, Scale, Series, Stroke, Table,
 };
-use steadfast_domain::{Nanos, Record, Tally};
+use steadfast_domain::{Nanos, Record};
 
 type DriveFillRun<'a> = StudiedRun<'a, DriveFill>;
 
 impl ProcedureReport for DriveFill {
     type Results<'a> = FillResults<'a>;
+    const TITLE: &'static str = "Fill";
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -43,10 +44,6 @@ impl ProcedureReport for DriveFill {
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
         let (choices, results) = (self.choices(record), FillResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
-    }
-
-    fn title(&self) -> String {
-        "Fill".into()
     }
 
     fn form(run: &DriveFillRun<'_>) -> ReportForm {
@@ -130,10 +127,6 @@ impl ProcedureReport for DriveFill {
     }
 }
 
-fn join(texts: impl Iterator<Item = String>) -> String {
-    texts.collect::<Vec<_>>().join(", ")
-}
-
 /// Returns the name of a level, such as `50 % full`.
 fn level_name(level: &LevelResult<'_>) -> String {
     match level.level.percent {
@@ -193,7 +186,7 @@ fn sentence(level: &LevelResult<'_>) -> Option<String> {
         let least = if returned.has_dropped { "" } else { "at least " };
         Some(format!("{least}{} GB after {}", digits(returned.bytes / 1e9), again.idle))
     });
-    let back = join(back);
+    let back = joined(back);
     if !back.is_empty() {
         text.push_str(&format!("; idle brings back {back}"));
     }
@@ -376,14 +369,14 @@ fn listing(run: &DriveFillRun<'_>) -> String {
     let test = run.test;
     let pattern = format!("{}, {}", test.pattern, test.demand);
     let longest = test.idle_times.iter().max().map(Nanos::to_string).unwrap_or_default();
-    let idle_times = join(test.idle_times.iter().map(Nanos::to_string));
+    let idle_times = joined(test.idle_times.iter().map(Nanos::to_string));
     format!(
         "For each level of {} %\n  Purge\n  Level 0: {pattern} over the whole range\n  Other \
          levels: SEQ 128K W over so much of the range, {longest} idle,\n    then {pattern} over \
          the same part\n  For each idle time of {idle_times}\n    Idle, then {pattern}: half as \
          much again as the first plateau had\n  Read what was just written, and what was written \
          long ago",
-        join(test.levels.iter().map(|level| level.percent.to_string()))
+        joined(test.levels.iter().map(|level| level.percent.to_string()))
     )
 }
 
@@ -406,25 +399,9 @@ fn bin_tables(run: &DriveFillRun<'_>) -> Vec<Exhibit> {
 }
 
 fn secondary_table(run: &DriveFillRun<'_>) -> Table {
-    let tallies: Vec<Tally> = run.results.levels.iter().map(tally).collect();
-    let mut points = Vec::new();
-    for (level, tally) in run.results.levels.iter().zip(&tallies) {
-        let time: f64 = level.steps.iter().map(|step| step.elapsed.as_secs_f64()).sum();
-        points.push(SecondaryPoint {
-            name: level_name(level),
-            iops: (time > 0.0).then(|| tally.ios as f64 / time),
-            art: tally.response_mean_ms(),
-            tally,
-            sensed: level.secondary(),
-        });
-    }
+    let point = |level| SecondaryPoint::from_steps(level_name(level), &level.steps);
+    let points: Vec<SecondaryPoint> = run.results.levels.iter().map(point).collect();
     secondary::points_table("secondary-levels", "Secondary metrics of the levels", &points)
-}
-
-fn tally(level: &LevelResult<'_>) -> Tally {
-    let mut tally = Tally::default();
-    level.steps.iter().for_each(|step| tally.merge(&step.total()));
-    tally
 }
 
 /// A sample and what was written and passed until its end.

@@ -53,7 +53,8 @@ impl DriveFill {
             let mut uses_up = 0;
             until_unbroken(bench, "the idle time", |bench, attempt| {
                 bench.idle(*idle)?;
-                let (place, stimulus) = self.write_again(level, *idle, amount, attempt);
+                let (place, stimulus) =
+                    self.writes(level, &level.again_phase(*idle), amount, attempt);
                 let writes = write(bench, place, stimulus)?;
                 last.returned = curve.returned(&writes.samples).map(|returned| returned.bytes);
                 last.end = writes.end;
@@ -61,7 +62,8 @@ impl DriveFill {
                 let mut may_have_some_left = writes.gaps.gap_inside;
                 while may_have_some_left {
                     uses_up += 1;
-                    let (place, stimulus) = self.use_up(level, *idle, amount, uses_up);
+                    let (place, stimulus) =
+                        self.writes(level, &level.use_up_phase(*idle), amount, uses_up);
                     may_have_some_left = write(bench, place, stimulus)?.gaps.gap_inside;
                 }
                 Ok(!writes.gaps.gap_before && !writes.gaps.gap_inside)

@@ -3,7 +3,6 @@
 use super::curve::{Plateau, RateSample, ReturnedAmount, WriteCurve, rate_samples};
 use super::setup::{DriveFill, FillLevel};
 use crate::common::attempts::last_attempt;
-use crate::common::secondary::SecondaryMeans;
 use steadfast_domain::{Measurement, Nanos, Outcome, PurgeChoice, PurgeMethod, Record, Step};
 
 /// Results of fill, from which its tables and plots are made.
@@ -132,10 +131,5 @@ impl LevelResult<'_> {
     /// Returns the rate of the slowest plateau in MB/s.
     pub(super) fn lowest_speed(&self) -> Option<f64> {
         self.slowest().map(|plateau| plateau.mb_per_second())
-    }
-
-    /// Returns power, temperature and processor use during the measured writes.
-    pub(super) fn secondary(&self) -> SecondaryMeans {
-        SecondaryMeans::new(&self.steps)
     }
 }

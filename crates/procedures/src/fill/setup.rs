@@ -10,6 +10,7 @@ use crate::common::rounds::check_no_rounds;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
+use crate::report_notation::joined;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Bytes, Demand, Nanos, Order, Profile, Record, Step, StepPlace, Stimulus};
@@ -141,9 +142,6 @@ pub struct DriveFill {
 
 impl DriveFill {
     /// Creates the test.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = asked.settings;
         check_no_rounds(
@@ -162,18 +160,14 @@ impl DriveFill {
             text.parse::<AccessPattern>().ok().filter(|pattern| pattern.read_percent == 0)
         })?;
         let level = |text: &str| {
-            let percent = text.trim().parse::<u8>().ok().filter(|percent| *percent <= 100)?;
+            let percent = text.parse::<u8>().ok().filter(|percent| *percent <= 100)?;
             let part = u64::from(if percent == 0 { 100 } else { percent });
             let range = ground.active_range;
             let length = Bytes(range.length.0 / 100 * part).round_down(UNIT);
             let length = if part == 100 { range.length } else { length };
             Some(FillLevel { percent, range: ActiveRange { length, ..range } })
         };
-        let levels = LEVELS.parse(settings, |text| {
-            let levels: Option<Vec<FillLevel>> = text.split(',').map(level).collect();
-            // The percentage is part of the phase, which identifies a level in the journal.
-            levels.filter(|levels| (1..levels.len()).all(|n| !levels[..n].contains(&levels[n])))
-        })?;
+        let levels = LEVELS.list(settings, level)?;
         if let Some(level) = levels.iter().find(|level| level.range.length < pattern.size) {
             return Err(ProcedureError(format!(
                 "{} % of the active range are less than one transfer of {}; choose higher levels \
@@ -220,32 +214,18 @@ impl DriveFill {
 
     /// Returns the measured writes of a level.
     pub(super) fn fill(&self, level: FillLevel, attempt: u32) -> (StepPlace, Stimulus) {
-        let phase = attempt_phase(&level.fill_phase(), attempt);
-        self.load(&phase, self.pattern, (level.range, level.range.length))
+        self.writes(level, &level.fill_phase(), level.range.length, attempt)
     }
 
-    /// Returns the writes after an idle time.
-    pub(super) fn write_again(
+    /// Returns writes of an amount to the range of a level.
+    pub(super) fn writes(
         &self,
         level: FillLevel,
-        idle: Nanos,
+        phase: &str,
         amount: Bytes,
         attempt: u32,
     ) -> (StepPlace, Stimulus) {
-        let phase = attempt_phase(&level.again_phase(idle), attempt);
-        self.load(&phase, self.pattern, (level.range, amount))
-    }
-
-    /// Returns the writes that use up what returned in a gap after an idle time.
-    pub(super) fn use_up(
-        &self,
-        level: FillLevel,
-        idle: Nanos,
-        amount: Bytes,
-        attempt: u32,
-    ) -> (StepPlace, Stimulus) {
-        let phase = attempt_phase(&level.use_up_phase(idle), attempt);
-        self.load(&phase, self.pattern, (level.range, amount))
+        self.load(&attempt_phase(phase, attempt), self.pattern, (level.range, amount))
     }
 
     /// Returns how much is written after an idle time: more than can have returned, so that each
@@ -313,10 +293,6 @@ impl DriveFill {
             ..self.ground.choices()
         }
     }
-}
-
-fn joined<T: ToString>(values: impl Iterator<Item = T>) -> String {
-    values.map(|value| value.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns a sentence on the effect of a gap before a step.

@@ -98,9 +98,8 @@ fn every_level_has_its_purge_its_rest_its_idle_times_and_its_reads() {
     assert_eq!((all[7].as_str(), all[8].as_str(), all.len()), ("load-50", "fill-50", 7 + 8 + 8));
     let is_purge = |entry: &&JournalEntry| matches!(entry, JournalEntry::Purged(_));
     assert_eq!(bench.entries.iter().filter(is_purge).count(), 3);
-    let idle: u64 = bench
-        .entries
-        .iter()
+    let entries = bench.entries.iter();
+    let idle: u64 = entries
         .map(|entry| match entry {
             JournalEntry::Idled(time) => time.0 / 1_000_000_000,
             _ => 0,

@@ -3,17 +3,17 @@
 
 use super::power_states::power_states_table;
 use super::results::{EnteredState, IdleExitResults, IdleResult};
-use super::setup::{IDLE_TIMES, IdleExit, ONE, PATTERN, after_phase};
+use super::setup::{IDLE_TIMES, IdleExit, ONE, PATTERN, WRITES, after_phase};
 use crate::common::metrics::MeasuredPoint;
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::tail_plot;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::report_notation::number;
 use steadfast_domain::findings::{
     Axis, Cell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::record::Check;
+use steadfast_domain::text::significant;
 use steadfast_domain::{Measurement, Nanos, Record, Step, Tally};
 
 /// IDs of the checks that say which power states drive, link and host may enter.
@@ -83,12 +83,13 @@ impl ProcedureReport for IdleExit {
         let states = &run.results.states;
         if states.is_empty() {
             return format!(
-                "{unfinished}No idle time up to {} made all first I/Os slower than 99 % of those back to back.",
+                "{unfinished}At no idle time up to {} was every first I/O slower than 99 % of the \
+                 back-to-back I/Os.",
                 longest.idle
             );
         }
         let entered = |state: &EnteredState| {
-            format!("{} slower from {} idle on", milliseconds(state.added_ms), state.after)
+            format!("{} slower after {} or more idle", milliseconds(state.added_ms), state.after)
         };
         let states: Vec<String> = states.iter().map(entered).collect();
         format!("{unfinished}First I/O: {}.", states.join(", "))
@@ -107,17 +108,17 @@ impl ProcedureReport for IdleExit {
         figures.extend(results.idle_times.iter().map(|result| {
             let id = after_phase(result.idle);
             let label = format!("After {} idle, mean", result.idle);
-            let longest = ms(result.tally.response_longest());
-            let note = longest.map(|longest| {
-                format!("of {}, longest {}", result.tally.ios, milliseconds(longest))
+            let longest_response = ms(result.tally.response_longest());
+            let note = longest_response.map(|longest| {
+                format!("{} I/Os, longest {}", result.tally.ios, milliseconds(longest))
             });
             KeyFigure::new(&id, label, result.tally.response_mean_ms(), "ms").noted(note)
         }));
-        let longest = results.longest();
-        let added = longest.and_then(|result| result.added_ms);
+        let longest_idle = results.longest();
+        let added = longest_idle.and_then(|result| result.added_ms);
         figures.push(
-            KeyFigure::new("added", "Added after the longest", added, "ms")
-                .bounded(longest.and_then(|result| result.added_bounds)),
+            KeyFigure::new("added", "Added after the longest idle time", added, "ms")
+                .bounded(longest_idle.and_then(|result| result.added_bounds)),
         );
         figures
     }
@@ -152,13 +153,7 @@ fn join(times: &[Nanos]) -> String {
 
 /// Formats a time in ms with three significant digits.
 fn milliseconds(ms: f64) -> String {
-    let decimals = match ms.abs() {
-        100.0.. => 0,
-        10.0.. => 1,
-        1.0.. => 2,
-        _ => 3,
-    };
-    format!("{} ms", number(ms, decimals))
+    format!("{} ms", significant(ms, 3))
 }
 
 /// A row of the table of idle times.
@@ -249,7 +244,7 @@ fn power_text(run: &IdleExitRun<'_>) -> String {
     let hold = if run.choices.settings.hold_c_states {
         "The processors were kept out of slow idle states (--hold-c-states)."
     } else {
-        "The host's processors idle as well; with --hold-c-states their part is left out."
+        "The host's processors also idle; --hold-c-states excludes their wake-up time."
     };
     let changed = run.test.changed_text();
     let changed = changed.unwrap_or_else(|| "The run changed none of these settings.".to_owned());
@@ -274,7 +269,7 @@ fn response_plot(run: &IdleExitRun<'_>) -> Plot {
         Axis::new("Idle time (s)", Scale::Log10),
         Axis::new("Response time (ms)", Scale::Log10),
     )
-    .caption("Mean, and the band from the shortest to the longest; dashed, I/Os back to back.")
+    .caption("Mean response time, with a band from shortest to longest. Dashed: mean of back-to-back I/Os.")
     .with(Series::band("shortest to longest", &edges))
     .with(Series::new("mean", Stroke::Measured, points(Tally::response_mean_ms)))
     .with(Series::new("back to back", Stroke::Limit, baseline.collect()))
@@ -283,7 +278,7 @@ fn response_plot(run: &IdleExitRun<'_>) -> Plot {
 fn listing(run: &IdleExitRun<'_>) -> String {
     let test = run.test;
     format!(
-        "SEQ 128K W over {}\n{} {ONE} back to back\nFor each idle time of {}\n  {} {ONE}, idle \
+        "{WRITES} over {}\n{} {ONE} back to back\nFor each idle time of {}\n  {} {ONE}, idle \
          before each I/O; the first is not measured\n{} {ONE} back to back",
         test.range.length.binary(),
         test.pattern,

@@ -54,8 +54,7 @@ impl<'a> IdleExitResults<'a> {
             of_phase.map(|(_, outcome)| &outcome.measurement).collect()
         };
         let baseline_steps = steps(BACK_TO_BACK.to_owned());
-        let mut back_to_back = Tally::default();
-        baseline_steps.iter().for_each(|step| back_to_back.merge(&step.total()));
+        let back_to_back: Tally = baseline_steps.iter().map(|step| step.total()).sum();
         let usual = back_to_back.percentile(0.99).or(back_to_back.response_longest());
         let mut times = test.idle_times.clone();
         times.sort_unstable();

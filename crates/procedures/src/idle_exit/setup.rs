@@ -21,7 +21,7 @@ const PREPARE: &str = "prepare";
 pub(super) const BACK_TO_BACK: &str = "back-to-back";
 
 /// Pattern and demand of the preparation (our choice, as for preconditioning).
-const WRITES: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
+pub(super) const WRITES: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
 const WRITES_DEMAND: Demand = Demand::new(1, 32);
 
 /// Demand of the measured I/Os: the next one is issued when the last has completed.
@@ -136,9 +136,6 @@ pub struct IdleExit {
 
 impl IdleExit {
     /// Creates the test.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = asked.settings;
         check_no_rounds(
@@ -177,12 +174,8 @@ impl IdleExit {
                 UNCHANGED => Some(None),
                 policy => LINK_POLICIES.contains(&policy).then(|| Some(policy.to_owned())),
             })?,
-            power_state_changes: APST.parse(settings, |text| match text {
-                UNCHANGED => Some(None),
-                "on" => Some(Some(true)),
-                "off" => Some(Some(false)),
-                _ => None,
-            })?,
+            power_state_changes: APST
+                .choice(settings, &[(UNCHANGED, None), ("on", Some(true)), ("off", Some(false))])?,
             ground,
         })
     }

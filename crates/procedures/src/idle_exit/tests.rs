@@ -90,7 +90,7 @@ fn the_states_their_thresholds_and_latencies_are_found() {
     assert_eq!(findings.end, EndState::Complete);
     assert_eq!(
         findings.ending,
-        "First I/O: 1.00 ms slower from 100 ms idle on, 30.0 ms slower from 10 s idle on."
+        "First I/O: 1.00 ms slower after 100 ms or more idle, 30.0 ms slower after 10 s or more idle."
     );
 }
 
@@ -100,7 +100,7 @@ fn a_drive_that_never_sleeps_has_no_state() {
     let findings = bench(|_| Some(Nanos(100_000))).studied(&test, &test.ground.settings);
     assert_eq!(
         findings.ending,
-        "No idle time up to 10 min made all first I/Os slower than 99 % of those back to back."
+        "At no idle time up to 10 min was every first I/O slower than 99 % of the back-to-back I/Os."
     );
 }
 

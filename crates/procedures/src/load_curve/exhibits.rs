@@ -3,9 +3,8 @@
 
 use super::results::{LoadCurveResults, OfferedPoint};
 use super::search::{PRECISION, SearchResult};
-use super::setup::{HIGHEST, LoadCurve, POINT_TIME, POINT_TIME_MAX, is_above};
+use super::setup::{HIGHEST_PERCENTILE, LoadCurve, POINT_TIME, POINT_TIME_MAX, is_above};
 use crate::common::metrics::MeasuredPoint;
-use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::cyclic_load::{
     check_exhibits, convergence_plot, evidence, fresh_caveat, steps_plot,
 };
@@ -15,17 +14,18 @@ use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::{count_word, limits_text, number, reservation_text};
-use crate::rwsw::disclosure as captured;
-use steadfast_domain::caveats as ids;
+use crate::rwsw::disclosure as rwsw_disclosure;
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Origin, Plot, Scale, Series, Setting, Stroke,
-    Table,
+    Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Origin, Plot, Row, Scale, Series, Setting,
+    Stroke, Table,
 };
-use steadfast_domain::{Caveat, Measurement, Record, ServiceLevel, Step, Tally, Verdict};
+use steadfast_domain::{
+    Caveat, Measurement, Record, ServiceLevel, Step, Tally, Verdict, caveats as ids,
+};
 
 /// Percentiles of the curve: name and fraction.
 const PERCENTILES: [(&str, f64); 4] =
-    [("50 %", 0.5), ("99 %", 0.99), ("99.9 %", 0.999), ("99.99 %", HIGHEST)];
+    [("50 %", 0.5), ("99 %", 0.99), ("99.9 %", 0.999), ("99.99 %", HIGHEST_PERCENTILE)];
 
 /// Rates of page one, in percent of the maximum.
 const FRONT_RATES: [f64; 2] = [50.0, 80.0];
@@ -48,7 +48,12 @@ impl ProcedureReport for LoadCurve {
         ReportEntry::OptionalTable(search_table),
         ReportEntry::Setup,
         ReportEntry::Chapters(|run| {
-            run.test.workload.captured().map(captured::workload_chapter).into_iter().collect()
+            run.test
+                .workload
+                .captured()
+                .map(rwsw_disclosure::workload_chapter)
+                .into_iter()
+                .collect()
         }),
         ReportEntry::General,
         ReportEntry::Chapter("What Was Done"),
@@ -68,11 +73,11 @@ impl ProcedureReport for LoadCurve {
         ReportEntry::Chapter("Response Times by Rate"),
         ReportEntry::Plot(|run| {
             let title = format!("Response times by rate - {}", run.test.workload);
-            tail_plot("rate-tails", &title, &tallies(run, Some(&PLOTTED)))
+            tail_plot("rate-tails", &title, &plotted_tallies(run))
         }),
         ReportEntry::Table(|run| {
             let title = "Response times of the rates that the device kept up with, ms";
-            percentile_table("rate-percentiles", title, &tallies(run, Some(&PLOTTED)))
+            percentile_table("rate-percentiles", title, &plotted_tallies(run))
         }),
         ReportEntry::Secondary,
         ReportEntry::Table(secondary_table),
@@ -150,10 +155,10 @@ impl ProcedureReport for LoadCurve {
 
     fn caveats(run: &LoadCurveRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
-        caveats.extend(not_steady(run));
+        caveats.extend(steady_state_caveat(run));
         caveats.extend(run.results.steady_verdict.as_ref().and_then(fresh_caveat));
-        caveats.extend(not_kept_up(run));
-        caveats.extend(unsupported(run));
+        caveats.extend(missed_rates_caveat(run));
+        caveats.extend(short_steps_caveat(run));
         if run.test.reads_unwritten() {
             caveats.push(Caveat::deviation(
                 ids::READS_UNWRITTEN,
@@ -166,7 +171,7 @@ impl ProcedureReport for LoadCurve {
             let (ground, plan) = (&run.test.ground, &run.test.preparation);
             // Unwritten blocks are disclosed above, for all workloads.
             let others = [ids::READS_UNWRITTEN, ids::RWSW_RULES];
-            let own = captured::caveats(composite, ground, plan).into_iter();
+            let own = rwsw_disclosure::caveats(composite, ground, plan).into_iter();
             caveats.extend(own.filter(|caveat| !others.contains(&caveat.id.as_str())));
         }
         caveats
@@ -212,7 +217,7 @@ impl ProcedureReport for LoadCurve {
             MeasuredPoint { point, pattern, steps, rounds: false }.metrics()
         };
         let mut metrics = of(&name, &closed);
-        for point in run.results.curve.iter().filter(|point| point.kept_up) {
+        for point in run.results.points_kept_up() {
             let name = format!("{} at {} %", test.workload, point.percent);
             metrics.extend(of(&name, &[point.measurement]));
         }
@@ -222,7 +227,7 @@ impl ProcedureReport for LoadCurve {
 
 fn workload_rows(run: &LoadCurveRun<'_>) -> SettingRows {
     match run.test.workload.captured() {
-        Some(composite) => captured::workload_rows(composite, run.choices.settings),
+        Some(composite) => rwsw_disclosure::workload_rows(composite, run.choices.settings),
         None => vec![Setting::new(
             "stimulus-1",
             "Test Stimulus",
@@ -277,7 +282,7 @@ fn slo_figure(run: &LoadCurveRun<'_>) -> Option<KeyFigure> {
     Some(KeyFigure::new("slo-iops", label, value, "IOPS").noted(note))
 }
 
-fn not_steady(run: &LoadCurveRun<'_>) -> Option<Caveat> {
+fn steady_state_caveat(run: &LoadCurveRun<'_>) -> Option<Caveat> {
     let verdict = run.results.verdict();
     if verdict.steady || !run.record.has_ended() {
         return None;
@@ -299,7 +304,7 @@ fn not_steady(run: &LoadCurveRun<'_>) -> Option<Caveat> {
 }
 
 /// Returns a caveat on the rates that the device did not keep up with; `None` if there are none.
-fn not_kept_up(run: &LoadCurveRun<'_>) -> Option<Caveat> {
+fn missed_rates_caveat(run: &LoadCurveRun<'_>) -> Option<Caveat> {
     let missed: Vec<String> = run
         .results
         .curve
@@ -326,16 +331,15 @@ fn not_kept_up(run: &LoadCurveRun<'_>) -> Option<Caveat> {
 
 /// Returns a caveat on percentiles that the longest time of a rate does not allow; `None` if there
 /// are none.
-fn unsupported(run: &LoadCurveRun<'_>) -> Option<Caveat> {
-    let kept_up = run.results.curve.iter().filter(|point| point.kept_up);
-    let lacks = |point: &&OfferedPoint<'_>| point.percentile_ms(HIGHEST).is_none();
-    let short: Vec<String> =
-        kept_up.filter(lacks).map(|point| format!("{} %", point.percent)).collect();
+fn short_steps_caveat(run: &LoadCurveRun<'_>) -> Option<Caveat> {
+    let lacks = |point: &&OfferedPoint<'_>| point.percentile_ms(HIGHEST_PERCENTILE).is_none();
+    let short = run.results.points_kept_up().filter(lacks);
+    let short: Vec<String> = short.map(|point| format!("{} %", point.percent)).collect();
     (!short.is_empty()).then(|| {
         Caveat::remark(
             ids::PERCENTILE_UNSUPPORTED,
             format!(
-                "At {} of the maximum, {} are too short for ten I/Os beyond every percentile; \
+                "At {} of the maximum, steps of {} are too short for ten I/Os beyond every percentile; \
                  those print a dash.",
                 short.join(", "),
                 run.test.point_time_max
@@ -345,8 +349,14 @@ fn unsupported(run: &LoadCurveRun<'_>) -> Option<Caveat> {
     })
 }
 
-fn state(point: &OfferedPoint<'_>) -> Cell {
-    Cell::text(if point.kept_up { "" } else { "could not keep up" })
+fn remark_cell(point: &OfferedPoint<'_>) -> Cell {
+    Cell::text(if point.is_knee {
+        "the knee"
+    } else if point.kept_up {
+        ""
+    } else {
+        "could not keep up"
+    })
 }
 
 fn columns<'a>() -> [TypedColumn<OfferedPoint<'a>>; 11] {
@@ -358,25 +368,19 @@ fn columns<'a>() -> [TypedColumn<OfferedPoint<'a>>; 11] {
         TypedColumn::number("50 % ms", 4, |point| point.percentile_ms(0.5)),
         TypedColumn::number("99 % ms", 4, |point| point.percentile_ms(0.99)),
         TypedColumn::number("99.9 % ms", 4, |point| point.percentile_ms(0.999)),
-        TypedColumn::number("99.99 % ms", 4, |point| point.percentile_ms(HIGHEST)),
+        TypedColumn::number("99.99 % ms", 4, |point| point.percentile_ms(HIGHEST_PERCENTILE)),
         TypedColumn::number("MRT ms", 4, OfferedPoint::longest_ms),
         TypedColumn::number("99 % start error ms", 4, OfferedPoint::start_error_ms),
-        TypedColumn::cell("Remark", state),
+        TypedColumn::cell("Remark", remark_cell),
     ]
 }
 
 fn curve_table(run: &LoadCurveRun<'_>, id: &str) -> Table {
-    let knee = run.results.knee(run.test).map(|knee| knee.percent);
     let columns = columns();
-    let rows = run.results.curve.iter().map(|point| {
-        let head = point.percent.to_string();
-        let is_knee = Some(point.percent) == knee;
-        let mut row = typed_row(head, &columns, point).strong(is_knee);
-        if let (true, Some(remark)) = (is_knee, row.cells.last_mut()) {
-            *remark = Cell::text("the knee");
-        }
-        row
-    });
+    let rows =
+        run.results.curve.iter().map(|point| {
+            typed_row(point.percent.to_string(), &columns, point).strong(point.is_knee)
+        });
     let title =
         format!("Response times from the due time at offered rates, {}", run.test.maximum.label);
     typed_table(id, title, "% of maximum", &columns).rows(rows)
@@ -387,14 +391,18 @@ fn search_table(run: &LoadCurveRun<'_>) -> Option<Table> {
     let slo = run.test.slo?;
     let percentile = format!("p{} ms", slo.percent);
     let rows = run.results.tried.iter().map(|point| {
-        let met = match (point.kept_up, slo.is_met(&point.tally)) {
-            _ if is_above(point.percent, 100.0) => "no: above the maximum",
-            (false, _) => "no: could not keep up",
-            (_, Some(true)) => "yes",
-            (_, Some(false)) => "no",
-            (_, None) => "no: too few I/Os",
+        let met = if is_above(point.percent, 100.0) {
+            "no: above the maximum"
+        } else if !point.kept_up {
+            "no: could not keep up"
+        } else {
+            match slo.is_met(&point.tally) {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "no: too few I/Os",
+            }
         };
-        steadfast_domain::findings::Row::new(
+        Row::new(
             number(point.offered, 1),
             [
                 Cell::number(point.measurement.iops(), 1),
@@ -481,7 +489,7 @@ fn definitions(_: &LoadCurveRun<'_>) -> String {
      knee is the offered rate with the most power, which is completed IOPS divided by the mean \
      response time (L. Kleinrock's measure; that the knee is its maximum among the measured rates \
      is our definition). A rate is kept up with if all but 1 % of its I/Os complete, allowing for \
-     three standard deviations of their random number; above the maximum, if all but 0.1 % of the \
+     three standard deviations of the random number of arrivals; above the maximum, if all but 0.1 % of the \
      offered rate completes. The start error is how late the program submitted an I/O that was due, \
      not counting a wait for a free slot: it is the program's own part of the response time."
         .into()
@@ -500,29 +508,21 @@ fn steady_exhibits(run: &LoadCurveRun<'_>) -> Vec<Exhibit> {
     exhibits
 }
 
-/// Returns the I/Os of the rates that the device kept up with; only those at some percentages if
-/// they are given.
-fn tallies(run: &LoadCurveRun<'_>, only: Option<&[f64]>) -> Vec<(String, Tally)> {
-    run.results
-        .curve
-        .iter()
-        .filter(|point| point.kept_up && only.is_none_or(|only| only.contains(&point.percent)))
+/// Returns the I/Os of the plotted rates that the device kept up with.
+fn plotted_tallies(run: &LoadCurveRun<'_>) -> Vec<(String, Tally)> {
+    let points = PLOTTED.iter().filter_map(|percent| run.results.at(*percent));
+    points
+        .filter(|point| point.kept_up)
         .map(|point| (format!("{} %", point.percent), point.tally.clone()))
         .collect()
 }
 
 fn secondary_table(run: &LoadCurveRun<'_>) -> Table {
-    let points: Vec<SecondaryPoint<'_>> = run
+    let points: Vec<SecondaryPoint> = run
         .results
-        .curve
-        .iter()
-        .filter(|point| point.kept_up)
-        .map(|point| SecondaryPoint {
-            name: format!("{} %", point.percent),
-            iops: point.measurement.iops(),
-            art: point.mean_ms(),
-            tally: &point.tally,
-            sensed: SecondaryMeans::new(&[point.measurement]),
+        .points_kept_up()
+        .map(|point| {
+            SecondaryPoint::from_steps(format!("{} %", point.percent), &[point.measurement])
         })
         .collect();
     secondary::points_table(

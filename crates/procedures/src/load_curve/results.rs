@@ -40,6 +40,8 @@ pub struct OfferedPoint<'a> {
     pub kept_up: bool,
     /// All I/Os of the step.
     pub tally: Tally,
+    /// True for the knee of the curve.
+    pub is_knee: bool,
 }
 
 impl<'a> OfferedPoint<'a> {
@@ -54,6 +56,7 @@ impl<'a> OfferedPoint<'a> {
             measurement,
             kept_up: keeps_up(step, measurement, Some(maximum)),
             tally: measurement.total(),
+            is_knee: false,
         }
     }
 
@@ -100,7 +103,7 @@ impl<'a> LoadCurveResults<'a> {
         let maximum = test.measured_maximum(record);
         let curve = curve(test, record, maximum);
         let (tried, search) = searched(test, record, maximum, &curve);
-        LoadCurveResults {
+        let mut results = LoadCurveResults {
             steady_verdict: test.preparation.steady.as_ref().map(|load| load.verdict(&steady)),
             maximum_verdict: test.judge_maximum(&track),
             slo: test.slo.zip(search.map(|search| search.result())),
@@ -109,7 +112,12 @@ impl<'a> LoadCurveResults<'a> {
             maximum,
             curve,
             tried,
+        };
+        let knee = results.knee(test).map(|knee| knee.percent);
+        for point in &mut results.curve {
+            point.is_knee = Some(point.percent) == knee;
         }
+        results
     }
 
     /// Returns the verdict on steady state: on the preconditioning if it is not steady, else on
@@ -121,6 +129,11 @@ impl<'a> LoadCurveResults<'a> {
     /// Returns the point at this percentage; `None` if it was not offered.
     pub fn at(&self, percent: f64) -> Option<&OfferedPoint<'a>> {
         self.curve.iter().find(|point| (point.percent - percent).abs() < 1e-9)
+    }
+
+    /// Returns the points that the device kept up with.
+    pub fn points_kept_up(&self) -> impl Iterator<Item = &OfferedPoint<'a>> {
+        self.curve.iter().filter(|point| point.kept_up)
     }
 
     /// Returns the knee: the point with the most power, the rate divided by the mean response time;

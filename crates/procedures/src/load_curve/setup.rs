@@ -2,10 +2,10 @@
 
 use super::search::{RateAnswer, RateSearch};
 use super::workload::CurveWorkload;
+use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
 use crate::common::asked::ProcedureRequest;
-use crate::common::attempts::steps_of;
-use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
+use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of, steps_of};
 use crate::common::choices::RunChoices;
 use crate::common::cyclic_load::{
     self, BETWEEN_TIME, CycleLayout, CyclePosition, CyclicLoad, MEASURED_LAST,
@@ -13,7 +13,6 @@ use crate::common::cyclic_load::{
 use crate::common::method::Method;
 use crate::common::one_pass::{self, INSTEAD_OF_WIPC, SPARE};
 use crate::common::rounds::check_steady_end;
-use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -37,7 +36,7 @@ pub(super) const CURVE: &str = "curve";
 pub(super) const SEARCH: &str = "slo-search";
 
 /// Highest percentile of the curve.
-pub(super) const HIGHEST: f64 = 0.9999;
+pub(super) const HIGHEST_PERCENTILE: f64 = 0.9999;
 
 /// I/Os of a step, relative to those of which ten lie beyond its highest percentile on average:
 /// arrivals are random, so that some steps have fewer.
@@ -144,10 +143,6 @@ pub struct LoadCurve {
 
 impl LoadCurve {
     /// Creates the test.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the
-    /// test.
     pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         check_steady_end(
             asked.settings,
@@ -232,7 +227,7 @@ impl LoadCurve {
     pub(super) fn point_step(&self, point: u32, percent: f64, rate: f64, attempt: u32) -> Step {
         let label = format!("{} at {percent} %", self.workload);
         let own = self.slo.map_or(0.0, ServiceLevel::fraction);
-        self.rated_step((CURVE, point, attempt), label, rate, HIGHEST.max(own))
+        self.rated_step((CURVE, point, attempt), label, rate, HIGHEST_PERCENTILE.max(own))
     }
 
     /// Returns a step of the search for the service level.
@@ -396,12 +391,8 @@ fn preparation(
     demand: Demand,
 ) -> Result<PreconditioningPlan, ProcedureError> {
     let settings = &ground.settings;
-    let (wipc, steady) = PRECONDITIONING.parse(settings, |text| match text {
-        "steady" => Some((true, true)),
-        "wipc" => Some((true, false)),
-        "none" => Some((false, false)),
-        _ => None,
-    })?;
+    let choices = [("steady", (true, true)), ("wipc", (true, false)), ("none", (false, false))];
+    let (wipc, steady) = PRECONDITIONING.choice(settings, &choices)?;
     one_pass::check_place(wipc, settings)?;
     let plan = PreconditioningPlan { wipc, steady: None, ladder: None };
     if !steady {
@@ -431,7 +422,6 @@ fn percents(text: &str) -> Option<Vec<f64>> {
 /// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match step.place.phase.as_str() {
-        preconditioning::PHASE => "Preconditioning continued from its last checkpoint.",
         STEADY | MAXIMUM => cyclic_load::gap_effect(step),
         _ => "That step is void. It was repeated after the gap.",
     }

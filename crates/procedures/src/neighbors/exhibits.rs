@@ -8,12 +8,11 @@ use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::number;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting, Stroke,
     Table,
 };
-use steadfast_domain::{Caveat, Record, Step};
+use steadfast_domain::{Caveat, Record, Step, caveats as ids};
 
 type NeighborsRun<'a> = StudiedRun<'a, Neighbors>;
 
@@ -40,6 +39,7 @@ const RATES: [TypedColumn<Disturbance>; 5] = [
 
 impl ProcedureReport for Neighbors {
     type Results<'a> = NeighborsResults;
+    const TITLE: &'static str = "Neighbors";
 
     const FRONT_PLOTS: &'static [&'static str] = &["neighbors-course-1"];
 
@@ -61,10 +61,6 @@ impl ProcedureReport for Neighbors {
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
         let (choices, results) = (self.choices(record), NeighborsResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
-    }
-
-    fn title(&self) -> String {
-        "Neighbors".into()
     }
 
     fn form(run: &NeighborsRun<'_>) -> ReportForm {

@@ -222,9 +222,8 @@ fn victim_part(measurement: &Measurement) -> Measurement {
 
 /// Returns every control with the reason why it is unavailable, as found before the purge.
 fn controls(test: &Neighbors, record: &Record) -> Vec<(ControlName, Option<String>)> {
-    let settled: Vec<(&Conditions, &Conditions)> = record
-        .entries
-        .iter()
+    let entries = record.entries.iter();
+    let settled: Vec<(&Conditions, &Conditions)> = entries
         .filter_map(|entry| match entry {
             JournalEntry::Settled { wanted, got } => Some((wanted, got)),
             _ => None,

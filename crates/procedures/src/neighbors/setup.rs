@@ -244,9 +244,6 @@ pub struct Neighbors {
 
 impl Neighbors {
     /// Creates the test.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = asked.settings;
         check_no_rounds(settings, "it runs a fixed number of cycles; choose with --set cycles=N")?;
@@ -273,11 +270,8 @@ impl Neighbors {
             victim: VICTIM.parse(settings, |text| text.parse().ok())?,
             demand: settings.demand_or(DEMAND),
             rate: RATE.parse(settings, RateChoice::parse)?,
-            arrivals: ARRIVALS.parse(settings, |text| match text {
-                "poisson" => Some(Arrivals::Poisson),
-                "fixed" => Some(Arrivals::Fixed),
-                _ => None,
-            })?,
+            arrivals: ARRIVALS
+                .choice(settings, &[("poisson", Arrivals::Poisson), ("fixed", Arrivals::Fixed)])?,
             offenders: OFFENDERS
                 .parse(settings, |text| text.split(',').map(OffenderLoad::parse).collect())?,
             offender_demand: OFFENDER_DEMAND.parse(settings, |text| text.parse().ok())?,

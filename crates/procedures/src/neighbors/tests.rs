@@ -88,9 +88,8 @@ fn each_offender_is_measured_alone_and_in_cycles_under_each_control_that_is_ther
     // A quarter of 800 x 128 KiB per second.
     let limits = GroupLimits { write_bytes: Some(200 * 131_072), ..GroupLimits::default() };
     let limit = IoControl::Max(limits);
-    let settled: Vec<Option<IoControl>> = bench
-        .entries
-        .iter()
+    let entries = bench.entries.iter();
+    let settled: Vec<Option<IoControl>> = entries
         .filter_map(|entry| match entry {
             JournalEntry::Settled { wanted, .. } => Some(wanted.io_control),
             _ => None,
@@ -277,9 +276,8 @@ fn a_victim_that_could_not_keep_up_has_no_response_times() {
     assert_eq!((isolation.value, isolation.note.as_deref()), (None, Some("could not keep up")));
     assert_eq!(isolation.subject.as_ref(), Some(&none.offender));
     assert!(figure("isolation-io-max").value.is_some());
-    let on: Vec<&str> = findings
-        .metrics
-        .iter()
+    let metrics = findings.metrics.iter();
+    let on: Vec<&str> = metrics
         .filter(|metric| metric.metric == "p99-on")
         .map(|metric| metric.point.as_str())
         .collect();

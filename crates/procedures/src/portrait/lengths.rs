@@ -42,125 +42,96 @@ pub(super) struct ShortPart {
 /// Procedures of a portrait, in the order of the parts.
 pub(super) const PROCEDURES: [&str; 6] = [FILL, IOPS, LATENCY, COMMIT, load_curve::NAME, IDLE_EXIT];
 
-/// Parts of a portrait of one hour (our choice).
-pub(super) const ONE_HOUR: [ShortPart; 6] = [
+/// Creates a part whose steps end by themselves.
+const fn whole(
+    procedure: &'static str,
+    parameters: &'static [(&'static str, &'static str)],
+) -> ShortPart {
     ShortPart {
-        procedure: FILL,
+        procedure,
         step_time: None,
         rounds_max: None,
         shares_preconditioning: false,
-        parameters: &[("levels", "0"), ("idle-times", "30s,2min"), ("again-max", "20")],
-    },
+        parameters,
+    }
+}
+
+/// Creates a part of at most eight rounds that starts from the state that the parts before it left.
+const fn shared(
+    procedure: &'static str,
+    step_seconds: u64,
+    parameters: &'static [(&'static str, &'static str)],
+) -> ShortPart {
     ShortPart {
-        procedure: IOPS,
-        step_time: Some(Nanos::from_secs(1)),
+        step_time: Some(Nanos::from_secs(step_seconds)),
         rounds_max: Some(8),
         shares_preconditioning: true,
-        parameters: &[],
-    },
-    ShortPart {
-        procedure: LATENCY,
-        step_time: Some(Nanos::from_secs(3)),
-        rounds_max: Some(8),
-        shares_preconditioning: true,
-        parameters: &[("histogram-time", "1min")],
-    },
-    ShortPart {
-        procedure: COMMIT,
-        step_time: Some(Nanos::from_secs(3)),
-        rounds_max: Some(8),
-        shares_preconditioning: true,
-        parameters: &[
+        ..whole(procedure, parameters)
+    }
+}
+
+/// Parts of a portrait of one hour (our choice).
+pub(super) const ONE_HOUR: [ShortPart; 6] = [
+    whole(FILL, &[("levels", "0"), ("idle-times", "30s,2min"), ("again-max", "20")]),
+    shared(IOPS, 1, &[]),
+    shared(LATENCY, 3, &[("histogram-time", "1min")]),
+    shared(
+        COMMIT,
+        3,
+        &[
             ("committers", "1,16"),
             ("block-sizes", "4K"),
             ("run-in", "1s"),
             ("between-time", "12s"),
             ("least-fills", "0"),
         ],
-    },
-    ShortPart {
-        procedure: load_curve::NAME,
-        step_time: Some(Nanos::from_secs(3)),
-        rounds_max: Some(8),
-        shares_preconditioning: true,
-        parameters: &[
+    ),
+    shared(
+        load_curve::NAME,
+        3,
+        &[
             ("preconditioning", "none"),
             ("points", "10,30,50,70,90,102"),
             ("settling", "500ms"),
             ("point-time", "5s"),
             ("point-time-max", "20s"),
         ],
-    },
-    ShortPart {
-        procedure: IDLE_EXIT,
-        step_time: None,
-        rounds_max: None,
-        shares_preconditioning: false,
-        parameters: &[
+    ),
+    whole(
+        IDLE_EXIT,
+        &[
             ("idle-times", "1ms,10ms,100ms,1s,5s"),
             ("samples", "50"),
             ("most", "15s"),
             ("baseline-time", "5s"),
         ],
-    },
+    ),
 ];
 
 /// Parts of a portrait of eight hours (our choice).
 pub(super) const EIGHT_HOURS: [ShortPart; 6] = [
-    ShortPart {
-        procedure: FILL,
-        step_time: None,
-        rounds_max: None,
-        shares_preconditioning: false,
-        parameters: &[("levels", "0"), ("idle-times", "30s,2min,10min")],
-    },
-    ShortPart {
-        procedure: IOPS,
-        step_time: Some(Nanos::from_secs(15)),
-        rounds_max: Some(8),
-        shares_preconditioning: false,
-        parameters: &[],
-    },
-    ShortPart {
-        procedure: LATENCY,
-        step_time: Some(Nanos::from_secs(20)),
-        rounds_max: Some(8),
-        shares_preconditioning: true,
-        parameters: &[("histogram-time", "5min")],
-    },
-    ShortPart {
-        procedure: COMMIT,
-        step_time: Some(Nanos::from_secs(15)),
-        rounds_max: Some(8),
-        shares_preconditioning: true,
-        parameters: &[
+    whole(FILL, &[("levels", "0"), ("idle-times", "30s,2min,10min")]),
+    ShortPart { shares_preconditioning: false, ..shared(IOPS, 15, &[]) },
+    shared(LATENCY, 20, &[("histogram-time", "5min")]),
+    shared(
+        COMMIT,
+        15,
+        &[
             ("committers", "1,4,16,64"),
             ("run-in", "5s"),
             ("between-time", "165s"),
             ("least-fills", "0"),
         ],
-    },
-    ShortPart {
-        procedure: load_curve::NAME,
-        step_time: Some(Nanos::from_secs(15)),
-        rounds_max: Some(8),
-        shares_preconditioning: true,
-        parameters: &[
-            ("preconditioning", "none"),
-            ("point-time", "20s"),
-            ("point-time-max", "60s"),
-        ],
-    },
-    ShortPart {
-        procedure: IDLE_EXIT,
-        step_time: None,
-        rounds_max: None,
-        shares_preconditioning: false,
-        parameters: &[
-            ("idle-times", "1ms,3ms,10ms,30ms,100ms,300ms,1s,3s,10s,30s,1min"),
-            ("most", "30s"),
-        ],
-    },
+    ),
+    shared(
+        load_curve::NAME,
+        15,
+        &[("preconditioning", "none"), ("point-time", "20s"), ("point-time-max", "60s")],
+    ),
+    whole(
+        IDLE_EXIT,
+        &[("idle-times", "1ms,3ms,10ms,30ms,100ms,300ms,1s,3s,10s,30s,1min"), ("most", "30s")],
+    ),
 ];
 
 /// Length of a portrait.
@@ -177,12 +148,12 @@ impl PortraitLength {
     /// # Errors
     /// Returns [`ProcedureError`] if it is not one of the three.
     pub fn chosen(settings: &Settings) -> Result<Self, ProcedureError> {
-        LENGTH.parse(settings, |text| match text {
-            "1h" => Some(PortraitLength::OneHour),
-            "8h" => Some(PortraitLength::EightHours),
-            "complete" => Some(PortraitLength::Complete),
-            _ => None,
-        })
+        let lengths = [
+            ("1h", PortraitLength::OneHour),
+            ("8h", PortraitLength::EightHours),
+            ("complete", PortraitLength::Complete),
+        ];
+        LENGTH.choice(settings, &lengths)
     }
 
     /// Returns the parts that are shorter than the procedures alone.

@@ -20,9 +20,8 @@ use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::method;
 use crate::suite::{self, PartPlan, StudiedSuite, Suite, SuiteKind};
 use lengths::{FILL, IDLE_EXIT, LENGTH, PROCEDURES, PortraitLength, SERVICE_LEVEL, ShortPart};
-use steadfast_domain::caveats as ids;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
-use steadfast_domain::{Caveat, CaveatKind, Findings, Profile, Settings};
+use steadfast_domain::{Caveat, Findings, Profile, Settings, caveats as ids};
 
 /// Name of the procedure on the command line.
 pub const NAME: &str = suite::PORTRAIT;
@@ -128,8 +127,7 @@ fn length_caveat(settings: &Settings) -> Option<Caveat> {
         shortened.push(format!("{}: {}", part.procedure, changes.join(", ")));
     }
     (!shortened.is_empty()).then(|| {
-        Caveat::new(
-            CaveatKind::Deviation,
+        Caveat::deviation(
             ids::PORTRAIT_LENGTH,
             format!(
                 "length={} shortens the procedures, where no option says otherwise. {}.",

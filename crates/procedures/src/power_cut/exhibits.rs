@@ -5,12 +5,11 @@ use super::setup::PowerCut;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::report_notation::number;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, KeyFigure, Origin, Row, Setting, Table};
 use steadfast_domain::power_cut::{
     CountedPowerLoss, CutEvidence, PowerCutOutcome, PowerCutTrial, ViolationKind,
 };
-use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Record, Step};
+use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Record, Step, caveats as ids};
 
 type PowerCutRun<'a> = StudiedRun<'a, PowerCut>;
 
@@ -19,6 +18,7 @@ const PRINTED: usize = 32;
 
 impl ProcedureReport for PowerCut {
     type Results<'a> = PowerCutResults<'a>;
+    const TITLE: &'static str = "Power-cut";
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -36,10 +36,6 @@ impl ProcedureReport for PowerCut {
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
         let (choices, results) = (self.choices(), PowerCutResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
-    }
-
-    fn title(&self) -> String {
-        "Power-cut".into()
     }
 
     fn form(run: &PowerCutRun<'_>) -> ReportForm {
@@ -105,8 +101,7 @@ impl ProcedureReport for PowerCut {
         let results = &run.results;
         let mut caveats = Vec::new();
         if results.end == EndState::Void && results.violated == 0 {
-            caveats.push(Caveat::new(
-                CaveatKind::Invalidates,
+            caveats.push(Caveat::invalidates(
                 ids::NO_POWER_CUT,
                 format!(
                     "Of {} wanted power cuts, {} were made after an acknowledged flush.",
@@ -117,8 +112,7 @@ impl ProcedureReport for PowerCut {
             ));
         }
         if results.unproven > 0 {
-            caveats.push(Caveat::new(
-                CaveatKind::Unverified,
+            caveats.push(Caveat::unverified(
                 ids::POWER_CUT_UNPROVEN,
                 format!(
                     "In {} of {} cycles the device failed or the host restarted, but the drive \
@@ -144,8 +138,7 @@ impl ProcedureReport for PowerCut {
             ));
         }
         if results.violated > 0 {
-            caveats.push(Caveat::new(
-                CaveatKind::Remark,
+            caveats.push(Caveat::remark(
                 ids::POWER_CUT_VIOLATIONS,
                 format!(
                     "{} blocks in {} of {} power cuts do not hold what was flushed.",

@@ -98,9 +98,6 @@ pub struct PowerCut {
 
 impl PowerCut {
     /// Creates the test.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = asked.settings;
         let instead = "it ends after its cycles (--set cycles=N); omit --steady-state and \

@@ -4,7 +4,7 @@ use crate::common::ProcedureSetup;
 use crate::common::asked::ProcedureRequest;
 use crate::common::method::Method;
 use crate::procedure_error::ProcedureError;
-use steadfast_domain::{Class, Criteria, Demand, Nanos, Profile, WriteCache};
+use steadfast_domain::{Class, Criteria, Demand, Nanos, Profile, Verdict, WriteCache};
 
 /// Full name of the PTS.
 const SPECIFICATION: &str = "Solid State Storage Performance Test Spec (PTS)";
@@ -14,6 +14,15 @@ const SPECIFICATION: &str = "Solid State Storage Performance Test Spec (PTS)";
 /// more than").
 pub const TWENTY_TEN: Criteria =
     Criteria { window: 5, data_excursion: 0.20, slope_excursion: 0.10 };
+
+/// Returns the rounds over which means are reported: the steady or last window of the verdict, else
+/// the last five of `rounds`.
+pub fn reported_rounds(verdict: Option<&Verdict>, rounds: u32) -> Vec<u32> {
+    match verdict.and_then(|verdict| verdict.window) {
+        Some((first, last)) => (first..=last).collect(),
+        None => (rounds.saturating_sub(TWENTY_TEN.window) + 1..=rounds).collect(),
+    }
+}
 
 /// Maximum number of rounds (PTS 2.0.2 IOPS pseudo-code; PTS-E 1.1 p. 30).
 pub const ROUNDS_MAX: u32 = 25;
@@ -28,9 +37,6 @@ pub const STEP_TIME: Nanos = Nanos::from_secs(60);
 const QUICK_STEP_TIME: Nanos = Nanos::from_secs(1);
 
 /// Computes the ground of a test with the method of its profile and class.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if the device or the settings do not permit the method.
 pub fn ground(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
     ProcedureSetup::new(asked, for_profile(asked.settings.profile, asked.settings.class))
 }

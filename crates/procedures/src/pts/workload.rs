@@ -6,13 +6,12 @@ use crate::common::applied::{self, ApplicableWorkload, alignment, alignment_name
 use crate::common::method::Method;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::Origin;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Cursor, Order, Zone};
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{Bytes, Caveat, Demand, IoStream, Op, Settings};
+use steadfast_domain::{Bytes, Caveat, Demand, IoStream, Op, Settings, caveats as ids};
 
 /// Role and notation of five of the six workloads (SNIA tutorial): metadata and journals, write
 /// intensive, read intensive, OLTP database, video on demand. The sixth is the composite.
@@ -471,11 +470,7 @@ fn with_cursor(
         }
         return Ok(pattern);
     }
-    let cursor = CURSOR.parse(settings, |text| match text {
-        "shared" => Some(Cursor::Shared),
-        "own" => Some(Cursor::Own),
-        _ => None,
-    })?;
+    let cursor = CURSOR.choice(settings, &[("shared", Cursor::Shared), ("own", Cursor::Own)])?;
     Ok(AccessPattern { order: Order::Sequential(cursor), ..pattern })
 }
 

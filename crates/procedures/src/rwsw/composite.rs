@@ -40,7 +40,7 @@ impl CapturedComposite {
             workload.streams.iter_mut().for_each(|stream| stream.zones.clear());
         }
         let composite = CapturedComposite { workload, sector, pace: captured_pace(settings)? };
-        if composite.moving().next().is_none() && composite.workload.script.is_none() {
+        if composite.data_streams().next().is_none() && composite.workload.script.is_none() {
             return Err(ProcedureError(format!(
                 "workload '{}' has no I/O stream whose transfer size is a multiple of the sector \
                  size of {} bytes; select other streams with --op, --stream or --threshold",
@@ -74,7 +74,7 @@ impl CapturedComposite {
     /// # Errors
     /// Returns [`ProcedureError`] if it has no such streams.
     pub fn with_streams(self) -> Result<Self, ProcedureError> {
-        if self.moving().next().is_some() {
+        if self.data_streams().next().is_some() {
             return Ok(self);
         }
         Err(ProcedureError(format!(
@@ -86,7 +86,7 @@ impl CapturedComposite {
 
     /// Returns the streams that can be applied alone: all that fit the device, except flushes,
     /// which transfer no data.
-    pub fn moving(&self) -> impl Iterator<Item = IoStream> + '_ {
+    pub fn data_streams(&self) -> impl Iterator<Item = IoStream> + '_ {
         let streams = self.workload.streams.iter().filter(|s| self.fits(s) && s.weight > 0);
         streams.filter(|s| s.op != Op::Flush).map(|stream| self.fitted(stream.clone()))
     }

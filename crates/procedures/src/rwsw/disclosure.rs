@@ -11,11 +11,10 @@ use crate::common::choices::RunChoices;
 use crate::exhibits::disclosure::{self, SettingRows};
 use crate::exhibits::pages::page;
 use crate::report_notation::{count_word, limits_text, number};
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, Facts, Origin, Page, Row, Setting, Table};
 use steadfast_domain::load_words::{hottest_share, pace_text};
 use steadfast_domain::stimulus::{Pace, Zone};
-use steadfast_domain::{Caveat, CaveatKind, IoStream, Settings};
+use steadfast_domain::{Caveat, IoStream, Settings, caveats as ids};
 
 /// Returns the rows about the workload in the report form.
 pub fn workload_rows(composite: &CapturedComposite, settings: &Settings) -> SettingRows {
@@ -148,13 +147,10 @@ pub fn caveats(
 ) -> Vec<Caveat> {
     let mut caveats = vec![rules()];
     let remarks = composite.workload.remarks.iter();
-    caveats.extend(
-        remarks.map(|text| Caveat::new(CaveatKind::Remark, ids::WORKLOAD_REMARK, text.clone(), "")),
-    );
+    caveats.extend(remarks.map(|text| Caveat::remark(ids::WORKLOAD_REMARK, text.clone(), "")));
     caveats.extend(streams_left_out(composite, ground));
     if regime.reads_unwritten(&ground.settings, composite) {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::READS_UNWRITTEN,
             "Reads also find blocks that nothing was written to since the purge; a drive answers \
              these without its flash.",
@@ -165,8 +161,7 @@ pub fn caveats(
 }
 
 fn rules() -> Caveat {
-    Caveat::new(
-        CaveatKind::Unverified,
+    Caveat::unverified(
         ids::RWSW_RULES,
         "Of RWSW PTS 1.0.7 only public summaries could be read. What a segment is, how long steps \
          take, when steady state is judged, how captured queue depths become outstanding I/Os and \
@@ -180,8 +175,7 @@ fn streams_left_out(composite: &CapturedComposite, ground: &ProcedureSetup) -> O
     let names: Vec<String> = streams.iter().map(|stream| stream.to_string()).collect();
     let ios: u64 = streams.iter().map(|stream| u64::from(stream.weight)).sum();
     (!streams.is_empty()).then(|| {
-        Caveat::new(
-            CaveatKind::Deviation,
+        Caveat::deviation(
             ids::STREAMS_LEFT_OUT,
             format!(
                 "{} of the workload's streams ({ios} I/Os) are not applied, because their transfers \
@@ -198,8 +192,7 @@ fn streams_left_out(composite: &CapturedComposite, ground: &ProcedureSetup) -> O
 /// Returns the caveat that the cadence of the steady-state check is our choice.
 pub fn cadence(ground: &ProcedureSetup, cycle: &str) -> Caveat {
     let criteria = &ground.method.criteria;
-    Caveat::new(
-        CaveatKind::Unverified,
+    Caveat::unverified(
         ids::RWSW_CADENCE,
         format!(
             "Steady state of {} is judged by the rule and the cadence of the PTS's WSAT: {} \

@@ -21,8 +21,7 @@ pub const OUTSTANDING: Parameter = Parameter {
               to 1024; as few threads as give it, 32 outstanding I/Os in each",
     source: "the range of 1 to 1,024 is the document's (SNIA tutorial, RWSW); steps, order and \
              threads are ours, from high to low as in the PTS's DIRTH",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 /// A series of demands.

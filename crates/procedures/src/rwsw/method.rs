@@ -73,15 +73,8 @@ pub fn has_zones(workload: &AppliedWorkload) -> bool {
 }
 
 /// Returns true if the zones of the workload are applied.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if the parameter is invalid.
 pub fn applies_zones(settings: &Settings) -> Result<bool, ProcedureError> {
-    ZONES.parse(settings, |text| match text {
-        "workload" => Some(true),
-        "none" => Some(false),
-        _ => None,
-    })
+    ZONES.choice(settings, &[("workload", true), ("none", false)])
 }
 
 /// Returns the pace of the composite: the captured pace if the parameter `arrivals` selects it.
@@ -90,11 +83,7 @@ pub fn applies_zones(settings: &Settings) -> Result<bool, ProcedureError> {
 /// Returns [`ProcedureError`] if the parameter is invalid, if the workload has no arrivals, or if the
 /// user chose a rate as well.
 pub fn captured_pace(settings: &Settings) -> Result<Pace, ProcedureError> {
-    let captured = ARRIVALS.parse(settings, |text| match text {
-        "closed" => Some(false),
-        "workload" => Some(true),
-        _ => None,
-    })?;
+    let captured = ARRIVALS.choice(settings, &[("closed", false), ("workload", true)])?;
     let workload = settings.workload.as_deref();
     match workload.and_then(|workload| workload.arrivals) {
         _ if !captured => Ok(Pace::Closed),
@@ -111,9 +100,6 @@ pub fn captured_pace(settings: &Settings) -> Result<Pace, ProcedureError> {
 }
 
 /// Computes the ground of a test of a captured workload.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if the device or the settings do not permit the method.
 pub fn ground(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
     let method = for_profile(asked.settings.profile, asked.settings.class);
     let settings = with_content(asked.settings)?;
@@ -121,15 +107,8 @@ pub fn ground(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureE
 }
 
 /// Returns the settings with the data pattern that the parameter `content` asks for.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if the parameter is invalid.
 pub fn with_content(settings: &Settings) -> Result<Settings, ProcedureError> {
-    let own = CONTENT.parse(settings, |text| match text {
-        "settings" => Some(false),
-        "workload" => Some(true),
-        _ => None,
-    })?;
+    let own = CONTENT.choice(settings, &[("settings", false), ("workload", true)])?;
     let mut settings = settings.clone();
     if let Some(workload) = settings.workload.as_ref().filter(|_| own) {
         settings.data_pattern = workload.data_pattern.clone();

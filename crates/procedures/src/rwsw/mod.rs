@@ -7,15 +7,15 @@
 //! replays the capture. Only public summaries of the document could be read: docs/methods.md
 //! lists the rules that are our choice.
 
-pub mod composite;
-pub mod dirth;
+pub(crate) mod composite;
+pub(crate) mod dirth;
 pub(crate) mod disclosure;
-pub mod ladder;
-pub mod method;
-pub mod regime;
-pub mod replay;
+pub(crate) mod ladder;
+pub(crate) mod method;
+pub(crate) mod regime;
+pub(crate) mod replay;
 mod segments;
-pub mod steady;
+pub(crate) mod steady;
 
 /// Names of the procedures of this document.
 pub const NAMES: [&str; 4] = ["replay-native", "individual-streams", "multi-wsat", "rwsw-dirth"];

@@ -4,12 +4,11 @@
 use super::composite::CapturedComposite;
 use super::ladder::{DemandLadder, OUTSTANDING};
 use super::method::{FILLS, MEASURED};
-use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
 use crate::common::choices::RunChoices;
 use crate::common::cyclic_load::{CycleLayout, CyclicLoad, FillRequirement};
-use crate::common::one_pass;
 use crate::common::preconditioning::{self, precondition};
+use crate::common::{ProcedureSetup, one_pass};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
@@ -30,8 +29,7 @@ pub const PRECONDITIONING: Parameter = Parameter {
               sequentially, as the PTS has it) or none; --purge none leaves the purge out",
     source: "purge, preconditioning, steady state, workload is the basic flow; the regime is the \
              operator's choice (SNIA tutorial, RWSW); what preconditioning writes is ours",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 /// Parameter `preconditioning` of a replay, which does not reach steady state by itself.
@@ -59,15 +57,8 @@ pub struct PreconditioningPlan {
 
 impl PreconditioningPlan {
     /// Parses the preconditioning of a test that runs its workload to steady state itself.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the parameter is invalid.
-    pub fn chosen(settings: &Settings) -> Result<Self, ProcedureError> {
-        let wipc = PRECONDITIONING.parse(settings, |text| match text {
-            "wipc" => Some(true),
-            "none" => Some(false),
-            _ => None,
-        })?;
+    pub fn from_settings(settings: &Settings) -> Result<Self, ProcedureError> {
+        let wipc = PRECONDITIONING.choice(settings, &[("wipc", true), ("none", false)])?;
         one_pass::check_place(wipc, settings)?;
         Ok(PreconditioningPlan { wipc, steady: None, ladder: None })
     }
@@ -84,15 +75,15 @@ impl PreconditioningPlan {
         demand: Demand,
     ) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
-        let (wipc, steady, ladder) = BEFORE_REPLAY.parse(settings, |text| match text {
-            "none" => Some((false, false, false)),
-            "wipc" => Some((true, false, false)),
-            "multi-wsat" => Some((true, true, false)),
-            "rwsw-dirth" => Some((true, true, true)),
-            _ => None,
-        })?;
+        let choices = [
+            ("none", (false, false, false)),
+            ("wipc", (true, false, false)),
+            ("multi-wsat", (true, true, false)),
+            ("rwsw-dirth", (true, true, true)),
+        ];
+        let (wipc, steady, ladder) = BEFORE_REPLAY.choice(settings, &choices)?;
         one_pass::check_place(wipc, settings)?;
-        if steady && composite.moving().next().is_none() {
+        if steady && composite.data_streams().next().is_none() {
             return Err(ProcedureError(format!(
                 "workload '{}' has no I/O streams to precondition with; choose --set \
                  preconditioning=wipc or none",
@@ -102,7 +93,7 @@ impl PreconditioningPlan {
         let ladder = ladder.then(|| DemandLadder::parse(&OUTSTANDING, settings)).transpose()?;
         let demand = ladder.as_ref().map_or(demand, DemandLadder::highest);
         let regime = PreconditioningPlan { wipc, steady: None, ladder };
-        let steady = steady.then(|| steady_composite(ground, composite, demand, (&regime, false)));
+        let steady = steady.then(|| steady_composite(ground, composite, demand, &regime, false));
         Ok(PreconditioningPlan { steady: steady.transpose()?, ..regime })
     }
 
@@ -193,14 +184,12 @@ pub fn is_purged(settings: &Settings) -> bool {
 }
 
 /// Creates the run of the composite until measured minutes are steady.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if a parameter is invalid.
 pub fn steady_composite(
     ground: &ProcedureSetup,
     composite: &CapturedComposite,
     demand: Demand,
-    (regime, is_last): (&PreconditioningPlan, bool),
+    regime: &PreconditioningPlan,
+    is_last: bool,
 ) -> Result<CyclicLoad, ProcedureError> {
     let cycle = cycle(ground)?;
     let label = ground.rated_label(format!("{composite} {demand}"));

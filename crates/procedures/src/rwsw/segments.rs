@@ -42,8 +42,6 @@ pub struct RwswSegment {
 impl RwswSegment {
     /// Computes the results of a segment from its steps.
     pub fn new(name: impl Into<String>, steps: &[&Measurement]) -> Self {
-        let mut tally = Tally::default();
-        steps.iter().for_each(|m| tally.merge(&m.total()));
         let mean_of =
             |value: &dyn Fn(&Measurement) -> Option<f64>| mean(steps.iter().map(|m| value(m)));
         RwswSegment {
@@ -51,7 +49,7 @@ impl RwswSegment {
             iops: mean_of(&|m| m.iops()),
             mb_per_second: mean_of(&|m| m.mb_per_second()),
             art: mean_of(&|m| m.total().response_mean_ms()),
-            tally,
+            tally: steps.iter().map(|m| m.total()).sum(),
             sensed: SecondaryMeans::new(steps),
         }
     }
@@ -120,13 +118,13 @@ pub fn secondary_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
     figures
 }
 
-impl<'a> From<&'a RwswSegment> for SecondaryPoint<'a> {
-    fn from(segment: &'a RwswSegment) -> Self {
+impl From<&RwswSegment> for SecondaryPoint {
+    fn from(segment: &RwswSegment) -> Self {
         SecondaryPoint {
             name: segment.name.clone(),
             iops: segment.iops,
             art: segment.art,
-            tally: &segment.tally,
+            tally: segment.tally.clone(),
             sensed: segment.sensed,
         }
     }

@@ -1,7 +1,7 @@
 //! ATTO's chart and table: the rates of writes and reads by transfer size.
 
 use super::results::{MeasuredStep, SequenceResults, ToolExhibits};
-use crate::report_notation::each_once;
+use crate::report_notation::distinct;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
@@ -42,15 +42,14 @@ fn value(
     (size, direction): (&str, &str),
     value: AttoValue,
 ) -> Option<f64> {
-    let found = results
-        .measured
-        .iter()
+    let mut measured = results.measured.iter();
+    let found = measured
         .find(|m| m.dimension(SIZE) == Some(size) && m.dimension(DIRECTION) == Some(direction));
     value(found?)
 }
 
 fn sizes(results: &SequenceResults<'_>) -> Vec<String> {
-    each_once(results.measured.iter().filter_map(|m| m.dimension(SIZE).map(str::to_owned)))
+    distinct(results.measured.iter().filter_map(|m| m.dimension(SIZE).map(str::to_owned)))
 }
 
 fn table(results: &SequenceResults<'_>) -> Table {

@@ -2,7 +2,7 @@
 //! MB/s (10^6 bytes per second).
 
 use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
-use crate::report_notation::each_once;
+use crate::report_notation::distinct;
 use steadfast_domain::findings::{Cell, Exhibit, Row, Table};
 
 /// Dimensions that the preset gives its steps.
@@ -26,13 +26,12 @@ type DiskMarkValue = fn(&Attempt) -> Cell;
 
 fn table(results: &SequenceResults<'_>, (id, title): (&str, &str), value: DiskMarkValue) -> Table {
     let named = |of: &MeasuredStep<'_>, name| of.dimension(name).unwrap_or_default().to_owned();
-    let directions = each_once(results.measured.iter().map(|m| named(m, DIRECTION)));
-    let rows = each_once(results.measured.iter().map(|m| named(m, TEST))).into_iter().map(|test| {
+    let directions = distinct(results.measured.iter().map(|m| named(m, DIRECTION)));
+    let rows = distinct(results.measured.iter().map(|m| named(m, TEST))).into_iter().map(|test| {
         let cell = |direction: &String| {
-            let found = results
-                .measured
-                .iter()
-                .find(|m| named(m, TEST) == test && named(m, DIRECTION) == *direction);
+            let mut measured = results.measured.iter();
+            let found =
+                measured.find(|m| named(m, TEST) == test && named(m, DIRECTION) == *direction);
             found.and_then(MeasuredStep::best).map_or(Cell::Missing, value)
         };
         Row::new(test.clone(), directions.iter().map(cell))

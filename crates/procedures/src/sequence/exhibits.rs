@@ -7,9 +7,8 @@ use super::{figures, rates};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Origin, Page, Setting};
-use steadfast_domain::{Caveat, Record, Step};
+use steadfast_domain::{Caveat, Record, Step, caveats as ids};
 
 type SequenceRun<'a> = StudiedRun<'a, SequenceProcedure>;
 

@@ -2,7 +2,7 @@
 //! and response time by queue depth.
 
 use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
-use crate::report_notation::each_once;
+use crate::report_notation::distinct;
 use steadfast_domain::Nanos;
 use steadfast_domain::findings::{Axis, Cell, Exhibit, Plot, Row, Scale, Series, Stroke, Table};
 
@@ -16,7 +16,7 @@ const MIB: f64 = 1_048_576.0;
 /// Returns the table, then plots for the access specifications with several queue depths.
 pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
     let mut exhibits = vec![Exhibit::Table(table(results))];
-    let specs = each_once(results.measured.iter().filter_map(|m| of(m, SPEC)));
+    let specs = distinct(results.measured.iter().filter_map(|m| of(m, SPEC)));
     let varied: Vec<String> =
         specs.into_iter().filter(|spec| points(results, spec, |_| None).len() > 1).collect();
     for (specs, number) in varied.chunks(LINES_MAX).zip(1..) {

@@ -25,8 +25,7 @@ mod viking;
 pub use setup::{SequenceProcedure, numbers_of, phase_of};
 
 use crate::exhibits::report;
-use steadfast_domain::caveats as ids;
-use steadfast_domain::{Bench, Findings, Halt, Procedure, Record, SequenceStep};
+use steadfast_domain::{Bench, Findings, Halt, Procedure, Record, SequenceStep, caveats as ids};
 
 /// Name of the procedure.
 pub const NAME: &str = "sequence";

@@ -2,11 +2,10 @@
 
 use super::results::{Attempt, MeasuredStep, SequenceResults};
 use crate::report_notation::number;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::load_words::{asked_rate_of_load, pace_text};
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Caveat, SequenceLoad};
+use steadfast_domain::{Caveat, SequenceLoad, caveats as ids};
 
 /// Share of the requested rate that may be missing before it is disclosed: our choice.
 const MISSED_BY: f64 = 0.01;
@@ -63,9 +62,8 @@ fn paced_loads(measured: &MeasuredStep<'_>) -> Vec<PacedLoad> {
 
 /// Returns the table of requested and reached rates of all paced loads; `None` if no load is paced.
 pub(super) fn table(results: &SequenceResults<'_>) -> Option<Table> {
-    let rows: Vec<Row> = results
-        .measured
-        .iter()
+    let measured = results.measured.iter();
+    let rows: Vec<Row> = measured
         .flat_map(paced_loads)
         .map(|load| {
             let share =
@@ -88,9 +86,8 @@ pub(super) fn table(results: &SequenceResults<'_>) -> Option<Table> {
 
 /// Returns a caveat on the rates that were missed; `None` if there are none.
 pub(super) fn missed(results: &SequenceResults<'_>) -> Option<Caveat> {
-    let missed: Vec<String> = results
-        .measured
-        .iter()
+    let measured = results.measured.iter();
+    let missed: Vec<String> = measured
         .flat_map(paced_loads)
         .filter(|load| load.is_missed)
         .filter_map(|load| {

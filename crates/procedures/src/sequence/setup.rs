@@ -334,7 +334,7 @@ fn planned(
 /// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     if step.continues {
-        "The step went on from its last part; the drive had rested inside it."
+        "The step continued from its last part; the drive had rested inside it."
     } else {
         "The drive had rested before this step."
     }

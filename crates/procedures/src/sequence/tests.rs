@@ -92,7 +92,7 @@ fn a_gap_is_reported_and_nothing_begins_anew() {
     let (entries, findings) = conducted(vec![("step-3", 0, 2)]);
     assert_eq!(steps(&entries).len(), 8);
     let gap = findings.caveats.iter().find(|caveat| caveat.id == caveats::GAP).unwrap();
-    assert!(gap.text.contains("went on from its last part"), "{}", gap.text);
+    assert!(gap.text.contains("continued from its last part"), "{}", gap.text);
 }
 
 #[test]
@@ -195,9 +195,8 @@ fn pace_alignment_zones_and_content_are_reported() {
 #[test]
 fn settings_are_those_of_the_file() {
     let (_, findings) = conducted(Vec::new());
-    let rows: Vec<_> = findings
-        .chapters
-        .iter()
+    let chapters = findings.chapters.iter();
+    let rows: Vec<_> = chapters
         .flat_map(|page| &page.exhibits)
         .filter_map(|exhibit| match exhibit {
             Exhibit::Facts(facts) if facts.title == "Settings" => Some(&facts.rows),

@@ -142,9 +142,8 @@ impl<F: FnMut(&Step) -> f64> Bench for ScriptedBench<F> {
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         let place = &step.place;
-        let gap = self
-            .gap_before
-            .iter()
+        let mut gap_before = self.gap_before.iter();
+        let gap = gap_before
             .any(|(phase, round, point)| {
                 (*round, *point) == (place.round, place.point)
                     && (phase.is_empty() || *phase == place.phase)

@@ -5,7 +5,7 @@
 //! Sources: TKperf 2.x as published in its reports and its source (docs/methods.md, K).
 
 pub mod foreign;
-pub mod hdd;
+pub(crate) mod hdd;
 #[cfg(test)]
 mod tests;
 mod whole;

@@ -5,14 +5,13 @@ use crate::parts::begins;
 use crate::procedure_error::ProcedureError;
 use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
 use std::collections::HashSet;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Page, PlotKind, Table};
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Cursor, Op, Order};
 use steadfast_domain::{
     Bench, Bytes, Conditions, Findings, FineHistogram, Halt, JournalEntry, Measurement, Nanos,
-    Note, Outcome, Procedure, Purge, Settings, Step, Tally,
+    Note, Outcome, Procedure, Purge, Settings, Step, Tally, caveats as ids,
 };
 
 fn settings(tests: &str, change: impl FnOnce(&mut Settings)) -> Settings {
@@ -215,9 +214,8 @@ fn tkperf_defect_09_the_feature_matrix_stands_beside_the_description_of_the_devi
     };
     let findings = found(&settings("lat", told));
     let page = page(&findings, "Setup Information");
-    let listings: Vec<&str> = page
-        .exhibits
-        .iter()
+    let exhibits = page.exhibits.iter();
+    let listings: Vec<&str> = exhibits
         .filter_map(|exhibit| match exhibit {
             Exhibit::Listing(text) => Some(text.as_str()),
             _ => None,

@@ -6,14 +6,14 @@ use super::setup::{READS, VerifyWrite, WRITES};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::report_notation::number;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, KeyFigure, Origin, Row, Setting, Table};
-use steadfast_domain::{Bytes, Caveat, EndState, Measurement, Nanos, Record, Step};
+use steadfast_domain::{Bytes, Caveat, EndState, Measurement, Nanos, Record, Step, caveats as ids};
 
 type VerifyWriteRun<'a> = StudiedRun<'a, VerifyWrite>;
 
 impl ProcedureReport for VerifyWrite {
     type Results<'a> = VerifyWriteResults<'a>;
+    const TITLE: &'static str = "Verify-write";
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -29,10 +29,6 @@ impl ProcedureReport for VerifyWrite {
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
         let (choices, results) = (self.choices(record), VerifyWriteResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
-    }
-
-    fn title(&self) -> String {
-        "Verify-write".into()
     }
 
     fn form(run: &VerifyWriteRun<'_>) -> ReportForm {

@@ -33,9 +33,6 @@ pub struct VerifyWrite {
 
 impl VerifyWrite {
     /// Creates the test.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let instead = "it ends when everything is written and read; omit --steady-state and \
                        --max-rounds";

@@ -9,19 +9,17 @@ use super::setup::{
 };
 use super::windows::CountedWindow;
 use crate::common::metrics::MeasuredPoint;
-use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::report_notation::{each_once, number};
+use crate::report_notation::{distinct, number};
 use crate::rwsw::disclosure as captured;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
-use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Record, Step, Tally};
+use steadfast_domain::{Bytes, Caveat, EndState, Record, Step, caveats as ids};
 
 /// Used capacity at which page one states what a smaller one saves.
 const SAVED_AT: u8 = 80;
@@ -37,6 +35,7 @@ type AmplificationRun<'a> = StudiedRun<'a, WriteAmplificationTest>;
 
 impl ProcedureReport for WriteAmplificationTest {
     type Results<'a> = AmplificationResults<'a>;
+    const TITLE: &'static str = "Write Amplification";
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -64,10 +63,6 @@ impl ProcedureReport for WriteAmplificationTest {
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
         let (choices, results) = (self.choices(record), AmplificationResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
-    }
-
-    fn title(&self) -> String {
-        "Write Amplification".into()
     }
 
     fn form(run: &AmplificationRun<'_>) -> ReportForm {
@@ -188,8 +183,7 @@ fn not_steady(run: &AmplificationRun<'_>) -> Option<Caveat> {
     let cells: Vec<String> =
         run.results.cells.iter().filter(|cell| failed(cell)).map(|one| one.cell.name()).collect();
     (!cells.is_empty() && run.record.has_ended()).then(|| {
-        Caveat::new(
-            CaveatKind::Invalidates,
+        Caveat::invalidates(
             ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
                 "STEADY STATE NOT ACHIEVED by {}: the write amplification of these cells still \
@@ -218,8 +212,7 @@ fn counted_otherwise(run: &AmplificationRun<'_>) -> Option<Caveat> {
     };
     let cells: Vec<String> = run.results.cells.iter().filter(differs).map(text).collect();
     (!cells.is_empty()).then(|| {
-        Caveat::new(
-            CaveatKind::Remark,
+        Caveat::remark(
             ids::HOST_COUNTER_DIFFERS,
             format!(
                 "The drive counted other amounts of host writes than this program wrote: {}. The \
@@ -243,8 +236,7 @@ fn below_one(run: &AmplificationRun<'_>) -> Option<Caveat> {
     let cells: Vec<String> =
         run.results.cells.iter().filter(is_below).map(|one| one.cell.name()).collect();
     (!cells.is_empty()).then(|| {
-        Caveat::new(
-            CaveatKind::Remark,
+        Caveat::remark(
             ids::AMPLIFICATION_BELOW_ONE,
             format!(
                 "Fewer bytes were written to the flash than by the host: {}. The drive compresses \
@@ -258,7 +250,7 @@ fn below_one(run: &AmplificationRun<'_>) -> Option<Caveat> {
 
 /// Returns the names of the workloads in order.
 fn workload_names(run: &AmplificationRun<'_>) -> Vec<String> {
-    each_once(run.results.cells.iter().map(|result| result.cell.workload.to_string()))
+    distinct(run.results.cells.iter().map(|result| result.cell.workload.to_string()))
 }
 
 /// Returns the used capacities of all cells, the largest first.
@@ -483,24 +475,8 @@ fn table_of_cells<'a>(
 
 fn secondary_table(run: &AmplificationRun<'_>) -> Table {
     let measured = run.results.cells.iter().filter(|one| !one.steps.is_empty());
-    let with_tallies: Vec<(&CellResult<'_>, Tally)> = measured
-        .map(|one| {
-            let mut tally = Tally::default();
-            one.steps.iter().for_each(|step| tally.merge(&step.total()));
-            (one, tally)
-        })
-        .collect();
-    let mut points = Vec::new();
-    for (one, tally) in &with_tallies {
-        let time: f64 = one.steps.iter().map(|step| step.elapsed.as_secs_f64()).sum();
-        points.push(SecondaryPoint {
-            name: one.cell.name(),
-            iops: (time > 0.0).then(|| tally.ios as f64 / time),
-            art: tally.response_mean_ms(),
-            tally,
-            sensed: SecondaryMeans::new(&one.steps),
-        });
-    }
+    let points: Vec<SecondaryPoint> =
+        measured.map(|one| SecondaryPoint::from_steps(one.cell.name(), &one.steps)).collect();
     secondary::points_table("secondary-cells", "Secondary metrics of the cells", &points)
 }
 

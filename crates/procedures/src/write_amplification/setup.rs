@@ -16,8 +16,8 @@ use crate::rwsw::method::{CONTENT, with_content};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
 use steadfast_domain::{
-    Bytes, Criteria, Demand, Nanos, Profile, PurgeChoice, PurgeMethod, Record, Settings, Step,
-    StepPlace, Stimulus,
+    Bytes, Criteria, Demand, Nanos, Profile, PurgeChoice, PurgeMethod, Record, Step, StepPlace,
+    Stimulus,
 };
 
 /// Phase of the step that shows which counters the drive has.
@@ -157,9 +157,6 @@ pub struct WriteAmplificationTest {
 
 impl WriteAmplificationTest {
     /// Creates the test.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         check_no_rounds(
             asked.settings,
@@ -288,8 +285,8 @@ fn cells(ground: &ProcedureSetup) -> Result<Vec<AmplificationCell>, ProcedureErr
         let composite = CapturedComposite::from_settings(settings, ground.geometry)?;
         workloads.push(WrittenWorkload::captured(composite.with_streams()?)?);
     }
-    let used = percents(&USED, settings)?;
-    let used_others = percents(&USED_OTHERS, settings)?;
+    let used = USED.percents(settings, 10)?;
+    let used_others = USED_OTHERS.percents(settings, 10)?;
     let mut cells = Vec::new();
     for workload in workloads {
         for percent in if workload.is_uniform() { &used } else { &used_others } {
@@ -319,15 +316,6 @@ fn demand(ground: &ProcedureSetup, cells: &[AmplificationCell]) -> Demand {
         Some([composite, ..]) => composite.demand(ground),
         _ => ground.settings.demand_or(ground.method.random_demand),
     }
-}
-
-/// Parses different used capacities, separated by commas.
-fn percents(parameter: &Parameter, settings: &Settings) -> Result<Vec<u8>, ProcedureError> {
-    parameter.parse(settings, |text| {
-        let percent = |text: &str| text.trim().parse().ok().filter(|p| (10..=100).contains(p));
-        let percents: Option<Vec<u8>> = text.split(',').map(percent).collect();
-        percents.filter(|all| (1..all.len()).all(|n| !all[..n].contains(&all[n])))
-    })
 }
 
 /// Returns a sentence on the effect of a gap before a step.

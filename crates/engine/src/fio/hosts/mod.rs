@@ -24,9 +24,7 @@ use share::HostLoads;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use steadfast_domain::measurement::{CommonStart, HostPart, Interval};
-use steadfast_domain::{
-    Caveat, CaveatKind, Halt, Load, Measurement, Nanos, Step, Stimulus, caveats,
-};
+use steadfast_domain::{Caveat, Halt, Load, Measurement, Nanos, Step, Stimulus, caveats};
 use steadfast_host::{Directory, RemoteTarget};
 
 /// Time from the agreement to the common start of all hosts: the logins are done, but fio still
@@ -51,7 +49,7 @@ pub struct FioHosts {
     version: String,
     /// Job files and answers.
     files: FioFiles,
-    /// Load left running by a cut, with the work done by each host.
+    /// Load that still runs because its step ended early, with the work done by each host.
     chain: Option<(Stimulus, Vec<StepStart>)>,
     said: BTreeSet<String>,
     caveats: Vec<Caveat>,
@@ -119,8 +117,7 @@ impl FioHosts {
         let versions: Vec<String> =
             hosts.iter().filter_map(|h| Some(format!("{}: {}", h.name, h.fio.as_ref()?))).collect();
         let unseen = hosts.iter().any(|host| host.fio.is_none());
-        let mut found = vec![Caveat::new(
-            CaveatKind::Remark,
+        let mut found = vec![Caveat::remark(
             caveats::HOSTS_LOAD,
             format!(
                 "{} loaded the device ({names}). A demand such as T4Q32 applies to \
@@ -131,8 +128,7 @@ impl FioHosts {
             "Multiply the demand by the number of hosts to compare with another run.",
         )];
         if known.len() > 1 || known.iter().any(|fio| **fio != self.version) && !known.is_empty() {
-            found.push(Caveat::new(
-                CaveatKind::Remark,
+            found.push(Caveat::remark(
                 caveats::HOSTS_FIO_VERSIONS,
                 format!(
                     "The versions of fio differ ({}; here: {}).",
@@ -143,8 +139,7 @@ impl FioHosts {
             ));
         }
         if unseen {
-            found.push(Caveat::new(
-                CaveatKind::Deviation,
+            found.push(Caveat::deviation(
                 caveats::HOSTS_UNSEEN,
                 format!(
                     "The hosts {names} were reached without a shell, so nothing is known about \
@@ -155,8 +150,7 @@ impl FioHosts {
         }
         let uses = &self.target.device().in_use;
         if !uses.is_empty() {
-            found.push(Caveat::new(
-                CaveatKind::Deviation,
+            found.push(Caveat::deviation(
                 caveats::HOSTS_USE,
                 format!("The device was in use while it was read ({}).", uses.join("; ")),
                 "Other I/O to the device changes every number; measure it while nothing uses it.",
@@ -277,7 +271,7 @@ impl FioHosts {
     /// Adds a caveat of one kind about one host, the first time only.
     fn once(&mut self, id: &str, host: &str, text: String, remedy: &str) {
         if self.said.insert(format!("{id} {host}")) {
-            self.caveats.push(Caveat::new(CaveatKind::Remark, id, text, remedy));
+            self.caveats.push(Caveat::remark(id, text, remedy));
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::attempts::is_attempt_of;
 use crate::common::choices::RunChoices;
 use crate::common::one_pass::{self, OnePass};
-use crate::common::preconditioning::WIPC_DEMAND;
+use crate::common::preconditioning::{self, WIPC_DEMAND};
 use crate::exhibits::checks;
 use crate::parameters;
 use steadfast_domain::measurement::{KernelCounters, Measurement, Silence};
@@ -318,6 +318,8 @@ fn of_gaps(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
             let gap = outcome.gap_before.as_ref()?;
             let effect = if is_attempt_of(&step.place.phase, one_pass::PHASE) {
                 one_pass::GAP_EFFECT
+            } else if step.place.phase.starts_with(preconditioning::PHASE) {
+                "Preconditioning continued from its last checkpoint."
             } else {
                 (choices.gap_effect)(step)
             };

@@ -62,10 +62,9 @@ pub fn ending_text(method: SteadyStateMethod) -> String {
     }
 }
 
-/// Describes the effect of a gap on a mixed loop and its preconditioning.
+/// Describes the effect of a gap on a mixed loop.
 pub fn loop_gap_effect(step: &Step) -> &'static str {
     match (step.place.round, step.place.point) {
-        (0, _) => "Preconditioning continued from its last checkpoint.",
         (_, 2..) => "That round is void, and the steady-state window restarts after it.",
         _ => "The steady-state window restarts with that round.",
     }

@@ -8,7 +8,6 @@ use super::setup::{Dirth, LOOPS, PRE_WRITE_TIME};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning;
 use crate::common::preconditioning::{WIPC_DEMAND, WIPC_PATTERN};
-use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::held::{self, ChosenRate};
@@ -26,12 +25,13 @@ use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::pts::workload;
 use crate::report_notation::{mix_name, number};
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, KeyFigure, Marker, Metric, Origin, Page, Plot, PlotKind, Row,
     Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{Caveat, Demand, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
+use steadfast_domain::{
+    Caveat, Demand, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict, caveats as ids,
+};
 
 type DirthRun<'a> = StudiedRun<'a, Dirth>;
 
@@ -363,13 +363,9 @@ fn pre_writes_plot(run: &DirthRun<'_>) -> Plot {
     plot.series = rounds
         .iter()
         .map(|round| {
-            let steps: Vec<_> = run
-                .results
-                .pre_writes
-                .iter()
-                .copied()
-                .filter(|(s, _)| s.place.round == *round)
-                .collect();
+            let pre_writes = run.results.pre_writes.iter();
+            let steps: Vec<_> =
+                pre_writes.copied().filter(|(s, _)| s.place.round == *round).collect();
             Series::new(format!("Round {round}"), Stroke::Measured, times(run, &steps))
         })
         .collect();
@@ -385,11 +381,8 @@ fn rounds_plot(run: &DirthRun<'_>) -> Plot {
         Axis::new("IOPS", Scale::Linear),
     )
     .caption("Reads and writes per second, round by round. A void round breaks its line.");
-    plot.series = run
-        .test
-        .matrix
-        .demands
-        .iter()
+    let demands = run.test.matrix.demands.iter();
+    plot.series = demands
         .filter(|demand| demand.threads == threads)
         .map(|demand| {
             let points = run
@@ -587,13 +580,9 @@ fn total_plot(run: &DirthRun<'_>) -> Plot {
 }
 
 fn best_by_outstanding<'r>(run: &'r DirthRun<'_>) -> Vec<(Demand, &'r DemandResult)> {
-    let mut all: Vec<(Demand, &DemandResult)> = run
-        .test
-        .matrix
-        .demands
-        .iter()
-        .filter_map(|demand| Some((*demand, cell(run, *demand)?)))
-        .collect();
+    let demands = run.test.matrix.demands.iter();
+    let mut all: Vec<(Demand, &DemandResult)> =
+        demands.filter_map(|demand| Some((*demand, cell(run, *demand)?))).collect();
     let iops = |cell: &DemandResult| cell.iops.unwrap_or(f64::NEG_INFINITY);
     all.sort_by(|a, b| {
         a.0.outstanding().cmp(&b.0.outstanding()).then(iops(b.1).total_cmp(&iops(a.1)))
@@ -774,18 +763,12 @@ fn tallies(run: &DirthRun<'_>) -> Vec<(String, Tally)> {
 }
 
 fn secondary_table(run: &DirthRun<'_>) -> Table {
-    let measured = run.results.histograms.iter().filter(|point| point.measurement.is_some());
-    let tallies = tallies(run);
     let mut points = Vec::new();
-    for (point, (name, tally)) in measured.zip(&tallies) {
-        let outstanding = number(point.chosen.demand.outstanding() as f64, 0);
-        points.push(SecondaryPoint {
-            name: format!("{name} ({outstanding} OIO)"),
-            iops: point.measurement.and_then(Measurement::iops),
-            art: tally.response_mean_ms(),
-            tally,
-            sensed: SecondaryMeans::new(point.measurement.as_slice()),
-        });
+    for point in &run.results.histograms {
+        let demand = point.chosen.demand;
+        let outstanding = number(demand.outstanding() as f64, 0);
+        let name = format!("{} {demand} ({outstanding} OIO)", point.chosen.role.name());
+        points.extend(point.measurement.map(|m| SecondaryPoint::from_steps(name, &[m])));
     }
     let title = "Secondary metrics of the chosen points";
     secondary::points_table("secondary-points", title, &points)
@@ -794,10 +777,8 @@ fn secondary_table(run: &DirthRun<'_>) -> Table {
 /// Returns every demand of every round, for spreadsheets.
 fn rounds_matrix(run: &DirthRun<'_>) -> Table {
     let columns = ["TC", "QD", "OIO", "IOPS", "MB/s", "ART ms", "CPU system", "Void"];
-    let rows = run
-        .results
-        .rounds
-        .iter()
+    let rounds = run.results.rounds.iter();
+    let rows = rounds
         .flat_map(|round| run.test.matrix.demands.iter().zip(&round.cells).map(move |d| (round, d)))
         .map(|(round, (demand, cell))| {
             Row::new(

@@ -105,9 +105,8 @@ struct PointCandidate {
 /// Chooses the points from the last round; `None` if no round is complete.
 pub fn select(matrix: &DemandMatrix, rounds: &[Round], ceiling: Nanos) -> Option<PointSelection> {
     let round = matrix.reported(rounds)?;
-    let all: Vec<PointCandidate> = matrix
-        .demands
-        .iter()
+    let demands = matrix.demands.iter();
+    let all: Vec<PointCandidate> = demands
         .zip(&round.cells)
         .filter_map(|(demand, cell)| {
             Some(PointCandidate { demand: *demand, cell: *cell, iops: cell.iops?, art: cell.art? })

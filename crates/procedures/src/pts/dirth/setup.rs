@@ -2,13 +2,12 @@
 
 use super::matrix::{self, DemandMatrix};
 use super::points::{ChosenPoint, PointRole};
-use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
 use crate::common::cyclic_load::{self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_FIRST};
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::preconditioning;
 use crate::common::rounds::check_steady_end;
+use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -28,8 +27,7 @@ const WORKLOAD: Parameter = Parameter {
     meaning: "the workload: metadata, write-intensive, read-intensive, oltp, video, composite, or \
         an access pattern such as RND 8K RW65",
     source: "public implementation of PTS 2.0.x; the six synthetic workloads: SNIA tutorial",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 pub(super) const LOOPS: Parameter = Parameter {
@@ -40,8 +38,7 @@ pub(super) const LOOPS: Parameter = Parameter {
     meaning: "thread counts of the outer loop and queue depths of the inner loop, in descending \
         order to 1",
     source: "two public implementations; a third omits 6",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 pub(super) const PRE_WRITE_TIME: Parameter = Parameter {
@@ -50,8 +47,7 @@ pub(super) const PRE_WRITE_TIME: Parameter = Parameter {
     quick: Some("2s"),
     meaning: "length of the writes before each round's matrix",
     source: "public implementation; another writes 10 minutes",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 const ART_CEILING: Parameter = Parameter {
@@ -59,8 +55,7 @@ const ART_CEILING: Parameter = Parameter {
     default: "5ms",
     meaning: "a point is chosen only if its average response time is below this",
     source: "public implementation of PTS 2.0.x",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 const POINT_PRE_WRITE_TIME: Parameter = Parameter {
@@ -69,8 +64,7 @@ const POINT_PRE_WRITE_TIME: Parameter = Parameter {
     quick: Some("5s"),
     meaning: "length of the writes before each chosen point's histogram",
     source: "public implementation of PTS 2.0.x",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 const HISTOGRAM_TIME: Parameter = Parameter {
@@ -79,8 +73,7 @@ const HISTOGRAM_TIME: Parameter = Parameter {
     quick: Some("5s"),
     meaning: "time during which every response time of a chosen point is recorded",
     source: "public implementation of PTS 2.0.x",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 /// Parameters of `dirth`.
@@ -112,17 +105,11 @@ pub struct Dirth {
 
 impl Dirth {
     /// Creates DIRTH of the workload that the settings name.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         Dirth::new(Some(&WORKLOAD), ground)
     }
 
     /// Creates DIRTH of the JESD219 composite.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn composite(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         Dirth::new(None, ground)
     }
@@ -223,7 +210,6 @@ fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     let is_first_minute = step.place.point == 1;
     match phase {
-        preconditioning::PHASE => "Preconditioning continued from its last checkpoint.",
         PRECONDITIONING => cyclic_load::gap_effect(step),
         PRE_WRITE if is_first_minute => "The steady-state window restarts with that round.",
         PRE_WRITE | DEMAND => "That round is void, and the steady-state window restarts after it.",

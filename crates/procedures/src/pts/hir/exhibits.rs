@@ -12,18 +12,18 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::time_axis::PlotTimeAxis;
-use crate::report_notation::reservation_text;
-use steadfast_domain::caveats as ids;
+use crate::report_notation::{joined, reservation_text};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting, Stroke,
     Table,
 };
-use steadfast_domain::{Caveat, Measurement, Record, Tally, Verdict};
+use steadfast_domain::{Caveat, Measurement, Record, Tally, Verdict, caveats as ids};
 
 type HirRun<'a> = StudiedRun<'a, Hir>;
 
 impl ProcedureReport for Hir {
     type Results<'a> = HirResults<'a>;
+    const TITLE: &'static str = "HIR";
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -64,21 +64,13 @@ impl ProcedureReport for Hir {
         StudiedRun { test: self, record, choices, results }
     }
 
-    fn title(&self) -> String {
-        "HIR".into()
-    }
-
     fn form(run: &HirRun<'_>) -> ReportForm {
         let demand = form_demand(run.test.demand);
         let rounds = disclosure::window_text(&run.results.verdict);
         let fixed =
             |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
-        let multiples: Vec<String> = run
-            .test
-            .idle_times
-            .iter()
-            .map(|idle| (idle.as_secs_f64() / run.test.access_time.as_secs_f64()).to_string())
-            .collect();
+        let access_time = run.test.access_time.as_secs_f64();
+        let multiples = run.test.idle_times.iter().map(|idle| idle.as_secs_f64() / access_time);
         let baseline = format!("{} without a pause", baseline_time(run));
         let settings = run.choices.settings;
         ReportForm::new("HIR Test", "HIR - Host Idle Recovery", &run.choices)
@@ -95,19 +87,16 @@ impl ProcedureReport for Hir {
                 ACCESS_TIME.row(settings, "Duration", run.test.access_time.to_string()),
                 fixed("idle-state", "Idle State", "Host Idle".into()),
                 IDLE_TIMES.row(settings, "Durations (s)", seconds(run)),
-                Setting::outcome("Wait States", multiples.join(", ")),
+                Setting::outcome("Wait States", joined(multiples)),
                 ACCESSES.row(settings, "Accesses of each", run.test.accesses.to_string()),
                 Setting::outcome("Baseline after each", baseline),
             ])
     }
 
     fn ending(run: &HirRun<'_>) -> String {
-        let done = run
-            .results
-            .waits
-            .iter()
-            .filter(|wait| wait.baseline.steps.len() == run.test.accesses as usize)
-            .count();
+        let waits = run.results.waits.iter();
+        let done =
+            waits.filter(|wait| wait.baseline.steps.len() == run.test.accesses as usize).count();
         if !run.record.has_ended() {
             return format!(
                 "The run is not finished: {done} of {} wait states are complete.",
@@ -169,8 +158,7 @@ impl ProcedureReport for Hir {
     /// Returns every wait state in long form.
     fn metrics(run: &HirRun<'_>) -> Vec<Metric> {
         let of_wait = |wait: &WaitState<'_>| {
-            let steps: Vec<&Measurement> =
-                wait.accesses.steps.iter().map(|(_, outcome)| &outcome.measurement).collect();
+            let steps: Vec<&Measurement> = wait.accesses.measurements().collect();
             let point = format!("{}, {} idle", run.test.workload, wait.idle);
             let pattern = run.test.workload.pattern();
             MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false }.metrics()
@@ -180,9 +168,7 @@ impl ProcedureReport for Hir {
 }
 
 fn seconds(run: &HirRun<'_>) -> String {
-    let times: Vec<String> =
-        run.test.idle_times.iter().map(|idle| idle.as_secs_f64().to_string()).collect();
-    times.join(", ")
+    joined(run.test.idle_times.iter().map(|idle| idle.as_secs_f64()))
 }
 
 fn baseline_time(run: &HirRun<'_>) -> steadfast_domain::Nanos {
@@ -250,9 +236,8 @@ fn waits_plot(run: &HirRun<'_>) -> Plot {
         run.test.access_time
     ));
     for wait in &run.results.waits {
-        let name = format!("{} s idle", wait.idle.as_secs_f64());
         let points = scaled(&wait.accesses.points);
-        plot.series.push(Series::new(name, Stroke::Measured, points));
+        plot.series.push(Series::new(wait_name(wait), Stroke::Measured, points));
     }
     // Draw one line per wait state: another wait state lies between two of them.
     let mut baselines: Vec<(f64, Option<f64>)> = Vec::new();
@@ -280,15 +265,12 @@ fn recovery_plot(run: &HirRun<'_>) -> Plot {
          steady window before the first pause.",
         run.test.access_time
     ));
-    plot.series = run
-        .results
-        .waits
-        .iter()
+    let waits = run.results.waits.iter();
+    plot.series = waits
         .map(|wait| {
             let points = (1u32..).zip(&wait.accesses.points);
             let points = points.map(|(n, (_, iops))| (f64::from(n), *iops)).collect();
-            let name = format!("{} s idle", wait.idle.as_secs_f64());
-            Series::new(name, Stroke::Measured, points)
+            Series::new(wait_name(wait), Stroke::Measured, points)
         })
         .collect();
     if let Some(level) = run.results.saturated() {
@@ -321,22 +303,19 @@ fn listing(run: &HirRun<'_>) -> String {
 }
 
 fn tallies(run: &HirRun<'_>) -> Vec<(String, Tally)> {
-    let name = |wait: &WaitState<'_>| format!("{} s idle", wait.idle.as_secs_f64());
-    run.results.waits.iter().map(|wait| (name(wait), wait.accesses.tally())).collect()
+    run.results.waits.iter().map(|wait| (wait_name(wait), wait.accesses.tally())).collect()
+}
+
+fn wait_name(wait: &WaitState<'_>) -> String {
+    format!("{} s idle", wait.idle.as_secs_f64())
 }
 
 fn secondary_table(run: &HirRun<'_>) -> Table {
-    let tallies = tallies(run);
-    let mut points = Vec::new();
-    for (wait, (name, tally)) in run.results.waits.iter().zip(&tallies) {
-        points.push(SecondaryPoint {
-            name: name.clone(),
-            iops: wait.accesses.iops(),
-            art: tally.response_mean_ms(),
-            tally,
-            sensed: wait.accesses.secondary(),
-        });
-    }
+    let point = |wait: &WaitState<'_>| {
+        let steps: Vec<&Measurement> = wait.accesses.measurements().collect();
+        SecondaryPoint::from_steps(wait_name(wait), &steps)
+    };
+    let points: Vec<SecondaryPoint> = run.results.waits.iter().map(point).collect();
     secondary::points_table("secondary-waits", "Secondary metrics of the wait states", &points)
 }
 

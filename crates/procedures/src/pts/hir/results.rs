@@ -2,7 +2,6 @@
 
 use super::setup::{Hir, PRECONDITIONING, baseline_phase, wait_phase};
 use crate::common::attempts::{attempt_of, current_attempt, last_attempt};
-use crate::common::secondary::SecondaryMeans;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
 /// Results of HIR, from which its tables and plots are made.
@@ -49,9 +48,8 @@ impl<'a> HirResults<'a> {
         let origin = first
             .and_then(|steps| steps.first().map(|(_, o)| o.measurement.began_unix_ms))
             .unwrap_or(0);
-        let waits = hir
-            .idle_times
-            .iter()
+        let idle_times = hir.idle_times.iter();
+        let waits = idle_times
             .map(|idle| WaitState {
                 idle: *idle,
                 accesses: AccessSeries::new(of_phase(&wait_phase(*idle)), origin),
@@ -92,9 +90,7 @@ impl<'a> AccessSeries<'a> {
 
     /// Returns the tally of all I/Os.
     pub fn tally(&self) -> Tally {
-        let mut sum = Tally::default();
-        self.measurements().for_each(|m| sum.merge(&m.total()));
-        sum
+        self.measurements().map(Measurement::total).sum()
     }
 
     /// Returns the IOPS of the first access.
@@ -107,12 +103,7 @@ impl<'a> AccessSeries<'a> {
         self.points.last().and_then(|point| point.1)
     }
 
-    /// Returns power, temperature and processor use during the accesses.
-    pub fn secondary(&self) -> SecondaryMeans {
-        SecondaryMeans::new(&self.measurements().collect::<Vec<_>>())
-    }
-
-    fn measurements(&self) -> impl Iterator<Item = &'a Measurement> {
+    pub fn measurements(&self) -> impl Iterator<Item = &'a Measurement> {
         self.steps.iter().map(|(_, outcome)| &outcome.measurement)
     }
 }

@@ -26,8 +26,7 @@ pub(super) const IDLE_TIMES: Parameter = Parameter {
     quick: Some("1,2,3,5,10"),
     meaning: "idle times between accesses, in seconds, in test order",
     source: "three public implementations (the tutorial prints 0,5,10,15,15 & 50)",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 pub(super) const ACCESS_TIME: Parameter = Parameter {
@@ -36,8 +35,7 @@ pub(super) const ACCESS_TIME: Parameter = Parameter {
     quick: Some("1s"),
     meaning: "length of the writes between two idle times, and of one value of the baseline",
     source: "three public implementations",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 pub(super) const ACCESSES: Parameter = Parameter {
@@ -46,8 +44,7 @@ pub(super) const ACCESSES: Parameter = Parameter {
     quick: Some("4"),
     meaning: "accesses per wait state; the same number follows without a pause as its baseline",
     source: "three public implementations",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 /// Parameters of `hir`.
@@ -70,9 +67,6 @@ pub struct Hir {
 
 impl Hir {
     /// Creates the test.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
         check_steady_end(
@@ -134,9 +128,8 @@ impl Hir {
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
-        let bases: Vec<String> = self
-            .idle_times
-            .iter()
+        let idle_times = self.idle_times.iter();
+        let bases: Vec<String> = idle_times
             .flat_map(|idle| [wait_phase(*idle), baseline_phase(*idle)])
             .chain([PRECONDITIONING.to_owned()])
             .collect();

@@ -1,13 +1,10 @@
 use super::results::HirResults;
-use super::setup::PRECONDITIONING;
-use super::setup::wait_phase;
+use super::setup::{PRECONDITIONING, wait_phase};
 use super::*;
 use crate::testing::scripted::{
     GEOMETRY, ScriptedBench, ground, record, scripted, set, settings_of, steps, study_of_nothing,
 };
-use steadfast_domain::Settings;
-use steadfast_domain::Step;
-use steadfast_domain::{JournalEntry, Measurement, Profile};
+use steadfast_domain::{JournalEntry, Measurement, Profile, Settings, Step};
 
 fn hir_test(change: impl FnOnce(&mut Settings)) -> Hir {
     ground(&settings_of("hir", change), GEOMETRY, &[]).and_then(Hir::on).unwrap()

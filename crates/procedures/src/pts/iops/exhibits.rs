@@ -10,12 +10,13 @@ use crate::exhibits::loops::{
     ConvergencePlot, convergence, measurement_window, not_steady, rounds_ending, rounds_table,
     steady_facts, tracking_table, window_exhibits,
 };
-use crate::exhibits::matrix::{LoopMatrix, MatrixValue, millis};
+use crate::exhibits::matrix::{
+    AVERAGE, FIVE_NINES_TIME, LoopMatrix, MAXIMUM, MINIMUM, MatrixValue, millis,
+};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
-use crate::exhibits::response::{FIVE_NINES, tail_plot};
-use crate::exhibits::secondary;
-use crate::exhibits::tkperf;
+use crate::exhibits::response::tail_plot;
+use crate::exhibits::{secondary, tkperf};
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::report_notation::mix_name;
@@ -46,43 +47,30 @@ const ART: MatrixValue = MatrixValue {
     id: "art",
     title: "Average response time (ART), ms (mean of the rounds)",
     decimals: 3,
-    value: |cell| cell.art.mean,
+    ..AVERAGE
 };
 const ART_OF_READS: MatrixValue = MatrixValue {
     id: "art-reads",
     title: "ART of the reads, ms (all I/Os of the rounds)",
-    decimals: 3,
     value: |cell| cell.art_of_reads,
+    ..ART
 };
 const ART_OF_WRITES: MatrixValue = MatrixValue {
     id: "art-writes",
     title: "ART of the writes, ms (all I/Os of the rounds)",
-    decimals: 3,
     value: |cell| cell.art_of_writes,
+    ..ART
 };
-const FIVE_NINES_TIME: MatrixValue = MatrixValue {
-    id: "five-nines",
-    title: "99.999 % response time, ms (all I/Os of the rounds)",
-    decimals: 3,
-    value: |cell| millis(cell.tally.percentile(FIVE_NINES)),
-};
-const MINIMUM: MatrixValue = MatrixValue {
-    id: "minimum",
-    title: "Minimum response time, ms",
-    decimals: 3,
-    value: |cell| millis(cell.tally.response_shortest()),
-};
-const MRT: MatrixValue = MatrixValue {
-    id: "mrt",
-    title: "Maximum response time (MRT), ms",
-    decimals: 3,
-    value: |cell| millis(cell.tally.response_longest()),
-};
+const TAIL: MatrixValue = MatrixValue { decimals: 3, ..FIVE_NINES_TIME };
+const SHORTEST: MatrixValue = MatrixValue { decimals: 3, ..MINIMUM };
+const MRT: MatrixValue =
+    MatrixValue { id: "mrt", title: "Maximum response time (MRT), ms", decimals: 3, ..MAXIMUM };
 
 type IopsRun<'a> = StudiedRun<'a, Iops>;
 
 impl ProcedureReport for Iops {
     type Results<'a> = LoopResults;
+    const TITLE: &'static str = "IOPS";
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -111,8 +99,8 @@ impl ProcedureReport for Iops {
         ReportEntry::Chapter("Response Times (secondary metrics)"),
         ReportEntry::Text(|_| RESPONSE_TIMES.into()),
         ReportEntry::Table(|run| matrix(run).table(&ART)),
-        ReportEntry::Table(|run| matrix(run).table(&FIVE_NINES_TIME)),
-        ReportEntry::Table(|run| matrix(run).table(&MINIMUM)),
+        ReportEntry::Table(|run| matrix(run).table(&TAIL)),
+        ReportEntry::Table(|run| matrix(run).table(&SHORTEST)),
         ReportEntry::Table(|run| matrix(run).table(&MRT)),
         ReportEntry::Plot(tails_plot),
         ReportEntry::Secondary,
@@ -131,10 +119,6 @@ impl ProcedureReport for Iops {
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
         let (choices, results) = (self.choices(), LoopResults::new(&self.mixed_loop, record));
         StudiedRun { test: self, record, choices, results }
-    }
-
-    fn title(&self) -> String {
-        "IOPS".into()
     }
 
     fn form(run: &IopsRun<'_>) -> ReportForm {

@@ -1,10 +1,9 @@
 //! Setup of the IOPS test: its matrix and its tracking variables.
 
-use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::preconditioning;
 use crate::common::rounds::{self, MixedLoop};
+use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;

@@ -3,15 +3,16 @@
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, Latency, MIXES, TRACKED, average_response};
 use crate::common::metrics::PointValue;
-use crate::common::preconditioning;
 use crate::common::results::LoopResults;
-use crate::common::rounds;
+use crate::common::{preconditioning, rounds};
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS};
 use crate::exhibits::loops::{
     ConvergencePlot, convergence, no_window, not_steady, rounds_ending, rounds_table, steady_facts,
     tracking_table, window_exhibits,
 };
-use crate::exhibits::matrix::{LoopMatrix, MatrixValue, millis};
+use crate::exhibits::matrix::{
+    AVERAGE, FIVE_NINES_TIME, LoopMatrix, MAXIMUM, MINIMUM, MatrixValue, millis,
+};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
     FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
@@ -22,38 +23,15 @@ use crate::exhibits::tkperf;
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::report_notation::mix_name;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Scale, Table,
 };
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Caveat, Measurement, Profile, Record, Step, Tally, Verdict};
+use steadfast_domain::{
+    Caveat, Measurement, Profile, Record, Step, Tally, Verdict, caveats as ids,
+};
 
-const AVERAGE: MatrixValue = MatrixValue {
-    id: "average",
-    title: "Average response time, ms (mean of the rounds)",
-    decimals: 4,
-    value: |cell| cell.art.mean,
-};
 const AVERAGE_SUMMARY: MatrixValue = MatrixValue { id: "average-summary", ..AVERAGE };
-const FIVE_NINES_TIME: MatrixValue = MatrixValue {
-    id: "five-nines",
-    title: "99.999 % response time, ms (all I/Os of the rounds)",
-    decimals: 4,
-    value: |cell| millis(cell.tally.percentile(FIVE_NINES)),
-};
-const MINIMUM: MatrixValue = MatrixValue {
-    id: "minimum",
-    title: "Minimum response time, ms",
-    decimals: 4,
-    value: |cell| millis(cell.tally.response_shortest()),
-};
-const MAXIMUM: MatrixValue = MatrixValue {
-    id: "maximum",
-    title: "Maximum response time, ms",
-    decimals: 4,
-    value: |cell| millis(cell.tally.response_longest()),
-};
 const IOPS: MatrixValue =
     MatrixValue { id: "iops", title: "IOPS", decimals: 1, value: |cell| cell.iops.mean };
 
@@ -61,6 +39,7 @@ type LatencyRun<'a> = StudiedRun<'a, Latency>;
 
 impl ProcedureReport for Latency {
     type Results<'a> = LoopResults;
+    const TITLE: &'static str = "Latency";
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -109,7 +88,7 @@ impl ProcedureReport for Latency {
         ReportEntry::OptionalPlot(histogram_tail),
         ReportEntry::Secondary,
         ReportEntry::Table(|run| {
-            let points: Vec<SecondaryPoint<'_>> =
+            let points: Vec<SecondaryPoint> =
                 run.results.cells.iter().map(SecondaryPoint::from).collect();
             secondary::points_table("secondary", "Secondary metrics", &points)
         }),
@@ -121,10 +100,6 @@ impl ProcedureReport for Latency {
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
         let (choices, results) = (self.choices(), LoopResults::new(&self.mixed_loop, record));
         StudiedRun { test: self, record, choices, results }
-    }
-
-    fn title(&self) -> String {
-        "Latency".into()
     }
 
     fn form(run: &LatencyRun<'_>) -> ReportForm {

@@ -1,10 +1,9 @@
 //! Setup of the latency test: its matrix, its tracking variable and its histogram run.
 
-use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::preconditioning;
 use crate::common::rounds::{self, MixedLoop};
+use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -37,9 +36,8 @@ pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
     meaning: "length of the RND 4K W run for the response-time histogram, 1s to 24h (profiles \
               pts-2.0 and quick)",
     source: "a public implementation of PTS 2.0",
-    unverified: true,
     applies: |settings| has_histogram(settings.profile),
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 /// Parameters of the latency test.

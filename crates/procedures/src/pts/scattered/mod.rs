@@ -17,21 +17,18 @@ use crate::exhibits::pages::page;
 use crate::parts::{self, PartFindings, SuitePart, part_amendments};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::boxed;
-use crate::report_notation::{decimals, each_once, number};
+use crate::report_notation::{decimals, distinct, number};
 use std::collections::BTreeMap;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Origin, Page, Row, Setting, Table};
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{
     Bench, Bytes, Caveat, Findings, Halt, Procedure, Record, Settings, StepPlace, Verdict,
+    caveats as ids,
 };
 
 /// A test that can run on one of several active ranges.
 pub trait RangedTest: Procedure + Clone + Sized {
     /// Creates the test.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError>;
 
     /// Returns the choices that the report discloses.
@@ -40,9 +37,6 @@ pub trait RangedTest: Procedure + Clone + Sized {
 
 /// Creates a test that runs once, or once for each combination if profile and class ask for
 /// scattered active ranges.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if the device or the settings do not permit the test.
 pub fn offered<T: RangedTest + 'static>(
     title: &'static str,
     asked: &ProcedureRequest<'_>,
@@ -74,14 +68,7 @@ impl RangeCombination {
 
 /// Parses the amounts, in the given order. A repeated amount is an error.
 fn amounts(settings: &Settings) -> Result<Vec<Bytes>, ProcedureError> {
-    AMOUNT.parse(settings, |text| {
-        let mut amounts: Vec<Bytes> = Vec::new();
-        for part in text.split(',') {
-            let amount = part.trim().parse().ok().filter(|amount: &Bytes| amount.0 > 0)?;
-            (!amounts.contains(&amount)).then(|| amounts.push(amount))?;
-        }
-        Some(amounts)
-    })
+    AMOUNT.list(settings, |text| text.parse().ok().filter(|amount: &Bytes| amount.0 > 0))
 }
 
 fn segments(settings: &Settings) -> Result<u32, ProcedureError> {
@@ -259,7 +246,7 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
 
     fn listing(&self) -> String {
         let each = |text: fn(&RangeCombination) -> String| {
-            each_once(self.combinations.iter().map(text)).join(", ")
+            distinct(self.combinations.iter().map(text)).join(", ")
         };
         format!(
             "For active range {}\n  For amount {}, in {} segments\n    Purge\n    Workload \
@@ -344,7 +331,7 @@ fn windows(studied: &[PartFindings<'_>]) -> String {
 /// Returns the table of the tracking variables' averages in the window of each combination.
 fn tracked_table(combinations: &[RangeCombination], studied: &[PartFindings<'_>]) -> Table {
     let column = |track: &TrackVerdict| format!("{}, {}", track.name, track.unit);
-    let columns = each_once(studied.iter().flat_map(tracks).map(column));
+    let columns = distinct(studied.iter().flat_map(tracks).map(column));
     let value = |part: &PartFindings<'_>, name: &String| {
         let track = tracks(part).find(|track| column(track) == *name);
         track.map_or(Cell::Missing, |t| Cell::number(Some(t.average), decimals(&t.unit)))

@@ -15,13 +15,14 @@ use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::tkperf;
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::wipc_exhibits;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, KeyFigure, Metric, Origin, Page, Plot, PlotKind, Row, Scale,
     Series, Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Caveat, Class, Criteria, Profile, Record, Step, Tally, Verdict};
+use steadfast_domain::{
+    Caveat, Class, Criteria, Profile, Record, Step, Tally, Verdict, caveats as ids,
+};
 
 /// A block size with its results.
 type MeasuredSize<'a> = (&'a SizeLoop, LoopResults);
@@ -30,6 +31,7 @@ type ThroughputRun<'a> = StudiedRun<'a, Throughput>;
 
 impl ProcedureReport for Throughput {
     type Results<'a> = Vec<MeasuredSize<'a>>;
+    const TITLE: &'static str = "Throughput";
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -64,10 +66,6 @@ impl ProcedureReport for Throughput {
         let of_size = |size: &'a SizeLoop| (size, LoopResults::new(&size.mixed_loop, record));
         let (choices, results) = (self.choices(), self.loops.iter().map(of_size).collect());
         StudiedRun { test: self, record, choices, results }
-    }
-
-    fn title(&self) -> String {
-        "Throughput".into()
     }
 
     fn form(run: &ThroughputRun<'_>) -> ReportForm {

@@ -1,10 +1,9 @@
 //! Setup of the throughput test: its block sizes, each with its own loop.
 
-use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
-use crate::common::preconditioning;
 use crate::common::preconditioning::WIPC_PATTERN;
 use crate::common::rounds::{self, MixedLoop};
+use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -136,11 +135,7 @@ fn preconditions(settings: &Settings) -> Result<bool, ProcedureError> {
     if settings.profile != Profile::Tkperf {
         return Ok(true);
     }
-    PRECONDITION.parse(settings, |text| match text {
-        "no" => Some(false),
-        "wipc" => Some(true),
-        _ => None,
-    })
+    PRECONDITION.choice(settings, &[("no", false), ("wipc", true)])
 }
 
 /// Returns the text on where profile tkperf deviates from TKperf.

@@ -116,11 +116,9 @@ fn a_gap_voids_a_round_of_its_own_size_only() {
     bench.gap_before = vec![("rounds-128K", 2, 2)];
     test.conduct(&mut bench).unwrap();
     let record = record(&test.ground.settings, bench.entries);
-    let windows: Vec<_> = test
-        .loops
-        .iter()
-        .map(|size| LoopResults::new(&size.mixed_loop, &record).verdict.window)
-        .collect();
+    let loops = test.loops.iter();
+    let windows: Vec<_> =
+        loops.map(|size| LoopResults::new(&size.mixed_loop, &record).verdict.window).collect();
     assert_eq!(windows, [Some((1, 5)), Some((3, 7))]);
     let findings = test.study(&record);
     assert!(findings.caveats.iter().any(|c| c.id == "gap" && c.text.contains("void")));

@@ -208,11 +208,9 @@ pub(super) fn average_latency_plot(run: &WsatRun<'_>) -> Plot {
 }
 
 pub(super) fn amplification_plot(run: &WsatRun<'_>) -> Option<Plot> {
-    let is_known = run
-        .results
-        .steps
-        .iter()
-        .any(|step| step.amplification.is_some_and(|found| found.value().is_some()));
+    let mut steps = run.results.steps.iter();
+    let is_known =
+        steps.any(|step| step.amplification.is_some_and(|found| found.value().is_some()));
     if !is_known {
         return None;
     }

@@ -1,8 +1,7 @@
 //! Results of WSAT: the saturation step by step, how it ended, and the histogram run.
 
 use super::setup::{HISTOGRAM, PHASE, SaturationLoad, Wsat};
-use crate::common::attempts::last_attempt;
-use crate::common::attempts::steps_of;
+use crate::common::attempts::{last_attempt, steps_of};
 use crate::common::cyclic_load::CyclicLoad;
 use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::report::StudiedRun;
@@ -95,12 +94,8 @@ pub struct MergedSteps {
 impl MergedSteps {
     /// Merges steps; `None` without steps.
     fn merged(steps: &[&Measurement]) -> Option<MergedSteps> {
-        let mut tally = Tally::default();
-        let mut elapsed = Nanos::ZERO;
-        for step in steps {
-            tally.merge(&step.total());
-            elapsed += step.elapsed;
-        }
+        let tally: Tally = steps.iter().map(|step| step.total()).sum();
+        let elapsed = Nanos(steps.iter().map(|step| step.elapsed.0).sum());
         let iops = (elapsed.0 > 0).then(|| tally.ios as f64 / elapsed.as_secs_f64());
         (!steps.is_empty()).then_some(MergedSteps { iops, tally })
     }
@@ -128,9 +123,8 @@ impl<'a> WsatResults<'a> {
     /// Merges the last `count` steps. Every I/O counts once, so that a shorter last step has a
     /// weight in proportion to its time. `None` without steps.
     pub fn last_steps(&self, count: usize) -> Option<MergedSteps> {
-        let measured: Vec<&Measurement> = self
-            .outcomes
-            .iter()
+        let outcomes = self.outcomes.iter();
+        let measured: Vec<&Measurement> = outcomes
             .map(|(_, outcome)| &outcome.measurement)
             .filter(|measurement| measurement.elapsed.0 > 0)
             .collect();

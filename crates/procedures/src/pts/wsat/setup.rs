@@ -52,9 +52,8 @@ pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
     quick: Some("10s"),
     meaning: "time during which every response time is recorded after the saturation",
     source: "public implementation of PTS 2.0.x",
-    unverified: true,
     applies: |settings| has_histogram(settings.profile),
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 const BETWEEN: Parameter = Parameter { applies: is_judged, ..BETWEEN_TIME };
@@ -114,17 +113,11 @@ pub struct Wsat {
 
 impl Wsat {
     /// Creates WSAT of the workload that the settings name.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         Wsat::new(Some(&WORKLOAD), ground)
     }
 
     /// Creates WSAT of the JESD219 composite.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn composite(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         Wsat::new(None, ground)
     }
@@ -442,9 +435,6 @@ fn saturation(
 
 /// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
-    if step.place.phase == preconditioning::PHASE {
-        return "Preconditioning continued from its last checkpoint.";
-    }
     if is_attempt_of(&step.place.phase, HISTOGRAM) {
         "That histogram run is void. It was repeated after the gap."
     } else {

@@ -31,6 +31,7 @@ type XsrRun<'a> = StudiedRun<'a, Xsr>;
 
 impl ProcedureReport for Xsr {
     type Results<'a> = XsrResults<'a>;
+    const TITLE: &'static str = "XSR";
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -90,10 +91,6 @@ impl ProcedureReport for Xsr {
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
         let (choices, results) = (self.choices(record), XsrResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
-    }
-
-    fn title(&self) -> String {
-        "XSR".into()
     }
 
     fn form(run: &XsrRun<'_>) -> ReportForm {
@@ -288,9 +285,8 @@ fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrStepValue) -> 
         .iter()
         .enumerate()
         .filter_map(|(index, segment)| {
-            let points: Vec<(f64, Option<f64>)> = segment
-                .steps
-                .iter()
+            let steps = segment.steps.iter();
+            let points: Vec<(f64, Option<f64>)> = steps
                 .filter(|m| window.is_none_or(|(from, to)| (from..=to).contains(&m.time)))
                 .map(|m| (time.position(m.time), value(m)))
                 .collect();
@@ -456,32 +452,20 @@ fn listing(run: &XsrRun<'_>) -> String {
 }
 
 fn tallies(run: &XsrRun<'_>) -> Vec<(String, Tally)> {
-    run.results
-        .segments
-        .iter()
-        .enumerate()
-        .map(|(index, segment)| {
-            let mut tally = Tally::default();
-            segment.outcomes.iter().for_each(|(_, o)| tally.merge(&o.measurement.total()));
-            (format!("{} {}", index + 1, name(segment)), tally)
-        })
+    numbered(run)
+        .map(|(name, segment)| (name, segment.measurements().iter().map(|m| m.total()).sum()))
         .collect()
 }
 
+/// Returns the segments under their names in tables and plots.
+fn numbered<'a>(run: &'a XsrRun<'_>) -> impl Iterator<Item = (String, &'a SegmentResult<'a>)> {
+    (1..).zip(&run.results.segments).map(|(n, segment)| (format!("{n} {}", name(segment)), segment))
+}
+
 fn secondary_table(run: &XsrRun<'_>) -> Table {
-    let tallies = tallies(run);
-    let mut points = Vec::new();
-    for (segment, (name, tally)) in run.results.segments.iter().zip(&tallies) {
-        let time: f64 =
-            segment.outcomes.iter().map(|(_, o)| o.measurement.elapsed.as_secs_f64()).sum();
-        points.push(SecondaryPoint {
-            name: name.clone(),
-            iops: (time > 0.0).then(|| tally.ios as f64 / time),
-            art: tally.response_mean_ms(),
-            tally,
-            sensed: segment.secondary(),
-        });
-    }
+    let points: Vec<SecondaryPoint> = numbered(run)
+        .map(|(name, segment)| SecondaryPoint::from_steps(name, &segment.measurements()))
+        .collect();
     secondary::points_table("secondary-segments", "Secondary metrics of the segments", &points)
 }
 

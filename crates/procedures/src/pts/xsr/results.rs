@@ -2,7 +2,7 @@
 
 use super::setup::{Xsr, XsrSegment};
 use crate::common::attempts::{attempt_of, current_attempt, last_attempt};
-use crate::common::secondary::{SecondaryMeans, mean};
+use crate::common::secondary::mean;
 use crate::exhibits::time_axis::minutes;
 use steadfast_domain::step::is_whole;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};
@@ -164,11 +164,8 @@ impl SegmentResult<'_> {
         peak(self.steps.iter().map(|step| step.mrt))
     }
 
-    /// Returns power, temperature and processor use during the segment.
-    pub fn secondary(&self) -> SecondaryMeans {
-        let measurements: Vec<&Measurement> =
-            self.outcomes.iter().map(|(_, o)| &o.measurement).collect();
-        SecondaryMeans::new(&measurements)
+    pub fn measurements(&self) -> Vec<&Measurement> {
+        self.outcomes.iter().map(|(_, o)| &o.measurement).collect()
     }
 }
 

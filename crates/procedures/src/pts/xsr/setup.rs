@@ -8,6 +8,7 @@ use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::workload::{ALIGNMENT, PtsWorkload, SEQUENTIAL_DEMAND};
+use crate::report_notation::joined;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Demand, Nanos, Record, Step};
 
@@ -23,8 +24,7 @@ pub(super) const FIRST_TIME: Parameter = Parameter {
     quick: Some("30s"),
     meaning: "time of the first segment, SEQ 1024K W",
     source: "two public implementations of PTS 2.0.x",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 pub(super) const MIDDLE_TIME: Parameter = Parameter {
@@ -49,8 +49,7 @@ const MIDDLE_DEMAND: Parameter = Parameter {
     default: "T4Q32",
     meaning: "demand of the middle segment (--threads and --depth also change it)",
     source: "SNIA tutorial (T1Q32 / T4Q32 / T1Q32); public implementations have T1Q32 or T8Q32",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 const RECOVERY_LEVEL: Parameter = Parameter {
@@ -59,8 +58,7 @@ const RECOVERY_LEVEL: Parameter = Parameter {
     meaning: "percent of the first segment's average throughput at which the last segment counts \
               as recovered, 1 to 100",
     source: "public implementation of PTS 2.0.x",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 /// Parameters of `xsr`.
@@ -90,9 +88,6 @@ pub struct Xsr {
 
 impl Xsr {
     /// Creates the test.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
         check_no_rounds(
@@ -133,7 +128,7 @@ impl Xsr {
             gap_effect,
             quick: format!(
                 "profile quick runs segments of {} instead of 8, 6 and 8 h.",
-                self.segments.iter().map(|s| s.time.to_string()).collect::<Vec<_>>().join(", ")
+                joined(self.segments.iter().map(|s| s.time))
             ),
             ..self.ground.choices()
         }

@@ -3,8 +3,7 @@
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, RwswDirth, best};
 use crate::common::applied::ApplicableWorkload;
-use crate::common::attempts::last_attempt;
-use crate::common::attempts::steps_of;
+use crate::common::attempts::{last_attempt, steps_of};
 use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::held::{self, ChosenRate};
@@ -20,12 +19,11 @@ use crate::rwsw::regime::STEADY;
 use crate::rwsw::segments::{
     RwswSegment, distribution, key_figures, segments_table, stream_counts, streams_table,
 };
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Exhibit, KeyFigure, Origin, Plot, PlotKind, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{
-    Caveat, CaveatKind, Demand, Measurement, Outcome, Record, Step, Tally, Verdict,
+    Caveat, Demand, Measurement, Outcome, Record, Step, Tally, Verdict, caveats as ids,
 };
 
 /// Outstanding I/Os at which quality of service is reported (SNIA tutorial, RWSW).
@@ -125,8 +123,7 @@ impl ProcedureReport for RwswDirth {
         ReportEntry::Secondary,
         ReportEntry::Table(|run| {
             let segments = run.results.segments();
-            let points: Vec<SecondaryPoint<'_>> =
-                segments.iter().map(SecondaryPoint::from).collect();
+            let points: Vec<SecondaryPoint> = segments.iter().map(SecondaryPoint::from).collect();
             secondary::points_table("secondary", "Secondary metrics by OIO", &points)
         }),
     ];
@@ -191,8 +188,7 @@ impl ProcedureReport for RwswDirth {
     fn caveats(run: &RwswDirthRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if run.record.has_ended() && !run.results.verdict.steady {
-            caveats.push(Caveat::new(
-            CaveatKind::Invalidates,
+            caveats.push(Caveat::invalidates(
             ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
                 "STEADY STATE NOT ACHIEVED: the demands are those of a drive that was not steady \
@@ -247,8 +243,7 @@ fn not_held(run: &RwswDirthRun<'_>) -> Option<Caveat> {
 fn above_ceiling(run: &RwswDirthRun<'_>) -> Option<Caveat> {
     let chosen = run.results.chosen.and_then(|demand| run.results.at(demand.outstanding()))?;
     let mean = chosen.total().response_mean().filter(|mean| *mean >= run.test.art_ceiling)?;
-    Some(Caveat::new(
-        CaveatKind::Remark,
+    Some(Caveat::remark(
         ids::ART_CEILING,
         format!(
             "No demand kept the average response time below {}; at MaxIOPS it is {:.3} ms.",

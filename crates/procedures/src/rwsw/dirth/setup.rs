@@ -6,7 +6,6 @@ use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
 use crate::common::cyclic_load::{self, CyclicLoad};
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::preconditioning;
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -34,8 +33,7 @@ const ART_CEILING: Parameter = Parameter {
     meaning: "MaxIOPS is chosen among demands whose average response time stays below this; among \
               all where none does",
     source: "public implementation of the PTS's DIRTH; the rule of RWSW PTS could not be read",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 const RUN_IN_TIME: Parameter = Parameter {
@@ -45,8 +43,7 @@ const RUN_IN_TIME: Parameter = Parameter {
     meaning: "time of the composite before the histogram, and before demands that are done again \
               after a gap",
     source: "ours, as long as the writes before a round of the PTS's DIRTH",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
@@ -55,8 +52,7 @@ pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
     quick: Some("5s"),
     meaning: "time during which every response time at MaxIOPS is recorded",
     source: "public implementation of the PTS's DIRTH; the rule of RWSW PTS could not be read",
-    unverified: true,
-    ..Parameter::PLAIN
+    ..Parameter::UNVERIFIED
 };
 
 /// Parameters of `rwsw-dirth`.
@@ -80,18 +76,15 @@ pub struct RwswDirth {
 
 impl RwswDirth {
     /// Creates the test for the captured workload of the settings.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
         let composite = CapturedComposite::on_range(&ground)?.with_streams()?;
         check_ending(settings)?;
         check_demand(settings, ", or change them with --set outstanding=32,8,1")?;
-        let regime = PreconditioningPlan::chosen(settings)?;
+        let regime = PreconditioningPlan::from_settings(settings)?;
         let ladder = DemandLadder::parse(&OUTSTANDING, settings)?;
         Ok(RwswDirth {
-            steady: steady_composite(&ground, &composite, ladder.highest(), (&regime, true))?,
+            steady: steady_composite(&ground, &composite, ladder.highest(), &regime, true)?,
             art_ceiling: ART_CEILING
                 .parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| t.0 > 0))?,
             run_in_time: RUN_IN_TIME.time(settings)?,
@@ -137,9 +130,8 @@ impl RwswDirth {
 /// with the fewest outstanding I/Os. Without response times (in a rehearsal), it is the highest
 /// demand.
 pub(super) fn best(ladder: &DemandLadder, measured: &[&Measurement], ceiling: Nanos) -> Demand {
-    let rated: Vec<(Demand, f64, bool)> = ladder
-        .demands
-        .iter()
+    let demands = ladder.demands.iter();
+    let rated: Vec<(Demand, f64, bool)> = demands
         .zip(measured)
         .filter_map(|(demand, m)| Some((*demand, m.iops()?, m.total().response_mean()? < ceiling)))
         .collect();
@@ -153,7 +145,6 @@ pub(super) fn best(ladder: &DemandLadder, measured: &[&Measurement], ceiling: Na
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     match phase {
-        preconditioning::PHASE => "Preconditioning went on from its last checkpoint.",
         STEADY => cyclic_load::gap_effect(step),
         _ if is_attempt_of(phase, DEMAND) => {
             "The loop of demands was done again from its beginning."

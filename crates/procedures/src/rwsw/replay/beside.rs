@@ -142,8 +142,7 @@ fn of_script(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Vec<Stream
     ];
     let of = |(op, name): (Op, &str)| {
         let all = results.measurements().flat_map(|m| &m.streams).filter(|s| s.op == op);
-        let mut tally = Tally::default();
-        all.for_each(|stream| tally.merge(&stream.tally));
+        let tally: Tally = all.map(|stream| &stream.tally).sum();
         StreamComparison {
             name: name.to_owned(),
             captured: script.counts.get(op) as f64,

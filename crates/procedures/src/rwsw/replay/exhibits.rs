@@ -16,13 +16,14 @@ use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{RwswSegment, distribution, secondary_figures, streams_table};
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Origin, Page, Plot, PlotKind, Row, Scale,
     Series, Setting, Stroke, Table,
 };
 use steadfast_domain::script::{ScriptLoad, Timing};
-use steadfast_domain::{Bytes, Caveat, CaveatKind, Measurement, Nanos, Op, Record, Step, Tally};
+use steadfast_domain::{
+    Bytes, Caveat, Measurement, Nanos, Op, Record, Step, Tally, caveats as ids,
+};
 
 type RwswReplayRun<'a> = StudiedRun<'a, Replay>;
 
@@ -133,8 +134,7 @@ impl ProcedureReport for Replay {
             }
         }
         if !run.results.is_compared() {
-            caveats.push(Caveat::new(
-            CaveatKind::Remark,
+            caveats.push(Caveat::remark(
             ids::NO_CAPTURED_VALUES,
             "The workload does not tell how the captured storage did: the replay stands alone in \
              the plots of response times and outstanding I/Os.",
@@ -215,8 +215,7 @@ fn not_kept_up(run: &RwswReplayRun<'_>) -> Option<Caveat> {
     let worst = beside::worst_stream(run.test, &run.results);
     let is_short = share < KEPT_UP || worst.is_some_and(|worst| worst.share() < KEPT_UP);
     (is_short && run.record.has_ended()).then(|| {
-        Caveat::new(
-            CaveatKind::Invalidates,
+        Caveat::invalidates(
             ids::REPLAY_SHARE,
             format!(
                 "NOT THE WHOLE LOAD: {} were done. Its rates and response times are those of \
@@ -249,8 +248,7 @@ fn of_preconditioning(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let steps = steps_of(run.record, &steady.phase);
     let verdict = steady.verdict(&steps);
     if run.record.has_ended() && !verdict.steady {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::PRECONDITIONING_NOT_STEADY,
             format!(
                 "STEADY STATE NOT ACHIEVED in the preconditioning ({}): the replay began on a \
@@ -269,8 +267,7 @@ fn of_the_steps(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let unmeasured = || run.results.measurements().flat_map(|m| &m.unmeasured);
     let ios: u64 = unmeasured().map(|part| part.ios).sum();
     if ios > 0 {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::REPLAY_UNMEASURED,
             format!(
                 "{ios} I/Os ({}) were outstanding at the end of their capture step and completed \
@@ -282,8 +279,7 @@ fn of_the_steps(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
         ));
     }
     if paced > 0 {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::PACED_BY_RATE,
             format!(
                 "{paced} of {all} capture steps had less than one I/O outstanding on average and \
@@ -295,8 +291,7 @@ fn of_the_steps(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let settings = &run.test.ground.settings;
     let (longest, pauses) = (LONGEST.value(settings), PAUSES.value(settings));
     if (longest, pauses) != (LONGEST.default, PAUSES.default) {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::REPLAY_STEPS,
             format!(
                 "Capture steps are played for at most: {longest}; pauses between them: {pauses}."
@@ -468,9 +463,8 @@ fn comparison(run: &RwswReplayRun<'_>, id: &str) -> Table {
 
 /// Returns the tally of the replay, and a function that divides by the time of its steps.
 fn played_whole(run: &RwswReplayRun<'_>) -> (Tally, impl Fn(f64) -> Option<f64>) {
-    let mut tally = Tally::default();
     // Includes flushes, as in the capture.
-    run.results.measurements().for_each(|m| tally.merge(&m.with_flushes()));
+    let tally: Tally = run.results.measurements().map(Measurement::with_flushes).sum();
     let seconds: f64 = run.results.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
     (tally, move |sum: f64| (seconds > 0.0).then(|| sum / seconds))
 }

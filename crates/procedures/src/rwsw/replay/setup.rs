@@ -1,11 +1,9 @@
 //! Setup of a replay: the steps that it plays, when, and how long.
 
-use crate::common::ProcedureSetup;
 use crate::common::applied::ALIGNMENT;
 use crate::common::choices::RunChoices;
-use crate::common::cyclic_load;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::preconditioning;
+use crate::common::{ProcedureSetup, cyclic_load};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::rwsw::composite::{CapturedComposite, StepStreams};
@@ -129,9 +127,6 @@ pub struct Replay {
 
 impl Replay {
     /// Creates the replay of the captured workload of the settings.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
         let composite = CapturedComposite::on_range(&ground)?;
@@ -217,11 +212,7 @@ fn planned(
 ) -> Result<Vec<PlannedCaptureStep>, ProcedureError> {
     let settings = &ground.settings;
     let longest = LONGEST.parse(settings, longest)?;
-    let keeps = PAUSES.parse(settings, |text| match text {
-        "keep" => Some(true),
-        "skip" => Some(false),
-        _ => None,
-    })?;
+    let keeps = PAUSES.choice(settings, &[("keep", true), ("skip", false)])?;
     let mut steps = Vec::new();
     let mut ended = composite.workload.steps.first().map_or(Nanos::ZERO, |step| step.began);
     for (index, captured) in composite.workload.steps.iter().enumerate() {
@@ -288,11 +279,10 @@ fn step(
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     match (phase, &step.load) {
-        (preconditioning::PHASE, _) => "Preconditioning went on from its last checkpoint.",
         (STEADY, _) => cyclic_load::gap_effect(step),
         (LADDER, _) => "The demands that precondition went on with this one.",
         (_, Load::Script(_)) if step.continues => {
-            "The replay went on from the last cut: what was played after it before the gap was \
+            "The replay continued from the last cut: what was played after it before the gap was \
              played again, and what was outstanding at the cut is left out."
         }
         _ => {

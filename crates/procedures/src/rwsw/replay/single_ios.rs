@@ -4,13 +4,14 @@
 //! never negative: the engine submits no I/O early.
 
 use super::results::{RwswReplayResults, unplayed};
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke, TimeUnit,
 };
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::script::{ScriptLoad, Timing};
-use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Op, Record, ReplayResult, Tally};
+use steadfast_domain::{
+    Caveat, Measurement, Nanos, Op, Record, ReplayResult, Tally, caveats as ids,
+};
 
 /// Mean start error from which I/Os count as late: our choice, the longest response time of a fast
 /// drive.
@@ -69,8 +70,7 @@ pub(super) fn caveats(
     let mut caveats = Vec::new();
     let uncounted = script.counts.total().saturating_sub(results.played() + sum.left_out);
     if record.has_ended() && sum.left_out + sum.fua_left_out + uncounted > 0 {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::REPLAY_LEFT_OUT,
             format!(
                 "Of {} I/Os {} were left out by choice and {uncounted} are in no count (outstanding \
@@ -84,8 +84,7 @@ pub(super) fn caveats(
         ));
     }
     if let Some(mean) = sum.mean().filter(|mean| *mean >= LATE) {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::REPLAY_LATE,
             format!(
                 "I/Os were handed over {:.3} ms late on average, {:.3} ms at most: the target, or \
@@ -97,8 +96,7 @@ pub(super) fn caveats(
         ));
     }
     if sum.starved > 0 {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
+        caveats.push(Caveat::deviation(
             ids::REPLAY_STARVED,
             format!(
                 "{} times, for {} together, the next I/O was not decoded yet when it was looked \
@@ -119,11 +117,9 @@ pub(super) fn left_out(results: &RwswReplayResults<'_>) -> u64 {
 
 /// Returns the response times of an operation, measured from submission.
 pub(super) fn served(results: &RwswReplayResults<'_>, op: Op) -> Tally {
-    let mut tally = Tally::default();
     let parts = results.measurements().filter_map(|m| m.replay.as_deref());
     let streams = parts.flat_map(|part| &part.served).filter(|stream| stream.op == op);
-    streams.for_each(|stream| tally.merge(&stream.tally));
-    tally
+    streams.map(|stream| &stream.tally).sum()
 }
 
 /// Returns the facts on how many I/Os were played, left out and late.

@@ -42,9 +42,8 @@ fn capture_steps_are_played_with_their_counts_demands_times_and_pauses() {
     }
     assert_eq!(loads[0].pace, Pace::Fixed { ios: 3000, per: Nanos::from_secs(10) });
     assert_eq!(loads[1].pace, Pace::Closed);
-    let idled: Vec<_> = bench
-        .entries
-        .iter()
+    let entries = bench.entries.iter();
+    let idled: Vec<_> = entries
         .filter_map(|entry| match entry {
             JournalEntry::Idled(time) => Some(*time),
             _ => None,

@@ -17,10 +17,9 @@ use crate::rwsw::segments::{
     RwswSegment, distribution, iops_over_time, iops_response, key_figures, segments_table,
     stream_counts, streams_table, throughput_power,
 };
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, KeyFigure, Origin, Page, Setting, Table};
 use steadfast_domain::steady_state::TrackVerdict;
-use steadfast_domain::{Caveat, CaveatKind, Measurement, Outcome, Record, Step, Verdict};
+use steadfast_domain::{Caveat, Measurement, Outcome, Record, Step, Verdict, caveats as ids};
 
 /// A run with its steps and its verdict.
 pub struct JudgedRun<'a> {
@@ -90,7 +89,7 @@ impl ProcedureReport for SteadyStreams {
         }),
         ReportEntry::Secondary,
         ReportEntry::Table(|run| {
-            let points: Vec<SecondaryPoint<'_>> =
+            let points: Vec<SecondaryPoint> =
                 run.results.segments.iter().map(SecondaryPoint::from).collect();
             secondary::points_table("secondary", "Secondary metrics by segment", &points)
         }),
@@ -301,8 +300,7 @@ fn not_steady(judged: &[JudgedRun<'_>]) -> Option<Caveat> {
     let names: Vec<&str> =
         judged.iter().filter(|run| !run.verdict.steady).map(|run| run.run.label.as_str()).collect();
     (!names.is_empty()).then(|| {
-        Caveat::new(
-            CaveatKind::Invalidates,
+        Caveat::invalidates(
             ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
                 "STEADY STATE NOT ACHIEVED: {}; the values are those of the last measured steps.",

@@ -1,11 +1,10 @@
 //! Setup of the runs to steady state.
 
-use crate::common::ProcedureSetup;
 use crate::common::applied::ALIGNMENT;
 use crate::common::choices::RunChoices;
 use crate::common::cyclic_load::{self, CyclicLoad};
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::preconditioning;
+use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -15,7 +14,7 @@ use crate::rwsw::method::{ARRIVALS, BETWEEN, CONTENT, FILLS, MEASURED, ZONES, ch
 use crate::rwsw::regime::{
     PRECONDITIONING, PreconditioningPlan, cycle, quick_fill_text, steady_composite,
 };
-use steadfast_domain::{Bytes, Demand, IoStream, Step};
+use steadfast_domain::{Demand, Step};
 
 /// Parameters of `multi-wsat`.
 pub const MULTI_PARAMETERS: &[Parameter] = &[
@@ -45,7 +44,6 @@ pub struct SteadyStreams {
     /// Runs to steady state: one for all streams, or one per stream.
     pub(super) runs: Vec<CyclicLoad>,
     demands: Vec<Demand>,
-    left_out: Vec<Bytes>,
 }
 
 impl SteadyStreams {
@@ -69,11 +67,11 @@ impl SteadyStreams {
         let settings = &ground.settings;
         let composite = CapturedComposite::on_range(&ground)?.with_streams()?;
         check_ending(settings)?;
-        let regime = PreconditioningPlan::chosen(settings)?;
+        let regime = PreconditioningPlan::from_settings(settings)?;
         let runs = match kind {
             RwswWsatKind::Multi => {
                 let demand = composite.demand(&ground);
-                vec![steady_composite(&ground, &composite, demand, (&regime, true))?]
+                vec![steady_composite(&ground, &composite, demand, &regime, true)?]
             }
             RwswWsatKind::Individual => stream_runs(&ground, &composite, &regime)?,
         };
@@ -83,13 +81,12 @@ impl SteadyStreams {
                 demands.push(demand);
             }
         }
-        Ok(SteadyStreams { kind, ground, composite, regime, runs, demands, left_out: Vec::new() })
+        Ok(SteadyStreams { kind, ground, composite, regime, runs, demands })
     }
 
     pub(super) fn choices(&self) -> RunChoices<'_> {
         RunChoices {
             demands: self.demands.clone(),
-            block_sizes_left_out: &self.left_out,
             rounds_max: self.runs.first().map(|run| run.cycles_max),
             ending: disclosure::ending_text(self.ground.settings.steady_state),
             judged: true,
@@ -119,39 +116,30 @@ fn stream_runs(
     composite: &CapturedComposite,
     regime: &PreconditioningPlan,
 ) -> Result<Vec<CyclicLoad>, ProcedureError> {
-    let streams: Vec<IoStream> = composite.moving().collect();
-    let last = streams.len();
-    (1..)
-        .zip(streams)
-        .map(|(number, stream)| {
-            run(ground, regime, (number, number == last), SingleStream(stream.weighing(1)))
-        })
-        .collect()
-}
-
-fn run(
-    ground: &ProcedureSetup,
-    regime: &PreconditioningPlan,
-    (number, is_last): (usize, bool),
-    alone: SingleStream,
-) -> Result<CyclicLoad, ProcedureError> {
-    let preset =
-        if alone.is_sequential() { SEQUENTIAL_DEMAND } else { ground.method.random_demand };
-    let demand = ground.settings.demand_or(preset);
-    let phase = format!("stream-{number}");
-    let label = format!("{alone} {demand}");
-    let load = CyclicLoad::endless(ground, &phase, label, &alone, demand, cycle(ground)?);
-    Ok(CyclicLoad {
-        cycles_max: ground.rounds_max(&phase, is_last, ground.method.rounds_max),
-        fill: regime.fill(ground, std::slice::from_ref(&alone.0))?,
-        ..load
-    })
+    let count = composite.data_streams().count();
+    let mut runs = Vec::new();
+    for (index, stream) in composite.data_streams().enumerate() {
+        let alone = SingleStream(stream.weighing(1));
+        let preset =
+            if alone.is_sequential() { SEQUENTIAL_DEMAND } else { ground.method.random_demand };
+        let demand = ground.settings.demand_or(preset);
+        let phase = format!("stream-{}", index + 1);
+        let label = format!("{alone} {demand}");
+        let load = CyclicLoad::endless(ground, &phase, label, &alone, demand, cycle(ground)?);
+        let is_last = index + 1 == count;
+        runs.push(CyclicLoad {
+            cycles_max: ground.rounds_max(&phase, is_last, ground.method.rounds_max),
+            fill: regime.fill(ground, std::slice::from_ref(&alone.0))?,
+            ..load
+        });
+    }
+    Ok(runs)
 }
 
 /// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match step.place.phase.as_str() {
-        preconditioning::PHASE => "Preconditioning went on from its last checkpoint.",
+        preconditioning::PHASE => "Preconditioning continued from its last checkpoint.",
         _ => cyclic_load::gap_effect(step),
     }
 }

@@ -12,12 +12,13 @@ use crate::exhibits::disclosure::{self, ending_text, form_demand};
 use crate::exhibits::pages::page;
 use crate::pts::method::TWENTY_TEN;
 use results::TkperfTestResult;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Exhibit, Facts, FormBlock, FormHeader, FormSubject, Origin, Page, Setting,
 };
 use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::{Caveat, Demand, Findings, ForeignKind, ForeignRun, ForeignTest, Nanos};
+use steadfast_domain::{
+    Caveat, Demand, Findings, ForeignKind, ForeignRun, ForeignTest, Nanos, caveats as ids,
+};
 
 /// Method of these runs in reports.
 const METHOD: &str = "TKperf's own run, read from its XML log";

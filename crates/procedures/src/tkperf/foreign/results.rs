@@ -2,13 +2,13 @@
 
 use crate::common::secondary::mean;
 use crate::exhibits::tkperf::TkperfPoint;
-use crate::pts::method::TWENTY_TEN;
-use crate::report_notation::rounds_text;
-use steadfast_domain::caveats as ids;
+use crate::pts::method::{TWENTY_TEN, reported_rounds};
+use crate::report_notation::{distinct, rounds_text};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::steady_state::{TrackPoint, judge_every};
+use steadfast_domain::steady_state::{TrackPoint, judge_first_steady};
 use steadfast_domain::{
-    Bytes, Caveat, ForeignKind, ForeignMeasured, ForeignTest, ForeignValue, Track, Verdict, judge,
+    Bytes, Caveat, ForeignKind, ForeignMeasured, ForeignTest, ForeignValue, Track, Verdict,
+    caveats as ids, judge,
 };
 
 /// Returns the tracking variable of a test; `None` if the test is not judged.
@@ -35,14 +35,10 @@ pub(super) struct TkperfTestResult<'a> {
 
 impl<'a> TkperfTestResult<'a> {
     pub fn new(test: &'a ForeignTest) -> Self {
-        let verdict = tracked(test.kind).map(|pattern| verdict(test, &pattern));
-        let reported = reported(test, verdict.as_ref());
-        let mut patterns: Vec<AccessPattern> = Vec::new();
-        for value in &test.values {
-            if !patterns.contains(&value.pattern) {
-                patterns.push(value.pattern);
-            }
-        }
+        let verdict = tracked(test.kind)
+            .map(|pattern| judge_first_steady(&[track(test, &pattern)], &TWENTY_TEN));
+        let reported = reported_rounds(verdict.as_ref(), last_round(test));
+        let patterns = distinct(test.values.iter().map(|value| value.pattern));
         let points = patterns.iter().map(|pattern| shown(test, pattern, &reported)).collect();
         let unsteady = match test.kind {
             ForeignKind::Throughput => unsteady(test, &patterns, &reported),
@@ -53,7 +49,7 @@ impl<'a> TkperfTestResult<'a> {
 
     /// Returns one sentence on how the test ended.
     pub fn ending(&self) -> String {
-        let rounds = self.test.values.iter().map(|value| value.round).max().unwrap_or(0);
+        let rounds = last_round(self.test);
         let Some(verdict) = &self.verdict else {
             return match self.test.kind {
                 ForeignKind::WriteSaturation => format!("{rounds} rounds of random writes."),
@@ -132,23 +128,8 @@ fn track(test: &ForeignTest, pattern: &AccessPattern) -> Track {
     Track { name: pattern.to_string(), unit: unit(test.kind).to_owned(), points: points.collect() }
 }
 
-/// Returns the verdict on the first steady window, which TKperf's loop found, else on the last
-/// window.
-fn verdict(test: &ForeignTest, pattern: &AccessPattern) -> Verdict {
-    let tracks = [track(test, pattern)];
-    judge_every(&tracks, &TWENTY_TEN)
-        .into_iter()
-        .find(|verdict| verdict.steady)
-        .unwrap_or_else(|| judge(&tracks, &TWENTY_TEN))
-}
-
-/// Returns the rounds of the window, or the last five without a window.
-fn reported(test: &ForeignTest, verdict: Option<&Verdict>) -> Vec<u32> {
-    if let Some((first, last)) = verdict.and_then(|verdict| verdict.window) {
-        return (first..=last).collect();
-    }
-    let last = test.values.iter().map(|value| value.round).max().unwrap_or(0);
-    (last.saturating_sub(TWENTY_TEN.window) + 1..=last).collect()
+fn last_round(test: &ForeignTest) -> u32 {
+    test.values.iter().map(|value| value.round).max().unwrap_or(0)
 }
 
 fn shown(test: &ForeignTest, pattern: &AccessPattern, reported: &[u32]) -> TkperfPoint {

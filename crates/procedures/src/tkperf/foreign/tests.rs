@@ -2,12 +2,11 @@
 
 use super::findings;
 use crate::testing::scripted::{GEOMETRY, number, scripted, table};
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Table};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
     Bytes, CaveatKind, ClaimedSteadyState, EndState, Findings, ForeignKind, ForeignMeasured,
-    ForeignRun, ForeignTest, ForeignValue, Settings,
+    ForeignRun, ForeignTest, ForeignValue, Settings, caveats as ids,
 };
 
 const IOPS_SIZES: [u64; 8] = [1 << 20, 131_072, 65_536, 32_768, 16_384, 8192, 4096, 512];

@@ -3,9 +3,8 @@
 
 use super::results::TkperfTestResult;
 use crate::exhibits::pages;
-use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
-use steadfast_domain::{Caveat, CaveatKind, ForeignKind, ForeignRun, ForeignTest};
+use steadfast_domain::{Caveat, CaveatKind, ForeignKind, ForeignRun, ForeignTest, caveats as ids};
 
 /// Returns the caveat on the unit that TKperf calls MB.
 pub(super) fn units() -> Caveat {

@@ -70,17 +70,11 @@ impl ZoneTestKind {
 
 impl ZoneTest {
     /// Creates the test of IOPS in each zone.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn iops(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         ZoneTest::new(ZoneTestKind::Iops, asked)
     }
 
     /// Creates the test of throughput in each zone.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn throughput(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         ZoneTest::new(ZoneTestKind::Throughput, asked)
     }

@@ -5,8 +5,8 @@ use super::trial::WritePlan;
 use crate::random_bits::mix64;
 use std::collections::VecDeque;
 
-/// Number of writes in the cache of a drive that ignores flushes.
-const CACHE: usize = 64;
+/// Maximum number of writes in the cache of a drive that ignores flushes.
+const CACHED_WRITES_MAX: usize = 64;
 
 /// Behavior of a drive that loses its power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub enum PowerLossBehavior {
     DropsFlushed,
     /// A flush does nothing: the newest writes are lost.
     IgnoresFlushes,
-    /// The newest write leaves a sector that is half old and half new.
+    /// The newest write leaves a sector that is half old and half new, if any batch was flushed.
     TearsSector,
-    /// The writes before the last flush are lost, those after it are kept.
+    /// The batch before the last flush is lost; the unflushed writes after it are kept.
     Reorders,
     /// One flushed write is stored in another block.
     Misplaces,
@@ -73,7 +73,7 @@ impl<'a> ModeledDrive<'a> {
     /// Adds a write to the cache.
     pub fn write(&mut self, sequence: u64) {
         self.cached.push_back(sequence);
-        let is_full = self.cached.len() > CACHE;
+        let is_full = self.cached.len() > CACHED_WRITES_MAX;
         if self.behavior == PowerLossBehavior::IgnoresFlushes && is_full {
             self.store_oldest();
         }
@@ -106,11 +106,11 @@ impl<'a> ModeledDrive<'a> {
         for sequence in &cached {
             match self.behavior {
                 PowerLossBehavior::IgnoresFlushes => {}
-                PowerLossBehavior::Reorders => self.keep(*sequence, usize::MAX),
+                PowerLossBehavior::Reorders => self.keep_whole(*sequence),
                 _ => self.keep_or_lose(*sequence),
             }
         }
-        self.misbehave(cached.last().copied());
+        self.apply_fault(cached.last().copied());
         let size = self.plan.trial.sectors();
         let blocks = self.sectors.chunks_exact(size).zip(&self.faults);
         blocks.map(|(held, fault)| FoundBlock::from_sectors(held.iter().copied(), *fault)).collect()
@@ -122,10 +122,14 @@ impl<'a> ModeledDrive<'a> {
         self.sectors_of(block).iter_mut().take(sectors).for_each(|held| *held = sequence);
     }
 
+    fn keep_whole(&mut self, sequence: u64) {
+        self.keep(sequence, self.plan.trial.sectors());
+    }
+
     fn keep_or_lose(&mut self, sequence: u64) {
         match self.draw(3) {
             0 => {}
-            1 => self.keep(sequence, usize::MAX),
+            1 => self.keep_whole(sequence),
             _ => {
                 let sectors = self.draw(self.plan.trial.sectors());
                 self.keep(sequence, sectors);
@@ -139,17 +143,17 @@ impl<'a> ModeledDrive<'a> {
         self.sectors_of(block).fill(before);
     }
 
-    fn misbehave(&mut self, newest: Option<u64>) {
-        let Some(chosen) = self.flushed.get(self.random as usize % self.flushed.len().max(1))
-        else {
+    /// Applies the fault of this behavior; it needs a flushed write.
+    fn apply_fault(&mut self, newest_cached: Option<u64>) {
+        if self.flushed.is_empty() {
             return;
-        };
-        let chosen = *chosen;
+        }
+        let chosen = self.flushed[self.random as usize % self.flushed.len()];
         match self.behavior {
             PowerLossBehavior::Honest | PowerLossBehavior::IgnoresFlushes => {}
             PowerLossBehavior::DropsFlushed => self.lose(chosen),
             PowerLossBehavior::TearsSector => {
-                let block = self.block_of(newest.unwrap_or(chosen.0));
+                let block = self.block_of(newest_cached.unwrap_or(chosen.0));
                 self.faults[block] = Some(BlockFault::TornSector);
             }
             PowerLossBehavior::Reorders => {
