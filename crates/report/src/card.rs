@@ -184,8 +184,7 @@ fn draw_figure(out: &mut String, at: usize, figure: &KeyFigure) {
     rest.draw(out, (x + taken + 10.0, y + 58.0), unit_text);
     // In place of a value it is drawn above.
     if let (Some(_), Some(note)) = (figure.value, &figure.note) {
-        let below = CardText { is_bold: false, size: 18.0, color: QUIET, width };
-        below.draw(out, (x, y + 84.0), note);
+        CardText { is_bold: false, size: 18.0, color: QUIET, width }.draw(out, (x, y + 84.0), note);
     }
 }
 
@@ -217,8 +216,7 @@ mod tests {
             let width = text_width(&fitted, true) * TEXT.size;
             assert!(width <= LINE && width > LINE - 2.0 * TEXT.size, "{letter}: {width}");
         }
-        let narrow = CardText { width: 1.0, ..TEXT };
-        assert_eq!(narrow.fitted("anything"), "…");
+        assert_eq!(CardText { width: 1.0, ..TEXT }.fitted("anything"), "…");
     }
 
     /// Widths of letters by the font's own tables: digits are as wide as one another.

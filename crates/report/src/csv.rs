@@ -35,8 +35,7 @@ pub fn csv(table: &Table) -> String {
 /// Returns every table of the findings, printed ones and those too long to print.
 pub(crate) fn all_tables(findings: &Findings) -> impl Iterator<Item = &Table> {
     let exhibits = findings.summary.iter().chain(findings.pages().flat_map(|page| &page.exhibits));
-    let printed = exhibits.filter_map(Exhibit::as_table);
-    printed.chain(&findings.long_tables)
+    exhibits.filter_map(Exhibit::as_table).chain(&findings.long_tables)
 }
 
 /// Returns every table as a file name and its content. The file names of a part's tables begin with

@@ -14,6 +14,7 @@ mod fonts;
 mod html;
 mod json;
 mod layout;
+mod limit_names;
 mod limits;
 mod number;
 mod page_one;
@@ -31,9 +32,9 @@ pub use csv::{csv, field as csv_field, tables};
 pub use date::{date_second, date_stamp};
 pub use html::html;
 pub use json::{FindingsError, FindingsFile, json, parse_findings};
+pub use limit_names::{TableNames, names, names_text};
 pub use limits::{
-    CheckVerdict, Limit, LimitVerdict, Limits, LimitsError, TableNames, UnknownObjection, check,
-    check_allowed, names, names_text,
+    CheckVerdict, Limit, LimitVerdict, Limits, LimitsError, UnknownObjection, check, check_allowed,
 };
 pub use page_one::end_text;
 pub use pdf::{pdf, pdf_form};

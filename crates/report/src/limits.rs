@@ -2,7 +2,7 @@
 //! names values of tables and their limits; each value is judged, and a page reports the verdicts.
 
 use crate::csv::all_tables;
-use crate::{number, parts};
+use crate::parts;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -442,7 +442,7 @@ fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, Stri
 }
 
 /// Returns names in their order, each once.
-fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
+pub(crate) fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut seen: HashSet<&String> = HashSet::new();
     names.filter(|name| seen.insert(*name)).cloned().collect()
 }
@@ -621,72 +621,4 @@ impl LimitVerdict {
         )
         .strong(!self.pass)
     }
-}
-
-/// A table with its rows and columns, by the names that a limit can use.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct TableNames {
-    /// Id of the procedure in a run of several.
-    pub part: Option<String>,
-    /// Id of the table.
-    pub table: String,
-    /// Title of the table.
-    pub title: String,
-    /// Ids of the rows.
-    pub rows: Vec<String>,
-    /// Ids of the columns.
-    pub columns: Vec<String>,
-}
-
-/// Returns every table of the findings that has a number, by the names that a limit uses.
-pub fn names(findings: &Findings) -> Vec<TableNames> {
-    let parts = parts::parts(findings);
-    let several = !parts.is_empty();
-    let mut out: Vec<TableNames> = Vec::new();
-    for one in std::iter::once(findings).chain(parts) {
-        for table in all_tables(one) {
-            let part = several.then(|| one.id.clone());
-            let known = out.iter().any(|names| names.part == part && names.table == table.id);
-            let number = |cell: &Cell| matches!(cell, Cell::Number { .. });
-            if known || !table.rows.iter().flat_map(|row| &row.cells).any(number) {
-                continue;
-            }
-            out.push(TableNames {
-                part,
-                table: table.id.clone(),
-                title: table.title.clone(),
-                rows: each_once(table.rows.iter().map(|row| &row.id)),
-                columns: each_once(table.columns.iter().map(|column| &column.id)),
-            });
-        }
-    }
-    out
-}
-
-/// Returns the names as text, in the notation of a file of limits.
-pub fn names_text(names: &[TableNames], width: usize) -> String {
-    let quoted = |names: &[String]| {
-        let shown = names.iter().take(60).map(|name| format!("{name:?}"));
-        let more = names.len().saturating_sub(60);
-        let more = (more > 0).then(|| format!("and {more} more"));
-        shown.chain(more).collect::<Vec<_>>().join(", ")
-    };
-    let mut lines = Vec::new();
-    for names in names {
-        let part = names.part.as_ref().map(|part| format!("part = {part:?}  "));
-        lines.push(format!(
-            "{}table = {:?}  # {}",
-            part.unwrap_or_default(),
-            names.table,
-            names.title
-        ));
-        for (kind, all) in [("row", &names.rows), ("column", &names.columns)] {
-            let text = wrapped(&format!("{kind}: {}", quoted(all)), width, "  ");
-            lines.extend(text.into_iter().map(|line| format!("  {line}")));
-        }
-    }
-    if lines.is_empty() {
-        lines.push(format!("no table contains a number {}", number::DASH));
-    }
-    lines.join("\n")
 }

@@ -297,8 +297,7 @@ pub(crate) fn drive_facts(findings: &Findings) -> String {
     // The capacity in bytes follows in parentheses.
     let capacity = row("Capacity").map(|text| text.split(" (").next().unwrap_or("").to_owned());
     let firmware = row("Firmware").map(|text| format!("firmware {text}"));
-    let known = [capacity, firmware, row("Interface")];
-    known.into_iter().flatten().collect::<Vec<_>>().join("  ·  ")
+    [capacity, firmware, row("Interface")].into_iter().flatten().collect::<Vec<_>>().join("  ·  ")
 }
 
 /// Returns the disclosures that invalidate numbers, with their remedies. Where questions fill page

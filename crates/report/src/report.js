@@ -1,4 +1,4 @@
-// Made of ui/src ec258a34ee21ab6c by make ui.
+// Made of ui/src 1516ef93a420c079 by make ui.
 (function() {
   "use strict";
   function part(reach, value) {
@@ -145,9 +145,9 @@
   }
   function row(line) {
     const made = document.createElement("div");
-    if (line.colour !== void 0) {
+    if (line.color !== void 0) {
       const mark = document.createElement("i");
-      mark.style.background = line.colour;
+      mark.style.background = line.color;
       made.append(mark);
     }
     made.append(line.text);
@@ -180,7 +180,7 @@
       const value = row2?.y[row2.x.indexOf(at ?? Number.NaN)];
       if (!row2 || at === void 0 || value === void 0 || value === null) return tip.hide();
       tip.show(event, `${x.label}: ${nameAt(x, at)}`, [
-        { colour: row2.colour, text: row2.name },
+        { color: row2.color, text: row2.name },
         { text: `${y.label}: ${readable(value)}` }
       ]);
     });
@@ -242,7 +242,7 @@
           button.setAttribute("aria-pressed", "true");
           button.title = "Click to hide or show; double-click to show alone";
           const mark = document.createElement("i");
-          mark.style.background = series.colour;
+          mark.style.background = series.color;
           button.append(mark, series.name);
           button.addEventListener("click", () => this.toggle(index));
           button.addEventListener("dblclick", () => this.isolate(index));
@@ -365,7 +365,7 @@
       const lines = named2.map((row2) => {
         const from = row2.series.upper ? row2.series.y[row2.at] : void 0;
         const value = typeof from === "number" ? `${readable(from)} to ${readable(row2.y)}` : readable(row2.y);
-        return { colour: row2.series.colour, text: `${row2.series.name}: ${value}` };
+        return { color: row2.series.color, text: `${row2.series.name}: ${value}` };
       });
       this.tip.show(event, `${this.data.x.label}: ${nameAt(this.data.x, closest.x)}`, lines);
     }
@@ -376,7 +376,7 @@
       const lines = this.data.series.flatMap((series) => {
         const y = series.y[nearest(series.x, x)];
         const row2 = y === null || y === void 0 ? void 0 : grid.names[Math.round(y)];
-        return row2 === void 0 ? [] : [{ colour: series.colour, text: `${series.name}: ${row2}` }];
+        return row2 === void 0 ? [] : [{ color: series.color, text: `${series.name}: ${row2}` }];
       });
       this.tip.show(event, cell.head, [...cell.lines, ...lines]);
     }
@@ -423,7 +423,7 @@
       const finish = () => {
         if (low.length > 1) {
           const points = [...high, ...low.reverse()].join(" ");
-          out.push(element("polygon", { points, fill: series.colour, "fill-opacity": 0.45 }));
+          out.push(element("polygon", { points, fill: series.color, "fill-opacity": 0.45 }));
         }
         [low, high] = [[], []];
       };
@@ -447,7 +447,7 @@
       let run = [];
       const finish = () => {
         if (run.length > 1 && series.width > 0) {
-          const line = element("polyline", { points: run.join(" "), fill: "none", stroke: series.colour, "stroke-width": series.width });
+          const line = element("polyline", { points: run.join(" "), fill: "none", stroke: series.color, "stroke-width": series.width });
           if (series.dash) line.setAttribute("stroke-dasharray", series.dash);
           out.push(line);
         }
@@ -462,7 +462,7 @@
         const [px, py] = [left + across * width, top + (1 - place) * height];
         run.push(`${px.toFixed(1)},${py.toFixed(1)}`);
         if (inside(x) && (series.width === 0 || series.x.length < 80)) {
-          out.push(element("circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 3, fill: series.colour }));
+          out.push(element("circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 3, fill: series.color }));
         }
       });
       finish();

@@ -46,21 +46,25 @@ impl SettledConditions {
         self.since_purge = PurgeRecency::Nothing;
     }
 
-    /// Notes that a step of this phase begins. Returns true if it ends the phase after the purge,
-    /// which preconditions.
-    pub fn precondition_ends(&mut self, phase: &str) -> bool {
-        let is_over = matches!(&self.since_purge, PurgeRecency::Phase(first) if first != phase);
+    /// Begins a step of this phase. Returns true if it ends the first phase after the purge, which
+    /// preconditions.
+    pub fn begin_phase(&mut self, phase: &str) -> bool {
+        let ends_first = matches!(&self.since_purge, PurgeRecency::Phase(first) if first != phase);
         self.since_purge = match std::mem::take(&mut self.since_purge) {
             PurgeRecency::Nothing => PurgeRecency::Phase(phase.to_owned()),
             PurgeRecency::Phase(first) if first == phase => PurgeRecency::Phase(first),
             PurgeRecency::Phase(_) | PurgeRecency::Later => PurgeRecency::Later,
         };
-        is_over
+        ends_first
     }
 
     /// Stores conditions that were read; `when` is `None` for those of a resumed run, which were set
     /// again. Returns a caveat if they differ from those read before.
-    pub fn read(&mut self, got: &Conditions, when: Option<RereadOccasion>) -> Option<Caveat> {
+    pub fn record_reading(
+        &mut self,
+        got: &Conditions,
+        when: Option<RereadOccasion>,
+    ) -> Option<Caveat> {
         let before = std::mem::replace(&mut self.got, got.clone());
         self.wanted.as_ref()?;
         let changes = changes(&before, got);
@@ -120,10 +124,11 @@ mod tests {
         assert!(!settled.replaces_rule(&wanted));
         settled.set(&wanted, &wanted);
         assert!(settled.replaces_rule(&Conditions::default()) && !settled.replaces_rule(&wanted));
-        assert_eq!(settled.read(&wanted, Some(RereadOccasion::End)), None);
-        let caveat = settled.read(&Conditions::default(), Some(RereadOccasion::End)).unwrap();
+        assert_eq!(settled.record_reading(&wanted, Some(RereadOccasion::End)), None);
+        let caveat =
+            settled.record_reading(&Conditions::default(), Some(RereadOccasion::End)).unwrap();
         assert_eq!(caveat.id, caveats::CONDITIONS_CHANGED);
         assert!(caveat.text.contains("not in effect, was io.max wbps=20000000"), "{}", caveat.text);
-        assert_eq!(settled.read(&Conditions::default(), Some(RereadOccasion::End)), None);
+        assert_eq!(settled.record_reading(&Conditions::default(), Some(RereadOccasion::End)), None);
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn wait_until_cool(
             let from = *from.get_or_insert(to);
             let cooling = CoolDown { below, from, to, waited, failed_readings };
             if to < below {
-                progress.tell(&RunEvent::Cooled(&cooling));
+                progress.report(&RunEvent::Cooled(&cooling));
                 return Ok(cooling);
             }
             last = Some(cooling);
@@ -49,7 +49,7 @@ pub(crate) fn wait_until_cool(
             if left == Nanos::ZERO {
                 return Err(too_warm(device, &CoolDown { waited, ..*cooling }));
             }
-            progress.tell(&RunEvent::Cooling { cooling, limit: wanted.limit });
+            progress.report(&RunEvent::Cooling { cooling, limit: wanted.limit });
         }
         let pause = left.min(READING_INTERVAL);
         rig.idle(pause)?;

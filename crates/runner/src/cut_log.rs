@@ -20,10 +20,10 @@ pub const RECEIVED_LOG: &str = "received.log";
 
 /// Interval between two syncs of the log in the run directory. Acknowledgments after the last sync
 /// may be lost with the host; fewer writes are then required to have survived.
-const SYNC: Duration = Duration::from_millis(20);
+const SYNC_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Longest wait for a listener or a terminal.
-const LISTENER_LIMIT: Duration = Duration::from_secs(10);
+const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// Pause before a terminal that takes nothing is tried again.
 const TERMINAL_PAUSE: Duration = Duration::from_millis(1);
@@ -70,7 +70,7 @@ impl LogPlace {
                 Ok(found) if found.file_type().is_char_device() => {
                     Ok(Box::new(Terminal::open(path)?))
                 }
-                _ => Ok(Box::new(second_file(path)?)),
+                _ => Ok(Box::new(open_second_log(path)?)),
             },
             LogPlace::Listener(address) => Ok(Box::new(connect(address)?)),
         }
@@ -78,7 +78,7 @@ impl LogPlace {
 }
 
 /// Opens a regular file to append to it, or creates it; its name is on disk when this returns.
-fn appending(directory: &Directory, name: &OsStr) -> io::Result<File> {
+fn open_to_append(directory: &Directory, name: &OsStr) -> io::Result<File> {
     match directory.open_to_append(name) {
         Err(error) if error.is_missing() => {
             let file = directory.create(name, ReadAccess::Owner)?;
@@ -91,9 +91,9 @@ fn appending(directory: &Directory, name: &OsStr) -> io::Result<File> {
 
 /// Opens the second log, which must be new, empty or such a log: no file of another kind and no
 /// block device is written to.
-fn second_file(path: &Path) -> io::Result<File> {
+fn open_second_log(path: &Path) -> io::Result<File> {
     let (directory, name) = Directory::of_file(path).map_err(io::Error::other)?;
-    let file = appending(&directory, name)?;
+    let file = open_to_append(&directory, name)?;
     let mut head = Vec::new();
     (&file).take(HEAD.len() as u64).read_to_end(&mut head)?;
     if HEAD.starts_with(&head) {
@@ -123,7 +123,7 @@ impl Write for Terminal {
         loop {
             match self.0.write(bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if began.elapsed() >= LISTENER_LIMIT {
+                    if began.elapsed() >= WAIT_MAX {
                         return Err(io::ErrorKind::TimedOut.into());
                     }
                     std::thread::sleep(TERMINAL_PAUSE);
@@ -140,10 +140,10 @@ impl Write for Terminal {
 fn connect(address: &str) -> io::Result<TcpStream> {
     let mut last = io::Error::other("the host has no address");
     for address in address.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, LISTENER_LIMIT) {
+        match TcpStream::connect_timeout(&address, WAIT_MAX) {
             Ok(stream) => {
                 stream.set_nodelay(true)?;
-                stream.set_write_timeout(Some(LISTENER_LIMIT))?;
+                stream.set_write_timeout(Some(WAIT_MAX))?;
                 return Ok(stream);
             }
             Err(error) => last = error,
@@ -169,7 +169,7 @@ impl CutLog {
     ) -> io::Result<Self> {
         let named = |what: String, error: io::Error| io::Error::other(format!("{what}: {error}"));
         let path = directory.path().join(CUT_LOG);
-        let run = appending(directory, OsStr::new(CUT_LOG))
+        let run = open_to_append(directory, OsStr::new(CUT_LOG))
             .map_err(|error| named(path.display().to_string(), error))?;
         let second = second
             .map(|place| place.open().map_err(|error| named(place.name(), error)))
@@ -185,7 +185,7 @@ impl AcknowledgmentLog for CutLog {
         if let Some(second) = &mut self.second {
             second.write_all(line.as_bytes())?;
         }
-        if self.synced.elapsed() >= SYNC {
+        if self.synced.elapsed() >= SYNC_INTERVAL {
             self.run.sync_data()?;
             self.synced = Instant::now();
         }
@@ -196,7 +196,7 @@ impl AcknowledgmentLog for CutLog {
 /// Reads the acknowledgments of a trial from every log that exists.
 ///
 /// # Errors
-/// A log cannot be read.
+/// Returns an error if a log cannot be read.
 pub(crate) fn read_logs(
     directory: &Directory,
     second: Option<&LogPlace>,

@@ -76,8 +76,7 @@ impl Outline {
     /// there is one.
     ///
     /// # Errors
-    ///
-    /// The procedure halts.
+    /// Returns an error if the procedure halts.
     pub fn rehearse(
         procedure: &dyn Procedure,
         bytes_per_second: Option<u64>,
@@ -155,9 +154,9 @@ pub struct Forecast {
     best: PlanPosition,
     worst: PlanPosition,
     /// Bytes and time of the current step in its finished intervals.
-    under_way: (u64, Nanos),
+    in_step: (u64, Nanos),
     /// Phase of a round that only the worst case has.
-    beyond: Option<String>,
+    worst_case_phase: Option<String>,
     /// Bytes that the current load moved in earlier steps.
     carried: u64,
     recent: VecDeque<f64>,
@@ -175,9 +174,9 @@ impl PlanPosition {
     }
 
     /// Advances to the planned step at this place. Returns false if there is none: a place
-    /// outside the plan (a round beyond the best case, the next cut of a load that is planned as
+    /// outside the plan (a round beyond the best case, the next part of a load that is planned as
     /// one step) changes nothing.
-    fn go_to(&mut self, place: &StepPlace) -> bool {
+    fn advance_to(&mut self, place: &StepPlace) -> bool {
         let same = |s: &PlannedStep| {
             s.phase == place.phase && s.round == place.round && s.point == place.point
         };
@@ -233,10 +232,10 @@ impl PlanPosition {
 }
 
 /// Number of intervals of one second over which the write rate is averaged.
-const RECENT: usize = 30;
+const RECENT_INTERVALS: usize = 30;
 
 /// Longest forecast in seconds: thirty years.
-const LONGEST: f64 = 1e9;
+const SECONDS_MAX: f64 = 1e9;
 
 impl Forecast {
     /// Rehearses a procedure that is about to be conducted.
@@ -244,8 +243,8 @@ impl Forecast {
         Forecast {
             best: PlanPosition::new(procedure, DriveOutlook::Best),
             worst: PlanPosition::new(procedure, DriveOutlook::Worst),
-            under_way: (0, Nanos::ZERO),
-            beyond: None,
+            in_step: (0, Nanos::ZERO),
+            worst_case_phase: None,
             carried: 0,
             recent: VecDeque::new(),
         }
@@ -256,19 +255,20 @@ impl Forecast {
         if !step.continues {
             self.carried = 0;
         }
-        self.under_way = (0, Nanos::ZERO);
-        let (is_best, is_worst) = (self.best.go_to(&step.place), self.worst.go_to(&step.place));
-        self.beyond = (is_worst && !is_best).then(|| step.place.phase.clone());
+        self.in_step = (0, Nanos::ZERO);
+        let (is_best, is_worst) =
+            (self.best.advance_to(&step.place), self.worst.advance_to(&step.place));
+        self.worst_case_phase = (is_worst && !is_best).then(|| step.place.phase.clone());
     }
 
     /// Adds a finished interval of the step.
     pub fn count(&mut self, interval: &Interval) {
-        self.under_way.0 += interval.tallies.iter().map(|t| t.bytes.0).sum::<u64>();
-        self.under_way.1 = interval.end;
+        self.in_step.0 += interval.tallies.iter().map(|t| t.bytes.0).sum::<u64>();
+        self.in_step.1 = interval.end;
         let by_bytes = self.best.step().is_some_and(|step| step.time.is_none());
         if let Some(rate) = interval.bytes_per_second().filter(|_| by_bytes && !interval.partial) {
             self.recent.push_back(rate);
-            if self.recent.len() > RECENT {
+            if self.recent.len() > RECENT_INTERVALS {
                 self.recent.pop_front();
             }
         }
@@ -277,11 +277,11 @@ impl Forecast {
     /// Notes that the step has finished.
     pub fn finish(&mut self, measurement: &Measurement) {
         self.carried += measurement.bytes().0;
-        self.under_way = (0, Nanos::ZERO);
+        self.in_step = (0, Nanos::ZERO);
     }
 
     fn moved(&self) -> u64 {
-        self.carried + self.under_way.0
+        self.carried + self.in_step.0
     }
 
     /// Returns the completed share of a load that ends by bytes, from 0 to 1; `None` for any
@@ -299,7 +299,7 @@ impl Forecast {
     /// unknown.
     pub fn share_of_step(&self) -> Option<f64> {
         let planned = self.worst.step().and_then(|step| step.time).filter(|time| time.0 > 0);
-        let by_time = planned.map(|all| self.under_way.1.0.min(all.0) as f64 / all.0 as f64);
+        let by_time = planned.map(|all| self.in_step.1.0.min(all.0) as f64 / all.0 as f64);
         self.share_written().or(by_time)
     }
 
@@ -315,13 +315,13 @@ impl Forecast {
 
     /// Returns the time left; `None` while the rate of the bytes still to be written is unknown.
     pub fn left(&self) -> Option<TimeLeft> {
-        let writing = self.writing_left()?;
+        let write_seconds = self.write_seconds_left()?;
         let span = |planned: Nanos, current: &PlanPosition| {
-            let timed = planned.saturating_sub(current.passed(self.under_way.1));
-            Duration::from_secs_f64((writing + timed.as_secs_f64()).min(LONGEST))
+            let timed = planned.saturating_sub(current.passed(self.in_step.1));
+            Duration::from_secs_f64((write_seconds + timed.as_secs_f64()).min(SECONDS_MAX))
         };
         // Beyond the best case, this round may still be the one that is steady.
-        let best = match &self.beyond {
+        let best = match &self.worst_case_phase {
             Some(phase) => span(self.worst.round_rest() + self.best.after(phase), &self.worst),
             None => span(self.best.rest().0, &self.best),
         };
@@ -329,7 +329,7 @@ impl Forecast {
     }
 
     /// Returns the seconds to write the loads that end by bytes, at the recent rate.
-    fn writing_left(&self) -> Option<f64> {
+    fn write_seconds_left(&self) -> Option<f64> {
         let moved = match self.best.step() {
             Some(PlannedStep { time: None, bytes: Some(all), .. }) => self.moved().min(all.0),
             _ => 0,
@@ -408,8 +408,8 @@ mod tests {
             let forecast = Forecast {
                 best: standing(),
                 worst: standing(),
-                under_way: (bytes, Nanos::from_secs(seconds)),
-                beyond: None,
+                in_step: (bytes, Nanos::from_secs(seconds)),
+                worst_case_phase: None,
                 carried: 0,
                 recent: [100.0].into(),
             };
@@ -435,7 +435,7 @@ mod tests {
         let last_of_best = StepPlace::new("rounds", 5, 9, "");
         forecast.begin(&Step::alone(last_of_best, stimulus.clone()));
         forecast.begin(&Step::alone(place, stimulus));
-        forecast.under_way.1 = Nanos::from_secs(20);
+        forecast.in_step.1 = Nanos::from_secs(20);
         let left = forecast.left().unwrap();
         assert_eq!(left.best, Duration::from_secs(21 * 60 + 40));
     }

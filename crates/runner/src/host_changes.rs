@@ -56,9 +56,8 @@ enum HostChangeLine {
 /// Returns the directory of this user's files.
 ///
 /// # Errors
-///
-/// None of `STATE_DIRECTORY`, `XDG_STATE_HOME` and `HOME` names a directory, and the user is not
-/// root.
+/// Returns an error if none of `STATE_DIRECTORY`, `XDG_STATE_HOME` and `HOME` names a directory
+/// and the user is not root.
 pub fn directory() -> io::Result<PathBuf> {
     // A service may have several, separated by colons.
     let set = |name| std::env::var(name).ok().filter(|value: &String| value.starts_with('/'));
@@ -95,14 +94,13 @@ impl HostChanges {
     /// Journals a change that is about to be made.
     ///
     /// # Errors
-    ///
-    /// It cannot be written; the change must then not be made.
-    pub fn keep(&mut self, change: &HostChange) -> Result<(), Halt> {
+    /// Returns [`Halt::Ledger`] if it cannot be written; the change must then not be made.
+    pub fn journal(&mut self, change: &HostChange) -> Result<(), Halt> {
         if self.file.is_none() {
-            self.file = Some(self.begin().map_err(|error| self.unkept(&error))?);
+            self.file = Some(self.begin().map_err(|error| self.write_error(&error))?);
         }
         self.write(&HostChangeLine::Changed(change.clone()))
-            .map_err(|error| self.unkept(&error))?;
+            .map_err(|error| self.write_error(&error))?;
         self.open.push(change.clone());
         Ok(())
     }
@@ -110,9 +108,8 @@ impl HostChanges {
     /// Undoes all changes, the last first, and removes the file.
     ///
     /// # Errors
-    ///
-    /// The first change that cannot be undone. Those that cannot stay in the file; the others are
-    /// undone nevertheless.
+    /// Returns the error of the first change that cannot be undone, which stays in the file. The
+    /// others are undone nevertheless.
     pub fn undo(
         &mut self,
         undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
@@ -148,7 +145,9 @@ impl HostChanges {
             // removed it.
             if file.metadata()?.nlink() > 0 {
                 let mut file = LineFile::new(file, 0, false);
-                if let Err(error) = put(&mut file, &self.owner).and_then(|()| directory.sync()) {
+                if let Err(error) =
+                    write_line(&mut file, &self.owner).and_then(|()| directory.sync())
+                {
                     directory.remove_own(&self.name(), file.file());
                     return Err(error);
                 }
@@ -164,12 +163,12 @@ impl HostChanges {
 
     fn write(&mut self, line: &HostChangeLine) -> io::Result<()> {
         match &mut self.file {
-            Some((_, file)) => put(file, line),
+            Some((_, file)) => write_line(file, line),
             None => Ok(()),
         }
     }
 
-    fn unkept(&self, error: &io::Error) -> Halt {
+    fn write_error(&self, error: &io::Error) -> Halt {
         let place = match &self.directory {
             Ok(directory) => directory.display().to_string(),
             Err(_) => "the journal of host changes".to_owned(),
@@ -204,7 +203,7 @@ impl AbandonedChanges {
         for change in self.changes.iter().rev() {
             let undone = undo(change);
             if undone.is_ok() {
-                let _ = put(&mut self.file, &HostChangeLine::Restored(change.clone()));
+                let _ = write_line(&mut self.file, &HostChangeLine::Restored(change.clone()));
             }
             all.push((change.clone(), undone));
         }
@@ -219,8 +218,7 @@ impl AbandonedChanges {
 /// not touched; files without changes are removed.
 ///
 /// # Errors
-///
-/// The directory exists and cannot be read or trusted.
+/// Returns an error if the directory exists and cannot be read or trusted.
 pub fn left_behind(directory: &Path) -> io::Result<Vec<AbandonedChanges>> {
     refuse_link(directory)?;
     let directory = match Directory::open(directory) {
@@ -302,7 +300,7 @@ pub(crate) fn close(open: &mut Vec<HostChange>, undone: &HostChange) {
     open.extend(after.into_iter().filter(|change| change.setting != undone.setting));
 }
 
-fn put<T: Serialize>(file: &mut LineFile<File>, line: &T) -> io::Result<()> {
+fn write_line<T: Serialize>(file: &mut LineFile<File>, line: &T) -> io::Result<()> {
     let mut text = serde_json::to_string(line)?;
     text.push('\n');
     file.append(text.as_bytes())
@@ -361,8 +359,8 @@ mod tests {
         let directory = scratch.path().join("state/host-changes");
         let mut changes = journal(&directory);
         assert!(!directory.exists(), "nothing was changed");
-        changes.keep(&change("a", "0", "2")).unwrap();
-        changes.keep(&change("b", "x", "y")).unwrap();
+        changes.journal(&change("a", "0", "2")).unwrap();
+        changes.journal(&change("b", "x", "y")).unwrap();
         for made in [&directory, &scratch.path().join("state")] {
             assert_eq!(fs::metadata(made).unwrap().mode() & 0o777, 0o700);
         }
@@ -382,8 +380,8 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path().join("host-changes");
         let mut changes = journal(&directory);
-        changes.keep(&change("a", "0", "2")).unwrap();
-        changes.keep(&change("b", "x", "y")).unwrap();
+        changes.journal(&change("a", "0", "2")).unwrap();
+        changes.journal(&change("b", "x", "y")).unwrap();
         killed(changes);
         let mut left = left_behind(&directory).unwrap();
         assert_eq!((left.len(), left[0].owner.command.as_str()), (1, "measure"));
@@ -404,7 +402,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path().join("host-changes");
         let mut changes = journal(&directory);
-        changes.keep(&change("a", "0", "2")).unwrap();
+        changes.journal(&change("a", "0", "2")).unwrap();
         let path = directory.join(changes.name());
         let mut file = OpenOptions::new().append(true).open(path).unwrap();
         file.write_all(b"{\"changed\":{\"setting\":\"b").unwrap();
@@ -427,13 +425,13 @@ mod tests {
         let open = scratch.path().join("open");
         fs::create_dir(&open).unwrap();
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
-        let halt = journal(&open).keep(&change("a", "0", "2")).unwrap_err();
+        let halt = journal(&open).journal(&change("a", "0", "2")).unwrap_err();
         assert!(halt.to_string().contains("STATE_DIRECTORY"), "{halt}");
         assert!(left_behind(&open).is_err());
         let (own, link) = (scratch.path().join("own"), scratch.path().join("link"));
         fs::create_dir(&own).unwrap();
         symlink(&own, &link).unwrap();
-        assert!(journal(&link).keep(&change("a", "0", "2")).is_err());
+        assert!(journal(&link).journal(&change("a", "0", "2")).is_err());
         assert_eq!(fs::read_dir(&own).unwrap().count(), 0);
     }
 

@@ -20,21 +20,21 @@ use steadfast_engine::{Engine, PreparedStep, StepRefusal, StepStart, StopSignal}
 use steadfast_host::{Directory, RemoteHost, wall_clock_unix_ms};
 
 /// Pause before the kernels' counters are read again.
-const PAUSE: Duration = Duration::from_millis(10);
+const REREAD_PAUSE: Duration = Duration::from_millis(10);
 
 /// A device shared by several hosts.
 pub struct HostsRig {
     engine: FioHosts,
     stop: StopSignal,
     purge: PurgeChoice,
-    seat: Option<StartTicket>,
+    ticket: Option<StartTicket>,
     caveats: Vec<Caveat>,
 }
 
 impl HostsRig {
     /// Creates a rig around an engine that has its hosts.
     pub fn new(engine: FioHosts, stop: StopSignal) -> Self {
-        HostsRig { engine, stop, purge: PurgeChoice::Auto, seat: None, caveats: Vec::new() }
+        HostsRig { engine, stop, purge: PurgeChoice::Auto, ticket: None, caveats: Vec::new() }
     }
 }
 
@@ -64,17 +64,17 @@ impl Rig for HostsRig {
     fn now(&self) -> ClockReading {
         ClockReading { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot(), kernel: None }
     }
-    fn forgets(&self) -> bool {
+    fn is_simulated(&self) -> bool {
         false
     }
-    fn wish(&mut self, wishes: &HostRequests) {
-        self.purge = wishes.purge.choice;
+    fn set_requests(&mut self, requests: &HostRequests) {
+        self.purge = requests.purge.choice;
     }
     fn keep_files_in(&mut self, run: &Directory) {
         self.engine.keep_files_in(run);
     }
-    fn join(&mut self, seat: StartTicket, caveat: Option<Caveat>) {
-        self.seat = Some(seat);
+    fn join(&mut self, ticket: StartTicket, caveat: Option<Caveat>) {
+        self.ticket = Some(ticket);
         self.caveats.extend(caveat);
     }
     fn settle(&mut self, _: &Conditions, _: Journal<'_>) -> Result<Conditions, Halt> {
@@ -106,8 +106,8 @@ impl Rig for HostsRig {
     ) -> Result<Measurement, Halt> {
         let step = prepared.step().clone();
         let mut start = start.clone();
-        let met = match (&mut self.seat, step.continues) {
-            (Some(seat), false) => seat.meet(&step, &self.stop)?,
+        let met = match (&mut self.ticket, step.continues) {
+            (Some(ticket), false) => ticket.wait(&step, &self.stop)?,
             _ => None,
         };
         start.begins = met.as_ref().map(|met| met.agreed);
@@ -121,8 +121,8 @@ impl Rig for HostsRig {
         // Every step is a load of its own, so all of its I/Os belong to the step.
         let target = self.engine.target_mut();
         let read = || target.counters();
-        measurement.kernel =
-            before.and_then(|before| physical::counted_since(&before, &measurement, PAUSE, read));
+        measurement.kernel = before
+            .and_then(|before| physical::counted_since(&before, &measurement, REREAD_PAUSE, read));
         Ok(measurement)
     }
     fn end_load(&mut self) {

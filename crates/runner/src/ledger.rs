@@ -24,7 +24,7 @@ use steadfast_domain::hex::to_hex;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::power_cut::PowerCutTrial;
 use steadfast_domain::record::RECORD_VERSION;
-use steadfast_domain::{JournalEntry, Load, Nanos, Note, Record};
+use steadfast_domain::{Halt, JournalEntry, Load, Nanos, Note, Record};
 use steadfast_host::{Directory, FileError, ReadAccess, SystemRoots, is_locked};
 
 const SETTINGS: &str = "settings.json";
@@ -39,7 +39,7 @@ const JOURNAL_MAX: u64 = 2 << 30;
 /// Maximum size of a line in bytes: that of a step of one day has 86,400 intervals.
 const LINE_MAX: u64 = 256 << 20;
 /// Part of a journal that measured entries leave free for the lines with which a run ends.
-const RESERVE: u64 = 1 << 20;
+const JOURNAL_RESERVE: u64 = 1 << 20;
 
 /// Beginning of a line; the digest follows.
 const LINE_HEAD: &str = "{\"chain\":\"";
@@ -237,6 +237,12 @@ impl LedgerError {
             Err(_) => "a link that leads nowhere",
         };
         LedgerError::Taken { path: path.to_owned(), what }
+    }
+}
+
+impl From<LedgerError> for Halt {
+    fn from(error: LedgerError) -> Self {
+        Halt::Ledger(error.to_string())
     }
 }
 
@@ -523,7 +529,7 @@ impl<D: RunStorage> Ledger<D> {
         now: impl Into<ClockReading>,
         entry: &JournalEntry,
     ) -> Result<(), LedgerError> {
-        self.is_there()?;
+        self.check_not_deleted()?;
         let now = now.into();
         let path = self.directory.path().join(JOURNAL);
         let ClockReading { unix_ms, up, kernel } = now;
@@ -542,7 +548,7 @@ impl<D: RunStorage> Ledger<D> {
 
     /// Checks that the files still have a name: a deleted file accepts every write, and all of
     /// them are lost.
-    pub fn is_there(&self) -> Result<(), LedgerError> {
+    pub fn check_not_deleted(&self) -> Result<(), LedgerError> {
         for (file, name) in [(&self.settings, SETTINGS), (self.journal.file(), JOURNAL)] {
             let path = self.directory.path().join(name);
             if !file.has_name().map_err(io_error(&path))? {
@@ -567,7 +573,7 @@ impl<D: RunStorage> Ledger<D> {
 
 /// Returns true if a journal of this length can be read with another line.
 fn fits(journal: u64, line: u64, entry: &JournalEntry) -> bool {
-    let most = if is_measured(entry) { JOURNAL_MAX - RESERVE } else { JOURNAL_MAX };
+    let most = if is_measured(entry) { JOURNAL_MAX - JOURNAL_RESERVE } else { JOURNAL_MAX };
     line <= LINE_MAX && journal + line <= most
 }
 
@@ -610,6 +616,7 @@ impl LedgerContents {
         });
         starts.collect()
     }
+
     /// Returns the trial whose power cut the run halted for, if its blocks wait to be read back.
     pub fn awaited_trial(&self) -> Option<&PowerCutTrial> {
         let mut trial = None;
@@ -623,6 +630,7 @@ impl LedgerContents {
         }
         trial.and_then(|(trial, is_cut)| is_cut.then_some(&**trial))
     }
+
     /// Returns the number of complete rounds, that is those with a verdict.
     pub fn complete_rounds(&self) -> u32 {
         let is_verdict = |line: &JournalLine| {

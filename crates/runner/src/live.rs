@@ -8,13 +8,14 @@
 use crate::applied_settings::SettledConditions;
 use crate::cooling::wait_until_cool;
 use crate::host_changes::close;
+use crate::journal_cursor::{BegunTrial, JournalCursor, TrialProgress};
 use crate::ledger::{ClockReading, JournalLine, Ledger, LedgerError};
 use crate::outage;
 use crate::progress::{PowerCutStage, ProgressSink, RunEvent};
-use crate::replay_cursor::{BegunTrial, ReplayCursor, TrialProgress};
 use crate::rig::{FlushDelivery, Rig};
 use crate::run_position::RunPosition;
 use crate::storage::RunStorage;
+use std::fmt::Display;
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, PowerCutTrial, WritePlan};
 use steadfast_domain::record::{Check, CoolDown, HostChange, RereadOccasion};
@@ -30,25 +31,25 @@ pub struct LiveBench<'a, D: RunStorage = Directory> {
     ledger: Ledger<D>,
     progress: &'a mut dyn ProgressSink,
     /// Journaled entries that are not replayed yet.
-    past: ReplayCursor,
+    replay: JournalCursor,
     /// Interruption before the next step.
     gap: Option<Gap>,
     settled: SettledConditions,
     /// True if the settled conditions are from before the interruption and must be set again.
     must_resettle: bool,
     /// Host changes that are not restored yet, oldest first.
-    changed: Vec<HostChange>,
+    unrestored: Vec<HostChange>,
     /// True once the journal is replayed and the bench measures.
     is_live: bool,
     position: RunPosition,
-    /// True while a load runs that a cut left running.
-    is_running: bool,
+    /// True while the load of the last step still runs because the step ended before it.
+    has_running_load: bool,
     /// Error of `note`, which cannot return it; the next call or [`LiveBench::finish`] does.
-    latched: Option<Halt>,
+    note_error: Option<Halt>,
     /// Checks journaled so far.
     examined: Vec<Check>,
     /// True until the first load of a test: the device may have to cool down before it.
-    at_start: bool,
+    awaits_first_load: bool,
     /// Evidence of the cut in the last trial, if the journal does not have it.
     cut_evidence: CutEvidence,
 }
@@ -61,58 +62,62 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         lines: &[JournalLine],
         progress: &'a mut dyn ProgressSink,
     ) -> Self {
-        let past = ReplayCursor::new(lines);
-        let gap = if rig.forgets() { None } else { outage::gap(lines, rig.now(), rig.proof()) };
+        let replay = JournalCursor::new(lines);
+        let gap =
+            if rig.is_simulated() { None } else { outage::gap(lines, rig.now(), rig.proof()) };
         let cut_evidence = if outage::restarted_in_trial(lines, rig.proof().as_ref()) {
             CutEvidence::HostRestarted
         } else {
             CutEvidence::Nothing
         };
-        // A simulated drive is not affected by an interrupted step.
-        let opened =
-            lines.iter().filter(|l| matches!(l.entry, JournalEntry::Opened { .. })).count() as u64;
-        let resumed = if rig.forgets() { 0 } else { opened };
-        if !past.is_at_end() {
-            progress.tell(&RunEvent::Replaying { steps: past.steps() });
+        let resumptions = if rig.is_simulated() {
+            // A simulated drive is not affected by an interrupted step.
+            0
+        } else {
+            let is_opened = |line: &&JournalLine| matches!(line.entry, JournalEntry::Opened { .. });
+            lines.iter().filter(is_opened).count() as u64
+        };
+        if !replay.is_at_end() {
+            progress.report(&RunEvent::Replaying { steps: replay.steps() });
         }
         LiveBench {
             rig,
             ledger,
             progress,
-            past,
+            replay,
             gap,
             settled: SettledConditions::default(),
             must_resettle: false,
-            changed: unrestored(lines),
+            unrestored: unrestored(lines),
             is_live: false,
-            position: RunPosition::new(resumed),
-            is_running: false,
-            latched: None,
+            position: RunPosition::new(resumptions),
+            has_running_load: false,
+            note_error: None,
             examined: Vec::new(),
-            at_start: true,
+            awaits_first_load: true,
             cut_evidence,
         }
     }
 
-    /// Writes an entry that is not part of the procedure.
+    /// Appends an entry to the ledger.
     pub fn journal(&mut self, entry: &JournalEntry) -> Result<(), Halt> {
         let now = self.rig.now();
-        self.ledger.append(now, entry).map_err(failed)
+        Ok(self.ledger.append(now, entry)?)
     }
 
     /// Returns true if the ledger was deleted.
     pub fn is_lost(&self) -> bool {
-        matches!(self.ledger.is_there(), Err(LedgerError::Deleted { .. }))
+        matches!(self.ledger.check_not_deleted(), Err(LedgerError::Deleted { .. }))
     }
 
-    /// Checks device and host, and journals the results. A simulated device has none.
+    /// Checks device and host, and journals the results. A simulated device has no checks.
     pub fn examine(&mut self) -> Result<(), Halt> {
         let Examination { checks, pages } = self.rig.examine();
         self.examined = checks;
         if self.examined.is_empty() {
             return Ok(());
         }
-        self.progress.tell(&RunEvent::Examined(&self.examined));
+        self.progress.report(&RunEvent::Examined(&self.examined));
         self.journal(&JournalEntry::Examined(self.examined.clone()))?;
         self.journal_pages(pages)
     }
@@ -137,9 +142,9 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         self.journal(&JournalEntry::DrivePages(pages))
     }
 
-    /// Ends a load that was left running by a cut.
+    /// Ends the load of the last step if it still runs.
     pub fn end_load(&mut self) {
-        if std::mem::take(&mut self.is_running) {
+        if std::mem::take(&mut self.has_running_load) {
             self.rig.end_load();
         }
     }
@@ -148,11 +153,11 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
     /// restored or journaled does not stop the others; returns the first error.
     pub fn restore(&mut self) -> Result<(), Halt> {
         let mut result = Ok(());
-        for change in std::mem::take(&mut self.changed).into_iter().rev() {
+        for change in std::mem::take(&mut self.unrestored).into_iter().rev() {
             let entry = JournalEntry::HostRestored(change.clone());
             let restored = self.rig.restore(&change).and_then(|()| self.journal(&entry));
             if restored.is_err() {
-                self.changed.insert(0, change);
+                self.unrestored.insert(0, change);
             }
             result = result.and(restored);
         }
@@ -162,13 +167,13 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
     /// Starts measuring where the ledger ends. On a real device the settled conditions are set
     /// again, since a reboot resets them.
     fn go_live(&mut self) -> Result<(), Halt> {
-        if let Some(halt) = self.latched.take() {
+        if let Some(halt) = self.note_error.take() {
             return Err(halt);
         }
         if std::mem::replace(&mut self.is_live, true) {
             return Ok(());
         }
-        self.progress.tell(&RunEvent::Live { gap: self.gap.as_ref() });
+        self.progress.report(&RunEvent::Live { gap: self.gap.as_ref() });
         if std::mem::take(&mut self.must_resettle)
             && let Some(wanted) = self.settled.wanted()
         {
@@ -179,7 +184,7 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
     }
 
     /// Reads back the settled conditions and journals them.
-    fn read_again(&mut self, when: RereadOccasion) -> Result<(), Halt> {
+    fn reread_conditions(&mut self, when: RereadOccasion) -> Result<(), Halt> {
         if self.settled.wanted().is_none() {
             return Ok(());
         }
@@ -208,14 +213,14 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         when: Option<RereadOccasion>,
     ) -> Result<(), Halt> {
         self.journal(&JournalEntry::Resettled { got: got.clone(), when })?;
-        let Some(caveat) = self.settled.read(&got, when) else { return Ok(()) };
+        let Some(caveat) = self.settled.record_reading(&got, when) else { return Ok(()) };
         self.journal_caveat(caveat)
     }
 
     /// Shows and journals a caveat of the bench or its rig.
     fn journal_caveat(&mut self, caveat: Caveat) -> Result<(), Halt> {
         let note = Note::Caveat(caveat);
-        self.progress.tell(&RunEvent::Noted(&note));
+        self.progress.report(&RunEvent::Noted(&note));
         self.journal(&JournalEntry::Noted(Box::new(note)))
     }
 
@@ -224,38 +229,40 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
     /// # Errors
     /// Returns an error if the last notes or the conditions could not be journaled.
     pub fn finish(&mut self) -> Result<(), Halt> {
-        if let Some(halt) = self.latched.take() {
+        if let Some(halt) = self.note_error.take() {
             return Err(halt);
         }
-        if self.is_live { self.read_again(RereadOccasion::End) } else { Ok(()) }
+        if self.is_live { self.reread_conditions(RereadOccasion::End) } else { Ok(()) }
     }
 
     fn settle_rig(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        let LiveBench { rig, ledger, changed, .. } = self;
+        let LiveBench { rig, ledger, unrestored, .. } = self;
         let now = rig.now();
-        rig.settle(wanted, &mut |change| keep(ledger, changed, now, change))
+        rig.settle(wanted, &mut |change| journal_change(ledger, unrestored, now, change))
     }
 
     fn purge_rig(&mut self) -> Result<Purge, Halt> {
-        let LiveBench { rig, ledger, changed, progress, .. } = self;
+        let LiveBench { rig, ledger, unrestored, progress, .. } = self;
         let now = rig.now();
-        let mut journal = |change: &HostChange| keep(ledger, changed, now, change);
-        let mut tell = |done: &PurgeProgress<'_>| progress.tell(&RunEvent::PurgeProgress(done));
-        let purge = rig.purge(&mut journal, &mut tell);
+        let mut journal = |change: &HostChange| journal_change(ledger, unrestored, now, change);
+        let mut report = |done: &PurgeProgress<'_>| {
+            progress.report(&RunEvent::PurgeProgress(done));
+        };
+        let purge = rig.purge(&mut journal, &mut report);
         match (purge, self.clear_passwords()) {
             (purge, Ok(())) => purge,
-            (Ok(_), Err(left)) => Err(password_left(None, &left)),
-            (Err(halt), Err(left)) => Err(password_left(Some(&halt), &left)),
+            (Ok(_), Err(why)) => Err(password_left(None, &why)),
+            (Err(halt), Err(why)) => Err(password_left(Some(&halt), &why)),
         }
     }
 
     /// Removes the password that a purge set on the drive: after the purge, whether or not it
     /// succeeded, and when a run is resumed that died during a purge.
     pub fn clear_passwords(&mut self) -> Result<(), Halt> {
-        let passwords = self.changed.iter().filter(|change| steadfast_host::is_password(change));
+        let passwords = self.unrestored.iter().filter(|change| steadfast_host::is_password(change));
         for change in passwords.cloned().collect::<Vec<_>>() {
             self.rig.restore(&change)?;
-            self.changed.retain(|other| *other != change);
+            self.unrestored.retain(|other| *other != change);
             self.journal(&JournalEntry::HostRestored(change))?;
         }
         Ok(())
@@ -268,7 +275,7 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         wait_until_cool(self.rig, self.progress, wanted).map(Some)
     }
 
-    fn run(&mut self, step: &Step) -> Result<Measurement, Halt> {
+    fn measure(&mut self, step: &Step) -> Result<Measurement, Halt> {
         let prepared = self.rig.prepare(step).map_err(|refusal| refusal.at_step(step))?;
         if !step.continues {
             self.end_load();
@@ -278,17 +285,18 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         }
         let start = self.position.start(step);
         let LiveBench { rig, progress, .. } = self;
-        progress.tell(&RunEvent::Begins(step));
-        let result = rig
-            .apply(prepared, &start, &mut |interval| progress.tell(&RunEvent::Interval(interval)));
-        self.is_running = matches!(&result, Ok(m) if !m.complete);
+        progress.report(&RunEvent::Begins(step));
+        let result = rig.apply(prepared, &start, &mut |interval| {
+            progress.report(&RunEvent::Interval(interval))
+        });
+        self.has_running_load = matches!(&result, Ok(m) if !m.complete);
         let measurement = result?;
         self.position.advance(step, &measurement);
         Ok(measurement)
     }
 
     /// Journals the caveats of a step, whether or not it succeeded.
-    fn keep_caveats(&mut self) -> Result<(), Halt> {
+    fn journal_caveats(&mut self) -> Result<(), Halt> {
         for caveat in self.rig.take_caveats() {
             self.journal_caveat(caveat)?;
         }
@@ -297,18 +305,14 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
 
     /// Restores the state of a simulated device by repeating a step, which must give the same
     /// result.
-    fn run_again(&mut self, step: &Step, journaled: &Outcome) -> Result<(), Halt> {
-        let measurement = self.run(step)?;
+    fn repeat_step(&mut self, step: &Step, journaled: &Outcome) -> Result<(), Halt> {
+        let measurement = self.measure(step)?;
         // The gap is in the journal already.
         self.gap = None;
         if measurement == journaled.measurement {
             return Ok(());
         }
-        Err(Halt::Mismatch(format!(
-            "{}: the simulated drive did not repeat its earlier result; resume with the version of \
-             steadfast that started the run",
-            step.place
-        )))
+        Err(diverged(&step.place))
     }
 
     /// Opens what a trial needs and journals that it begins.
@@ -331,19 +335,18 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
     fn write_until_cut(&mut self, plan: &WritePlan) -> Result<CutEvidence, Halt> {
         self.end_load();
         let LiveBench { rig, progress, .. } = self;
-        progress.tell(&RunEvent::PowerCut(&plan.trial, PowerCutStage::Writes));
-        let mut tell = |stage: PowerCutStage<'_>| {
-            progress.tell(&RunEvent::PowerCut(&plan.trial, stage));
+        progress.report(&RunEvent::PowerCut(&plan.trial, PowerCutStage::Writes));
+        let mut report = |stage: PowerCutStage<'_>| {
+            progress.report(&RunEvent::PowerCut(&plan.trial, stage));
         };
-        let result = rig.write_until_cut(plan, &mut tell);
-        match &result {
-            Err(Halt::PowerCut { .. }) => {
-                self.journal(&JournalEntry::PowerCutSeen(CutEvidence::DeviceFailed))?;
-            }
-            Ok(CutEvidence::MediumError) => {
-                self.journal(&JournalEntry::PowerCutSeen(CutEvidence::MediumError))?;
-            }
-            _ => {}
+        let result = rig.write_until_cut(plan, &mut report);
+        let seen = match &result {
+            Err(Halt::PowerCut { .. }) => Some(CutEvidence::DeviceFailed),
+            Ok(CutEvidence::MediumError) => Some(CutEvidence::MediumError),
+            _ => None,
+        };
+        if let Some(seen) = seen {
+            self.journal(&JournalEntry::PowerCutSeen(seen))?;
         }
         result
     }
@@ -365,37 +368,38 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         evidence: CutEvidence,
     ) -> Result<PowerCutOutcome, Halt> {
         let BegunTrial { plan, counters, without_flushes } = begun;
-        self.progress.tell(&RunEvent::PowerCut(&plan.trial, PowerCutStage::Reads));
+        self.progress.report(&RunEvent::PowerCut(&plan.trial, PowerCutStage::Reads));
         let counted = self.rig.power_counters().since(counters);
         let judged = self.rig.read_after_cut(plan)?;
         Ok(PowerCutOutcome { evidence, counted, without_flushes: *without_flushes, ..judged })
     }
 
     /// Repeats a trial on a simulated drive, which must give the same result.
-    fn cut_again(&mut self, begun: &BegunTrial, journaled: &PowerCutOutcome) -> Result<(), Halt> {
+    fn repeat_trial(
+        &mut self,
+        begun: &BegunTrial,
+        journaled: &PowerCutOutcome,
+    ) -> Result<(), Halt> {
         let evidence = self.write_until_cut(&begun.plan)?;
         if self.read_after_cut(begun, evidence)? == *journaled {
             return Ok(());
         }
-        Err(Halt::Mismatch(format!(
-            "power cut {}: the simulated drive did not repeat its earlier result; resume with the \
-             version of steadfast that started the run",
-            begun.plan.trial.cycle
-        )))
+        Err(diverged(format_args!("power cut {}", begun.plan.trial.cycle)))
     }
 
-    /// Takes a finished step from the journal.
-    fn replay(&mut self, step: &Step, outcome: Outcome) -> Result<Outcome, Halt> {
-        let is_first = std::mem::take(&mut self.at_start);
-        if self.rig.forgets() {
+    /// Replays a finished step: repeats it on a simulated drive; on a real one, only moves the
+    /// position past it.
+    fn replay_step(&mut self, step: &Step, outcome: Outcome) -> Result<Outcome, Halt> {
+        let is_first = std::mem::take(&mut self.awaits_first_load);
+        if self.rig.is_simulated() {
             if is_first {
                 self.cool_down()?;
             }
-            self.run_again(step, &outcome)?;
+            self.repeat_step(step, &outcome)?;
         } else {
             self.position.advance(step, &outcome.measurement);
         }
-        self.progress.tell(&RunEvent::Finished { step, outcome: &outcome, replayed: true });
+        self.progress.report(&RunEvent::Finished { step, outcome: &outcome, replayed: true });
         Ok(outcome)
     }
 }
@@ -422,27 +426,30 @@ fn password_left(halt: Option<&Halt>, why: &Halt) -> Halt {
     ))
 }
 
+/// Returns the refusal of a journal that the simulated drive contradicts.
+fn diverged(what: impl Display) -> Halt {
+    Halt::Mismatch(format!(
+        "{what}: the simulated drive did not repeat its earlier result; resume with the version of \
+         steadfast that started the run"
+    ))
+}
+
 /// Journals a change before it is made.
-fn keep<D: RunStorage>(
+fn journal_change<D: RunStorage>(
     ledger: &mut Ledger<D>,
-    changed: &mut Vec<HostChange>,
+    unrestored: &mut Vec<HostChange>,
     now: ClockReading,
     change: &HostChange,
 ) -> Result<(), Halt> {
-    let entry = JournalEntry::HostChange(change.clone());
-    ledger.append(now, &entry).map_err(failed)?;
-    changed.push(change.clone());
+    ledger.append(now, &JournalEntry::HostChange(change.clone()))?;
+    unrestored.push(change.clone());
     Ok(())
-}
-
-fn failed(error: LedgerError) -> Halt {
-    Halt::Ledger(error.to_string())
 }
 
 impl<D: RunStorage> Bench for LiveBench<'_, D> {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        let got = if let Some(got) = self.past.settled(wanted)? {
-            if self.rig.forgets() {
+        let got = if let Some(got) = self.replay.settled(wanted)? {
+            if self.rig.is_simulated() {
                 self.settle_rig(wanted)?;
             } else {
                 self.must_resettle = true;
@@ -451,27 +458,27 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
         } else {
             self.go_live()?;
             if self.settled.replaces_rule(wanted) {
-                self.read_again(RereadOccasion::NextRule)?;
+                self.reread_conditions(RereadOccasion::NextRule)?;
             }
             let got = self.settle_rig(wanted)?;
             self.journal(&JournalEntry::Settled { wanted: wanted.clone(), got: got.clone() })?;
             got
         };
         self.settled.set(wanted, &got);
-        self.progress.tell(&RunEvent::Settled(&got));
+        self.progress.report(&RunEvent::Settled(&got));
         Ok(got)
     }
 
     fn purge(&mut self) -> Result<Purge, Halt> {
-        let purge = if let Some(purge) = self.past.purged()? {
-            if self.rig.forgets() {
+        let purge = if let Some(purge) = self.replay.purged()? {
+            if self.rig.is_simulated() {
                 self.purge_rig()?;
             }
             purge
         } else {
             self.go_live()?;
             self.end_load();
-            self.progress.tell(&RunEvent::Purging);
+            self.progress.report(&RunEvent::Purging);
             if let Some(command) = self.rig.purge_command() {
                 self.journal(&JournalEntry::PurgeCommand(command))?;
             }
@@ -493,42 +500,43 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
             purge
         };
         self.settled.purged();
-        self.at_start = true;
-        self.progress.tell(&RunEvent::Purged(&purge));
+        self.awaits_first_load = true;
+        self.progress.report(&RunEvent::Purged(&purge));
         Ok(purge)
     }
 
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        let precondition_ends = self.settled.precondition_ends(&step.place.phase);
-        if let Some(outcome) = self.past.applied(step)? {
-            return self.replay(step, outcome);
+        // Replayed steps count too.
+        let ends_preconditioning = self.settled.begin_phase(&step.place.phase);
+        if let Some(outcome) = self.replay.applied(step)? {
+            return self.replay_step(step, outcome);
         }
         self.go_live()?;
-        // Do not start a step of an hour if the journal is gone.
-        self.ledger.is_there().map_err(failed)?;
-        if precondition_ends {
+        // Check before a step that may take an hour.
+        self.ledger.check_not_deleted()?;
+        if ends_preconditioning {
             self.end_load();
-            self.read_again(RereadOccasion::Preconditioning)?;
+            self.reread_conditions(RereadOccasion::Preconditioning)?;
         }
-        if std::mem::take(&mut self.at_start)
+        if std::mem::take(&mut self.awaits_first_load)
             && let Some(cooling) = self.cool_down()?
         {
             self.journal(&JournalEntry::Cooled(cooling))?;
         }
-        let result = self.run(step);
-        self.keep_caveats()?;
+        let result = self.measure(step);
+        self.journal_caveats()?;
         let outcome = Outcome { measurement: result?, gap_before: self.gap.take() };
         self.journal(&JournalEntry::Applied {
             step: Box::new(step.clone()),
             outcome: Box::new(outcome.clone()),
         })?;
-        self.progress.tell(&RunEvent::Finished { step, outcome: &outcome, replayed: false });
+        self.progress.report(&RunEvent::Finished { step, outcome: &outcome, replayed: false });
         Ok(outcome)
     }
 
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        if self.past.idled(time)? {
-            return if self.rig.forgets() { self.rig.idle(time) } else { Ok(()) };
+        if self.replay.idled(time)? {
+            return if self.rig.is_simulated() { self.rig.idle(time) } else { Ok(()) };
         }
         self.go_live()?;
         self.end_load();
@@ -537,50 +545,50 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
     }
 
     fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
-        let progress = self.past.trial(trial)?;
-        if let TrialProgress::Judged { trial: begun, outcome } = progress {
-            if self.rig.forgets() {
-                self.cut_again(&begun, &outcome)?;
+        let journaled = self.replay.trial(trial)?;
+        if let TrialProgress::Judged { trial: begun, outcome } = journaled {
+            if self.rig.is_simulated() {
+                self.repeat_trial(&begun, &outcome)?;
             }
             return Ok(*outcome);
         }
         self.go_live()?;
-        let outcome = match progress {
-            TrialProgress::Begun { trial: begun, evidence } if !self.rig.forgets() => {
-                let evidence = match evidence {
-                    Some(evidence) => evidence,
-                    None => self.journal_late_evidence()?,
-                };
-                self.read_after_cut(&begun, evidence)?
+        let (begun, evidence) = match journaled {
+            // A simulated drive lost the writes: repeat them.
+            TrialProgress::Begun { trial, .. } if self.rig.is_simulated() => (trial, None),
+            TrialProgress::Begun { trial, evidence: Some(evidence) } => (trial, Some(evidence)),
+            TrialProgress::Begun { trial, evidence: None } => {
+                (trial, Some(self.journal_late_evidence()?))
             }
             _ => {
-                self.ledger.is_there().map_err(failed)?;
-                let begun = match progress {
-                    TrialProgress::Begun { trial: begun, .. } => begun,
-                    _ => self.begin_trial(trial)?,
-                };
-                let evidence = self.write_until_cut(&begun.plan)?;
-                self.read_after_cut(&begun, evidence)?
+                // Check before the logs of the trial are made.
+                self.ledger.check_not_deleted()?;
+                (self.begin_trial(trial)?, None)
             }
         };
+        let evidence = match evidence {
+            Some(evidence) => evidence,
+            None => self.write_until_cut(&begun.plan)?,
+        };
+        let outcome = self.read_after_cut(&begun, evidence)?;
         self.journal(&JournalEntry::PowerCutJudged(Box::new(outcome.clone())))?;
         let stage = PowerCutStage::Judged(&outcome);
-        self.progress.tell(&RunEvent::PowerCut(trial, stage));
+        self.progress.report(&RunEvent::PowerCut(trial, stage));
         Ok(outcome)
     }
 
     fn note(&mut self, note: &Note) {
-        self.progress.tell(&RunEvent::Noted(note));
-        if self.past.pass_note() {
+        self.progress.report(&RunEvent::Noted(note));
+        if self.replay.pass_note() {
             return;
         }
         // A resumed run assumes that the journaled notes are the first ones, so none may follow a
         // lost note.
-        if self.past.is_at_end()
-            && self.latched.is_none()
+        if self.replay.is_at_end()
+            && self.note_error.is_none()
             && let Err(halt) = self.journal(&JournalEntry::Noted(Box::new(note.clone())))
         {
-            self.latched = Some(halt);
+            self.note_error = Some(halt);
         }
     }
 }

@@ -11,19 +11,19 @@ use steadfast_domain::{Gap, JournalEntry, Nanos, Proof};
 
 /// Returns the gap between the last operation on the device and now; `None` if there was none.
 pub fn gap(lines: &[JournalLine], now: ClockReading, proof: Option<Proof>) -> Option<Gap> {
-    let held = lines.iter().rposition(|line| held_the_device(&line.entry))?;
-    let then = proof_of(&lines[..held]);
+    let last_use = lines.iter().rposition(|line| used_device(&line.entry))?;
+    let then = proof_of(&lines[..last_use]);
     let boot = |proof: Option<&Proof>| proof.and_then(|proof| proof.boot.clone());
     let (boot_then, boot_now) = (boot(then), boot(proof.as_ref()));
-    let lasted = length(&lines[held..], boot_then.as_deref(), now, boot_now.as_deref());
+    let lasted = gap_length(&lines[last_use..], boot_then.as_deref(), now, boot_now.as_deref());
     let written = match (then, &proof) {
-        (Some(then), Some(proof)) if stayed_attached(then, proof) => {
-            let counted = lines[held].kernel.zip(now.kernel);
+        (Some(then), Some(proof)) if is_same_attachment(then, proof) => {
+            let counted = lines[last_use].kernel.zip(now.kernel);
             counted.map(|(then, now)| now.since(&then).write_bytes)
         }
         _ => None,
     };
-    Some(Gap { cause: cause(&lines[held..]), lasted, written })
+    Some(Gap { cause: cause(&lines[last_use..]), lasted, written })
 }
 
 /// Returns true if the host restarted while the run was writing the blocks of a power cut.
@@ -44,13 +44,13 @@ pub fn restarted_in_trial(lines: &[JournalLine], now: Option<&Proof>) -> bool {
 }
 
 /// Returns true if the kernel's counters were not reset: they start at 0 when a disk is attached.
-fn stayed_attached(then: &Proof, now: &Proof) -> bool {
+fn is_same_attachment(then: &Proof, now: &Proof) -> bool {
     let attached =
         |proof: &Proof| Some((proof.boot.clone()?, proof.number.clone()?, proof.sequence?));
     attached(then).is_some() && attached(then) == attached(now)
 }
 
-fn held_the_device(entry: &JournalEntry) -> bool {
+fn used_device(entry: &JournalEntry) -> bool {
     matches!(
         entry,
         JournalEntry::Settled { .. }
@@ -63,7 +63,7 @@ fn held_the_device(entry: &JournalEntry) -> bool {
     )
 }
 
-/// Returns the proof of the device that the process had which wrote the last of these lines.
+/// Returns the proof of the device by the process that wrote the last of these lines.
 fn proof_of(lines: &[JournalLine]) -> Option<&Proof> {
     lines.iter().rev().find_map(|line| match &line.entry {
         JournalEntry::Opened { proof, .. } => Some(proof.as_deref()),
@@ -73,16 +73,16 @@ fn proof_of(lines: &[JournalLine]) -> Option<&Proof> {
 
 /// Returns the time from the first of these lines until now; `None` if the clocks are
 /// inconsistent.
-fn length(
+fn gap_length(
     lines: &[JournalLine],
     boot: Option<&str>,
     now: ClockReading,
     boot_now: Option<&str>,
 ) -> Option<Nanos> {
-    let held = lines.first()?;
+    let last_use = lines.first()?;
     if boot.is_some()
         && boot == boot_now
-        && let (Some(then), Some(up)) = (held.up, now.up)
+        && let (Some(then), Some(up)) = (last_use.up, now.up)
     {
         return up.0.checked_sub(then.0).map(Nanos);
     }
@@ -90,7 +90,7 @@ fn length(
     if !times.is_sorted() {
         return None;
     }
-    let lasted = Nanos::from_millis(now.unix_ms - held.at);
+    let lasted = Nanos::from_millis(now.unix_ms - last_use.at);
     // A machine rebooted since then must have been up for less than the gap.
     let was_restarted = boot.is_some() && boot_now.is_some() && boot != boot_now;
     let possible = !was_restarted || now.up.is_none_or(|up| up <= lasted);

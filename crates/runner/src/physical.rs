@@ -7,10 +7,10 @@ use steadfast_domain::{Halt, Measurement, Nanos, Op};
 use steadfast_engine::StopSignal;
 
 /// Interval between checks for a stop by a waiting rig.
-const LOOK: Duration = Duration::from_millis(100);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Maximum number of reads of the kernel's counters after a step.
-const READS: u32 = 10;
+const READS_MAX: u32 = 10;
 
 /// Waits; the device is left idle.
 pub(crate) fn idle(time: Nanos, stop: &StopSignal) -> Result<(), Halt> {
@@ -23,7 +23,7 @@ pub(crate) fn idle(time: Nanos, stop: &StopSignal) -> Result<(), Halt> {
         if left.is_zero() {
             return Ok(());
         }
-        std::thread::sleep(left.min(LOOK));
+        std::thread::sleep(left.min(STOP_CHECK_INTERVAL));
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn counted_since(
         if has_counted(&counted, ours) {
             return Some(counted);
         }
-        if reads == READS {
+        if reads == READS_MAX {
             // Counters that count none of the step's I/Os belong to another device, or are not
             // maintained, and prove nothing.
             return (!counted.is_zero() || ours.1 == 0).then_some(counted);
@@ -100,7 +100,7 @@ mod tests {
             Some(counts(0, 0))
         };
         assert_eq!(counted_since(&counts(0, 0), &done(), Duration::ZERO, never), None);
-        assert_eq!(reads, READS);
+        assert_eq!(reads, READS_MAX);
         assert_eq!(counted_since(&counts(0, 0), &done(), Duration::ZERO, || None), None);
     }
 

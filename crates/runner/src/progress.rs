@@ -76,7 +76,7 @@ pub enum PowerCutStage<'a> {
 /// Receiver of a run's events.
 pub trait ProgressSink {
     /// Receives an event.
-    fn tell(&mut self, event: &RunEvent<'_>);
+    fn report(&mut self, event: &RunEvent<'_>);
 }
 
 /// Ignores all events.
@@ -84,5 +84,5 @@ pub trait ProgressSink {
 pub struct NoProgress;
 
 impl ProgressSink for NoProgress {
-    fn tell(&mut self, _: &RunEvent<'_>) {}
+    fn report(&mut self, _: &RunEvent<'_>) {}
 }

@@ -27,7 +27,7 @@ use steadfast_host::{
 pub use steadfast_host::wall_clock_unix_ms;
 
 /// Pause before the kernel's counters are read again.
-const PAUSE: Duration = Duration::from_millis(1);
+const REREAD_PAUSE: Duration = Duration::from_millis(1);
 
 /// A device of this machine.
 pub struct DeviceRig {
@@ -36,12 +36,12 @@ pub struct DeviceRig {
     roots: SystemRoots,
     stop: StopSignal,
     surroundings: Surroundings,
-    seat: Option<StartTicket>,
+    ticket: Option<StartTicket>,
     caveats: Vec<Caveat>,
-    /// The kernel's counters at the cut that left a load running.
-    at_cut: Option<KernelCounters>,
+    /// The kernel's counters at the end of the last step, if its load still runs.
+    at_step_end: Option<KernelCounters>,
     /// True if the run has its caveat on FUA writes.
-    has_told_fua: bool,
+    has_noted_fua: bool,
     /// Control groups that this run made for its loads.
     groups: Option<LoadCgroups>,
     /// Rule of these groups that was set last.
@@ -63,7 +63,7 @@ impl DeviceRig {
     fn note_emulated_fua(&mut self, step: &Step) {
         let device = self.engine.target().device();
         let forced = step.load.streams().any(|stream| stream.durability.is_forced());
-        if self.has_told_fua
+        if self.has_noted_fua
             || !forced
             || steadfast_host::has_fua(device, &self.roots) != Some(false)
         {
@@ -75,7 +75,7 @@ impl DeviceRig {
             device.path
         );
         let remedy = "Read the response times of FUA as those of a write and a flush.";
-        self.has_told_fua = true;
+        self.has_noted_fua = true;
         self.caveats.push(Caveat::remark(ids::FUA_EMULATED, text, remedy));
     }
 
@@ -90,10 +90,10 @@ impl DeviceRig {
             roots,
             stop,
             surroundings,
-            seat: None,
+            ticket: None,
             caveats: Vec::new(),
-            at_cut: None,
-            has_told_fua: false,
+            at_step_end: None,
+            has_noted_fua: false,
             groups: None,
             rule: None,
             wanted: Conditions::default(),
@@ -150,7 +150,7 @@ impl DeviceRig {
 /// Passes a purge's changes and progress to the bench.
 struct PurgeRelay<'a> {
     journal: Journal<'a>,
-    tell: PurgeCallback<'a>,
+    report: PurgeCallback<'a>,
     stop: &'a StopSignal,
     command: &'a mut Option<PurgeCommandRecord>,
 }
@@ -160,7 +160,7 @@ impl PurgeWatch for PurgeRelay<'_> {
         (self.journal)(change).map_err(|halt| halt.to_string())
     }
     fn tell(&mut self, progress: &PurgeProgress<'_>) {
-        (self.tell)(progress);
+        (self.report)(progress);
     }
     fn keep_command(&mut self, record: PurgeCommandRecord) {
         *self.command = Some(record);
@@ -173,19 +173,19 @@ impl PurgeWatch for PurgeRelay<'_> {
 /// Cuts the power with the user's command, or has the user cut it by hand.
 struct PowerSwitch<'a> {
     command: Option<String>,
-    tell: StageCallback<'a>,
+    report: StageCallback<'a>,
 }
 
 impl CutWatch for PowerSwitch<'_> {
     fn cut(&mut self) -> Result<(), Halt> {
-        (self.tell)(PowerCutStage::Cuts(self.command.as_deref()));
+        (self.report)(PowerCutStage::Cuts(self.command.as_deref()));
         match &self.command {
             Some(command) => steadfast_host::cut_power(command).map_err(refused),
             None => Ok(()),
         }
     }
     fn hangs(&mut self) {
-        (self.tell)(PowerCutStage::Hangs);
+        (self.report)(PowerCutStage::Hangs);
     }
 }
 
@@ -207,8 +207,8 @@ impl Rig for DeviceRig {
         wall_clock_unix_ms()
     }
     fn now(&self) -> ClockReading {
-        // If a load is still running, the next step is counted from the cut.
-        let kernel = self.at_cut.or_else(|| {
+        // If a load still runs, the next step is counted from the end of the last one.
+        let kernel = self.at_step_end.or_else(|| {
             steadfast_host::kernel_counters(self.engine.target().device(), &self.roots)
         });
         ClockReading { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot(), kernel }
@@ -216,19 +216,19 @@ impl Rig for DeviceRig {
     fn proof(&self) -> Option<Proof> {
         self.engine.target().proof(&self.roots)
     }
-    fn forgets(&self) -> bool {
+    fn is_simulated(&self) -> bool {
         false
     }
 
-    fn wish(&mut self, wishes: &HostRequests) {
-        self.surroundings.wish(wishes);
+    fn set_requests(&mut self, requests: &HostRequests) {
+        self.surroundings.set_requests(requests);
     }
     fn keep_files_in(&mut self, run: &Directory) {
         self.engine.keep_files_in(run);
         self.directory = Some(run.clone());
     }
-    fn join(&mut self, seat: StartTicket, caveat: Option<Caveat>) {
-        self.seat = Some(seat);
+    fn join(&mut self, ticket: StartTicket, caveat: Option<Caveat>) {
+        self.ticket = Some(ticket);
         self.caveats.extend(caveat);
     }
     fn examine(&mut self) -> Examination {
@@ -286,8 +286,8 @@ impl Rig for DeviceRig {
 
     fn purge_command(&self) -> Option<String> {
         let order = self.surroundings.purge_order();
-        let is_asked = order.choice == PurgeChoice::Method(PurgeMethod::VendorCommand);
-        order.command.as_ref().filter(|_| is_asked).map(ToString::to_string)
+        let is_chosen = order.choice == PurgeChoice::Method(PurgeMethod::VendorCommand);
+        order.command.as_ref().filter(|_| is_chosen).map(ToString::to_string)
     }
     fn failed_purge_command(&mut self) -> Option<PurgeCommandRecord> {
         self.failed_purge_command.take()
@@ -304,19 +304,21 @@ impl Rig for DeviceRig {
         steadfast_host::foresee_purge(self.engine.target(), order, &self.roots).map_err(refused)
     }
 
-    fn purge(&mut self, journal: Journal<'_>, tell: PurgeCallback<'_>) -> Result<Purge, Halt> {
-        self.surroundings.pass_over();
+    fn purge(&mut self, journal: Journal<'_>, report: PurgeCallback<'_>) -> Result<Purge, Halt> {
+        self.surroundings.discard_reading();
         let order = self.surroundings.purge_order();
-        let mut beside =
-            PurgeRelay { journal, tell, stop: &self.stop, command: &mut self.failed_purge_command };
+        let mut relay = PurgeRelay {
+            journal,
+            report,
+            stop: &self.stop,
+            command: &mut self.failed_purge_command,
+        };
         let target = self.engine.target_mut();
-        steadfast_host::purge(target, order, &mut beside, &self.roots).map_err(
-            |error| match error {
-                HostError::PurgeStopped { .. } => Halt::Stopped,
-                HostError::Unjournalled(why) => Halt::Ledger(why),
-                other => refused(other),
-            },
-        )
+        steadfast_host::purge(target, order, &mut relay, &self.roots).map_err(|error| match error {
+            HostError::PurgeStopped { .. } => Halt::Stopped,
+            HostError::Unjournalled(why) => Halt::Ledger(why),
+            other => refused(other),
+        })
     }
 
     fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
@@ -333,23 +335,23 @@ impl Rig for DeviceRig {
     ) -> Result<Measurement, Halt> {
         let step = &prepared.step().clone();
         let device = self.engine.target().device().clone();
-        let DeviceRig { engine, seat, stop, surroundings: around, roots, .. } = self;
-        let mut surroundings = around.before(step);
+        let DeviceRig { engine, ticket, stop, surroundings, roots, .. } = self;
+        let mut baseline = surroundings.begin_step(step);
         // A running load has no start of its own from which to count.
-        let (mut met, mut before) = (None, self.at_cut.take().filter(|_| step.continues));
+        let (mut met, mut before) = (None, self.at_step_end.take().filter(|_| step.continues));
         // The engine calls this when everything is ready.
-        let mut agree = || {
-            met = match (seat.as_mut(), step.continues) {
-                (Some(seat), false) => seat.meet(step, stop)?,
+        let mut wait = || {
+            met = match (ticket.as_mut(), step.continues) {
+                (Some(ticket), false) => ticket.wait(step, stop)?,
                 _ => None,
             };
             if let Some(met) = &met {
-                around.waited(&mut surroundings, met.waited);
+                surroundings.restart_sensors(&mut baseline, met.waited);
             }
             before = steadfast_host::kernel_counters(&device, roots);
             Ok(met.as_ref().map(|met| met.agreed).or(start.begins))
         };
-        let mut measurement = engine.apply_at_common_start(prepared, start, &mut agree, watch)?;
+        let mut measurement = engine.apply_at_common_start(prepared, start, &mut wait, watch)?;
         measurement.common_start = met.map(|met: CommonStart| {
             let late = measurement.common_start.and_then(|start| start.late);
             CommonStart { late, ..met }
@@ -357,19 +359,21 @@ impl Rig for DeviceRig {
         let read = || steadfast_host::kernel_counters(&device, roots);
         measurement.kernel = match (before, measurement.complete) {
             (None, _) => None,
-            (Some(before), true) => physical::counted_since(&before, &measurement, PAUSE, read),
+            (Some(before), true) => {
+                physical::counted_since(&before, &measurement, REREAD_PAUSE, read)
+            }
             // The load keeps running, so there is no moment at which all of its I/Os are counted.
             (Some(before), false) => {
-                self.at_cut = read();
-                self.at_cut.map(|now| now.since(&before)).filter(|counted| !counted.is_zero())
+                self.at_step_end = read();
+                self.at_step_end.map(|now| now.since(&before)).filter(|counted| !counted.is_zero())
             }
         };
-        self.surroundings.after(surroundings, step, &mut measurement);
+        self.surroundings.end_step(baseline, step, &mut measurement);
         Ok(measurement)
     }
 
     fn end_load(&mut self) {
-        self.at_cut = None;
+        self.at_step_end = None;
         self.engine.end_load();
     }
     fn take_caveats(&mut self) -> Vec<Caveat> {
@@ -406,9 +410,9 @@ impl Rig for DeviceRig {
             )));
         }
         let second = self.surroundings.second_log();
-        let unwritten = |error| Halt::Refused(format!("the log of acknowledged writes: {error}"));
+        let log_error = |error| Halt::Refused(format!("the log of acknowledged writes: {error}"));
         let log = CutLog::open(self.directory()?, second.as_ref(), plan.key());
-        self.cut_log = Some(log.map_err(unwritten)?);
+        self.cut_log = Some(log.map_err(log_error)?);
         Ok(flushes)
     }
     fn power_counters(&mut self) -> PowerCounters {
@@ -418,12 +422,12 @@ impl Rig for DeviceRig {
     fn write_until_cut(
         &mut self,
         plan: &WritePlan,
-        tell: StageCallback<'_>,
+        report: StageCallback<'_>,
     ) -> Result<CutEvidence, Halt> {
-        self.surroundings.pass_over();
-        let unready = || Halt::Refused("the log of acknowledged writes is not open".into());
-        let mut log = self.cut_log.take().ok_or_else(unready)?;
-        let mut switch = PowerSwitch { command: self.cut_command(), tell };
+        self.surroundings.discard_reading();
+        let not_open = || Halt::Refused("the log of acknowledged writes is not open".into());
+        let mut log = self.cut_log.take().ok_or_else(not_open)?;
+        let mut switch = PowerSwitch { command: self.cut_command(), report };
         let target = self.engine.target();
         let device = target.device().path.clone();
         match write_until_failure(target, plan, &self.stop, &mut log, &mut switch)? {
@@ -449,7 +453,7 @@ impl Rig for DeviceRig {
     }
 
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.surroundings.pass_over();
+        self.surroundings.discard_reading();
         physical::idle(time, &self.stop)
     }
 

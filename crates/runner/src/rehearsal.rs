@@ -42,7 +42,7 @@ pub struct PlannedStep {
     pub bytes: Option<Bytes>,
     /// Bytes at which its load ends even before its time is over.
     pub bytes_at_most: Option<Bytes>,
-    /// Threads and outstanding I/Os; `None` of a purge, an idle time, a script and several loads at
+    /// Threads and outstanding I/Os; `None` for a purge, an idle time, a script and several loads at
     /// once.
     pub demand: Option<Demand>,
 }
@@ -84,7 +84,7 @@ impl StepPlan {
     }
     /// Adds the phases that only the other plan has, which follow steady state: the last round
     /// may still reach it. Each is inserted after the phase that it follows in the other plan.
-    fn with_what_follows(mut self, other: StepPlan) -> StepPlan {
+    fn with_later_phases(mut self, other: StepPlan) -> StepPlan {
         let known: HashSet<String> = self.steps.iter().map(|step| step.phase.clone()).collect();
         let mut at = 0;
         for step in other.steps {
@@ -119,7 +119,7 @@ pub fn rehearse(
     match outlook {
         DriveOutlook::Best => plan(DriveOutlook::Best),
         DriveOutlook::Worst => {
-            Ok(plan(DriveOutlook::Worst)?.with_what_follows(plan(DriveOutlook::Best)?))
+            Ok(plan(DriveOutlook::Worst)?.with_later_phases(plan(DriveOutlook::Best)?))
         }
     }
 }
@@ -131,7 +131,7 @@ pub fn refusal(
     prepare: &mut dyn FnMut(&Step) -> Result<PreparedStep, StepRefusal>,
 ) -> Option<String> {
     let rehearsal = Rehearsal::new(DriveOutlook::Best, None);
-    let mut bench = StepChecker { rehearsal, prepare, asked: HashSet::new(), refused: None };
+    let mut bench = StepChecker { rehearsal, prepare, checked: HashSet::new(), refused: None };
     // Only a refused step counts; any other halt is reported by the run itself.
     let _ = procedure.conduct(&mut bench);
     bench.refused
@@ -141,8 +141,7 @@ pub fn refusal(
 /// rounds are included once.
 ///
 /// # Errors
-///
-/// The procedure halts regardless of the results of its steps.
+/// Returns an error if the procedure halts regardless of the results of its steps.
 pub fn steps_of(procedure: &dyn Procedure) -> Result<Vec<Step>, Halt> {
     let rehearsal = Rehearsal::new(DriveOutlook::Best, None);
     let mut bench = StepCollector { rehearsal, seen: HashSet::new(), steps: Vec::new() };
@@ -181,12 +180,12 @@ impl Bench for StepCollector {
     fn note(&mut self, _: &Note) {}
 }
 
-/// A rehearsal that checks of every new step whether it can be applied.
+/// A rehearsal that checks whether every new step can be applied.
 struct StepChecker<'a> {
     rehearsal: Rehearsal,
     prepare: &'a mut dyn FnMut(&Step) -> Result<PreparedStep, StepRefusal>,
     /// Phase, point and label of the checked steps.
-    asked: HashSet<(String, u32, String)>,
+    checked: HashSet<(String, u32, String)>,
     refused: Option<String>,
 }
 
@@ -199,7 +198,7 @@ impl Bench for StepChecker<'_> {
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         let StepPlace { phase, point, label, .. } = step.place.clone();
-        if self.refused.is_none() && self.asked.insert((phase, point, label)) {
+        if self.refused.is_none() && self.checked.insert((phase, point, label)) {
             let refusal = (self.prepare)(step).err();
             self.refused = refusal.map(|why| format!("{}: {why}", step.place));
         }
@@ -220,7 +219,7 @@ impl Bench for StepChecker<'_> {
 struct Rehearsal {
     outlook: DriveOutlook,
     bytes_per_second: Option<u64>,
-    /// Time that the load left running by a cut has run so far.
+    /// Time that the load of the last step, which ended early, has run so far.
     running: Nanos,
     plan: StepPlan,
     /// Time of the plan so far, in nanoseconds.
@@ -262,42 +261,44 @@ impl Rehearsal {
         Ok(())
     }
 
-    fn leg(&mut self, step: &Step) -> RehearsedStep {
+    fn plan_step(&mut self, step: &Step) -> RehearsedStep {
         if !step.continues {
             self.running = Nanos::ZERO;
         }
         match &step.load {
             Load::Script(script) => match (script.lasts(), step.cut) {
-                (Some(time), Some(cut)) => self.leg_of(time, Nanos::ZERO, cut),
+                (Some(time), Some(cut)) => self.plan_part(time, Nanos::ZERO, cut),
                 (time, _) => RehearsedStep { time, bytes: Some(script.bytes), complete: true },
             },
-            Load::Together(stimuli) => self.at_once(stimuli, step.cut),
+            Load::Together(stimuli) => self.plan_concurrent(stimuli, step.cut),
             Load::Stimulus(stimulus) => {
                 match (stimulus.until.time, step.cut) {
-                    // Limited by bytes alone: the cuts are planned as one step.
-                    (None, _) => self.whole(stimulus),
+                    // Limited by bytes alone: its parts are planned as one step.
+                    (None, _) => self.plan_by_bytes(stimulus),
                     (Some(time), None) => RehearsedStep {
-                        time: Some(self.shortest(stimulus, time) + stimulus.ramp),
+                        time: Some(self.duration(stimulus, time) + stimulus.ramp),
                         bytes: stimulus.until.bytes,
                         complete: true,
                     },
-                    (Some(time), Some(cut)) => self.part(stimulus, time, cut),
+                    (Some(time), Some(part)) => {
+                        self.plan_part(self.duration(stimulus, time), stimulus.ramp, part)
+                    }
                 }
             }
         }
     }
 
     /// Plans loads that are applied at once; they last as long as the longest of them.
-    fn at_once(&mut self, stimuli: &[Stimulus], cut: Option<Nanos>) -> RehearsedStep {
+    fn plan_concurrent(&mut self, stimuli: &[Stimulus], cut: Option<Nanos>) -> RehearsedStep {
         let ramp = stimuli.first().map_or(Nanos::ZERO, |stimulus| stimulus.ramp);
         let lasts = |stimulus: &Stimulus| match stimulus.until.time {
-            Some(time) => Some(self.shortest(stimulus, time)),
-            None => stimulus.until.bytes.and_then(|bytes| self.writing(bytes)),
+            Some(time) => Some(self.duration(stimulus, time)),
+            None => stimulus.until.bytes.and_then(|bytes| self.write_time(bytes)),
         };
         let each: Option<Vec<Nanos>> = stimuli.iter().map(lasts).collect();
         let longest = each.and_then(|each| each.into_iter().max());
         match (longest, cut) {
-            (Some(time), Some(cut)) => self.leg_of(time, ramp, cut),
+            (Some(time), Some(cut)) => self.plan_part(time, ramp, cut),
             (Some(time), None) => {
                 RehearsedStep { time: Some(time + ramp), bytes: None, complete: true }
             }
@@ -309,33 +310,30 @@ impl Rehearsal {
         }
     }
 
-    fn whole(&self, stimulus: &Stimulus) -> RehearsedStep {
+    fn plan_by_bytes(&self, stimulus: &Stimulus) -> RehearsedStep {
         let bytes = stimulus.until.bytes;
-        let time = bytes.and_then(|bytes| self.writing(bytes));
+        let time = bytes.and_then(|bytes| self.write_time(bytes));
         RehearsedStep { time: time.map(|time| time + stimulus.ramp), bytes, complete: true }
     }
 
-    /// Plans one cut of a load with a time limit: complete at the limit, or when its bytes are
-    /// written at the assumed rate.
-    fn part(&mut self, stimulus: &Stimulus, time: Nanos, cut: Nanos) -> RehearsedStep {
-        self.leg_of(self.shortest(stimulus, time), stimulus.ramp, cut)
-    }
-
-    /// Plans one cut of a load that lasts `lasts` after its ramp, which precedes the first cut.
-    fn leg_of(&mut self, lasts: Nanos, ramp: Nanos, cut: Nanos) -> RehearsedStep {
+    /// Plans the next part, of length `part`, of a load that takes `lasts` after its ramp, which
+    /// precedes the first part.
+    fn plan_part(&mut self, lasts: Nanos, ramp: Nanos, part: Nanos) -> RehearsedStep {
         let ramp = if self.running == Nanos::ZERO { ramp } else { Nanos::ZERO };
-        let leg = cut.min(lasts.saturating_sub(self.running));
-        self.running += leg;
-        RehearsedStep { time: Some(leg + ramp), bytes: None, complete: self.running >= lasts }
+        let time = part.min(lasts.saturating_sub(self.running));
+        self.running += time;
+        RehearsedStep { time: Some(time + ramp), bytes: None, complete: self.running >= lasts }
     }
 
-    fn shortest(&self, stimulus: &Stimulus, time: Nanos) -> Nanos {
-        let by_bytes = stimulus.until.bytes.and_then(|bytes| self.writing(bytes));
+    /// Returns how long a load with a time limit takes: until the limit, or until its bytes are
+    /// written at the assumed rate.
+    fn duration(&self, stimulus: &Stimulus, time: Nanos) -> Nanos {
+        let by_bytes = stimulus.until.bytes.and_then(|bytes| self.write_time(bytes));
         by_bytes.map_or(time, |by_bytes| by_bytes.min(time))
     }
 
     /// Returns how long writing these bytes takes at the assumed rate; `None` without one.
-    fn writing(&self, bytes: Bytes) -> Option<Nanos> {
+    fn write_time(&self, bytes: Bytes) -> Option<Nanos> {
         let rate = self.bytes_per_second.filter(|rate| *rate > 0)?;
         let seconds = Duration::try_from_secs_f64(bytes.0 as f64 / rate as f64).ok()?;
         Some(Nanos::from(seconds))
@@ -366,8 +364,8 @@ impl Rehearsal {
 }
 
 /// Returns the measurement of a drive of constant speed.
-fn imagined(stimulus: &Stimulus, iops: u64, leg: &RehearsedStep) -> Measurement {
-    let elapsed = leg.time.unwrap_or(Nanos::SECOND).max(Nanos::from_millis(1));
+fn rehearsed(stimulus: &Stimulus, iops: u64, planned: &RehearsedStep) -> Measurement {
+    let elapsed = planned.time.unwrap_or(Nanos::SECOND).max(Nanos::from_millis(1));
     let all = (iops as f64 * elapsed.as_secs_f64()) as u64;
     let weights: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum::<u64>().max(1);
     let streams = stimulus
@@ -379,14 +377,14 @@ fn imagined(stimulus: &Stimulus, iops: u64, leg: &RehearsedStep) -> Measurement 
             StreamTally { op: stream.op, tally: Tally { ios, bytes, ..Tally::default() } }
         })
         .collect();
-    Measurement { elapsed, complete: leg.complete, streams, ..Measurement::default() }
+    Measurement { elapsed, complete: planned.complete, streams, ..Measurement::default() }
 }
 
 /// Returns the measurement of loads that are applied at once.
-fn imagined_at_once(stimuli: &[Stimulus], iops: u64, leg: &RehearsedStep) -> Measurement {
+fn rehearsed_concurrent(stimuli: &[Stimulus], iops: u64, planned: &RehearsedStep) -> Measurement {
     let mut all = Measurement::default();
     for stimulus in stimuli {
-        let own = imagined(stimulus, iops / stimuli.len() as u64, leg);
+        let own = rehearsed(stimulus, iops / stimuli.len() as u64, planned);
         let streams = u32::try_from(own.streams.len()).unwrap_or(u32::MAX);
         all.parts.push(LoadPart { streams, elapsed: own.elapsed });
         all.streams.extend(own.streams);
@@ -397,8 +395,8 @@ fn imagined_at_once(stimuli: &[Stimulus], iops: u64, leg: &RehearsedStep) -> Mea
 
 /// Returns the measurement of a drive that keeps up with a script, whose I/Os are assumed to be
 /// spread evenly over its time.
-fn imagined_replay(script: &ScriptLoad, leg: &RehearsedStep) -> Measurement {
-    let elapsed = leg.time.unwrap_or(Nanos::SECOND).max(Nanos::from_millis(1));
+fn rehearsed_replay(script: &ScriptLoad, planned: &RehearsedStep) -> Measurement {
+    let elapsed = planned.time.unwrap_or(Nanos::SECOND).max(Nanos::from_millis(1));
     let whole = script.lasts().map_or(elapsed, |lasts| lasts.max(elapsed));
     let part = |all: u64| (u128::from(all) * u128::from(elapsed.0) / u128::from(whole.0)) as u64;
     let counts = script.counts;
@@ -416,7 +414,7 @@ fn imagined_replay(script: &ScriptLoad, leg: &RehearsedStep) -> Measurement {
         StreamTally { op, tally: Tally { ios: part(ios), bytes, ..Tally::default() } }
     };
     let streams = ops.into_iter().filter(|(_, ios)| *ios > 0).map(stream).collect();
-    Measurement { elapsed, complete: leg.complete, streams, ..Measurement::default() }
+    Measurement { elapsed, complete: planned.complete, streams, ..Measurement::default() }
 }
 
 impl Bench for Rehearsal {
@@ -429,14 +427,14 @@ impl Bench for Rehearsal {
         Ok(Purge::new(PurgeMethod::Simulated, Nanos::ZERO))
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        let leg = self.leg(step);
+        let planned = self.plan_step(step);
         self.add(PlannedStep {
             phase: step.place.phase.clone(),
             round: step.place.round,
             point: step.place.point,
             label: step.place.label.clone(),
-            time: leg.time,
-            bytes: leg.bytes,
+            time: planned.time,
+            bytes: planned.bytes,
             bytes_at_most: step
                 .load
                 .stimulus()
@@ -444,9 +442,9 @@ impl Bench for Rehearsal {
             demand: step.load.stimulus().map(|stimulus| stimulus.demand),
         })?;
         let mut measurement = match &step.load {
-            Load::Stimulus(stimulus) => imagined(stimulus, self.iops(step), &leg),
-            Load::Together(stimuli) => imagined_at_once(stimuli, self.iops(step), &leg),
-            Load::Script(script) => imagined_replay(script, &leg),
+            Load::Stimulus(stimulus) => rehearsed(stimulus, self.iops(step), &planned),
+            Load::Together(stimuli) => rehearsed_concurrent(stimuli, self.iops(step), &planned),
+            Load::Script(script) => rehearsed_replay(script, &planned),
         };
         measurement.sensed.log = Some(self.log(step, measurement.written()));
         Ok(Outcome { measurement, gap_before: None })
@@ -460,7 +458,7 @@ impl Bench for Rehearsal {
             point: trial.cycle,
             ..PlannedStep::pause("write until the power is cut", Some(trial.cut_after))
         };
-        let (time, bytes) = (self.writing(area), Some(area));
+        let (time, bytes) = (self.write_time(area), Some(area));
         let read = PlannedStep { bytes, ..PlannedStep::pause("read back", time) };
         let phase = |step: PlannedStep| PlannedStep { phase: "power-cut".to_owned(), ..step };
         self.add(phase(written))?;

@@ -61,10 +61,10 @@ pub trait Rig: Send {
     /// Returns true for a simulated device, which begins every run factory-new: a resumed run
     /// applies the journaled steps again to restore its state. On a real device that would be a
     /// second test.
-    fn forgets(&self) -> bool;
+    fn is_simulated(&self) -> bool;
     /// Sets the user's requests for the purge, and for the host during the run. A simulated
     /// device has no host.
-    fn wish(&mut self, wishes: &HostRequests);
+    fn set_requests(&mut self, requests: &HostRequests);
     /// From now on, stores files that the engine keeps in the run's directory. A simulated drive
     /// keeps none.
     fn keep_files_in(&mut self, run: &Directory) {
@@ -72,9 +72,9 @@ pub trait Rig: Send {
     }
     /// From now on, starts loads together with those of other devices of this host; `caveat`
     /// discloses that they are tested at the same time. A simulated drive shares nothing with
-    /// others and ignores the seat.
-    fn join(&mut self, seat: StartTicket, caveat: Option<Caveat>) {
-        drop((seat, caveat));
+    /// others and ignores the ticket.
+    fn join(&mut self, ticket: StartTicket, caveat: Option<Caveat>) {
+        drop((ticket, caveat));
     }
     /// Checks device and host before anything is touched, and starts what lasts for the run.
     /// Returns no checks if there is nothing to check.
@@ -121,7 +121,7 @@ pub trait Rig: Send {
         None
     }
     /// Purges the device to the state of never having been written.
-    fn purge(&mut self, journal: Journal<'_>, tell: PurgeCallback<'_>) -> Result<Purge, Halt>;
+    fn purge(&mut self, journal: Journal<'_>, report: PurgeCallback<'_>) -> Result<Purge, Halt>;
     /// Allocates what a step needs, before anything is touched.
     ///
     /// # Errors
@@ -134,7 +134,7 @@ pub trait Rig: Send {
         start: &StepStart,
         watch: IntervalCallback<'_>,
     ) -> Result<Measurement, Halt>;
-    /// Ends a load that a cut left running.
+    /// Ends the load of the last step if it still runs.
     fn end_load(&mut self);
     /// Returns the caveats about the numbers that arose since the last call.
     fn take_caveats(&mut self) -> Vec<Caveat> {
@@ -166,9 +166,9 @@ pub trait Rig: Send {
     fn write_until_cut(
         &mut self,
         plan: &WritePlan,
-        tell: StageCallback<'_>,
+        report: StageCallback<'_>,
     ) -> Result<CutEvidence, Halt> {
-        let _ = (plan, tell);
+        let _ = (plan, report);
         Err(Halt::Refused("this engine cannot test a power cut; omit --engine and --hosts".into()))
     }
     /// Reads the blocks of a trial back and judges them.

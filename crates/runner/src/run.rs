@@ -48,7 +48,7 @@ pub fn conduct<D: RunStorage>(
     if let Err(error) = ledger.append(rig.now(), &opened) {
         // A run that could not start must not block the next one.
         ledger.withdraw();
-        return Err(failed(error));
+        return Err(error.into());
     }
     let mut bench = LiveBench::new(rig, ledger, lines, progress);
     bench.clear_passwords()?;
@@ -65,12 +65,12 @@ pub fn conduct<D: RunStorage>(
         Err(halt) if bench.is_lost() => RunOutcome::Lost(halt),
         Err(halt) => RunOutcome::Halted(halt),
     };
-    let looked_back = bench.check_after_run();
+    let checked = bench.check_after_run();
     let last = match &ending {
         RunOutcome::Complete => JournalEntry::Ended,
         RunOutcome::Halted(halt) | RunOutcome::Lost(halt) => JournalEntry::Halted(halt.to_string()),
     };
-    match (looked_back.and_then(|()| bench.journal(&last)), &ending) {
+    match (checked.and_then(|()| bench.journal(&last)), &ending) {
         // The disk that caused the halt cannot store this line either.
         (Err(_), RunOutcome::Halted(Halt::Ledger(_)) | RunOutcome::Lost(_)) => {}
         (written, _) => written?,
@@ -82,10 +82,6 @@ pub fn conduct<D: RunStorage>(
         (restored, _) => restored?,
     }
     Ok(ending)
-}
-
-fn failed(error: LedgerError) -> Halt {
-    Halt::Ledger(error.to_string())
 }
 
 /// Appends an amendment to a run that is resumed.
@@ -113,18 +109,19 @@ pub fn amendments(lines: &[JournalLine]) -> Vec<Amendment> {
         .collect()
 }
 
-/// Restores the host changes of a dead run for which `meant` returns true, the last first. Returns
-/// the restored changes.
+/// Restores the host changes of a dead run for which `is_wanted` returns true, the last first.
+/// Returns the restored changes.
 ///
 /// # Errors
-/// The first change that cannot be undone or journaled; the others are restored nevertheless.
+/// Returns the error of the first change that cannot be undone or journaled; the others are
+/// restored nevertheless.
 pub fn restore(
     directory: &std::path::Path,
     now_unix_ms: u64,
-    meant: fn(&HostChange) -> bool,
+    is_wanted: fn(&HostChange) -> bool,
     undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
 ) -> Result<Vec<HostChange>, Halt> {
-    restore_opened(Ledger::open(directory).map_err(failed)?, now_unix_ms, meant, undo)
+    restore_opened(Ledger::open(directory)?, now_unix_ms, is_wanted, undo)
 }
 
 /// Restores the host changes of a dead run whose ledger is open, as [`restore`] does.
@@ -134,15 +131,15 @@ pub fn restore(
 pub fn restore_opened<D: RunStorage>(
     (mut ledger, contents): (Ledger<D>, LedgerContents),
     now_unix_ms: u64,
-    meant: fn(&HostChange) -> bool,
+    is_wanted: fn(&HostChange) -> bool,
     undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
 ) -> Result<Vec<HostChange>, Halt> {
     let mut changes = unrestored(&contents.lines);
-    changes.retain(meant);
+    changes.retain(is_wanted);
     let mut restored = Ok(());
     for change in changes.iter().rev() {
         let entry = JournalEntry::HostRestored(change.clone());
-        let undone = undo(change).and_then(|()| ledger.append(now_unix_ms, &entry).map_err(failed));
+        let undone = undo(change).and_then(|()| Ok(ledger.append(now_unix_ms, &entry)?));
         restored = restored.and(undone);
     }
     restored.map(|()| changes)

@@ -53,7 +53,7 @@ impl Rig for SimulatedRig {
     fn now_unix_ms(&self) -> u64 {
         self.ssd.now_unix_ms()
     }
-    fn forgets(&self) -> bool {
+    fn is_simulated(&self) -> bool {
         true
     }
     fn settle(&mut self, wanted: &Conditions, _: Journal<'_>) -> Result<Conditions, Halt> {
@@ -73,9 +73,9 @@ impl Rig for SimulatedRig {
         }
         Ok(got)
     }
-    fn wish(&mut self, wishes: &HostRequests) {
-        self.purge = wishes.purge.choice;
-        self.start_below = wishes.start_below;
+    fn set_requests(&mut self, requests: &HostRequests) {
+        self.purge = requests.purge.choice;
+        self.start_below = requests.start_below;
     }
     fn start_below(&self) -> Option<StartBelow> {
         self.start_below

@@ -12,7 +12,7 @@ use steadfast_domain::{
 use steadfast_engine::{PreparedStep, StepStart};
 
 /// Duration of a load without another limit.
-const USUAL: Nanos = Nanos::from_secs(10);
+const DEFAULT_TIME: Nanos = Nanos::from_secs(10);
 
 /// A load to be applied to a device once.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,14 +53,14 @@ impl SingleLoad {
         let place = StepPlace::new("measure", 0, run, &self.name);
         let largest = self.streams.iter().map(|stream| stream.alignment().0).max();
         let unit = largest.unwrap_or(0).max(u64::from(device.logical_sector));
-        let usual = self.ios.is_none().then_some(USUAL);
+        let default = self.ios.is_none().then_some(DEFAULT_TIME);
         let mut range = ActiveRange::first(self.active_range_percent, device.capacity, unit);
         if range.length == Bytes(0) {
             // A transfer is larger than the device; with this range the refusal names that.
             let sector = u64::from(device.logical_sector);
             range = ActiveRange::first(self.active_range_percent, device.capacity, sector);
         }
-        let until = LoadLimits { time: self.time.or(usual), ios: self.ios, bytes: None };
+        let until = LoadLimits { time: self.time.or(default), ios: self.ios, bytes: None };
         let streams = self.streams.iter().cloned();
         let streams = streams.map(|stream| stream.with_room_in_zones(range.length)).collect();
         let stimulus = Stimulus::new(streams, range, self.demand, until)
@@ -96,7 +96,7 @@ pub fn once(
     changes: &mut HostChanges,
     watch: IntervalCallback<'_>,
 ) -> SingleLoadResult {
-    let settled = if may_write { keep_apart(rig, changes) } else { Ok(()) };
+    let settled = if may_write { disable_merging(rig, changes) } else { Ok(()) };
     let result = settled.and_then(|()| rig.apply(prepared, &StepStart::default(), watch));
     let restored = changes.undo(&mut |change| rig.restore(change));
     SingleLoadResult {
@@ -124,7 +124,7 @@ impl SingleLoadResult {
 }
 
 /// Disables request merging, so that the device sees each I/O as it was submitted.
-fn keep_apart(rig: &mut dyn Rig, changes: &mut HostChanges) -> Result<(), Halt> {
+fn disable_merging(rig: &mut dyn Rig, changes: &mut HostChanges) -> Result<(), Halt> {
     let unmerged = Conditions { merges: Some(false), ..Conditions::default() };
-    rig.settle(&unmerged, &mut |change| changes.keep(change)).map(drop)
+    rig.settle(&unmerged, &mut |change| changes.journal(change)).map(drop)
 }

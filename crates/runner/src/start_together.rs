@@ -21,10 +21,10 @@ use steadfast_engine::StopSignal;
 const LEAD: Nanos = Nanos::from_millis(100);
 
 /// The same for a script, which cannot start late, and whose first I/Os are decoded first.
-const LEAD_OF_SCRIPTS: Nanos = Nanos::from_secs(3);
+const SCRIPT_LEAD: Nanos = Nanos::from_secs(3);
 
 /// Interval between checks for a stop by a waiting run.
-const LOOK: Duration = Duration::from_millis(100);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Set of loads that start together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,12 +38,12 @@ pub enum StartSync {
     Start,
 }
 
-/// A run's place at the barrier. Dropping it removes the run.
+/// A run's part in the common starts. Dropping it removes the run.
 #[derive(Debug)]
 pub struct StartTicket {
-    meeting: Arc<StartBarrier>,
+    barrier: Arc<StartBarrier>,
     number: usize,
-    keeping: StartSync,
+    sync: StartSync,
     /// Phase whose first load has started.
     phase: Option<String>,
 }
@@ -51,7 +51,7 @@ pub struct StartTicket {
 /// State shared by the runs.
 #[derive(Debug)]
 struct StartBarrier {
-    table: Mutex<BarrierState>,
+    state: Mutex<BarrierState>,
     changed: Condvar,
 }
 
@@ -66,8 +66,8 @@ struct BarrierState {
 /// State of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum BarrierSlot {
-    /// It does not wait, because it is busy.
-    Away,
+    /// It does not wait.
+    Busy,
     /// It waits to start a load.
     Waits { place: StepPlace, lead: Nanos },
     /// It may continue; `None` if it starts alone.
@@ -88,47 +88,46 @@ struct Agreement {
 }
 
 /// Creates tickets for this many runs. `phases` are the known phases of the procedure, in order.
-pub fn meeting(runs: usize, phases: Vec<String>, keeping: StartSync) -> Vec<StartTicket> {
-    let table = Mutex::new(BarrierState { runs: vec![BarrierSlot::Away; runs], phases });
-    let meeting = Arc::new(StartBarrier { table, changed: Condvar::new() });
-    let seat = |number| StartTicket { meeting: Arc::clone(&meeting), number, keeping, phase: None };
-    (0..runs).map(seat).collect()
+pub fn start_tickets(runs: usize, phases: Vec<String>, sync: StartSync) -> Vec<StartTicket> {
+    let state = Mutex::new(BarrierState { runs: vec![BarrierSlot::Busy; runs], phases });
+    let barrier = Arc::new(StartBarrier { state, changed: Condvar::new() });
+    let ticket = |number| StartTicket { barrier: Arc::clone(&barrier), number, sync, phase: None };
+    (0..runs).map(ticket).collect()
 }
 
 impl StartTicket {
     /// Waits until this step's load may start. `None` if no other run starts with it.
     ///
     /// # Errors
-    ///
-    /// The user requests a stop meanwhile.
-    pub fn meet(&mut self, step: &Step, stop: &StopSignal) -> Result<Option<CommonStart>, Halt> {
-        let Some(place) = self.meets_at(&step.place) else { return Ok(None) };
+    /// Returns [`Halt::Stopped`] if the user requests a stop meanwhile.
+    pub fn wait(&mut self, step: &Step, stop: &StopSignal) -> Result<Option<CommonStart>, Halt> {
+        let Some(place) = self.waiting_place(&step.place) else { return Ok(None) };
         let since = steadfast_host::monotonic();
         let lead = match step.load {
             Load::Stimulus(_) | Load::Together(_) => LEAD,
-            Load::Script(_) => LEAD_OF_SCRIPTS,
+            Load::Script(_) => SCRIPT_LEAD,
         };
-        let mut table = self.meeting.table();
-        if table.runs[self.number] == BarrierSlot::Left {
+        let mut state = self.barrier.lock();
+        if state.runs[self.number] == BarrierSlot::Left {
             return Ok(None);
         }
-        table.runs[self.number] = BarrierSlot::Waits { place, lead };
-        table.release();
-        self.meeting.changed.notify_all();
+        state.runs[self.number] = BarrierSlot::Waits { place, lead };
+        state.release();
+        self.barrier.changed.notify_all();
         let agreed = loop {
-            if let BarrierSlot::Released(agreed) = table.runs[self.number] {
-                table.runs[self.number] = BarrierSlot::Away;
+            if let BarrierSlot::Released(agreed) = state.runs[self.number] {
+                state.runs[self.number] = BarrierSlot::Busy;
                 break agreed;
             }
             if stop.is_requested() {
-                table.runs[self.number] = BarrierSlot::Away;
+                state.runs[self.number] = BarrierSlot::Busy;
                 return Err(Halt::Stopped);
             }
-            let waited = self.meeting.changed.wait_timeout(table, LOOK);
-            table = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.barrier.changed.wait_timeout(state, STOP_CHECK_INTERVAL);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         };
-        drop(table);
-        if agreed.is_some() && self.keeping == StartSync::Start {
+        drop(state);
+        if agreed.is_some() && self.sync == StartSync::Start {
             self.leave();
         }
         Ok(agreed.map(|Agreement { start, lead, targets }| CommonStart {
@@ -139,10 +138,10 @@ impl StartTicket {
         }))
     }
 
-    /// Returns where it waits for the others before a load at this place; `None` if it need not
+    /// Returns the place under which it waits for the others before a load; `None` if it need not
     /// wait.
-    fn meets_at(&mut self, place: &StepPlace) -> Option<StepPlace> {
-        if self.keeping != StartSync::Phases {
+    fn waiting_place(&mut self, place: &StepPlace) -> Option<StepPlace> {
+        if self.sync != StartSync::Phases {
             return Some(place.clone());
         }
         // Runs need not begin a phase with the same step.
@@ -152,10 +151,10 @@ impl StartTicket {
     }
 
     fn leave(&self) {
-        let mut table = self.meeting.table();
-        table.runs[self.number] = BarrierSlot::Left;
-        table.release();
-        self.meeting.changed.notify_all();
+        let mut state = self.barrier.lock();
+        state.runs[self.number] = BarrierSlot::Left;
+        state.release();
+        self.barrier.changed.notify_all();
     }
 }
 
@@ -166,16 +165,16 @@ impl Drop for StartTicket {
 }
 
 impl StartBarrier {
-    /// Locks the table; a run that panics leaves no half-made change in it.
-    fn table(&self) -> MutexGuard<'_, BarrierState> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Locks the state; a run that panics leaves no half-made change in it.
+    fn lock(&self) -> MutexGuard<'_, BarrierState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl BarrierState {
     /// Releases the runs that wait at the earliest place, once all runs wait.
     fn release(&mut self) {
-        let busy = |run: &BarrierSlot| matches!(run, BarrierSlot::Away | BarrierSlot::Released(_));
+        let busy = |run: &BarrierSlot| matches!(run, BarrierSlot::Busy | BarrierSlot::Released(_));
         if self.runs.iter().any(busy) {
             return;
         }
@@ -275,26 +274,27 @@ mod tests {
 
     /// Does these steps in a run of its own, one after another, and leaves.
     fn run(
-        mut seat: StartTicket,
+        mut ticket: StartTicket,
         steps: Vec<(&'static str, u32, u32)>,
     ) -> JoinHandle<Vec<ReleasedStart>> {
         std::thread::spawn(move || {
             let each = steps.into_iter().map(|place| {
-                let met = seat.meet(&step(place), &StopSignal::default()).unwrap();
+                let met = ticket.wait(&step(place), &StopSignal::default()).unwrap();
                 (format!("{} {} {}", place.0, place.1, place.2), met)
             });
             each.collect()
         })
     }
 
-    fn seats(runs: usize) -> Vec<StartTicket> {
-        meeting(runs, vec!["wipc".into(), "rounds".into(), "end".into()], StartSync::Steps)
+    fn tickets(runs: usize) -> Vec<StartTicket> {
+        start_tickets(runs, vec!["wipc".into(), "rounds".into(), "end".into()], StartSync::Steps)
     }
 
     #[test]
     fn what_all_have_begins_at_one_moment() {
         let places = vec![("wipc", 0, 1), ("rounds", 1, 1), ("rounds", 1, 2)];
-        let runs: Vec<_> = seats(3).into_iter().map(|seat| run(seat, places.clone())).collect();
+        let runs: Vec<_> =
+            tickets(3).into_iter().map(|ticket| run(ticket, places.clone())).collect();
         let met: Vec<Vec<ReleasedStart>> =
             runs.into_iter().map(|run| run.join().unwrap()).collect();
         for at in 0..3 {
@@ -306,10 +306,10 @@ mod tests {
 
     #[test]
     fn who_is_behind_goes_on_alone_and_the_others_wait_for_it() {
-        let mut seats = seats(2).into_iter();
-        let quick = run(seats.next().unwrap(), vec![("rounds", 1, 1), ("end", 0, 1)]);
+        let mut tickets = tickets(2).into_iter();
+        let quick = run(tickets.next().unwrap(), vec![("rounds", 1, 1), ("end", 0, 1)]);
         let slow = vec![("rounds", 1, 1), ("rounds", 2, 1), ("rounds", 3, 1), ("end", 0, 1)];
-        let slow = run(seats.next().unwrap(), slow).join().unwrap();
+        let slow = run(tickets.next().unwrap(), slow).join().unwrap();
         let quick = quick.join().unwrap();
         let common: Vec<bool> = slow.iter().map(|(_, met)| met.is_some()).collect();
         assert_eq!(common, [true, false, false, true]);
@@ -318,14 +318,14 @@ mod tests {
 
     #[test]
     fn who_ends_or_fails_keeps_nobody_waiting() {
-        let mut seats = seats(3).into_iter();
-        let short = run(seats.next().unwrap(), vec![("rounds", 1, 1)]);
-        let failing = seats.next().unwrap();
+        let mut tickets = tickets(3).into_iter();
+        let short = run(tickets.next().unwrap(), vec![("rounds", 1, 1)]);
+        let failing = tickets.next().unwrap();
         let failed = std::thread::spawn(move || {
-            let _seat = failing;
+            let _ticket = failing;
             std::panic::resume_unwind(Box::new("failed"));
         });
-        let long = run(seats.next().unwrap(), vec![("rounds", 1, 1), ("rounds", 1, 2)]);
+        let long = run(tickets.next().unwrap(), vec![("rounds", 1, 1), ("rounds", 1, 2)]);
         assert!(failed.join().is_err());
         assert_eq!(short.join().unwrap().len(), 1);
         let long = long.join().unwrap();
@@ -335,30 +335,30 @@ mod tests {
     /// The lead of a script is no time that the other load waited.
     #[test]
     fn a_load_that_starts_with_a_script_has_not_waited_for_its_lead() {
-        let mut seats = seats(2).into_iter();
-        let (mut first, mut last) = (seats.next().unwrap(), seats.next().unwrap());
+        let mut tickets = tickets(2).into_iter();
+        let (mut first, mut last) = (tickets.next().unwrap(), tickets.next().unwrap());
         let mut script = step(("rounds", 1, 1));
         script.load = Load::Script(script_load());
         let waiting =
-            std::thread::spawn(move || first.meet(&script, &StopSignal::default()).unwrap());
-        let own = last.meet(&step(("rounds", 1, 1)), &StopSignal::default()).unwrap().unwrap();
+            std::thread::spawn(move || first.wait(&script, &StopSignal::default()).unwrap());
+        let own = last.wait(&step(("rounds", 1, 1)), &StopSignal::default()).unwrap().unwrap();
         assert_eq!(own.agreed, waiting.join().unwrap().unwrap().agreed);
         assert!(own.waited < Nanos::from_secs(2), "{}", own.waited);
     }
 
     #[test]
     fn a_wait_ends_where_the_user_asks_for_it() {
-        let mut seats = seats(2);
+        let mut tickets = tickets(2);
         let stop = StopSignal::default();
         stop.request();
-        assert_eq!(seats[0].meet(&step(("rounds", 1, 1)), &stop), Err(Halt::Stopped));
+        assert_eq!(tickets[0].wait(&step(("rounds", 1, 1)), &stop), Err(Halt::Stopped));
     }
 
     #[test]
     fn only_the_first_load_where_no_more_is_wanted() {
         let places = vec![("rounds", 1, 1), ("rounds", 1, 2)];
-        let seats = meeting(2, Vec::new(), StartSync::Start);
-        let runs: Vec<_> = seats.into_iter().map(|seat| run(seat, places.clone())).collect();
+        let tickets = start_tickets(2, Vec::new(), StartSync::Start);
+        let runs: Vec<_> = tickets.into_iter().map(|ticket| run(ticket, places.clone())).collect();
         for run in runs {
             let met = run.join().unwrap();
             assert!(met[0].1.is_some() && met[1].1.is_none(), "{met:?}");
@@ -367,12 +367,12 @@ mod tests {
 
     #[test]
     fn the_first_load_of_every_phase_whatever_its_number_is() {
-        let seats = meeting(2, vec!["wipc".into(), "replay".into()], StartSync::Phases);
+        let tickets = start_tickets(2, vec!["wipc".into(), "replay".into()], StartSync::Phases);
         let places = [
             vec![("wipc", 0, 1), ("replay", 0, 1), ("replay", 0, 2)],
             vec![("wipc", 0, 1), ("wipc", 0, 2), ("replay", 0, 3), ("replay", 0, 5)],
         ];
-        let runs = seats.into_iter().zip(places).map(|(seat, places)| run(seat, places));
+        let runs = tickets.into_iter().zip(places).map(|(ticket, places)| run(ticket, places));
         let runs: Vec<_> = runs.collect();
         let met: Vec<Vec<ReleasedStart>> =
             runs.into_iter().map(|run| run.join().unwrap()).collect();
@@ -383,16 +383,16 @@ mod tests {
 
     #[test]
     fn nobody_goes_before_the_last_has_come() {
-        let mut seats = seats(2).into_iter();
-        let (first, mut last) = (seats.next().unwrap(), seats.next().unwrap());
+        let mut tickets = tickets(2).into_iter();
+        let (first, mut last) = (tickets.next().unwrap(), tickets.next().unwrap());
         let (tell, told): (_, Receiver<()>) = channel();
         let waiting = std::thread::spawn(move || {
             let met = run(first, vec![("rounds", 1, 1)]).join().unwrap();
             tell.send(()).unwrap();
             met
         });
-        assert!(told.recv_timeout(LOOK * 3).is_err(), "it went alone");
-        let own = last.meet(&step(("rounds", 1, 1)), &StopSignal::default()).unwrap().unwrap();
+        assert!(told.recv_timeout(STOP_CHECK_INTERVAL * 3).is_err(), "it went alone");
+        let own = last.wait(&step(("rounds", 1, 1)), &StopSignal::default()).unwrap().unwrap();
         let first = waiting.join().unwrap()[0].1.unwrap();
         assert_eq!(own.agreed, first.agreed);
         assert!(first.waited >= Nanos::from_millis(200) && own.waited < first.waited);

@@ -20,11 +20,11 @@ use steadfast_host::{
 /// Shortest step for which the device's logs are read: asking a drive for them costs it some
 /// milliseconds. Shorter steps share readings: the logs are read after the first step that ends
 /// this much later than the last reading.
-const LOGGED_FROM: Nanos = Nanos::from_secs(10);
+const LOGGED_STEP_MIN: Nanos = Nanos::from_secs(10);
 
 /// Shortest wait for other targets after which a drive's count of flash bytes is not attributed to
 /// the step (our choice).
-const COUNTED_WAIT: Nanos = Nanos::SECOND;
+const UNCOUNTED_WAIT_MIN: Nanos = Nanos::SECOND;
 
 /// The user's requests for the host during a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -74,7 +74,7 @@ impl HostRequests {
 pub(crate) struct Surroundings {
     device: Device,
     roots: SystemRoots,
-    wishes: HostRequests,
+    requests: HostRequests,
     logs: DeviceLogs,
     /// The last reading and the steps since, as long as nothing but steps has happened to the
     /// device.
@@ -86,10 +86,10 @@ pub(crate) struct Surroundings {
     /// The control groups of this program.
     cgroups: Option<OwnCgroups>,
     /// Settings that were not restored because something else has changed them.
-    left: Vec<Check>,
-    /// Caveat on waits, until it is taken; `has_told_wait` is true from then on.
+    unrestored: Vec<Check>,
+    /// Caveat on waits, until it is taken; `has_noted_wait` is true from then on.
     wait_caveat: Option<Caveat>,
-    has_told_wait: bool,
+    has_noted_wait: bool,
 }
 
 /// A reading of the device's logs, and the short steps since.
@@ -123,7 +123,7 @@ impl Surroundings {
         Surroundings {
             device: device.clone(),
             roots: roots.clone(),
-            wishes: HostRequests::default(),
+            requests: HostRequests::default(),
             logs: DeviceLogs::new(device, roots),
             last: None,
             power: None,
@@ -131,19 +131,19 @@ impl Surroundings {
             locks: Vec::new(),
             throttled: None,
             cgroups: OwnCgroups::of_this_process(roots),
-            left: Vec::new(),
+            unrestored: Vec::new(),
             wait_caveat: None,
-            has_told_wait: false,
+            has_noted_wait: false,
         }
     }
 
     /// Returns how the user wants the device purged.
     pub(crate) fn purge_order(&self) -> &PurgeOrder {
-        &self.wishes.purge
+        &self.requests.purge
     }
 
-    pub(crate) fn wish(&mut self, wishes: &HostRequests) {
-        self.wishes = wishes.clone();
+    pub(crate) fn set_requests(&mut self, requests: &HostRequests) {
+        self.requests = requests.clone();
     }
 
     /// Checks device and host, and then starts to hold the locks and to read the sensors.
@@ -175,7 +175,7 @@ impl Surroundings {
 
     fn hold_idle_states(&mut self) -> Option<Check> {
         let subject = "Hold of processor idle states";
-        if !self.wishes.hold_idle_states {
+        if !self.requests.hold_idle_states {
             return None;
         }
         Some(match steadfast_host::hold_idle_states(&self.roots) {
@@ -192,7 +192,7 @@ impl Surroundings {
     }
 
     fn begin_power(&mut self) -> Option<Check> {
-        let source = match &self.wishes.power_command {
+        let source = match &self.requests.power_command {
             Some(command) => PowerSource::command(command)?,
             None => PowerSource::find(&self.device, &self.roots)?,
         };
@@ -212,7 +212,7 @@ impl Surroundings {
 
     fn find_ambient_sensor(&mut self) -> Option<Check> {
         let (id, subject) = ("ambient-sensor", "Ambient temperature");
-        let wanted = self.wishes.ambient_sensor.as_ref()?;
+        let wanted = self.requests.ambient_sensor.as_ref()?;
         Some(match AmbientSensor::find(wanted, &self.roots) {
             Ok(sensor) => {
                 let found = format!("{:.1} C at {}", sensor.first, sensor.path.display());
@@ -225,7 +225,7 @@ impl Surroundings {
 
     /// Returns the temperature that the device must be below before a test's first load.
     pub(crate) fn start_below(&self) -> Option<StartBelow> {
-        self.wishes.start_below
+        self.requests.start_below
     }
 
     /// Returns the device's temperature in degrees Celsius, from its hwmon device or its logs;
@@ -237,22 +237,22 @@ impl Surroundings {
 
     /// Returns the command that cuts the power; `None` if the user cuts it by hand.
     pub(crate) fn cut_command(&self) -> Option<&str> {
-        self.wishes.cut_command.as_deref()
+        self.requests.cut_command.as_deref()
     }
 
     /// Returns the place of the second log of acknowledged writes.
     pub(crate) fn second_log(&self) -> Option<LogPlace> {
-        self.wishes.log_to.as_deref().map(LogPlace::parse)
+        self.requests.log_to.as_deref().map(LogPlace::parse)
     }
 
-    /// Notes that something other than a step happens to the device, whose counts belong to no
-    /// step.
-    pub(crate) fn pass_over(&mut self) {
+    /// Discards the last reading, because something other than a step happens to the device. Its
+    /// counts belong to no step.
+    pub(crate) fn discard_reading(&mut self) {
         self.last = None;
     }
 
     /// Reads everything that is compared after a step.
-    pub(crate) fn before(&mut self, step: &Step) -> StepBaseline {
+    pub(crate) fn begin_step(&mut self, step: &Step) -> StepBaseline {
         let phase = &step.place.phase;
         let last = self.last.take();
         let logs = if is_logged(step) {
@@ -260,7 +260,7 @@ impl Surroundings {
             SharedReading::new(last.or_else(|| self.logs.read()), phase)
         } else {
             // The logs are never read just before a short step: it may have to find the device idle.
-            SharedReading::taken_over(last, phase)
+            SharedReading::shared_by(last, phase)
         };
         if let Some(power) = &self.power {
             power.begin();
@@ -275,8 +275,8 @@ impl Surroundings {
 
     /// Reads the processors and the power again after the rig has waited, so that they cover the
     /// step alone. The device's logs are not read again: it would delay the common start.
-    pub(crate) fn waited(&mut self, before: &mut StepBaseline, time: Nanos) {
-        before.logs.has_waited |= time >= COUNTED_WAIT;
+    pub(crate) fn restart_sensors(&mut self, before: &mut StepBaseline, time: Nanos) {
+        before.logs.has_waited |= time >= UNCOUNTED_WAIT_MIN;
         if let Some(power) = &self.power {
             power.begin();
         }
@@ -289,7 +289,7 @@ impl Surroundings {
     }
 
     /// Fills in the readings of a step. Readings of the engine are kept.
-    pub(crate) fn after(
+    pub(crate) fn end_step(
         &mut self,
         before: StepBaseline,
         step: &Step,
@@ -336,11 +336,11 @@ impl Surroundings {
 
     /// Notes once that steps after a wait have no count of flash bytes.
     fn note_wait(&mut self) {
-        if std::mem::replace(&mut self.has_told_wait, true) {
+        if std::mem::replace(&mut self.has_noted_wait, true) {
             return;
         }
         let text = format!(
-            "Steps that began after a wait of {COUNTED_WAIT} or more for the other targets have no \
+            "Steps that began after a wait of {UNCOUNTED_WAIT_MIN} or more for the other targets have no \
              write amplification: the drive was read before the wait, in which it may have written \
              to its flash."
         );
@@ -360,7 +360,7 @@ impl Surroundings {
         let found = format!("{} was not restored: {why}", change.setting);
         let (id, subject) = ("host-settings-left", "Host settings after the run");
         let advice = format!("It was {} before the run.", change.before);
-        self.left.push(check(id, subject, CheckState::Attention, found, advice));
+        self.unrestored.push(check(id, subject, CheckState::Attention, found, advice));
     }
 
     /// Returns what the drive reports about itself now; empty if it reports nothing.
@@ -370,7 +370,7 @@ impl Surroundings {
 
     /// Returns the checks of the run's own sensors and host, and releases the locks.
     pub(crate) fn check_after_run(&mut self, stop: &StopSignal) -> Vec<Check> {
-        let mut checks = std::mem::take(&mut self.left);
+        let mut checks = std::mem::take(&mut self.unrestored);
         if stop.lost_terminal() {
             let found = "lost during the run (SIGHUP); the run continued";
             checks.push(check("terminal", "Terminal", CheckState::Good, found, ""));
@@ -443,7 +443,7 @@ fn is_logged(step: &Step) -> bool {
             }
         }
     };
-    length.is_none_or(|length| length >= LOGGED_FROM)
+    length.is_none_or(|length| length >= LOGGED_STEP_MIN)
 }
 
 impl SharedReading {
@@ -454,7 +454,7 @@ impl SharedReading {
 
     /// Returns the reading that a short step of this phase shares: the last one, unless steps of
     /// another phase followed it.
-    fn taken_over(last: Option<SharedReading>, phase: &str) -> Self {
+    fn shared_by(last: Option<SharedReading>, phase: &str) -> Self {
         match last {
             Some(last) if last.steps == 0 || last.phase == phase => {
                 SharedReading { phase: phase.to_owned(), ..last }
@@ -468,7 +468,7 @@ impl SharedReading {
     fn is_due_after(&mut self, step: &Step, measurement: &Measurement) -> bool {
         self.steps += 1;
         self.time += measurement.elapsed;
-        is_logged(step) || (self.time >= LOGGED_FROM && measurement.complete)
+        is_logged(step) || (self.time >= LOGGED_STEP_MIN && measurement.complete)
     }
 }
 
@@ -513,20 +513,20 @@ mod tests {
         };
         // A reading that a long step of another phase ended with is shared.
         let after_long = SharedReading::new(Some(LogReading::default()), "precondition");
-        let mut shared = SharedReading::taken_over(Some(after_long), "rounds");
+        let mut shared = SharedReading::shared_by(Some(after_long), "rounds");
         let due = [ran(4, true), ran(4, true), ran(4, true)]
             .map(|measured| shared.is_due_after(&short, &measured));
         assert_eq!((due, shared.steps), ([false, false, true], 3));
         assert!(shared.log.is_some());
         // One that steps of another phase followed is not.
         assert_eq!(shared.phase, "rounds");
-        let other = SharedReading::taken_over(Some(shared), "histogram");
+        let other = SharedReading::shared_by(Some(shared), "histogram");
         assert!(other.log.is_none() && other.steps == 0);
         // A wait for other targets spoils the count of the steps that share the reading.
         let mut waited = SharedReading::new(Some(LogReading::default()), "rounds");
         waited.has_waited = true;
         assert!(!waited.is_due_after(&short, &ran(4, true)));
-        assert!(SharedReading::taken_over(Some(waited), "rounds").has_waited);
+        assert!(SharedReading::shared_by(Some(waited), "rounds").has_waited);
         assert!(!SharedReading::new(None, "rounds").has_waited);
         // A running load is not disturbed.
         short.cut = Some(Nanos::from_secs(1));

@@ -2,7 +2,7 @@
 
 use super::chart::Chart;
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
-use super::paint::{SvgDrawing, colour, lighten};
+use super::paint::{SvgDrawing, color, lighten};
 use steadfast_domain::findings::{Plot, Scale};
 
 /// Fraction of a category's width that its bars fill.
@@ -36,7 +36,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
             // A narrow gap between neighbors.
             let (left, right) = (frame.area.x(left), frame.area.x(left + width * 0.94));
             let corners = [(left, floor), (left, top), (right, top), (right, floor)];
-            drawing.polygon(&corners, &look.colour, "#222222");
+            drawing.polygon(&corners, &look.color, "#222222");
             anything = true;
         }
         drawing.end();
@@ -50,7 +50,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
 fn look(index: usize) -> SeriesLook {
     let part = if index.is_multiple_of(2) { 0.0 } else { 0.45 };
     SeriesLook {
-        colour: lighten(colour(index), part),
+        color: lighten(color(index), part),
         width: 0.0,
         dash: None,
         marker: None,
@@ -66,8 +66,7 @@ mod tests {
 
     #[test]
     fn every_value_has_a_bar_and_a_missing_one_leaves_its_place() {
-        let names = ["read", "write"].map(str::to_owned).to_vec();
-        let axis = Axis::new("", Scale::Categories(names));
+        let axis = Axis::new("", Scale::Categories(["read", "write"].map(str::to_owned).to_vec()));
         let series = |name: &str, second| {
             Series::new(name, Stroke::Measured, vec![(0.0, Some(100.0)), (1.0, second)])
         };
@@ -75,7 +74,6 @@ mod tests {
             .with(series("A", Some(100.0)))
             .with(series("B", None));
         let drawn = draw(&plot, FULL).0.finish("b");
-        let bars = drawn.matches("stroke=\"#222222\" stroke-width=\"0.6\"").count();
-        assert_eq!(bars, 3, "{drawn}");
+        assert_eq!(drawn.matches("stroke=\"#222222\" stroke-width=\"0.6\"").count(), 3, "{drawn}");
     }
 }

@@ -100,7 +100,7 @@ struct ChartAxis {
 #[derive(Debug, Serialize)]
 struct ChartSeries {
     name: String,
-    colour: String,
+    color: String,
     width: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     dash: Option<&'static str>,
@@ -147,9 +147,9 @@ impl Chart {
         layers: impl Iterator<Item = (&'a str, &'a str, &'a [f64])>,
         lines: &[(&Series, SeriesLook)],
     ) -> Chart {
-        let layers = layers.map(|(name, colour, heights)| ChartSeries {
+        let layers = layers.map(|(name, color, heights)| ChartSeries {
             name: name.to_owned(),
-            colour: colour.to_owned(),
+            color: color.to_owned(),
             width: 0.0,
             dash: None,
             right: false,
@@ -180,9 +180,9 @@ impl Chart {
     }
 
     /// Returns the chart of columns in perspective over a vertical axis.
-    pub fn of_columns(plot: &Plot, y: &Ruler, colour: impl Fn(usize) -> &'static str) -> Chart {
+    pub fn of_columns(plot: &Plot, y: &Ruler, color: impl Fn(usize) -> &'static str) -> Chart {
         let look = |index: usize| SeriesLook {
-            colour: colour(index).to_owned(),
+            color: color(index).to_owned(),
             width: 0.0,
             dash: None,
             marker: None,
@@ -224,7 +224,7 @@ impl ChartSeries {
         let value = |y: Option<f64>| y.filter(|y| y.is_finite()).map(rounded);
         ChartSeries {
             name: series.name.clone(),
-            colour: look.colour.clone(),
+            color: look.color.clone(),
             width: look.width,
             dash: look.dash,
             right: series.right && plot.y_right.is_some(),

@@ -6,7 +6,7 @@
 use super::axis::Ruler;
 use super::chart::Chart;
 use super::frame::shown;
-use super::paint::{GRID, INK, LETTERS, SvgDrawing, TextAnchor, colour, lighten, shade};
+use super::paint::{GRID, INK, LETTERS, SvgDrawing, TextAnchor, color, lighten, shade};
 use steadfast_domain::findings::{Plot, Scale, Series};
 
 const WIDTH: f64 = 720.0;
@@ -55,12 +55,12 @@ pub fn draw(plot: &Plot) -> (SvgDrawing, Option<Chart>) {
             let across = (x + (1.0 - FILL) / 2.0) / names.len().max(1) as f64;
             let size = (FILL / names.len().max(1) as f64, FILL / depth);
             drawing.begin_value(*index, *x);
-            column(&mut drawing, (across, back), size, up.clamp(0.0, 1.0), colour(*index));
+            column(&mut drawing, (across, back), size, up.clamp(0.0, 1.0), color(*index));
             drawing.end();
         }
     }
     labels(&mut drawing, names, &rows, plot);
-    let chart = Chart::of_columns(plot, &ruler, colour);
+    let chart = Chart::of_columns(plot, &ruler, color);
     (drawing, Some(chart))
 }
 
@@ -97,14 +97,14 @@ fn room(drawing: &mut SvgDrawing, ruler: &Ruler, plot: &Plot) {
     drawing.text_upwards((20.0, middle), 14.0, &plot.y.label);
 }
 
-fn column(drawing: &mut SvgDrawing, at: (f64, f64), size: (f64, f64), up: f64, colour: &str) {
+fn column(drawing: &mut SvgDrawing, at: (f64, f64), size: (f64, f64), up: f64, color: &str) {
     let corner = |a: f64, b: f64, u: f64| project(at.0 + a * size.0, at.1 + b * size.1, u);
     let front = [corner(0., 0., 0.), corner(1., 0., 0.), corner(1., 0., up), corner(0., 0., up)];
     let side = [corner(1., 0., 0.), corner(1., 1., 0.), corner(1., 1., up), corner(1., 0., up)];
     let top = [corner(0., 0., up), corner(1., 0., up), corner(1., 1., up), corner(0., 1., up)];
-    drawing.polygon(&side, &shade(colour, 0.62), INK);
-    drawing.polygon(&front, &shade(colour, 0.85), INK);
-    drawing.polygon(&top, &lighten(colour, 0.35), INK);
+    drawing.polygon(&side, &shade(color, 0.62), INK);
+    drawing.polygon(&front, &shade(color, 0.85), INK);
+    drawing.polygon(&top, &lighten(color, 0.35), INK);
 }
 
 fn labels(drawing: &mut SvgDrawing, names: &[String], rows: &[(usize, &Series)], plot: &Plot) {

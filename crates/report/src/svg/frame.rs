@@ -93,7 +93,7 @@ impl PlotArea {
 /// Look of a series.
 #[derive(Clone)]
 pub struct SeriesLook {
-    pub colour: String,
+    pub color: String,
     pub width: f64,
     pub dash: Option<&'static str>,
     pub marker: Option<usize>,
@@ -117,13 +117,18 @@ pub struct Rulers {
 impl Rulers {
     /// Returns axes for these values; the values of the right axis are taken from the plot.
     pub fn new(plot: &Plot, xs: &[f64], ys: &[f64]) -> Rulers {
+        Rulers::with_y_scale(plot, &plot.y.scale, xs, ys)
+    }
+
+    /// Returns axes for these values with another scale of the left axis.
+    pub fn with_y_scale(plot: &Plot, y_scale: &Scale, xs: &[f64], ys: &[f64]) -> Rulers {
         let xs: Vec<f64> = xs.iter().copied().chain(plot.markers.iter().map(|m| m.x)).collect();
         let on_right = plot.series.iter().filter(|s| s.right).flat_map(|s| &s.points);
         let right = plot.y_right.as_ref().filter(|_| plot.series.iter().any(|s| s.right));
         let right_values: Vec<f64> = on_right.filter_map(|(_, y)| *y).collect();
         Rulers {
             x: Ruler::across(&plot.x, &xs),
-            y: Ruler::new(&plot.y.scale, ys),
+            y: Ruler::new(y_scale, ys),
             right: right.map(|axis| Ruler::new(&axis.scale, &right_values)),
         }
     }
@@ -500,13 +505,13 @@ fn draw_entry(drawing: &mut SvgDrawing, at: (f64, f64), entry: &LegendEntry) {
     if let Some(opacity) = look.fill {
         let corners = [(0.0, -5.5), (26.0, -5.5), (26.0, 5.5), (0.0, 5.5)];
         let corners = corners.map(|(dx, dy)| (left + dx, y + dy));
-        drawing.filled(&corners, &look.colour, opacity);
-        drawing.path(&[corners[0], corners[1]], &look.colour, look.width, look.dash);
+        drawing.filled(&corners, &look.color, opacity);
+        drawing.path(&[corners[0], corners[1]], &look.color, look.width, look.dash);
     } else if look.width > 0.0 {
-        drawing.path(&[(left, y), (left + 26.0, y)], &look.colour, look.width, look.dash);
+        drawing.path(&[(left, y), (left + 26.0, y)], &look.color, look.width, look.dash);
     }
     if let Some(marker) = look.marker {
-        drawing.marker(marker, (left + 13.0, y), &look.colour);
+        drawing.marker(marker, (left + 13.0, y), &look.color);
     }
     let name = shown(&entry.name, NAME_MAX);
     drawing.text((left + LEGEND_MARK, y + 4.5), LEGEND_SIZE, TextAnchor::Start, &name);

@@ -8,8 +8,8 @@ use super::chart::{Chart, ChartGrid};
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::lines;
 use super::paint::{
-    COLOURS, INK, LETTERS, OTHERS, OTHERS_COLOUR, SvgDrawing, TextAnchor, colour, lighten,
-    plain_dash, rgb,
+    COLORS, INK, LETTERS, OTHERS, OTHERS_COLOR, SvgDrawing, TextAnchor, color, lighten, plain_dash,
+    rgb,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -67,7 +67,7 @@ impl CellColors {
             }
             CellColors::Colors(names) => {
                 let place = (value >= 0.0).then_some(value as usize)?;
-                (place < names.len()).then_some(place % COLORS)
+                (place < names.len()).then_some(place % PALETTE_MAX)
             }
         }
     }
@@ -76,7 +76,7 @@ impl CellColors {
         match self {
             CellColors::Shades(_) => (0..SHADES).map(shade_color).collect(),
             CellColors::Colors(names) => {
-                let colors = names.iter().take(COLORS).enumerate();
+                let colors = names.iter().take(PALETTE_MAX).enumerate();
                 colors.map(|(place, name)| rgb(&of_category(place, name))).collect()
             }
         }
@@ -84,17 +84,17 @@ impl CellColors {
 }
 
 /// Maximum number of colors of categories, limited by the palette.
-const COLORS: usize = 250;
+const PALETTE_MAX: usize = 250;
 
 /// Returns the color of a category: the colors of series, then the same in a lighter tone, as for
 /// layers.
 fn of_category(place: usize, name: &str) -> String {
     if name == OTHERS {
-        return OTHERS_COLOUR.to_owned();
+        return OTHERS_COLOR.to_owned();
     }
-    match place / COLOURS.len() % 2 {
-        0 => colour(place).to_owned(),
-        _ => lighten(colour(place), 0.6),
+    match place / COLORS.len() % 2 {
+        0 => color(place).to_owned(),
+        _ => lighten(color(place), 0.6),
     }
 }
 
@@ -151,7 +151,7 @@ fn legend(shading: &CellColors, over: &[&Series]) -> Vec<LegendEntry> {
     let filled = |(place, name): (usize, &String)| LegendEntry {
         name: name.clone(),
         look: SeriesLook {
-            colour: of_category(place, name),
+            color: of_category(place, name),
             width: 1.0,
             dash: None,
             marker: None,
@@ -162,19 +162,18 @@ fn legend(shading: &CellColors, over: &[&Series]) -> Vec<LegendEntry> {
         name: series.name.clone(),
         look: over_cells(index),
     };
-    let colors = colors.iter().enumerate().map(filled);
-    colors.chain(over.iter().enumerate().map(line)).collect()
+    colors.iter().enumerate().map(filled).chain(over.iter().enumerate().map(line)).collect()
 }
 
 /// Returns the look of a line over cells, in a color that no shade has.
 fn over_cells(index: usize) -> SeriesLook {
     const OVER: [&str; 3] = ["#d55e00", "#009e73", "#cc79a7"];
-    let colour = OVER[index % OVER.len()].to_owned();
-    SeriesLook { colour, width: 1.8, dash: plain_dash(index), marker: None, fill: None }
+    let color = OVER[index % OVER.len()].to_owned();
+    SeriesLook { color, width: 1.8, dash: plain_dash(index), marker: None, fill: None }
 }
 
 fn edge() -> SeriesLook {
-    SeriesLook { colour: "#ffffff".to_owned(), width: 3.6, dash: None, marker: None, fill: None }
+    SeriesLook { color: "#ffffff".to_owned(), width: 3.6, dash: None, marker: None, fill: None }
 }
 
 /// Returns the axis of the shades, from the smallest value to the largest; a linear one includes

@@ -3,7 +3,7 @@
 use super::chart::Chart;
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::lines;
-use super::paint::{SvgDrawing, colour, plain_dash};
+use super::paint::{SvgDrawing, color, plain_dash};
 use steadfast_domain::findings::{Plot, Scale, Series};
 
 /// A bin: start, end and count.
@@ -46,7 +46,7 @@ pub(super) fn is_line(plot: &Plot, series: &Series) -> bool {
 
 fn looks(plot: &Plot) -> Vec<SeriesLook> {
     let step = |index: usize| SeriesLook {
-        colour: colour(index).to_owned(),
+        color: color(index).to_owned(),
         width: 1.2,
         dash: plain_dash(index),
         marker: None,
@@ -107,8 +107,8 @@ fn draw_steps(
     let mut around = vec![(first.0, floor)];
     around.extend(level(&outline));
     around.push((last.0, floor));
-    drawing.filled(&around, &look.colour, look.fill.unwrap_or(1.0));
-    drawing.path(&around, &look.colour, look.width, look.dash);
+    drawing.filled(&around, &look.color, look.fill.unwrap_or(1.0));
+    drawing.path(&around, &look.color, look.width, look.dash);
     true
 }
 

@@ -2,7 +2,7 @@
 
 use super::chart::Chart;
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
-use super::paint::{SvgDrawing, colour, dash, plain_dash};
+use super::paint::{SvgDrawing, color, dash, plain_dash};
 use steadfast_domain::findings::{Plot, PlotKind, Series, Stroke};
 
 /// Number of points above which only some points of a line have markers.
@@ -84,7 +84,7 @@ fn looks(plot: &Plot) -> Vec<SeriesLook> {
                 return plain(series.stroke, plot.kind);
             }
             let mut look = SeriesLook {
-                colour: colour(index).to_owned(),
+                color: color(index).to_owned(),
                 width: 1.6,
                 dash: dash(index),
                 marker: Some(index),
@@ -109,7 +109,7 @@ const LIMITS: [&str; 3] = ["9 4", "2.5 3", "9 3 2 3"];
 
 /// Returns the look of a series that was not measured.
 fn plain(stroke: Stroke, kind: PlotKind) -> SeriesLook {
-    let (colour, width, dash) = match stroke {
+    let (color, width, dash) = match stroke {
         Stroke::Measured | Stroke::Average => ("#444444", 1.4, None),
         Stroke::Limit => ("#444444", 1.2, Some("7 4")),
         Stroke::Fit => ("#c00000", 1.8, None),
@@ -119,7 +119,7 @@ fn plain(stroke: Stroke, kind: PlotKind) -> SeriesLook {
     let fill = (stroke == Stroke::Band).then_some(BAND_OPACITY);
     let cloud = kind == PlotKind::Scatter && stroke == Stroke::Context;
     let (width, marker) = if cloud { (0.0, Some(0)) } else { (width, None) };
-    SeriesLook { colour: colour.to_owned(), width, dash, marker, fill }
+    SeriesLook { color: color.to_owned(), width, dash, marker, fill }
 }
 
 /// Color and opacity of a band.
@@ -129,7 +129,7 @@ const BAND_OPACITY: f64 = 0.45;
 /// Returns the look of a line over filled steps or columns.
 pub fn overlaid(index: usize, series: &Series) -> SeriesLook {
     SeriesLook {
-        colour: colour(index).to_owned(),
+        color: color(index).to_owned(),
         width: if series.points.len() > MARKED_POINTS { 1.1 } else { 1.8 },
         dash: plain_dash(index),
         marker: None,
@@ -158,15 +158,15 @@ pub fn draw_series(
         let run: Vec<(f64, f64)> = run.iter().filter_map(place).collect();
         anything |= !run.is_empty();
         if run.len() > 1 {
-            drawing.path(&seen(&run), &look.colour, look.width, look.dash);
+            drawing.path(&seen(&run), &look.color, look.width, look.dash);
         } else if look.marker.is_none() {
-            drawing.dots(&run, &look.colour, look.width + 1.2);
+            drawing.dots(&run, &look.color, look.width + 1.2);
         }
         for at in &run {
             // An isolated point has no line and is visible only as its marker.
             let marked = run.len() == 1 || count % spacing == offset % spacing;
             if let Some(marker) = look.marker.filter(|_| marked) {
-                drawing.marker(marker, *at, &look.colour);
+                drawing.marker(marker, *at, &look.color);
             }
             count += 1;
         }
@@ -195,7 +195,7 @@ fn draw_band(
         let below: Vec<(f64, f64)> = run.iter().map(|edges| edges.0).collect();
         // An isolated value is a short vertical line.
         if let ([low], [high]) = (below.as_slice(), above.as_slice()) {
-            drawing.line(*low, *high, &look.colour, 1.2);
+            drawing.line(*low, *high, &look.color, 1.2);
             anything = true;
             continue;
         }
@@ -203,7 +203,7 @@ fn draw_band(
         let around: Vec<(f64, f64)> =
             seen(&above).into_iter().chain(seen(&below).into_iter().rev()).collect();
         if !around.is_empty() {
-            drawing.filled(&around, &look.colour, look.fill.unwrap_or(1.0));
+            drawing.filled(&around, &look.color, look.fill.unwrap_or(1.0));
         }
     }
     anything
@@ -239,14 +239,14 @@ fn draw_cloud(
     let mut points: Vec<(f64, f64)> = series.points.iter().filter_map(place).collect();
     if points.len() <= MARKED_CLOUD && series.stroke == Stroke::Measured {
         for at in &points {
-            drawing.marker(look.marker.unwrap_or(0), *at, &look.colour);
+            drawing.marker(look.marker.unwrap_or(0), *at, &look.color);
         }
         return !points.is_empty();
     }
     let cell = |(x, y): &(f64, f64)| ((x / SAME).round() as i64, (y / SAME).round() as i64);
     points.sort_by_key(cell);
     points.dedup_by_key(|point| cell(point));
-    drawing.dots(&points, &look.colour, 2.6);
+    drawing.dots(&points, &look.color, 2.6);
     !points.is_empty()
 }
 
@@ -267,7 +267,7 @@ mod tests {
             let plot = Plot::new(PlotKind::Lines, "p", "p", axis("s"), axis("IOPS"))
                 .with(Series::new("one", Stroke::Measured, steps(&|_| true)))
                 .with(Series::new("two", Stroke::Measured, steps(alone)));
-            draw(&plot, FULL).0.finish("").matches(colour(1)).count()
+            draw(&plot, FULL).0.finish("").matches(color(1)).count()
         };
         // The legend has that color, too.
         let legend = marks(&|_| false);

@@ -1,7 +1,7 @@
 //! SVG elements with escaped text, and the colors and dashes of series.
 
 use std::fmt::Write;
-use steadfast_domain::text::acts;
+use steadfast_domain::text::affects_terminal;
 
 /// Fonts of the PDF first, then fonts of browsers. None has much wider letters, because the space
 /// for legends is computed from the number of letters.
@@ -20,21 +20,21 @@ const MANY: usize = 120;
 
 /// Colors that color-blind readers can distinguish (after Okabe and Ito 2008, darkened for paper,
 /// and two more).
-pub const COLOURS: [&str; 10] = [
+pub const COLORS: [&str; 10] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#b8860b", "#56b4e9", "#7b3294",
     "#666666", "#8c510a",
 ];
 
 /// Name of the series that sums up the rest of many; it has a color of its own.
 pub const OTHERS: &str = "others";
-pub const OTHERS_COLOUR: &str = "#b0b0b0";
+pub const OTHERS_COLOR: &str = "#b0b0b0";
 
 /// Dashes of the first ten series, the next ten, and so on.
 const DASHES: [Option<&str>; 4] = [None, Some("7 3"), Some("2 2.5"), Some("9 3 2 3")];
 
 /// Returns the dash of a series; with its color it distinguishes 40 series.
 pub fn dash(index: usize) -> Option<&'static str> {
-    DASHES[index / COLOURS.len() % DASHES.len()]
+    DASHES[index / COLORS.len() % DASHES.len()]
 }
 
 /// Returns the dash of a series without markers, different from its neighbors' in gray print.
@@ -43,35 +43,35 @@ pub fn plain_dash(index: usize) -> Option<&'static str> {
 }
 
 /// Returns a color mixed with white; `part` is the share of white.
-pub fn lighten(colour: &str, part: f64) -> String {
-    mixed(colour, |c| c + (255.0 - c) * part)
+pub fn lighten(color: &str, part: f64) -> String {
+    mixed(color, |c| c + (255.0 - c) * part)
 }
 
 /// Returns a color mixed with near-black; `factor` is the share of the color.
-pub fn shade(colour: &str, factor: f64) -> String {
-    mixed(colour, |c| c * factor + 26.0 * (1.0 - factor))
+pub fn shade(color: &str, factor: f64) -> String {
+    mixed(color, |c| c * factor + 26.0 * (1.0 - factor))
 }
 
-fn mixed(colour: &str, f: impl Fn(f64) -> f64) -> String {
-    let [r, g, b] = channels(colour).map(|c| f(c).round().clamp(0.0, 255.0) as u8);
+fn mixed(color: &str, f: impl Fn(f64) -> f64) -> String {
+    let [r, g, b] = channels(color).map(|c| f(c).round().clamp(0.0, 255.0) as u8);
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-fn channels(colour: &str) -> [f64; 3] {
+fn channels(color: &str) -> [f64; 3] {
     let channel = |at: usize| {
-        colour.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0)
+        color.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0)
     };
     [1, 3, 5].map(|at| f64::from(channel(at)))
 }
 
 /// Returns the color of a series.
-pub fn colour(index: usize) -> &'static str {
-    COLOURS[index % COLOURS.len()]
+pub fn color(index: usize) -> &'static str {
+    COLORS[index % COLORS.len()]
 }
 
 /// Returns red, green and blue of a color.
-pub fn rgb(colour: &str) -> [u8; 3] {
-    channels(colour).map(|channel| channel as u8)
+pub fn rgb(color: &str) -> [u8; 3] {
+    channels(color).map(|channel| channel as u8)
 }
 
 /// Escapes text for use between tags and in attributes.
@@ -87,7 +87,7 @@ pub fn escape(text: &str) -> String {
             '\n' | '\t' => out.push(c),
             // XML 1.0 allows no other control characters, not even escaped, nor these two;
             // direction marks would reorder the text around them.
-            c if acts(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
+            c if affects_terminal(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
             c => out.push(c),
         }
     }
@@ -194,14 +194,14 @@ impl SvgDrawing {
     }
 
     /// Adds round dots of one color as a single compact path.
-    pub fn dots(&mut self, points: &[(f64, f64)], colour: &str, size: f64) {
+    pub fn dots(&mut self, points: &[(f64, f64)], color: &str, size: f64) {
         let mut path = String::with_capacity(points.len() * 16);
         for (x, y) in points {
             // Writing to a String cannot fail.
             let _ = write!(path, "M{x:.1} {y:.1}h.01");
         }
         self.add(format_args!(
-            r#"<path d="{path}" fill="none" stroke="{colour}" stroke-width="{size}" stroke-linecap="round"/>"#
+            r#"<path d="{path}" fill="none" stroke="{color}" stroke-width="{size}" stroke-linecap="round"/>"#
         ));
     }
 
@@ -260,15 +260,15 @@ impl SvgDrawing {
     }
 
     /// Adds a marker; its shape distinguishes series if colors do not.
-    pub fn marker(&mut self, index: usize, at: (f64, f64), colour: &str) {
+    pub fn marker(&mut self, index: usize, at: (f64, f64), color: &str) {
         let (x, y) = at;
         let r = 3.6;
         let filled = index < 5;
-        let fill = if filled { colour } else { "#ffffff" };
+        let fill = if filled { color } else { "#ffffff" };
         let corners: Vec<(f64, f64)> = match index % 5 {
             0 => {
                 self.add(format_args!(
-                    r#"<circle cx="{x:.2}" cy="{y:.2}" r="{r}" fill="{fill}" stroke="{colour}" stroke-width="1.2"/>"#
+                    r#"<circle cx="{x:.2}" cy="{y:.2}" r="{r}" fill="{fill}" stroke="{color}" stroke-width="1.2"/>"#
                 ));
                 return;
             }
@@ -277,7 +277,7 @@ impl SvgDrawing {
             3 => vec![(x, y + r * 1.2), (x + r * 1.15, y - r * 0.9), (x - r * 1.15, y - r * 0.9)],
             _ => vec![(x, y - r * 1.3), (x + r * 1.3, y), (x, y + r * 1.3), (x - r * 1.3, y)],
         };
-        self.polygon(&corners, fill, colour);
+        self.polygon(&corners, fill, color);
     }
 
     /// Returns the SVG document with its accessible name.

@@ -4,15 +4,22 @@ use super::chart::Chart;
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::histogram::{is_line, level};
 use super::lines;
-use super::paint::{OTHERS, OTHERS_COLOUR, SvgDrawing, colour, lighten};
-use steadfast_domain::findings::{Axis, Plot, Scale, Series};
+use super::paint::{OTHERS, OTHERS_COLOR, SvgDrawing, color, lighten};
+use steadfast_domain::findings::{Plot, Scale, Series};
 
-/// Number of layers above which the smallest are combined as "others".
-const LAYERS: usize = 20;
-/// Number of columns above which several are averaged into one.
-const COLUMNS: usize = 600;
-/// Number of columns up to which they are drawn separately, with an edge between their layers.
-const APART: usize = 40;
+/// Maximum number of layers; beyond it, the smallest are combined as "others".
+const LAYERS_MAX: usize = 20;
+/// Maximum number of columns; beyond it, several are averaged into one.
+const COLUMNS_MAX: usize = 600;
+/// Maximum number of columns that are drawn separately, with an edge between their layers.
+const SEPARATE_COLUMNS_MAX: usize = 40;
+
+/// A column of the drawing.
+struct StackedColumn {
+    x: f64,
+    /// x of the points that it combines.
+    combined: Vec<f64>,
+}
 
 /// A layer: name, look, and height in each column.
 struct StackedLayer {
@@ -22,78 +29,83 @@ struct StackedLayer {
 }
 
 pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
-    let on_left: Vec<&Series> = plot.series.iter().filter(|s| !is_line(plot, s)).collect();
-    let (columns, per_column) = columns(&on_left);
-    let layers = layers(&on_left, &columns);
-    let step = step(&columns);
+    let (line_series, stacked): (Vec<&Series>, Vec<&Series>) =
+        plot.series.iter().partition(|s| is_line(plot, s));
+    let line_series: Vec<(&Series, SeriesLook)> =
+        line_series.into_iter().enumerate().map(|(at, s)| (s, line_look(at, s))).collect();
+    let (columns, per_column) = combine_columns(&stacked);
+    let layers = build_layers(&stacked, &columns);
+    let gap = smallest_gap(&columns);
     let tops: Vec<f64> =
         (0..columns.len()).map(|at| layers.iter().map(|l| l.heights[at]).sum()).collect();
-    let edges = columns.iter().flat_map(|c| [c.0 - step / 2.0, c.0 + step / 2.0]);
-    let on_lines = plot.series.iter().filter(|s| is_line(plot, s)).flat_map(|s| &s.points);
+    let edges = columns.iter().flat_map(|column| [column.x - gap / 2.0, column.x + gap / 2.0]);
+    let on_lines = line_series.iter().flat_map(|(s, _)| &s.points);
     let xs: Vec<f64> = edges.chain(on_lines.map(|(x, _)| *x)).collect();
-    let scale = if plot.y.scale == Scale::Percent { Scale::Percent } else { Scale::Linear };
-    let y = Axis::new(&plot.y.label, scale);
-    let plain = Plot { y, ..plot.clone() };
-    let frame = PlotFrame::new(plot, size, Rulers::new(&plain, &xs, &tops), legend(plot, &layers));
+    // Stacked heights add up only on a linear scale.
+    let y_scale = if plot.y.scale == Scale::Percent { Scale::Percent } else { Scale::Linear };
+    let rulers = Rulers::with_y_scale(plot, &y_scale, &xs, &tops);
+    let frame = PlotFrame::new(plot, size, rulers, legend(plot, &layers, &line_series));
     let frame = match per_column {
         1 => frame,
-        several => frame.noted(format!("each column is the mean of {several}")),
+        several => frame.noted(format!("each column is the mean of {several} steps")),
     };
     let mut drawing = frame.sheet();
     frame.grid(&mut drawing);
-    let mut anything = draw_layers(&mut drawing, &frame, &layers, &columns, step);
-    let on_top = plot.series.iter().filter(|s| is_line(plot, s)).enumerate();
-    let on_top: Vec<(&Series, SeriesLook)> = on_top.map(|(at, s)| (s, line_look(at, s))).collect();
-    for (series, look) in &on_top {
-        anything |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
+    let mut has_data = draw_layers(&mut drawing, &frame, &layers, &columns, gap);
+    for (series, look) in &line_series {
+        has_data |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
     }
-    frame.finish(&mut drawing, anything);
-    let xs: Vec<f64> = columns.iter().map(|column| column.0).collect();
+    frame.finish(&mut drawing, has_data);
+    let xs: Vec<f64> = columns.iter().map(|column| column.x).collect();
     let named = layers
         .iter()
-        .map(|layer| (layer.name.as_str(), layer.look.colour.as_str(), layer.heights.as_slice()));
-    let chart = Chart::of_layers(plot, &frame, &xs, named, &on_top);
+        .map(|layer| (layer.name.as_str(), layer.look.color.as_str(), layer.heights.as_slice()));
+    let chart = Chart::of_layers(plot, &frame, &xs, named, &line_series);
     (drawing, Some(chart))
 }
 
 /// Returns the look of a line over columns: dark, so that it stands out from every layer.
 fn line_look(index: usize, series: &Series) -> SeriesLook {
-    SeriesLook { colour: "#111111".to_owned(), ..lines::overlaid(index, series) }
+    SeriesLook { color: "#111111".to_owned(), ..lines::overlaid(index, series) }
 }
 
-fn legend(plot: &Plot, layers: &[StackedLayer]) -> Vec<LegendEntry> {
+fn legend(
+    plot: &Plot,
+    layers: &[StackedLayer],
+    line_series: &[(&Series, SeriesLook)],
+) -> Vec<LegendEntry> {
     // The legend is in the order of the stack, from the top.
     let named = layers
         .iter()
         .rev()
         .map(|layer| LegendEntry { name: layer.name.clone(), look: layer.look.clone() });
-    let on_right = plot.series.iter().filter(|s| is_line(plot, s)).enumerate();
-    named.chain(on_right.map(|(index, s)| lines::entry(plot, s, &line_look(index, s)))).collect()
+    named.chain(line_series.iter().map(|(series, look)| lines::entry(plot, series, look))).collect()
 }
 
-/// Returns the columns, each with its x and the original x it combines, and the number combined per
-/// column.
-fn columns(series: &[&Series]) -> (Vec<(f64, Vec<f64>)>, usize) {
+/// Returns the columns and the number of x that each combines.
+fn combine_columns(series: &[&Series]) -> (Vec<StackedColumn>, usize) {
     let mut xs: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
     xs.retain(|x| x.is_finite() && x.abs() < 1e18);
     xs.sort_by(f64::total_cmp);
     xs.dedup();
-    let per_column = xs.len().div_ceil(COLUMNS).max(1);
-    let columns =
-        xs.chunks(per_column).map(|xs| (f64::midpoint(xs[0], xs[xs.len() - 1]), xs.to_vec()));
+    let per_column = xs.len().div_ceil(COLUMNS_MAX).max(1);
+    let columns = xs.chunks(per_column).map(|xs| StackedColumn {
+        x: f64::midpoint(xs[0], xs[xs.len() - 1]),
+        combined: xs.to_vec(),
+    });
     (columns.collect(), per_column)
 }
 
 /// Returns the smallest distance between columns; 1 for a single column.
-fn step(columns: &[(f64, Vec<f64>)]) -> f64 {
-    let gaps = columns.windows(2).map(|pair| pair[1].0 - pair[0].0);
+fn smallest_gap(columns: &[StackedColumn]) -> f64 {
+    let gaps = columns.windows(2).map(|pair| pair[1].x - pair[0].x);
     let least = gaps.fold(f64::INFINITY, f64::min);
     if least.is_finite() { least } else { 1.0 }
 }
 
-/// Returns the mean in each column over the known values: an x without a point counts as 0, a point
-/// without a value is unknown.
-fn heights(series: &Series, columns: &[(f64, Vec<f64>)]) -> Vec<f64> {
+/// Returns the mean height per column. A missing x counts as 0; points without a value are skipped;
+/// 0 if all are.
+fn column_means(series: &Series, columns: &[StackedColumn]) -> Vec<f64> {
     let is_drawn = |y: &f64| y.is_finite() && (0.0..1e18).contains(y);
     let finite = series.points.iter().filter(|(x, _)| x.is_finite());
     let mut points: Vec<(f64, Option<f64>)> =
@@ -107,28 +119,28 @@ fn heights(series: &Series, columns: &[(f64, Vec<f64>)]) -> Vec<f64> {
         let known: Vec<f64> = xs.iter().filter_map(|x| at(*x)).collect();
         known.iter().sum::<f64>() / known.len().max(1) as f64
     };
-    columns.iter().map(|(_, xs)| mean(xs)).collect()
+    columns.iter().map(|column| mean(&column.combined)).collect()
 }
 
-/// Returns the layers from the bottom; of too many the largest, and the rest combined.
-fn layers(series: &[&Series], columns: &[(f64, Vec<f64>)]) -> Vec<StackedLayer> {
-    let all: Vec<Vec<f64>> = series.iter().map(|s| heights(s, columns)).collect();
-    let sum = |index: &usize| {
+/// Returns the layers from the bottom. Beyond [`LAYERS_MAX`], the smallest are combined.
+fn build_layers(series: &[&Series], columns: &[StackedColumn]) -> Vec<StackedLayer> {
+    let all: Vec<Vec<f64>> = series.iter().map(|s| column_means(s, columns)).collect();
+    let rank = |index: &usize| {
         if series[*index].name == OTHERS {
             f64::NEG_INFINITY
         } else {
             all[*index].iter().sum::<f64>()
         }
     };
-    let mut greatest: Vec<usize> = (0..series.len()).collect();
-    let rest = if series.len() > LAYERS {
-        greatest.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
-        greatest.split_off(LAYERS - 1)
+    let mut kept: Vec<usize> = (0..series.len()).collect();
+    let rest = if series.len() > LAYERS_MAX {
+        kept.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+        kept.split_off(LAYERS_MAX - 1)
     } else {
         Vec::new()
     };
-    greatest.sort_unstable();
-    let mut layers: Vec<StackedLayer> = greatest
+    kept.sort_unstable();
+    let mut layers: Vec<StackedLayer> = kept
         .iter()
         .enumerate()
         .map(|(position, index)| StackedLayer {
@@ -151,7 +163,7 @@ fn layers(series: &[&Series], columns: &[(f64, Vec<f64>)]) -> Vec<StackedLayer> 
 }
 
 fn others_look() -> SeriesLook {
-    SeriesLook { colour: OTHERS_COLOUR.to_owned(), ..layer_look(0) }
+    SeriesLook { color: OTHERS_COLOR.to_owned(), ..layer_look(0) }
 }
 
 fn layer_look(position: usize) -> SeriesLook {
@@ -159,7 +171,7 @@ fn layer_look(position: usize) -> SeriesLook {
     // softened a little so that a line over them is visible.
     let part = if position < 10 { 0.15 } else { 0.6 };
     SeriesLook {
-        colour: lighten(colour(position), part),
+        color: lighten(color(position), part),
         width: 0.0,
         dash: None,
         marker: None,
@@ -173,49 +185,49 @@ fn draw_layers(
     drawing: &mut SvgDrawing,
     frame: &PlotFrame,
     layers: &[StackedLayer],
-    columns: &[(f64, Vec<f64>)],
-    step: f64,
+    columns: &[StackedColumn],
+    gap: f64,
 ) -> bool {
-    let apart = columns.len() <= APART;
-    let half = step * if apart { 0.36 } else { 0.5 };
+    let separate = columns.len() <= SEPARATE_COLUMNS_MAX;
+    let half = gap * if separate { 0.36 } else { 0.5 };
     let mut floor = vec![0.0; columns.len()];
-    let mut anything = false;
+    let mut has_data = false;
     for layer in layers {
         let top: Vec<f64> = floor.iter().zip(&layer.heights).map(|(a, b)| a + b).collect();
-        for (first, last) in blocks(&layer.heights, columns, step, apart) {
+        for (first, last) in blocks(&layer.heights, columns, gap, separate) {
             let edge = |tops: &[f64]| -> Vec<(f64, f64)> {
                 let ends = |at: usize| {
-                    let (x, y) = (columns[at].0, Some(tops[at]));
+                    let (x, y) = (columns[at].x, Some(tops[at]));
                     [frame.place(false, x - half, y), frame.place(false, x + half, y)]
                 };
                 (first..=last).flat_map(ends).flatten().collect()
             };
             let mut around = level(&edge(&top));
             around.extend(level(&edge(&floor)).into_iter().rev());
-            anything = true;
-            drawing.filled(&around, &layer.look.colour, 1.0);
-            if apart {
+            has_data = true;
+            drawing.filled(&around, &layer.look.color, 1.0);
+            if separate {
                 drawing.path(&around, "#ffffff", 0.7, None);
             }
         }
         floor = top;
     }
-    anything
+    has_data
 }
 
 /// Returns the first and last index of each run of adjacent columns in which a layer has any
 /// height.
 fn blocks(
     heights: &[f64],
-    columns: &[(f64, Vec<f64>)],
-    step: f64,
-    apart: bool,
+    columns: &[StackedColumn],
+    gap: f64,
+    separate: bool,
 ) -> Vec<(usize, usize)> {
     let mut blocks: Vec<(usize, usize)> = Vec::new();
     for (at, _) in heights.iter().enumerate().filter(|(_, height)| **height > 0.0) {
         match blocks.last_mut() {
             Some((_, last))
-                if !apart && *last + 1 == at && columns[at].0 - columns[*last].0 < step * 1.5 =>
+                if !separate && *last + 1 == at && columns[at].x - columns[*last].x < gap * 1.5 =>
             {
                 *last = at;
             }
@@ -237,12 +249,13 @@ mod tests {
     #[test]
     fn a_column_is_the_mean_of_what_is_known_and_a_missing_point_is_nothing() {
         let series = |points: Vec<(f64, Option<f64>)>| Series::new("a", Stroke::Measured, points);
-        let column = [(0.5, vec![0.0, 1.0])];
+        let column = |x: f64, combined: &[f64]| [StackedColumn { x, combined: combined.to_vec() }];
+        let both = column(0.5, &[0.0, 1.0]);
         let unknown = series(vec![(0.0, Some(10.0)), (1.0, None)]);
         let missing = series(vec![(0.0, Some(10.0))]);
-        assert_eq!(heights(&unknown, &column), [10.0]);
-        assert_eq!(heights(&missing, &column), [5.0]);
-        assert_eq!(heights(&series(vec![(0.0, None)]), &[(0.0, vec![0.0])]), [0.0]);
+        assert_eq!(column_means(&unknown, &both), [10.0]);
+        assert_eq!(column_means(&missing, &both), [5.0]);
+        assert_eq!(column_means(&series(vec![(0.0, None)]), &column(0.0, &[0.0])), [0.0]);
     }
 
     #[test]
@@ -250,10 +263,10 @@ mod tests {
         let all: Vec<Series> =
             (0..30).map(|n| series(n, vec![(0.0, Some(n as f64)), (1.0, None)])).collect();
         let all: Vec<&Series> = all.iter().collect();
-        let (columns, per_column) = columns(&all);
+        let (columns, per_column) = combine_columns(&all);
         assert_eq!((columns.len(), per_column), (2, 1));
-        let layers = layers(&all, &columns);
-        assert_eq!(layers.len(), LAYERS);
+        let layers = build_layers(&all, &columns);
+        assert_eq!(layers.len(), LAYERS_MAX);
         assert_eq!(layers[0].name, "11");
         assert_eq!(layers[19].name, "others (11)");
         assert_eq!(layers[19].heights, [(0..11).sum::<usize>() as f64, 0.0]);
@@ -268,13 +281,13 @@ mod tests {
             let streams = (0..count).map(|n| series(n, vec![(0.0, Some(1.0))]));
             streams.chain([Series::new(OTHERS, Stroke::Measured, vec![(0.0, Some(9.0))])]).collect()
         };
-        for (count, shown) in [(2, 3), (LAYERS - 1, LAYERS), (40, LAYERS)] {
+        for (count, shown) in [(2, 3), (LAYERS_MAX - 1, LAYERS_MAX), (40, LAYERS_MAX)] {
             let all = named(count);
             let all: Vec<&Series> = all.iter().collect();
-            let (columns, _) = columns(&all);
-            let layers = layers(&all, &columns);
+            let (columns, _) = combine_columns(&all);
+            let layers = build_layers(&all, &columns);
             assert_eq!(layers.len(), shown);
-            let gray = layers.iter().filter(|layer| layer.look.colour == OTHERS_COLOUR);
+            let gray = layers.iter().filter(|layer| layer.look.color == OTHERS_COLOR);
             let names: Vec<&str> = gray.map(|layer| layer.name.as_str()).collect();
             assert_eq!(names, [OTHERS], "{count}");
         }
@@ -283,8 +296,8 @@ mod tests {
     #[test]
     fn too_many_columns_are_averaged() {
         let one = series(0, (0..1440).map(|n| (f64::from(n), Some(f64::from(n % 3)))).collect());
-        let (columns, per_column) = columns(&[&one]);
+        let (columns, per_column) = combine_columns(&[&one]);
         assert_eq!((columns.len(), per_column), (480, 3));
-        assert!(heights(&one, &columns).iter().all(|height| *height == 1.0));
+        assert!(column_means(&one, &columns).iter().all(|height| *height == 1.0));
     }
 }

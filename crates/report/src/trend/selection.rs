@@ -386,8 +386,7 @@ fn baseline(
 
 /// Returns the test ID that the user gave; `None` if it was made of the journal's digest.
 fn test_id(findings: &Findings) -> Option<&str> {
-    let found = fact(findings, &TEST_ID).filter(|found| found.origin == Origin::Chosen)?;
-    found.value.as_deref()
+    fact(findings, &TEST_ID).filter(|found| found.origin == Origin::Chosen)?.value.as_deref()
 }
 
 /// Returns the first value with one of these IDs: on page one, in the form or in a chapter.

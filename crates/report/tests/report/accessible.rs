@@ -32,8 +32,7 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
 pub fn pages(document: &[u8]) -> usize {
     let text = unpacked(document);
     let pages = text.split("/Type /Page").skip(1).filter(|rest| !rest.starts_with('s'));
-    let spaced = text.split("/Type/Page").skip(1).filter(|rest| !rest.starts_with('s'));
-    pages.count() + spaced.count()
+    pages.count() + text.split("/Type/Page").skip(1).filter(|rest| !rest.starts_with('s')).count()
 }
 
 fn documents() -> Vec<(&'static str, Vec<u8>)> {

@@ -88,8 +88,7 @@ fn tables_of(exhibits: &[Exhibit]) -> Vec<&Table> {
 }
 
 fn all_plots(findings: &Findings) -> Vec<&Plot> {
-    let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    exhibits.filter_map(Exhibit::as_plot).collect()
+    findings.chapters.iter().flat_map(|page| &page.exhibits).filter_map(Exhibit::as_plot).collect()
 }
 
 fn numbers(row: &Row) -> Vec<f64> {
@@ -140,8 +139,7 @@ fn plots_lie_over_one_another() {
     assert!(right.y_right.is_none() && right.series.iter().all(|s| !s.right));
     let first = plots.iter().find(|p| p.title.starts_with("IOPS SS Convergence")).unwrap();
     let expected = convergence().series[0].points[0].1.unwrap() * 2.0;
-    let found = first.series[2].points[0].1.unwrap();
-    assert!((found - expected).abs() < 1e-6);
+    assert!((first.series[2].points[0].1.unwrap() - expected).abs() < 1e-6);
 }
 
 /// Returns a device with numbers in long form: each mean moved by 2 % within its window.
@@ -238,8 +236,7 @@ fn answers_that_are_equal_within_the_noise_are_left_out() {
     let runs = [("one".to_owned(), portrait(1.0)), ("two".to_owned(), portrait(1.5))];
     let compared = compare(&runs).unwrap();
     let ids = |id: &str| -> Vec<String> {
-        let all = tables_of(&compared.summary);
-        let table = all.into_iter().find(|table| table.id == id).unwrap();
+        let table = tables_of(&compared.summary).into_iter().find(|table| table.id == id).unwrap();
         table.rows.iter().map(|row| row.id.clone()).collect()
     };
     assert_eq!(ids("key-figures"), ["faster", "unknown", "amount"]);

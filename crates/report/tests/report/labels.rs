@@ -28,8 +28,7 @@ impl SplitMix64 {
         words.join(" ")
     }
     fn value(&mut self) -> f64 {
-        let size = 10f64.powi(self.below(9) as i32 - 3);
-        size * (1.0 + self.below(9_000) as f64 / 1000.0)
+        10f64.powi(self.below(9) as i32 - 3) * (1.0 + self.below(9_000) as f64 / 1000.0)
     }
     fn scale(&mut self) -> Scale {
         match self.below(5) {

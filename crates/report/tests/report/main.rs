@@ -57,8 +57,7 @@ fn axis(label: &str, scale: Scale) -> Axis {
 fn matrix(kind: PlotKind) -> Plot {
     let series = MIXES.iter().enumerate().map(|(mix, name)| {
         let points = (0..SIZES.len()).map(|size| {
-            let x = if kind == PlotKind::Lines { SIZES[size] } else { size as f64 };
-            (x, Some(IOPS[size][mix]))
+            (if kind == PlotKind::Lines { SIZES[size] } else { size as f64 }, Some(IOPS[size][mix]))
         });
         Series::new(*name, Stroke::Measured, points.collect())
     });
@@ -327,8 +326,7 @@ fn page_one_of_a_suite_has_every_test_and_the_contents_follow() {
 fn every_kind_of_drawing_is_typeset() {
     let mut odd = findings(false);
     odd.form_pages = Vec::new();
-    let exhibits = plots::all().into_iter().map(Exhibit::Plot).collect();
-    odd.chapters = vec![Page::new("", exhibits)];
+    odd.chapters = vec![Page::new("", plots::all().into_iter().map(Exhibit::Plot).collect())];
     pdf(&odd, &PRINTED).unwrap();
     odd.form_pages = std::mem::take(&mut odd.chapters);
     pdf_form(&odd, &PRINTED).unwrap();
@@ -425,8 +423,7 @@ fn the_form_has_its_pages_its_words_and_the_same_bytes_every_time() {
     assert!(document.starts_with(b"%PDF"));
     assert_eq!(document, pdf_form(&findings(true), &PRINTED).unwrap(), "deterministic");
     let Some(words) = words(&document) else { return };
-    let pages = words.matches('\x0c').count();
-    assert_eq!(pages, 5 + 1, "{words}");
+    assert_eq!(words.matches('\x0c').count(), 5 + 1, "{words}");
     for part in
         ["Mfg A & <Sons>", "61,969", "page 3 of 5", "#set page[*]", "NOT THE FULL", "SIMULATED"]
     {
@@ -438,8 +435,7 @@ fn the_form_has_its_pages_its_words_and_the_same_bytes_every_time() {
 fn page_one_sums_it_up_and_every_number_has_one_place() {
     let mut steady = findings(false);
     let void = Table::new("void", "Nothing was sensed", "").column("x");
-    let void = void.row(Row::new("a", [Cell::Missing]));
-    steady.chapters[0].exhibits.push(Exhibit::Table(void));
+    steady.chapters[0].exhibits.push(Exhibit::Table(void.row(Row::new("a", [Cell::Missing]))));
     let document = pdf(&steady, &PRINTED).unwrap();
     assert_eq!(document, pdf(&steady, &PRINTED).unwrap(), "deterministic");
     let Some(words) = words(&document) else { return };

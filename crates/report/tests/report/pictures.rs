@@ -32,8 +32,7 @@ fn picture(drawing: &str) -> Pixmap {
     let options = Options { fontdb: fonts(), ..Options::default() };
     let tree = Tree::from_str(drawing, &options).unwrap();
     let scale = WIDTH / tree.size().width();
-    let height = (tree.size().height() * scale).ceil();
-    let mut map = Pixmap::new(WIDTH as u32, height as u32).unwrap();
+    let mut map = Pixmap::new(WIDTH as u32, (tree.size().height() * scale).ceil() as u32).unwrap();
     map.fill(resvg::tiny_skia::Color::WHITE);
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut map.as_mut());
     map

@@ -262,8 +262,7 @@ fn other_models_and_settings_are_refused_by_name_and_other_serials_are_said() {
     assert!(error.contains("T1Q1 (run-2)") && error.contains("T4Q32 (run-1, run-3"), "{error}");
     let mut unknown = all.clone();
     unknown[1].findings.header.blocks[1].rows[0].value = None;
-    let found = ProcedureTrend::new(unknown, &options(None)).unwrap();
-    assert_eq!(found.not_stated, ["Demand (Test)"]);
+    assert_eq!(ProcedureTrend::new(unknown, &options(None)).unwrap().not_stated, ["Demand (Test)"]);
     let mut rounds = all.clone();
     for (run, most) in rounds.iter_mut().zip(["25", "10"]) {
         let row = Setting::new("rounds-max", "Maximum rounds", most, Origin::Chosen);

@@ -117,7 +117,7 @@ pub enum CalibrationEvent<'a> {
     /// A cost of this program's engine was measured.
     OwnCost(&'a OwnCost),
     /// Checks and caveats that concern the numbers.
-    Beside {
+    Remarks {
         /// Checks of device and host.
         checks: &'a [Check],
         /// Caveats of the engine.
@@ -133,15 +133,14 @@ pub trait CalibrationContext {
     /// Arms the target with one of the engines.
     ///
     /// # Errors
-    ///
-    /// It cannot be armed, or the engine cannot be started.
+    /// Returns an error if it cannot be armed or the engine cannot be started.
     fn rig(&mut self, engine: CalibrationEngine) -> Result<Box<dyn Rig>, Self::Error>;
 
     /// Returns a journal for the host changes of one step.
     fn journal(&mut self) -> HostChanges;
 
     /// Reports an event.
-    fn tell(&mut self, event: &CalibrationEvent<'_>);
+    fn report(&mut self, event: &CalibrationEvent<'_>);
 }
 
 impl Calibration {
@@ -162,37 +161,37 @@ impl Calibration {
     /// Compares the engines.
     ///
     /// # Errors
-    ///
-    /// Before anything is done: an engine cannot apply a point. Later: a run fails.
+    /// Returns [`CalibrateError::Refused`], before anything is done, if an engine cannot apply a
+    /// point, and other errors if a run fails.
     pub fn conduct<A: CalibrationContext>(
         &self,
-        arena: &mut A,
+        context: &mut A,
     ) -> Result<CalibrationResult, A::Error> {
         let engines = [
-            self.inquire(CalibrationEngine::Uring, arena)?,
-            self.inquire(CalibrationEngine::Fio, arena)?,
+            self.describe_engine(CalibrationEngine::Uring, context)?,
+            self.describe_engine(CalibrationEngine::Fio, context)?,
         ];
         if self.may_write {
-            self.fill(arena)?;
+            self.fill(context)?;
         }
         let points = (1..).zip(&self.points);
-        let compared = points.map(|(number, point)| self.compare(point, number, arena));
+        let compared = points.map(|(number, point)| self.compare(point, number, context));
         let comparisons = compared.collect::<Result<_, _>>()?;
-        Ok(CalibrationResult { engines, comparisons, own_costs: self.own_costs(arena)? })
+        Ok(CalibrationResult { engines, comparisons, own_costs: self.own_costs(context)? })
     }
 
     /// Measures what commits and rates cost this program's engine.
-    fn own_costs<A: CalibrationContext>(&self, arena: &mut A) -> Result<Vec<OwnCost>, A::Error> {
+    fn own_costs<A: CalibrationContext>(&self, context: &mut A) -> Result<Vec<OwnCost>, A::Error> {
         let mut costs = Vec::new();
         if self.may_write {
-            costs.push(self.own_cost(&CalibrationPoint::commits(), Pace::Closed, 1, arena)?);
+            costs.push(self.own_cost(&CalibrationPoint::commits(), Pace::Closed, 1, context)?);
         }
         let reads = CalibrationPoint::rates();
-        let highest = self.own_cost(&reads, own_cost::highest_pace(), 2, arena)?;
+        let highest = self.own_cost(&reads, own_cost::highest_pace(), 2, context)?;
         let rate = highest.iops;
         costs.push(highest);
         for (number, share) in (3..).zip(own_cost::SHARES) {
-            costs.push(self.own_cost(&reads, Pace::poisson(rate * share), number, arena)?);
+            costs.push(self.own_cost(&reads, Pace::poisson(rate * share), number, context)?);
         }
         Ok(costs)
     }
@@ -202,28 +201,28 @@ impl Calibration {
         point: &CalibrationPoint,
         pace: Pace,
         number: u32,
-        arena: &mut A,
+        context: &mut A,
     ) -> Result<OwnCost, A::Error> {
         let engine = CalibrationEngine::Uring;
         let mut step = self.step(point, 0, number);
         if let Load::Stimulus(stimulus) = &mut step.load {
             stimulus.pace = pace;
         }
-        let measured = self.apply(engine, &step, arena)?;
+        let measured = self.apply(engine, &step, context)?;
         let cost = OwnCost::from_measurement(point.to_string(), pace, &measured)
             .ok_or_else(|| CalibrateError::Nothing { point: point.clone(), engine })?;
-        arena.tell(&CalibrationEvent::OwnCost(&cost));
+        context.report(&CalibrationEvent::OwnCost(&cost));
         Ok(cost)
     }
 
     /// Checks that an engine can apply every point before anything is done. Returns its
     /// description of itself.
-    fn inquire<A: CalibrationContext>(
+    fn describe_engine<A: CalibrationContext>(
         &self,
         engine: CalibrationEngine,
-        arena: &mut A,
+        context: &mut A,
     ) -> Result<String, A::Error> {
-        let mut rig = arena.rig(engine)?;
+        let mut rig = context.rig(engine)?;
         let mut points = self.points.clone();
         if engine == CalibrationEngine::Uring {
             points.push(CalibrationPoint::rates());
@@ -238,11 +237,11 @@ impl Calibration {
     }
 
     /// Writes the range once.
-    fn fill<A: CalibrationContext>(&self, arena: &mut A) -> Result<(), A::Error> {
-        arena.tell(&CalibrationEvent::Filling(self.range.length));
+    fn fill<A: CalibrationContext>(&self, context: &mut A) -> Result<(), A::Error> {
+        context.report(&CalibrationEvent::Filling(self.range.length));
         let until = LoadLimits::bytes(self.range.length);
         let step = self.step_until(&CalibrationPoint::filling(), 0, 0, until, Nanos::ZERO);
-        self.apply(CalibrationEngine::Uring, &step, arena).map(drop)
+        self.apply(CalibrationEngine::Uring, &step, context).map(drop)
     }
 
     /// Compares the engines at one point, in the order A B, B A, A B, ...
@@ -250,20 +249,25 @@ impl Calibration {
         &self,
         point: &CalibrationPoint,
         number: u32,
-        arena: &mut A,
+        context: &mut A,
     ) -> Result<Comparison, A::Error> {
         let (mut uring, mut fio) = (Vec::new(), Vec::new());
         for repeat in 1..=self.repeats {
-            let turns = match repeat % 2 {
+            let order = match repeat % 2 {
                 1 => [CalibrationEngine::Uring, CalibrationEngine::Fio],
                 _ => [CalibrationEngine::Fio, CalibrationEngine::Uring],
             };
-            for engine in turns {
-                let measurement = self.apply(engine, &self.step(point, repeat, number), arena)?;
+            for engine in order {
+                let measurement = self.apply(engine, &self.step(point, repeat, number), context)?;
                 let nothing = || CalibrateError::Nothing { point: point.clone(), engine };
                 let reading =
                     CalibrationReading::from_measurement(&measurement).ok_or_else(nothing)?;
-                arena.tell(&CalibrationEvent::Read { point, repeat, engine, reading: &reading });
+                context.report(&CalibrationEvent::Read {
+                    point,
+                    repeat,
+                    engine,
+                    reading: &reading,
+                });
                 match engine {
                     CalibrationEngine::Uring => uring.push(reading),
                     CalibrationEngine::Fio => fio.push(reading),
@@ -277,13 +281,14 @@ impl Calibration {
         &self,
         engine: CalibrationEngine,
         step: &Step,
-        arena: &mut A,
+        context: &mut A,
     ) -> Result<Measurement, A::Error> {
-        let mut rig = arena.rig(engine)?;
+        let mut rig = context.rig(engine)?;
         let prepared =
             rig.prepare(step).map_err(|why| CalibrateError::Halted(why.at_step(step)))?;
-        let once = once(rig.as_mut(), prepared, self.may_write, &mut arena.journal(), &mut |_| ());
-        arena.tell(&CalibrationEvent::Beside { checks: &once.checks, caveats: &once.caveats });
+        let once =
+            once(rig.as_mut(), prepared, self.may_write, &mut context.journal(), &mut |_| ());
+        context.report(&CalibrationEvent::Remarks { checks: &once.checks, caveats: &once.caveats });
         match once.failure() {
             Some(halt) => Err(CalibrateError::Halted(halt).into()),
             None => Ok(once.result.map_err(CalibrateError::Halted)?),

@@ -52,8 +52,8 @@ fn nothing_is_appended_that_could_not_be_read() {
     for (journal, line, entry, expected) in [
         (0, LINE_MAX, &idled, true),
         (0, LINE_MAX + 1, &idled, false),
-        (JOURNAL_MAX - RESERVE - 100, 100, &idled, true),
-        (JOURNAL_MAX - RESERVE - 100, 101, &idled, false),
+        (JOURNAL_MAX - JOURNAL_RESERVE - 100, 100, &idled, true),
+        (JOURNAL_MAX - JOURNAL_RESERVE - 100, 101, &idled, false),
         (JOURNAL_MAX - 100, 100, &halted, true),
         (JOURNAL_MAX - 100, 101, &halted, false),
     ] {
@@ -63,7 +63,7 @@ fn nothing_is_appended_that_could_not_be_read() {
     let before = fs::read(directory.join(JOURNAL)).unwrap();
     let (mut ledger, _) = Ledger::open(&directory).unwrap();
     let file = fs::OpenOptions::new().append(true).open(directory.join(JOURNAL)).unwrap();
-    ledger.journal = LineFile::new(file, JOURNAL_MAX - RESERVE, false);
+    ledger.journal = LineFile::new(file, JOURNAL_MAX - JOURNAL_RESERVE, false);
     assert!(matches!(ledger.append(4, &idled), Err(LedgerError::Full { .. })));
     assert_eq!(fs::read(directory.join(JOURNAL)).unwrap(), before);
 }

@@ -2,6 +2,7 @@
 
 use super::{RigLog, begin, broken_off, findings, go_on, rig, run_settings};
 use std::path::Path;
+use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::CoolDown;
 use steadfast_domain::settings::StartBelow;
 use steadfast_domain::{Halt, JournalEntry, Nanos};
@@ -167,4 +168,34 @@ fn a_purge_command_is_in_the_journal_before_it_runs() {
     let mut again = RigLog { purge_command: command, ..RigLog::default() };
     assert_eq!(go_on(&broken, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
     assert_eq!(again.purges, 0);
+}
+
+#[test]
+fn a_failed_purge_command_is_in_the_journal_and_runs_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let record = PurgeCommandRecord {
+        command: "/opt/tool erase /dev/memory".into(),
+        version: None,
+        output: "no such drive".into(),
+        failure: Some("exit status: 3".into()),
+        awaited: Nanos(0),
+    };
+    let purge_command = Some("/opt/tool erase {device}");
+    let failed_purge_command = Some(record.clone());
+    let mut log = RigLog { purge_command, failed_purge_command, ..RigLog::default() };
+    let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+    assert!(matches!(ending, RunOutcome::Halted(Halt::Refused(_))), "{ending:?}");
+    let failed = || {
+        let lines = Ledger::read(&directory).unwrap().lines.into_iter();
+        let records = lines.filter_map(|line| match line.entry {
+            JournalEntry::PurgeCommandFailed(record) => Some(record),
+            _ => None,
+        });
+        records.collect::<Vec<_>>()
+    };
+    assert_eq!(failed(), std::slice::from_ref(&record));
+    let mut again = RigLog { purge_command, ..RigLog::default() };
+    assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
+    assert_eq!((again.purges, failed()), (1, vec![record]));
 }

@@ -100,7 +100,7 @@ fn the_cache_of_a_drive_is_recovered_by_fill() {
         },
     ];
     for cache in caches {
-        let spec = drive("pslc").unwrap().clone().with_pseudo_slc(cache);
+        let spec = DriveSpec { pseudo_slc: Some(cache), ..drive("pslc").unwrap().clone() };
         let parameters = [("levels", "0"), ("idle-times", "1min,3min,20min"), ("again-max", "50")];
         let findings = run(&spec, "fill", &parameters);
         let size = cache.size.as_gb();
@@ -129,7 +129,7 @@ fn the_cache_of_a_filled_drive_is_recovered_by_fill() {
         PseudoSlc { direct_mb_per_second: 60, fold_mb_per_second: 8, ..CACHE },
     ];
     for cache in caches {
-        let spec = drive("pslc").unwrap().clone().with_pseudo_slc(cache);
+        let spec = DriveSpec { pseudo_slc: Some(cache), ..drive("pslc").unwrap().clone() };
         let parameters = [("levels", "50,90"), ("idle-times", "1min,20min"), ("again-max", "50")];
         let findings = run(&spec, "fill", &parameters);
         let size = cache.size.as_gb();
@@ -206,7 +206,7 @@ fn exit_latencies_are_recovered_exactly_by_idle_exit() {
     // Neighbors of each threshold in the ladder.
     let thresholds = [[("10ms", "30ms"), ("300ms", "1s")], [("3s", "10s"), ("1min", "10min")]];
     for (states, thresholds) in STATES.iter().zip(thresholds) {
-        let spec = drive("exact").unwrap().clone().with_idle_states(states);
+        let spec = DriveSpec { idle_states: states, ..drive("exact").unwrap().clone() };
         let findings = run(&spec, "idle-exit", &[]);
         let pages = findings.form_pages.iter().flat_map(|page| &page.exhibits);
         let table = pages
@@ -229,7 +229,7 @@ fn exit_latencies_are_recovered_exactly_by_idle_exit() {
         }
     }
     let awake = run(drive("exact").unwrap(), "idle-exit", &[]);
-    assert!(awake.ending.starts_with("No idle time up to"), "{}", awake.ending);
+    assert!(awake.ending.starts_with("At no idle time up to"), "{}", awake.ending);
 }
 
 /// Write amplification of the saturation's minutes, and the bytes that the run wrote in all.
@@ -262,7 +262,7 @@ fn saturated(spec: &DriveSpec, ending: &str, parameters: &[(&str, &str)]) -> Sat
 #[test]
 fn one_pass_leaves_the_drive_in_the_steady_state_of_random_writes() {
     for superblocks in [548, 594, 656] {
-        let spec = drive("small").unwrap().clone().with_superblocks(superblocks);
+        let spec = DriveSpec { superblocks, ..drive("small").unwrap().clone() };
         let parameters = [("histogram-time", "1s")];
         let long = saturated(&spec, "fills:13", &parameters);
         let last = &long.amplification[long.amplification.len() - 5..];

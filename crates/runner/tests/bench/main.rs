@@ -14,6 +14,7 @@ mod verify_write;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use steadfast_domain::measurement::StreamTally;
+use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::{Check, CheckState, HostChange, RECORD_VERSION};
 use steadfast_domain::settings::{Amendment, StartBelow};
 use steadfast_domain::{
@@ -52,6 +53,8 @@ struct RigLog {
     temperatures: VecDeque<f64>,
     /// Vendor's purge command.
     purge_command: Option<&'static str>,
+    /// Record of that command, if it fails.
+    failed_purge_command: Option<PurgeCommandRecord>,
     /// Time that the device was left idle.
     idled: Nanos,
 }
@@ -61,7 +64,7 @@ const PASSWORD: &str = "ATA password of memory, M1";
 /// A device in memory: the same step gives the same result.
 struct MemoryRig<'a> {
     device: Device,
-    forgets: bool,
+    is_simulated: bool,
     halt_after: usize,
     log: &'a mut RigLog,
     clock: u64,
@@ -81,9 +84,17 @@ fn device() -> Device {
     }
 }
 
-fn rig(log: &mut RigLog, forgets: bool) -> MemoryRig<'_> {
+fn rig(log: &mut RigLog, is_simulated: bool) -> MemoryRig<'_> {
     let (device, clock) = (device(), 1_000_000);
-    MemoryRig { device, forgets, halt_after: usize::MAX, log, clock, boot: None, deletes: None }
+    MemoryRig {
+        device,
+        is_simulated,
+        halt_after: usize::MAX,
+        log,
+        clock,
+        boot: None,
+        deletes: None,
+    }
 }
 
 fn check(id: &str, found: &str) -> Check {
@@ -146,8 +157,8 @@ impl Rig for MemoryRig<'_> {
     fn proof(&self) -> Option<Proof> {
         self.boot.map(|(boot, _)| Proof { boot: Some(boot.to_owned()), ..Proof::default() })
     }
-    fn forgets(&self) -> bool {
-        self.forgets
+    fn is_simulated(&self) -> bool {
+        self.is_simulated
     }
     fn examine(&mut self) -> Examination {
         Examination { checks: vec![check("load", "quiet")], ..Examination::default() }
@@ -168,12 +179,15 @@ impl Rig for MemoryRig<'_> {
         }
         Ok(wanted.clone())
     }
-    fn wish(&mut self, _: &HostRequests) {}
+    fn set_requests(&mut self, _: &HostRequests) {}
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
         Ok(PurgeMethod::Discard)
     }
     fn purge(&mut self, journal: Journal<'_>, _: PurgeCallback<'_>) -> Result<Purge, Halt> {
         assert!(!self.log.has_password, "a drive with a password is not purged");
+        if self.log.failed_purge_command.is_some() {
+            return Err(Halt::Refused("the purge failed".into()));
+        }
         if self.log.needs_password {
             journal(&HostChange {
                 setting: PASSWORD.into(),
@@ -229,6 +243,9 @@ impl Rig for MemoryRig<'_> {
     }
     fn purge_command(&self) -> Option<String> {
         self.log.purge_command.map(str::to_owned)
+    }
+    fn failed_purge_command(&mut self) -> Option<PurgeCommandRecord> {
+        self.log.failed_purge_command.take()
     }
     fn restore(&mut self, change: &HostChange) -> Result<(), Halt> {
         if self.log.stuck == Some(change.setting.as_str()) {

@@ -103,7 +103,7 @@ fn every_change_that_can_be_undone_is() {
     let mut changes = journal(&directory);
     for name in ["a", "b", "c"] {
         let change = HostChange { setting: name.into(), ..HostChange::default() };
-        changes.keep(&change).unwrap();
+        changes.journal(&change).unwrap();
     }
     let mut tried = Vec::new();
     let undone = changes.undo(&mut |change| {
@@ -134,7 +134,7 @@ fn a_change_is_on_disk_before_it_is_made() {
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
     let mut changes = journal(&directory);
     let wanted = steadfast_domain::Conditions { merges: Some(false), ..Default::default() };
-    rig(&mut log, false).settle(&wanted, &mut |change| changes.keep(change)).unwrap();
+    rig(&mut log, false).settle(&wanted, &mut |change| changes.journal(change)).unwrap();
     drop(changes);
     let left = left_behind(&directory).unwrap();
     assert_eq!((left.len(), left[0].changes[0].before.as_str()), (1, "0"));
@@ -156,13 +156,13 @@ impl CalibrationContext for SimulatedTargets {
     fn journal(&mut self) -> HostChanges {
         journal(&self.directory)
     }
-    fn tell(&mut self, event: &CalibrationEvent<'_>) {
+    fn report(&mut self, event: &CalibrationEvent<'_>) {
         match event {
             CalibrationEvent::Filling(bytes) => self.told.push(format!("filling {}", bytes.0)),
             CalibrationEvent::Read { point, repeat, engine, .. } => {
                 self.told.push(format!("{point} {repeat} {engine}"));
             }
-            CalibrationEvent::OwnCost(_) | CalibrationEvent::Beside { .. } => {}
+            CalibrationEvent::OwnCost(_) | CalibrationEvent::Remarks { .. } => {}
         }
     }
 }

@@ -6,7 +6,7 @@ use steadfast_domain::power_cut::{PowerCutOutcome, PowerLossBehavior, ViolationK
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{JournalEntry, Settings};
 use steadfast_engine::StopSignal;
-use steadfast_engine::sim::{SimulatedSsd, drive};
+use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drive};
 use steadfast_runner::progress::NoProgress;
 use steadfast_runner::run::{RunOutcome, conduct};
 use steadfast_runner::simulated_rig::SimulatedRig;
@@ -57,7 +57,7 @@ fn simulated_drives_are_found_out_in_every_cycle_and_the_honest_one_never() {
         (PowerLossBehavior::Reorders, Some(ViolationKind::LostFlushed)),
         (PowerLossBehavior::Misplaces, Some(ViolationKind::Misplaced)),
     ] {
-        let spec = drive("small").unwrap().clone().with_power_loss(behavior);
+        let spec = DriveSpec { power_loss: behavior, ..drive("small").unwrap().clone() };
         let ssd = SimulatedSsd::new(&spec, 7, StopSignal::default());
         let directory = scratch.path().join(format!("{behavior:?}"));
         let ended = run(&directory, &mut SimulatedRig::new(ssd, None), &settings("200"));

@@ -35,7 +35,7 @@ struct WriteCacheRig {
 struct ShownCaveats(Vec<Caveat>);
 
 impl ProgressSink for ShownCaveats {
-    fn tell(&mut self, event: &RunEvent<'_>) {
+    fn report(&mut self, event: &RunEvent<'_>) {
         if let RunEvent::Noted(Note::Caveat(caveat)) = event {
             self.0.push(caveat.clone());
         }
@@ -66,10 +66,10 @@ impl Rig for WriteCacheRig {
     fn now_unix_ms(&self) -> u64 {
         1
     }
-    fn forgets(&self) -> bool {
+    fn is_simulated(&self) -> bool {
         false
     }
-    fn wish(&mut self, _: &HostRequests) {}
+    fn set_requests(&mut self, _: &HostRequests) {}
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
         if self.cache != wanted.write_cache && !self.is_stuck {
             let [before, after] = ["write back", "write through"].map(str::to_owned);

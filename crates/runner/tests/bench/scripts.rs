@@ -85,7 +85,7 @@ impl Procedure for CutReplay {
 }
 
 fn rig() -> SimulatedRig {
-    let spec = drives().iter().find(|spec| spec.name() == "small").unwrap();
+    let spec = drives().iter().find(|spec| spec.name == "small").unwrap();
     SimulatedRig::new(SimulatedSsd::new(spec, 1, StopSignal::default()), None)
 }
 

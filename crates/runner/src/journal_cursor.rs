@@ -14,7 +14,7 @@ use steadfast_domain::{
 };
 
 /// Position in the journaled entries of a run.
-pub(crate) struct ReplayCursor {
+pub(crate) struct JournalCursor {
     /// Entries that did not answer a call yet.
     entries: VecDeque<JournalEntry>,
 }
@@ -42,12 +42,12 @@ pub(crate) enum TrialProgress {
     Judged { trial: BegunTrial, outcome: Box<PowerCutOutcome> },
 }
 
-impl ReplayCursor {
+impl JournalCursor {
     /// Creates a cursor at the first of the entries that answer a procedure's calls.
-    pub fn new(lines: &[JournalLine]) -> ReplayCursor {
+    pub fn new(lines: &[JournalLine]) -> JournalCursor {
         let entries = lines.iter().map(|line| &line.entry);
         let replayed = entries.filter(|entry| is_measured(entry) && !is_own_note(entry));
-        ReplayCursor { entries: replayed.cloned().collect() }
+        JournalCursor { entries: replayed.cloned().collect() }
     }
 
     /// Returns true if all entries are used up.
@@ -108,7 +108,7 @@ impl ReplayCursor {
 
     /// Returns the progress of a trial of a power cut.
     pub fn trial(&mut self, trial: &PowerCutTrial) -> Result<TrialProgress, Halt> {
-        let asked = || format!("power cut {}", trial.cycle);
+        let name = || format!("power cut {}", trial.cycle);
         let begun = match self.entries.pop_front() {
             None => return Ok(TrialProgress::NotBegun),
             Some(JournalEntry::PowerCutBegan {
@@ -120,7 +120,7 @@ impl ReplayCursor {
             }) if *journaled == *trial => {
                 BegunTrial { plan: WritePlan::new(trial, nonce), counters, without_flushes }
             }
-            Some(other) => return Err(unexpected(&asked(), &other)),
+            Some(other) => return Err(unexpected(&name(), &other)),
         };
         let mut evidence = None;
         if let Some(JournalEntry::PowerCutSeen(seen)) = self.entries.front() {
@@ -132,7 +132,7 @@ impl ReplayCursor {
             Some(JournalEntry::PowerCutJudged(outcome)) => {
                 Ok(TrialProgress::Judged { trial: begun, outcome })
             }
-            Some(other) => Err(unexpected(&asked(), &other)),
+            Some(other) => Err(unexpected(&name(), &other)),
         }
     }
 
@@ -153,21 +153,24 @@ fn is_own_note(entry: &JournalEntry) -> bool {
     }
 }
 
-fn check_same(asked: &Step, journaled: &Step) -> Result<(), Halt> {
-    let same_place = (&asked.place.phase, asked.place.round, asked.place.point)
+fn check_same(requested: &Step, journaled: &Step) -> Result<(), Halt> {
+    let same_place = (&requested.place.phase, requested.place.round, requested.place.point)
         == (&journaled.place.phase, journaled.place.round, journaled.place.point);
-    let same_load = asked.load == journaled.load
-        && (asked.cut, asked.continues) == (journaled.cut, journaled.continues)
-        && (&asked.groups, asked.interval) == (&journaled.groups, journaled.interval);
+    let same_load = requested.load == journaled.load
+        && (requested.cut, requested.continues) == (journaled.cut, journaled.continues)
+        && (&requested.groups, requested.interval) == (&journaled.groups, journaled.interval);
     if same_place && same_load {
         return Ok(());
     }
-    let what = match (&asked.load, &journaled.load) {
+    let what = match (&requested.load, &journaled.load) {
         _ if !same_place => "another place",
         (Load::Stimulus(a), Load::Stimulus(b)) if a.seed != b.seed => "another seed",
         _ => "another load",
     };
-    Err(Halt::Mismatch(format!("the journal has {} with {what}: {}", asked.place, journaled.place)))
+    Err(Halt::Mismatch(format!(
+        "the journal has {} with {what}: {}",
+        requested.place, journaled.place
+    )))
 }
 
 fn unexpected(wanted: &str, found: &JournalEntry) -> Halt {
