@@ -36,7 +36,7 @@ export function cellAt(grid: Grid, x: Reach, y: Reach, across: number, up: numbe
 
 interface Row {
   name: string;
-  colour: string;
+  color: string;
   x: number[];
   y: (number | null)[];
 }
@@ -52,7 +52,7 @@ export function columns(figure: HTMLElement, svg: SVGSVGElement, x: Reach, y: Re
     const value = row?.y[row.x.indexOf(at ?? Number.NaN)];
     if (!row || at === undefined || value === undefined || value === null) return tip.hide();
     tip.show(event, `${x.label}: ${nameAt(x, at)}`, [
-      { colour: row.colour, text: row.name },
+      { color: row.color, text: row.name },
       { text: `${y.label}: ${readable(value)}` },
     ]);
   });

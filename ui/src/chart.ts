@@ -9,7 +9,7 @@ import { Tip } from "./tip";
 
 export interface Series {
   name: string;
-  colour: string;
+  color: string;
   width: number;
   dash?: string;
   right?: boolean;
@@ -112,7 +112,7 @@ export class Chart {
         button.setAttribute("aria-pressed", "true");
         button.title = "Click to hide or show; double-click to show alone";
         const mark = document.createElement("i");
-        mark.style.background = series.colour;
+        mark.style.background = series.color;
         button.append(mark, series.name);
         button.addEventListener("click", () => this.toggle(index));
         button.addEventListener("dblclick", () => this.isolate(index));
@@ -248,7 +248,7 @@ export class Chart {
     const lines = named.map((row) => {
       const from = row.series.upper ? row.series.y[row.at] : undefined;
       const value = typeof from === "number" ? `${readable(from)} to ${readable(row.y)}` : readable(row.y);
-      return { colour: row.series.colour, text: `${row.series.name}: ${value}` };
+      return { color: row.series.color, text: `${row.series.name}: ${value}` };
     });
     this.tip.show(event, `${this.data.x.label}: ${nameAt(this.data.x, closest.x)}`, lines);
   }
@@ -260,7 +260,7 @@ export class Chart {
     const lines = this.data.series.flatMap((series) => {
       const y = series.y[nearest(series.x, x)];
       const row = y === null || y === undefined ? undefined : grid.names[Math.round(y)];
-      return row === undefined ? [] : [{ colour: series.colour, text: `${series.name}: ${row}` }];
+      return row === undefined ? [] : [{ color: series.color, text: `${series.name}: ${row}` }];
     });
     this.tip.show(event, cell.head, [...cell.lines, ...lines]);
   }
@@ -310,7 +310,7 @@ export class Chart {
     const finish = (): void => {
       if (low.length > 1) {
         const points = [...high, ...low.reverse()].join(" ");
-        out.push(element("polygon", { points, fill: series.colour, "fill-opacity": 0.45 }));
+        out.push(element("polygon", { points, fill: series.color, "fill-opacity": 0.45 }));
       }
       [low, high] = [[], []];
     };
@@ -335,7 +335,7 @@ export class Chart {
     let run: string[] = [];
     const finish = (): void => {
       if (run.length > 1 && series.width > 0) {
-        const line = element("polyline", { points: run.join(" "), fill: "none", stroke: series.colour, "stroke-width": series.width });
+        const line = element("polyline", { points: run.join(" "), fill: "none", stroke: series.color, "stroke-width": series.width });
         if (series.dash) line.setAttribute("stroke-dasharray", series.dash);
         out.push(line);
       }
@@ -350,7 +350,7 @@ export class Chart {
       const [px, py] = [left + across * width, top + (1 - place) * height];
       run.push(`${px.toFixed(1)},${py.toFixed(1)}`);
       if (inside(x) && (series.width === 0 || series.x.length < 80)) {
-        out.push(element("circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 3, fill: series.colour }));
+        out.push(element("circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 3, fill: series.color }));
       }
     });
     finish();

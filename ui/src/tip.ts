@@ -2,7 +2,7 @@
 
 export interface Line {
   /** The color of what the line is about; none where its place says it. */
-  colour?: string;
+  color?: string;
   text: string;
 }
 
@@ -39,9 +39,9 @@ export class Tip {
 
 function row(line: Line): HTMLElement {
   const made = document.createElement("div");
-  if (line.colour !== undefined) {
+  if (line.color !== undefined) {
     const mark = document.createElement("i");
-    mark.style.background = line.colour;
+    mark.style.background = line.color;
     made.append(mark);
   }
   made.append(line.text);

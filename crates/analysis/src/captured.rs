@@ -616,21 +616,21 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         asked: Option<u64>,
         (by, threshold): (ShareMeasure, Threshold),
     ) -> Result<PassResult<StreamMapResult>, TraceError> {
-        let mut over_time = self.gathering(pass, asked, STEPS_MAX as u64);
+        let mut stream_steps = self.stream_steps_fold(pass, asked, STEPS_MAX as u64);
         let mut table = StreamTable::new();
         let mut folds: Vec<&mut dyn Fold> = vec![&mut table];
-        folds.extend(over_time.iter_mut().map(|fold| fold as &mut dyn Fold));
+        folds.extend(stream_steps.iter_mut().map(|fold| fold as &mut dyn Fold));
         let account = self.run(pass, &mut folds)?;
         let span_ns = self.span_of(pass, &account)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
         let keys = CumulativeWorkload::new(&table, by, threshold).keys();
-        let series = self.series(pass, over_time.as_ref(), (width_ns, &keys))?;
+        let series = self.series(pass, stream_steps.as_ref(), (width_ns, &keys))?;
         Ok(PassResult { found: StreamMapResult { width_ns, keys, series }, account })
     }
 
     /// Returns a fold that gathers all streams over steps during a first pass, or `None` if no
     /// single I/Os were kept or the step width is unknown before the pass.
-    pub(crate) fn gathering(
+    pub(crate) fn stream_steps_fold(
         &self,
         pass: &PassOptions,
         asked: Option<u64>,
@@ -649,10 +649,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub(crate) fn series(
         &self,
         pass: &PassOptions,
-        gathered: Option<&StreamSteps>,
+        stream_steps: Option<&StreamSteps>,
         (width_ns, keys): (u64, &[StreamKey]),
     ) -> Result<SeriesOverTime, TraceError> {
-        if let Some(series) = gathered.and_then(|found| found.chosen(width_ns, keys)) {
+        if let Some(series) = stream_steps.and_then(|found| found.chosen(width_ns, keys)) {
             return Ok(series);
         }
         let mut series = SeriesOverTime::new(width_ns, &SeriesSelection::Streams(keys.to_vec()));

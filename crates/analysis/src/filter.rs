@@ -8,6 +8,8 @@ use crate::clock::CaptureClock;
 use crate::device_layer::device_name;
 use crate::questions::compare::{cgroup_name, host_name};
 use crate::questions::streams::StreamKey;
+use std::collections::BTreeSet;
+use std::ops::Range;
 use steadfast_domain::io_event::{CapturedDevice, CommandName, inode_and_file};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
@@ -26,7 +28,7 @@ pub enum ProcessSelector {
 
 impl ProcessSelector {
     /// Parses a process ID; any other text is a command name.
-    pub fn named(text: &str) -> ProcessSelector {
+    pub fn parse(text: &str) -> ProcessSelector {
         match text.parse() {
             Ok(pid) => ProcessSelector::Pid(pid),
             Err(_) => ProcessSelector::Command(text.to_owned()),
@@ -76,17 +78,17 @@ impl Filter {
     /// Returns true if no I/O of a selected device is excluded by who did it, its operation or its
     /// stream, so that utilization is meaningful.
     pub fn keeps_whole_devices(&self) -> bool {
-        !self.names_who() && self.ops.is_empty() && self.streams.is_empty()
+        !self.selects_by_owner() && self.ops.is_empty() && self.streams.is_empty()
     }
 
     /// Returns true if the filter selects by process, thread, cgroup or file.
-    pub fn names_who(&self) -> bool {
-        self.process.is_some() || self.asks_single_ios()
+    pub fn selects_by_owner(&self) -> bool {
+        self.process.is_some() || self.needs_single_ios()
     }
 
     /// Returns true if the filter selects by thread, cgroup or file; step files record none of
     /// these.
-    pub fn asks_single_ios(&self) -> bool {
+    pub fn needs_single_ios(&self) -> bool {
         self.thread.is_some() || !self.cgroups.is_empty() || !self.files.is_empty()
     }
 
@@ -107,43 +109,36 @@ impl Filter {
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if the trace has no such cgroup. The error lists the
     /// cgroups that it has.
-    pub fn of_cgroup(
+    pub fn with_cgroup(
         mut self,
         name: &str,
         conditions: &CaptureConditions,
     ) -> Result<Self, TraceError> {
-        let count = conditions.cgroups.as_ref().map_or(0, Vec::len);
-        let named = |number: &u16| cgroup_name(conditions, *number).unwrap_or_default();
-        let all =
-            (1..=u16::try_from(count).unwrap_or(u16::MAX)).map(|number| (named(&number), number));
-        let all: Vec<(String, u16)> = all.collect();
-        let path = |number: u16| {
-            let cgroup = conditions.cgroups.as_ref()?.get(usize::from(number) - 1)?;
-            cgroup.path.as_deref()
-        };
-        let chosen = |is: &dyn Fn(&str, u16) -> bool| -> Vec<u16> {
-            all.iter().filter(|(path, number)| is(path, *number)).map(|(_, at)| *at).collect()
-        };
-        let mut numbers = chosen(&|path, _| path == name);
-        if numbers.is_empty() {
+        let all: Vec<CgroupNames<'_>> = (1..=u16::MAX)
+            .zip(conditions.cgroups.iter().flatten())
+            .map(|(number, cgroup)| CgroupNames {
+                number,
+                full_name: cgroup_name(conditions, number).unwrap_or_default(),
+                path: cgroup.path.as_deref(),
+            })
+            .collect();
+        let matches: [&dyn Fn(&CgroupNames<'_>) -> bool; 4] = [
+            &|cgroup| cgroup.full_name == name,
             // With several hosts, a plain path selects the cgroup of this path on each host.
-            numbers = chosen(&|_, number| path(number) == Some(name));
-        }
-        if numbers.is_empty() {
+            &|cgroup| cgroup.path == Some(name),
             // A pod or a virtual machine may have several cgroups.
-            let owner = |number: u16| path(number).and_then(owner_of_cgroup);
-            numbers = chosen(&|_, number| {
-                owner(number).is_some_and(|owner| owner.split(", ").any(|part| part == name))
-            });
-        }
-        if numbers.is_empty() {
-            let last = |number: u16| path(number).and_then(|path| path.rsplit('/').next());
-            numbers = chosen(&|_, number| last(number) == Some(name));
-        }
-        if numbers.is_empty() {
-            let names: Vec<String> = all.into_iter().map(|(name, _)| name).collect();
-            return Err(there_is_none("cgroup", name, names, "steadfast capture --cgroups"));
-        }
+            &|cgroup| cgroup.has_owner(name),
+            &|cgroup| cgroup.path.and_then(|path| path.rsplit('/').next()) == Some(name),
+        ];
+        let numbers = matches
+            .into_iter()
+            .map(|matches| cgroups_where(&all, matches))
+            .find(|numbers| !numbers.is_empty());
+        let Some(numbers) = numbers else {
+            let names = all.into_iter().map(|cgroup| cgroup.full_name).collect();
+            let none = "capture them with: steadfast capture --cgroups";
+            return Err(not_in_trace("cgroup", name, names, none));
+        };
         self.cgroups.push((name.to_owned(), numbers));
         Ok(self)
     }
@@ -154,7 +149,7 @@ impl Filter {
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if the trace has no such path. The error lists some paths
     /// that it has.
-    pub fn on_file(
+    pub fn with_file(
         mut self,
         name: &str,
         conditions: &CaptureConditions,
@@ -169,7 +164,8 @@ impl Filter {
         let keys: Vec<_> = files.map(|file| (Some(file.device), file.inode)).collect();
         if keys.is_empty() {
             let names = conditions.files.iter().map(|file| file.path.clone()).collect();
-            return Err(there_is_none("path", name, names, "steadfast capture --paths"));
+            let none = "capture them with: steadfast capture --paths";
+            return Err(not_in_trace("path", name, names, none));
         }
         self.files.push((name.to_owned(), keys));
         Ok(self)
@@ -177,21 +173,9 @@ impl Filter {
 
     /// Returns this filter without its layer, or `None` if it has no layer or the trace has only
     /// one.
-    pub(crate) fn of_every_layer(&self, conditions: &CaptureConditions) -> Option<Filter> {
+    pub(crate) fn without_layer(&self, conditions: &CaptureConditions) -> Option<Filter> {
         let of_several = self.layer.is_some() && conditions.layers.len() > 1;
         of_several.then(|| Filter { layer: None, ..self.clone() })
-    }
-
-    /// Narrows the spans to the time between `from_ns` and `to_ns`.
-    pub fn between(mut self, from_ns: Option<u64>, to_ns: Option<u64>) -> Self {
-        let (from, to) = (from_ns.unwrap_or(0), to_ns.unwrap_or(u64::MAX));
-        if self.spans_ns.is_empty() {
-            self.spans_ns.push((0, u64::MAX));
-        }
-        for span in &mut self.spans_ns {
-            *span = (span.0.max(from), span.1.min(to));
-        }
-        self
     }
 
     /// Narrows the spans to their intersection with `spans_ns`.
@@ -217,7 +201,7 @@ impl Filter {
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if there is no such mark. The error lists the marks of
     /// the trace.
-    pub fn during(
+    pub fn with_event(
         mut self,
         name: &str,
         conditions: &CaptureConditions,
@@ -231,13 +215,9 @@ impl Filter {
         self.spans_ns.sort_unstable();
         self.spans_ns.dedup();
         if spans.is_empty() {
-            let names: Vec<&str> = marks.iter().map(|mark| mark.name.as_str()).collect();
-            let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            let what = format!(
-                "the trace has no event mark '{name}'; its marks: {there}",
-                name = excerpt(name)
-            );
-            return Err(TraceError::Unsuitable(what));
+            let names = marks.into_iter().map(|mark| mark.name).collect();
+            let none = "set them during a capture with: steadfast mark NAME";
+            return Err(not_in_trace("event mark", name, names, none));
         }
         Ok(self)
     }
@@ -247,7 +227,11 @@ impl Filter {
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if there is no such device. The error lists the devices
     /// of the trace.
-    pub fn on(mut self, device: &str, conditions: &CaptureConditions) -> Result<Self, TraceError> {
+    pub fn with_device(
+        mut self,
+        device: &str,
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
         let is_exact = conditions.devices.iter().any(|one| one.name == device);
         let device = device.strip_prefix("/dev/").filter(|_| !is_exact).unwrap_or(device);
         let named = conditions.devices.iter().position(|one| one.name == device);
@@ -258,13 +242,10 @@ impl Filter {
             return Ok(self);
         }
         let Some(number) = number else {
-            let names: Vec<&str> = conditions.devices.iter().map(|d| d.name.as_str()).collect();
-            let what = format!(
-                "the trace has no device '{device}'; its devices: {}",
-                names.join(", "),
-                device = excerpt(device)
-            );
-            return Err(TraceError::Unsuitable(what));
+            let names = conditions.devices.iter().map(|device| device.name.clone());
+            let names = names.filter(|name| !name.is_empty()).collect();
+            let none = "give the number of a device";
+            return Err(not_in_trace("device", device, names, none));
         };
         self.devices.push(number);
         Ok(self)
@@ -274,27 +255,14 @@ impl Filter {
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if there is no such host. The error lists the hosts.
-    pub fn of_host(
+    pub fn with_host(
         mut self,
         host: &str,
         conditions: &CaptureConditions,
     ) -> Result<Self, TraceError> {
-        let all = 0..u16::try_from(conditions.devices.len().max(1)).unwrap_or(u16::MAX);
-        let name = |device: &u16| host_name(conditions, *device);
-        let devices: Vec<u16> = all.clone().filter(|device| name(device) == host).collect();
+        let devices = devices_of_host(host, conditions);
         if devices.is_empty() {
-            let mut names: Vec<String> = all.map(|device| name(&device)).collect();
-            names.sort();
-            names.dedup();
-            let more = names.len().saturating_sub(NAMES_LISTED);
-            names.truncate(NAMES_LISTED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let what = format!(
-                "no capture is of host '{host}'; hosts: {}{more}",
-                names.join(", "),
-                host = excerpt(host)
-            );
-            return Err(TraceError::Unsuitable(what));
+            return Err(not_in_trace("host", host, hosts_of(conditions), ""));
         }
         self.hosts.push((host.to_owned(), devices));
         Ok(self)
@@ -303,22 +271,25 @@ impl Filter {
     /// Adds those of `hosts` that the conditions name.
     ///
     /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if they name none of them. The error lists the hosts.
-    pub fn of_hosts_among(
+    /// Returns [`TraceError::Unsuitable`] if they name none of them. The error lists the hosts of
+    /// the trace.
+    pub fn with_known_hosts(
         mut self,
         hosts: &[String],
         conditions: &CaptureConditions,
     ) -> Result<Self, TraceError> {
-        for host in hosts {
-            self = match self.clone().of_host(host, conditions) {
-                Ok(narrowed) => narrowed,
-                Err(_) => continue,
+        let found = hosts.iter().map(|host| (host.clone(), devices_of_host(host, conditions)));
+        let found: Vec<_> = found.filter(|(_, devices)| !devices.is_empty()).collect();
+        if found.is_empty() {
+            let all = first_names(hosts_of(conditions));
+            let text = match hosts {
+                [host] => format!("the trace has no host '{}'; its hosts: {all}", excerpt(host)),
+                _ => format!("the trace has none of the {} hosts; its hosts: {all}", hosts.len()),
             };
+            return Err(TraceError::Unsuitable(text));
         }
-        match (self.hosts.is_empty(), hosts.first()) {
-            (true, Some(host)) => self.of_host(host, conditions),
-            _ => Ok(self),
-        }
+        self.hosts.extend(found);
+        Ok(self)
     }
 
     /// Returns true if an I/O on one of these devices can pass; an empty list stands for any
@@ -353,8 +324,8 @@ impl Filter {
             self.layer.map(|layer| format!("layer {layer}")),
             either("I/O stream ", self.streams.iter().map(ToString::to_string)),
         ];
-        let told: Vec<String> = parts.into_iter().flatten().collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 
     /// Returns the columns that the filter reads.
@@ -375,11 +346,11 @@ impl Filter {
 
     /// Returns true if no I/O issued at `time` or later can pass.
     pub(crate) fn is_over(&self, time: u64) -> bool {
-        !self.spans_ns.is_empty() && self.spans_ns.iter().all(|(_, to)| *to <= time)
+        self.end_ns().is_some_and(|end| end <= time)
     }
 
-    /// Returns the time from which on nothing can pass, in nanoseconds; `None` if there is no such
-    /// time.
+    /// Returns the time from which on nothing can pass, in nanoseconds. `None` if the filter has no
+    /// spans; `u64::MAX` if the last one is open.
     pub(crate) fn end_ns(&self) -> Option<u64> {
         self.spans_ns.iter().map(|(_, to)| *to).max()
     }
@@ -399,7 +370,7 @@ impl Filter {
     fn keeps(&self, batch: &Batch, row: usize, sequential: bool) -> bool {
         let process = self.process.as_ref();
         self.keeps_time(batch.issued_ns(row))
-            && self.keeps_side(batch.device(row), batch.layer(row))
+            && self.keeps_device_and_layer(batch.device(row), batch.layer(row))
             && self.keeps_stream(&StreamKey {
                 op: batch.op(row),
                 sequential,
@@ -419,10 +390,10 @@ impl Filter {
     fn keeps_file(&self, (layer, device): (Layer, u16), inode: u64) -> bool {
         let mut files = self.files.iter().flat_map(|(_, files)| files);
         layer == Layer::FileSystem
-            && files.any(|(on, of)| match on {
-                Some(on) => *on == device && *of == inode,
+            && files.any(|(file_device, file_inode)| match file_device {
+                Some(file_device) => *file_device == device && *file_inode == inode,
                 // A number selects every file that used this inode.
-                None => *of == inode || *of == inode_and_file(inode).0,
+                None => *file_inode == inode || *file_inode == inode_and_file(inode).0,
             })
     }
 
@@ -432,7 +403,7 @@ impl Filter {
         let CubeCell { op, sequential, bytes, ref who, .. } = *cell;
         let process = self.process.as_ref();
         self.keeps_time(cell.begin_ns.max(first_ns))
-            && self.keeps_side(cell.device, cell.layer)
+            && self.keeps_device_and_layer(cell.device, cell.layer)
             && self.keeps_stream(&StreamKey { op, sequential, bytes })
             && process.is_none_or(|process| process.selects(who.pid, who.command))
             && self.thread.is_none_or(|tid| tid == cell.who.tid)
@@ -442,12 +413,13 @@ impl Filter {
 
     /// Returns true if busy time of a fold file passes, by the rules of [`Self::keeps_cell`].
     pub(crate) fn keeps_busy(&self, busy: &BusyInStep, first_ns: u64) -> bool {
-        self.keeps_time(busy.begin_ns.max(first_ns)) && self.keeps_side(busy.device, busy.layer)
+        self.keeps_time(busy.begin_ns.max(first_ns))
+            && self.keeps_device_and_layer(busy.device, busy.layer)
     }
 
     /// Returns true if the I/Os of an LBA range pass, by the rules of [`Self::keeps_cell`]. Those of
-    /// an operation that does not pass are removed. Ranges know neither streams nor processes.
-    pub(crate) fn keeps_range(&self, hits: &mut RangeHits, first_ns: u64) -> bool {
+    /// an operation that does not pass are removed. LBA ranges record neither streams nor processes.
+    pub(crate) fn restrict_range(&self, hits: &mut RangeHits, first_ns: u64) -> bool {
         let passes = |op| self.ops.is_empty() || self.ops.contains(&op);
         if !passes(IoOp::Read) {
             (hits.reads, hits.read_bytes) = (0, 0);
@@ -457,7 +429,7 @@ impl Filter {
         }
         (hits.reads > 0 || hits.writes > 0)
             && self.keeps_time(hits.begin_ns.max(first_ns))
-            && self.keeps_side(hits.device, Layer::Block)
+            && self.keeps_device_and_layer(hits.device, Layer::Block)
     }
 
     /// Returns true if I/Os that are issued at this time, in nanoseconds, pass.
@@ -466,7 +438,7 @@ impl Filter {
         self.spans_ns.is_empty() || self.spans_ns.iter().any(inside)
     }
 
-    fn keeps_side(&self, device: u16, layer: Layer) -> bool {
+    fn keeps_device_and_layer(&self, device: u16, layer: Layer) -> bool {
         self.keeps_device(device) && self.layer.is_none_or(|wanted| wanted == layer)
     }
 
@@ -477,24 +449,58 @@ impl Filter {
     }
 }
 
+/// A cgroup of a trace.
+struct CgroupNames<'c> {
+    number: u16,
+    full_name: String,
+    path: Option<&'c str>,
+}
+
+impl CgroupNames<'_> {
+    fn has_owner(&self, name: &str) -> bool {
+        let owner = self.path.and_then(owner_of_cgroup);
+        owner.is_some_and(|owner| owner.split(", ").any(|part| part == name))
+    }
+}
+
+fn cgroups_where(all: &[CgroupNames<'_>], matches: &dyn Fn(&CgroupNames<'_>) -> bool) -> Vec<u16> {
+    all.iter().filter(|cgroup| matches(cgroup)).map(|cgroup| cgroup.number).collect()
+}
+
 /// Maximum number of names that an error lists.
 const NAMES_LISTED: usize = 20;
 
-/// Returns the error for a name that is not in the trace. It lists the names that are, or says how
-/// to capture them.
-fn there_is_none(what: &str, name: &str, mut names: Vec<String>, capture: &str) -> TraceError {
-    if names.is_empty() {
-        let text = format!("the trace has no {what}s; capture them with: {capture}");
-        return TraceError::Unsuitable(text);
-    }
+/// Returns the error for a name that is not in the trace. It lists the names that are, or says what
+/// to do if there are none.
+fn not_in_trace(what: &str, name: &str, names: Vec<String>, if_none: &str) -> TraceError {
+    TraceError::Unsuitable(if names.is_empty() {
+        format!("the trace names no {what}s; {if_none}")
+    } else {
+        let names = first_names(names);
+        format!("the trace has no {what} '{}'; its {what}s: {names}", excerpt(name))
+    })
+}
+
+/// Lists names up to [`NAMES_LISTED`] and the number of the others.
+fn first_names(mut names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMES_LISTED);
     names.truncate(NAMES_LISTED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let there = names.join(", ");
-    TraceError::Unsuitable(format!(
-        "the trace has no {what} '{name}'; its {what}s: {there}{more}",
-        name = excerpt(name)
-    ))
+    names.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
+}
+
+/// Returns the number of every device; 0 if the conditions have none.
+fn device_numbers(conditions: &CaptureConditions) -> Range<u16> {
+    0..u16::try_from(conditions.devices.len().max(1)).unwrap_or(u16::MAX)
+}
+
+fn devices_of_host(host: &str, conditions: &CaptureConditions) -> Vec<u16> {
+    device_numbers(conditions).filter(|device| host_name(conditions, *device) == host).collect()
+}
+
+/// Returns the names of all hosts, sorted.
+fn hosts_of(conditions: &CaptureConditions) -> Vec<String> {
+    let names = device_numbers(conditions).map(|device| host_name(conditions, device));
+    names.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Returns the devices of this name on all hosts, if captures of several hosts are read together.
@@ -518,14 +524,14 @@ fn either(what: &str, names: impl Iterator<Item = String>) -> Option<String> {
 fn describe_span((from, to): &(u64, u64), conditions: &CaptureConditions) -> String {
     let clock =
         CaptureClock::from_conditions(conditions, None).filter(|_| conditions.zone.is_some());
-    let told = |ns: u64| match &clock {
+    let format_time = |ns: u64| match &clock {
         Some(clock) => format!("{} s ({})", ns as f64 / 1e9, clock.date_time(ns)),
         None => format!("{} s", ns as f64 / 1e9),
     };
     match (*from, *to) {
-        (from, u64::MAX) => format!("from {} on", told(from)),
-        (0, to) => format!("before {}", told(to)),
-        (from, to) => format!("from {} to {}", told(from), told(to)),
+        (from, u64::MAX) => format!("from {} on", format_time(from)),
+        (0, to) => format!("before {}", format_time(to)),
+        (from, to) => format!("from {} to {}", format_time(from), format_time(to)),
     }
 }
 
@@ -535,17 +541,17 @@ mod tests {
     use steadfast_domain::io_event::{FileName, Mark};
 
     #[test]
-    fn a_filter_is_told_in_words() {
+    fn describe_names_every_condition() {
         let conditions = CaptureConditions::default();
         assert_eq!(Filter::default().describe(&conditions), None);
         let filter = Filter {
-            process: Some(ProcessSelector::named("postgres")),
+            process: Some(ProcessSelector::parse("postgres")),
             ops: vec![IoOp::Read, IoOp::Flush],
             layer: Some(Layer::Block),
             devices: vec![3],
             ..Filter::default()
         };
-        let filter = filter.between(Some(10_000_000_000), Some(25_500_000_000));
+        let filter = filter.within(&[(10_000_000_000, 25_500_000_000)]);
         assert_eq!(
             filter.describe(&conditions).as_deref(),
             Some(
@@ -553,8 +559,30 @@ mod tests {
                  3; layer block"
             )
         );
-        let until = Filter::default().between(None, Some(2_000_000_000));
+        let until = Filter::default().within(&[(0, 2_000_000_000)]);
         assert_eq!(until.describe(&conditions).as_deref(), Some("issued before 2 s"));
+    }
+
+    /// Some of several hosts are enough; without any, the error counts them and lists the trace's.
+    #[test]
+    fn known_hosts_are_added_and_only_unknown_ones_refused() {
+        let device = |host: &str| CapturedDevice {
+            name: format!("{host}:sda"),
+            host: Some(host.into()),
+            ..CapturedDevice::default()
+        };
+        let devices = ["a", "b", "c"].map(device).to_vec();
+        let conditions = CaptureConditions { devices, ..CaptureConditions::default() };
+        let with = |filter: Filter, hosts: &[&str]| {
+            let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+            filter.with_known_hosts(&hosts, &conditions).map_err(|error| error.to_string())
+        };
+        let found = with(Filter::default(), &["x", "c", "y", "a"]).unwrap().hosts;
+        assert_eq!(found, [("c".to_owned(), vec![2]), ("a".to_owned(), vec![0])]);
+        let refused = with(Filter::default(), &["x", "y"]).unwrap_err();
+        assert!(refused.contains("none of the 2 hosts") && refused.ends_with("a, b, c"));
+        let host_and_role = Filter::default().with_host("b", &conditions).unwrap();
+        assert!(with(host_and_role, &["x"]).unwrap_err().contains("'x'"));
     }
 
     #[test]
@@ -564,19 +592,19 @@ mod tests {
         let files = std::sync::Arc::new(files.map(file).to_vec());
         let conditions = CaptureConditions { files, ..CaptureConditions::default() };
         let inodes = |name: &str| -> Vec<u64> {
-            let filter = Filter::default().on_file(name, &conditions).unwrap();
+            let filter = Filter::default().with_file(name, &conditions).unwrap();
             filter.files[0].1.iter().map(|(_, inode)| *inode).collect()
         };
         assert_eq!(inodes("/db/a"), [7]);
         assert_eq!(inodes("/db"), [7, 9, 1 << 48 | 7]);
         assert_eq!(inodes("/db/base/"), [9]);
-        assert!(Filter::default().on_file("/d", &conditions).is_err());
+        assert!(Filter::default().with_file("/d", &conditions).is_err());
     }
 
     #[test]
     fn an_inode_selects_every_file_that_used_it() {
         use steadfast_domain::io_event::{UNKNOWN_FILE, numbered_inode};
-        let filter = Filter::default().on_file("13", &CaptureConditions::default()).unwrap();
+        let filter = Filter::default().with_file("13", &CaptureConditions::default()).unwrap();
         let keeps = |inode| filter.keeps_file((Layer::FileSystem, 3), inode);
         assert!([0, 1, UNKNOWN_FILE].iter().all(|file| keeps(numbered_inode(13, *file))));
         assert!(!keeps(14) && !keeps(numbered_inode(14, 1)));
@@ -589,11 +617,11 @@ mod tests {
         let marks = vec![mark(5, "a"), mark(9, "b"), mark(20, "c"), mark(30, "a")];
         let conditions = CaptureConditions { marks, ..CaptureConditions::default() };
         let of = |names: &[&str]| {
-            let during = |filter: Filter, name: &&str| filter.during(name, &conditions);
+            let during = |filter: Filter, name: &&str| filter.with_event(name, &conditions);
             names.iter().try_fold(Filter::default(), during).unwrap().spans_ns
         };
         assert_eq!(of(&["c", "a"]), [(5, 9), (20, 30), (30, u64::MAX)]);
         assert_eq!(of(&["b", "b"]), [(9, 20)]);
-        assert!(Filter::default().during("d", &conditions).is_err());
+        assert!(Filter::default().with_event("d", &conditions).is_err());
     }
 }

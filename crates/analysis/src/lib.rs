@@ -20,6 +20,7 @@ pub mod filter;
 pub mod findings;
 pub mod fleet;
 pub mod fold;
+pub mod moment;
 mod named_values;
 mod parallel_pass;
 pub mod pass;

@@ -28,7 +28,7 @@ pub(crate) fn run<R: Read + Seek + Send + 'static>(
     crew: &dyn ThreadPool,
 ) -> Result<PassAccount, TraceError> {
     let first = pass.start.as_ref().map_or(0, |start| start.group);
-    let groups = pass.groups(trace).saturating_sub(first);
+    let groups = pass.end_group(trace).saturating_sub(first);
     let threads = crew.size().min(groups);
     let parts: Option<Vec<FoldParts>> = (0..threads).map(|_| parts_of(folds)).collect();
     let Some(mut parts) = parts.filter(|_| threads > 1 && trace.largest_group() <= ROWS_PER_GROUP)
@@ -127,7 +127,7 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
             Some(start) => (start.group, start.at_ns),
             None => (0, 0),
         };
-        let groups = pass.groups(trace);
+        let groups = pass.end_group(trace);
         let state = SharedPassState {
             undecoded: first,
             decoded: BTreeMap::new(),
@@ -222,12 +222,12 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
     fn give_out(&self, queue: &mut OrderedStage) -> Result<(), TraceError> {
         let mut next = self.spare();
         loop {
-            let until_ns = queue.line.given_out_until();
+            let until_ns = queue.line.delivered_until_ns();
             if queue.annotator.is_over || !queue.line.next_ready(&mut next.batch) {
                 break;
             }
-            let group = |at_ns| self.trace.first_group_reaching(at_ns);
-            queue.annotator.take_checkpoint(&mut next, until_ns, group);
+            let group_at = |at_ns| self.trace.first_group_reaching(at_ns);
+            queue.annotator.attach_checkpoint(&mut next, until_ns, group_at);
             queue.annotator.annotate(&mut next)?;
             let spare = self.spare();
             self.lock().annotated.push_back(mem::replace(&mut next, spare));

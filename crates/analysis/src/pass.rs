@@ -1,5 +1,5 @@
-//! One pass over the files of a capture. Single I/Os come in issue order, annotated with
-//! sequentiality and filtered; sums come as the file holds them.
+//! One pass over the single I/Os of a trace, delivered in issue order, annotated with sequentiality
+//! and filtered.
 
 pub use crate::annotate::checkpoint::Checkpoint;
 use crate::annotate::selected_runs::SelectedRunLengths;
@@ -35,14 +35,18 @@ const OWN_FIELDS: Fields = Fields::new(&[
     Field::Layer,
 ]);
 
-/// Fewer than this many response times, each below this, have a sum that fits into 64 bits.
-const SHORT: i64 = 1 << 31;
+/// Response times below this are short: a sum of fewer than [`SHORT_TIMES_MAX`] of them fits into 64
+/// bits.
+const SHORT_TIME_NS: i64 = 1 << 31;
+
+/// Maximum number of short response times that are summed in 64 bits.
+const SHORT_TIMES_MAX: usize = 1 << 31;
 
 /// An unknown response time, as a batch stores it.
 const UNKNOWN: i64 = RESPONSE_UNKNOWN.cast_signed();
 
-/// Number of a stream without a time of its last I/O, because there are too many streams.
-const NO_NUMBER: u32 = u32::MAX;
+/// Number of every stream beyond [`STREAMS_MAX`]; it has no gaps.
+const UNTRACKED_STREAM: u32 = u32::MAX;
 
 /// Settings of a pass over a capture.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,19 +156,20 @@ impl Annotator {
         self.checkpoint_every.is_some_and(|every| self.since_checkpoint >= every)
     }
 
-    /// Takes a checkpoint before the next I/Os if one is due and possible. It is possible only if
-    /// `until_ns`, the latest issue time so far, is known and earlier than that of these I/Os.
-    pub(crate) fn take_checkpoint(
+    /// Attaches a checkpoint to the batch if one is due and possible, and counts the batch. It is
+    /// possible only if `until_ns`, the latest issue time so far, is known and earlier than that of
+    /// these I/Os. `group_at(t)` returns the row group from which to resume at time `t`.
+    pub(crate) fn attach_checkpoint(
         &mut self,
         next: &mut AnnotatedBatch,
         until_ns: Option<u64>,
-        group: impl FnOnce(u64) -> usize,
+        group_at: impl FnOnce(u64) -> usize,
     ) {
         let at_ns = next.batch.issued_ns(0);
         next.checkpoint = None;
         if self.wants_checkpoint() && until_ns.is_some_and(|until| until < at_ns) {
             let neighbors = self.sequencer.neighbors();
-            next.checkpoint = Some(Checkpoint { at_ns, group: group(at_ns), neighbors });
+            next.checkpoint = Some(Checkpoint { at_ns, group: group_at(at_ns), neighbors });
             self.checkpoints += 1;
             self.since_checkpoint = 0;
         }
@@ -175,12 +180,13 @@ impl Annotator {
     /// Annotates the next batch and filters it.
     pub(crate) fn annotate(&mut self, next: &mut AnnotatedBatch) -> Result<(), TraceError> {
         self.account.events += next.batch.len() as u64;
-        let responses = self.overflow.check(&next.batch)?;
+        let response_bits = self.overflow.add(&next.batch)?;
         if let Some(mapping) = &self.mapping {
-            next.batch.place(mapping);
+            next.batch.map_to_common_axis(mapping);
         }
-        self.space_order_times(next);
-        self.sequencer.follow_within(&next.batch, responses);
+        self.fill_order_times(next);
+        self.sequencer.follow_within(&next.batch, response_bits);
+        // Swapped rather than moved: both keep their memory.
         mem::swap(&mut next.sequential, &mut self.sequencer.sequential);
         mem::swap(&mut next.depth, &mut self.sequencer.depth);
         mem::swap(&mut next.busy, &mut self.sequencer.busy);
@@ -196,7 +202,7 @@ impl Annotator {
     }
 
     /// Fills in the issue times that strictly increase, if a fold asks for them.
-    fn space_order_times(&mut self, next: &mut AnnotatedBatch) {
+    fn fill_order_times(&mut self, next: &mut AnnotatedBatch) {
         next.order_ns.clear();
         let Some(earliest_ns) = &mut self.order_ns else { return };
         for row in 0..next.batch.len() {
@@ -228,12 +234,12 @@ impl<R: Read + Seek + Send + 'static> AnnotatedBatches<'_, R> {
     /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Damaged`] if the trace
     /// contains impossible values.
     pub fn next_batch(&mut self) -> Result<Option<AnnotatedRows<'_>>, TraceError> {
-        let until_ns = self.order.given_out_until();
+        let until_ns = self.order.delivered_until_ns();
         if self.annotator.is_over || !self.order.next_batch(&mut self.annotated.batch)? {
             return Ok(None);
         }
-        let group = |at_ns| self.trace.first_group_reaching(at_ns);
-        self.annotator.take_checkpoint(&mut self.annotated, until_ns, group);
+        let group_at = |at_ns| self.trace.first_group_reaching(at_ns);
+        self.annotator.attach_checkpoint(&mut self.annotated, until_ns, group_at);
         self.annotator.annotate(&mut self.annotated)?;
         Ok(Some(self.annotated.rows()))
     }
@@ -269,10 +275,10 @@ impl PassOptions {
         fields: Fields,
     ) -> AnnotatedBatches<'t, R> {
         let fields = self.fields(fields);
-        let last = self.groups(&trace);
+        let end_group = self.end_group(&trace);
         let order = IssueOrder::new(trace.clone(), fields)
             .waiting_at_most(self.waiting_max)
-            .ending_before(last);
+            .ending_before(end_group);
         AnnotatedBatches {
             order: match &self.start {
                 Some(start) => order.beginning_at(start.group, start.at_ns),
@@ -284,8 +290,8 @@ impl PassOptions {
         }
     }
 
-    /// Returns the number of leading row groups that can hold I/Os that pass the filter.
-    pub(crate) fn groups<R: Read + Seek + Send + 'static>(&self, trace: &Trace<R>) -> usize {
+    /// Returns the end of the row groups to read: later ones hold no I/O that can pass the filter.
+    pub(crate) fn end_group<R: Read + Seek + Send + 'static>(&self, trace: &Trace<R>) -> usize {
         let Some(end) = self.filter.end_ns() else { return trace.group_count() };
         let earliest = trace.earliest_to_come();
         earliest.partition_point(|time| *time < end).min(trace.group_count())
@@ -305,7 +311,7 @@ impl PassOptions {
         trace: &Trace<R>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
-        Self::fold_all(self.read(trace, fields_of(folds)), folds)
+        self.run_mapped(trace, None, folds)
     }
 
     /// Reads a trace once, as one of several captures if `mapping` is set.
@@ -320,13 +326,6 @@ impl PassOptions {
     ) -> Result<PassAccount, TraceError> {
         let mut ios = self.read(trace, fields_of(folds));
         ios.annotator.mapping = mapping.cloned();
-        Self::fold_all(ios, folds)
-    }
-
-    fn fold_all<R: Read + Seek + Send + 'static>(
-        mut ios: AnnotatedBatches<'_, R>,
-        folds: &mut [&mut dyn Fold],
-    ) -> Result<PassAccount, TraceError> {
         while let Some(rows) = ios.next_batch()? {
             folds.iter_mut().try_for_each(|fold| fold.take(&rows))?;
         }
@@ -346,12 +345,14 @@ struct LastArrivals {
 impl LastArrivals {
     /// Fills in the gaps of the rows that pass the filter.
     fn fill_gaps(&mut self, next: &mut AnnotatedBatch) {
-        let (batch, sequential) = (&next.batch, &next.sequential);
-        let rows = next.annotations.iter_mut().zip(&next.kept).enumerate();
-        for (row, (annotations, _)) in rows.filter(|(_, (_, kept))| **kept) {
-            let (op, bytes) = (batch.op(row), batch.bytes(row));
-            let key = StreamKey { op, sequential: sequential[row], bytes };
-            annotations.gap_ns = self.gap(key, batch.issued_ns(row));
+        let batch = &next.batch;
+        for row in 0..batch.len() {
+            if !next.kept[row] {
+                continue;
+            }
+            let sequential = next.sequential[row];
+            let key = StreamKey { op: batch.op(row), sequential, bytes: batch.bytes(row) };
+            next.annotations[row].gap_ns = self.gap(key, batch.issued_ns(row));
         }
     }
 
@@ -362,7 +363,7 @@ impl LastArrivals {
         let number = recent.get_or(stream, key, || {
             let next = last_ns.len();
             if next >= STREAMS_MAX && !numbers.contains_key(&key) {
-                return NO_NUMBER;
+                return UNTRACKED_STREAM;
             }
             *numbers.entry(key).or_insert_with(|| {
                 last_ns.push(None);
@@ -392,7 +393,7 @@ impl OverflowGuard {
     ///
     /// # Errors
     /// Returns [`TraceError::Damaged`] if the sum of a column does not fit into 64 bits.
-    fn check(&mut self, batch: &Batch) -> Result<i64, TraceError> {
+    fn add(&mut self, batch: &Batch) -> Result<i64, TraceError> {
         let (any, responses) = bits_and_sum_of_responses(batch.responses());
         self.responses = checked_sum(self.responses, responses, Field::Response)?;
         let queued = sum_of(batch.queue_times(), None);
@@ -411,7 +412,7 @@ fn checked_sum(sum: u64, more: u128, column: Field) -> Result<u64, TraceError> {
 /// Returns the bitwise OR of all response times, and the sum of the known ones.
 fn bits_and_sum_of_responses(responses: &[i64]) -> (i64, u128) {
     let (any, sum) = simd::bits_and_sum(responses);
-    if (0..SHORT).contains(&any) && responses.len() < SHORT as usize {
+    if (0..SHORT_TIME_NS).contains(&any) && responses.len() < SHORT_TIMES_MAX {
         return (any, sum.into());
     }
     (any, sum_of(responses, Some(UNKNOWN)))

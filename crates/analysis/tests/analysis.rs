@@ -138,7 +138,7 @@ fn a_filter_never_makes_a_sequential_io_random() {
     let trace = opened(&known(), CaptureConditions::default());
     let from = 40_000_000;
     let filter = Filter { ops: vec![IoOp::Write], ..Filter::default() };
-    let pass = PassOptions { filter: filter.between(Some(from), None), ..PassOptions::default() };
+    let pass = PassOptions { filter: filter.within(&[(from, u64::MAX)]), ..PassOptions::default() };
     let table = streams(&trace, &pass);
     let expected = |kind: u32| {
         known()
@@ -213,12 +213,12 @@ fn an_endless_io_ends_the_pass_not_the_memory() {
 #[test]
 fn marks_name_spans_and_wrong_names_are_refused() {
     let conditions = synthetic::conditions(80);
-    let filter = Filter::default().during("backup", &conditions).unwrap();
+    let filter = Filter::default().with_event("backup", &conditions).unwrap();
     assert_eq!(filter.spans_ns, [(40 * SECOND, 50 * SECOND)]);
-    let error = Filter::default().during("lunch", &conditions).unwrap_err().to_string();
+    let error = Filter::default().with_event("lunch", &conditions).unwrap_err().to_string();
     assert!(error.contains("opening, backup"), "{error}");
-    assert_eq!(Filter::default().on("sda", &conditions).unwrap().devices, [1]);
-    assert!(Filter::default().on("sdz", &conditions).is_err());
+    assert_eq!(Filter::default().with_device("sda", &conditions).unwrap().devices, [1]);
+    assert!(Filter::default().with_device("sdz", &conditions).is_err());
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn a_study_shows_every_picture_and_adds_up() {
 #[test]
 fn an_empty_selection_is_an_error_that_says_so() {
     let trace = server(8);
-    let filter = Filter::default().between(Some(u64::MAX - 1), None);
+    let filter = Filter::default().within(&[(u64::MAX - 1, u64::MAX)]);
     let options = StudyOptions {
         pass: PassOptions { filter, ..PassOptions::default() },
         ..StudyOptions::default()
@@ -354,9 +354,9 @@ fn runs_have_the_length_of_their_selected_ios() {
         assert_eq!(figures(&with_filter(selected)), (vec![0, 1, 0, 0], 1, 3, 3), "{pid}");
     }
     // The last four I/Os of the run, and the first two.
-    let late = Filter::default().between(Some(3000), None);
+    let late = Filter::default().within(&[(3000, u64::MAX)]);
     assert_eq!(figures(&with_filter(late)), (vec![0, 0, 1, 0], 1, 4, 4));
-    let early = Filter::default().between(None, Some(3000));
+    let early = Filter::default().within(&[(0, 3000)]);
     assert_eq!(figures(&with_filter(early)), (vec![0, 1, 0, 0], 1, 2, 2));
 }
 

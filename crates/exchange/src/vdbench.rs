@@ -150,8 +150,7 @@ mod tests {
         };
         let streams = patterns.iter().flat_map(streams).collect();
         let range = ActiveRange::new(Bytes(0), Bytes::gib(1));
-        let until = LoadLimits::time(Nanos::from_millis(2500));
-        Stimulus::new(streams, range, Demand::new(2, 4), until)
+        Stimulus::new(streams, range, Demand::new(2, 4), LoadLimits::time(Nanos::from_millis(2500)))
     }
 
     #[test]

@@ -1,4 +1,4 @@
-// Made of ui/explorer 92aa2b5e63a824a3 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 0aacbf4410503cb1 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -701,7 +701,7 @@
     if (step_ns >= 60 * NS && onClock(ns + NS / 2, clock).into < NS) return date(ns + NS / 2, clock).slice(5);
     return byClock(ns, clock, step_ns);
   }
-  const COLOURS = [
+  const COLORS = [
     "#0072b2",
     "#d55e00",
     "#009e73",
@@ -714,8 +714,8 @@
     "#8c510a"
   ];
   const OTHERS = "#9a9a9a";
-  function colour(index, dark2) {
-    const found = COLOURS[index % COLOURS.length] ?? "#000000";
+  function color(index, dark2) {
+    const found = COLORS[index % COLORS.length] ?? "#000000";
     if (!dark2) return found;
     return found === "#000000" ? "#f2f2f2" : lighter(found, 0.22);
   }
@@ -752,13 +752,13 @@
     const context = canvas.getContext("2d");
     if (!context) return canvas;
     const pixels = context.createImageData(canvas.width, canvas.height);
-    const colours = ramp(dark2);
+    const colors = ramp(dark2);
     for (let cell2 = 0; cell2 < answer.cells; cell2 += 1) {
       for (let row = 0; row < answer.rows; row += 1) {
         const at = shade(answer.counts[cell2 * answer.rows + row] ?? 0, most);
         if (at === void 0) continue;
         const to = ((answer.rows - 1 - row) * canvas.width + cell2) * 4;
-        pixels.data.set([...colours[at] ?? [0, 0, 0], 255], to);
+        pixels.data.set([...colors[at] ?? [0, 0, 0], 255], to);
       }
     }
     context.putImageData(pixels, 0, 0);
@@ -2566,16 +2566,16 @@
           multiPath = true;
           fillColors = dispFills.values(u, seriesIdx, idx0, idx1);
           fillPaths = /* @__PURE__ */ new Map();
-          new Set(fillColors).forEach((color) => {
-            if (color != null)
-              fillPaths.set(color, new Path2D());
+          new Set(fillColors).forEach((color2) => {
+            if (color2 != null)
+              fillPaths.set(color2, new Path2D());
           });
           if (strokeWidth > 0) {
             strokeColors = dispStrokes.values(u, seriesIdx, idx0, idx1);
             strokePaths = /* @__PURE__ */ new Map();
-            new Set(strokeColors).forEach((color) => {
-              if (color != null)
-                strokePaths.set(color, new Path2D());
+            new Set(strokeColors).forEach((color2) => {
+              if (color2 != null)
+                strokePaths.set(color2, new Path2D());
             });
           }
         }
@@ -5235,11 +5235,11 @@
       const series = {
         label: line2.name,
         scale: line2.right ? "right" : "y",
-        stroke: line2.colour,
+        stroke: line2.color,
         width: line2.kind === "area" ? 0 : line2.width ?? 1.5,
-        points: { show: line2.kind === "points", size: 5, fill: line2.colour }
+        points: { show: line2.kind === "points", size: 5, fill: line2.color }
       };
-      if (line2.kind === "area") series.fill = line2.colour;
+      if (line2.kind === "area") series.fill = line2.color;
       if (line2.dash) series.dash = line2.dash;
       if (line2.kind !== "line" && line2.kind !== "points" && stepped2) series.paths = stepped2;
       return series;
@@ -5329,7 +5329,7 @@
       const near = this.sheet.marks.filter((mark) => Math.abs(plot.valToPos(mark.x, "x") - left) < 6);
       const lines = [...near.map((mark) => ({ name: "Mark", value: mark.text })), ...rows].map((row) => {
         const swatch = h("i");
-        if (row.colour) swatch.style.background = row.colour;
+        if (row.color) swatch.style.background = row.color;
         return h("div", {}, swatch, h("span", {}, row.name), h("b", {}, row.value));
       });
       this.tip.replaceChildren(h("strong", {}, head2), ...lines);
@@ -5421,7 +5421,7 @@
     return rows;
   }
   function keyPart(part, y) {
-    const mark = element("rect", { x: part.x, y: y - 9, width: 12, height: 10, fill: part.line.colour });
+    const mark = element("rect", { x: part.x, y: y - 9, width: 12, height: 10, fill: part.line.color });
     return [mark, element("text", { x: part.x + 17, y, fill: ink("ink") }, part.line.name)];
   }
   function box(plot) {
@@ -5489,11 +5489,11 @@
       if (before === void 0) parts.push(line2.kind === "area" ? `M${x},${floor2}V${text2}` : `M${x},${text2}`);
       else parts.push(steps ? `H${x}V${text2}` : `L${x},${text2}`);
       before = y;
-      if (line2.kind === "points") dots.push(element("circle", { cx: x, cy: text2, r: 2.5, fill: line2.colour }));
+      if (line2.kind === "points") dots.push(element("circle", { cx: x, cy: text2, r: 2.5, fill: line2.color }));
     });
     if (parts.length === 0) return dots;
-    if (line2.kind === "area") return [element("path", { d: `${parts.join("")}V${floor2}Z`, fill: line2.colour })];
-    const stroke = element("path", { d: parts.join(""), fill: "none", stroke: line2.colour, "stroke-width": line2.width ?? 1.5 });
+    if (line2.kind === "area") return [element("path", { d: `${parts.join("")}V${floor2}Z`, fill: line2.color })];
+    const stroke = element("path", { d: parts.join(""), fill: "none", stroke: line2.color, "stroke-width": line2.width ?? 1.5 });
     if (line2.dash) stroke.setAttribute("stroke-dasharray", line2.dash.join(" "));
     return [stroke, ...dots];
   }
@@ -5647,7 +5647,7 @@ ${new XMLSerializer().serializeToString(svg)}
   }
   function keyOf(key) {
     const mark = h("i", { class: key.dash ? "line" : void 0 });
-    mark.style.background = key.colour;
+    mark.style.background = key.color;
     if (!key.pick) return h("span", {}, mark, key.name);
     const pick = key.pick;
     return h("button", { type: "button", title: "Click: only this. Shift-click: compare with this.", onclick: (event) => pick(event.shiftKey) }, mark, key.name);
@@ -6195,7 +6195,7 @@ ${new XMLSerializer().serializeToString(svg)}
     const words = name.replace(/_ns$/, "").replace(/_/g, " ");
     return words.charAt(0).toUpperCase() + words.slice(1);
   }
-  class Colours {
+  class Colors {
     constructor() {
       this.kept = /* @__PURE__ */ new Map();
     }
@@ -6215,8 +6215,8 @@ ${new XMLSerializer().serializeToString(svg)}
       });
     }
   }
-  const BAND_COLOURS = [0, 1, 2, 3, 5, 6, 7, 9];
-  const BANDS = BAND_COLOURS.length;
+  const BAND_COLORS = [0, 1, 2, 3, 5, 6, 7, 9];
+  const BANDS = BAND_COLORS.length;
   function head(scene, from, width) {
     const step = Math.min(width, 1e9);
     const day = scene.clock ? `${date(from, scene.clock)} ` : "";
@@ -6233,16 +6233,16 @@ ${new XMLSerializer().serializeToString(svg)}
   function unit(measure) {
     return measure === "iops" ? "IOPS" : "MB/s";
   }
-  function streamMap(answer, scene, colours, what, pick) {
+  function streamMap(answer, scene, colors, what, pick) {
     const list = bands(answer, scene.measure, BANDS);
     if (list.length === 0) return "No I/O in this part with these filters. Press Esc to go back.";
     const tops = stacked(list);
-    const places = colours.of(list.filter((band) => !band.others).map((band) => band.id));
-    const paints = list.map((band, at) => band.others ? OTHERS : colour(BAND_COLOURS[places[at] ?? at] ?? at, dark()));
-    const areas = list.map((band, at) => ({ name: band.name, colour: paints[at] ?? OTHERS, y: closed(known(answer, tops[at] ?? [])), kind: "area" })).reverse();
+    const places = colors.of(list.filter((band) => !band.others).map((band) => band.id));
+    const paints = list.map((band, at) => band.others ? OTHERS : color(BAND_COLORS[places[at] ?? at] ?? at, dark()));
+    const areas = list.map((band, at) => ({ name: band.name, color: paints[at] ?? OTHERS, y: closed(known(answer, tops[at] ?? [])), kind: "area" })).reverse();
     const over = closed(coarseMean(answer));
-    const halo = { name: "", colour: ink("paper"), y: over, kind: "step", right: true, width: 3, halo: true };
-    const mean = { name: "mean response time", colour: ink("ink"), y: over, kind: "step", right: true, width: 1.2 };
+    const halo = { name: "", color: ink("paper"), y: over, kind: "step", right: true, width: 3, halo: true };
+    const mean = { name: "mean response time", color: ink("ink"), y: over, kind: "step", right: true, width: 1.2 };
     const total = totalRate(answer, scene.measure);
     const timedIos = greatest(answer.rt_mean_ns) > 0;
     const sheet = {
@@ -6255,8 +6255,8 @@ ${new XMLSerializer().serializeToString(svg)}
         rows: mapTips(answer, scene, list, paints, total, at, bandAt(tops, at, y))
       })
     };
-    const keys = list.map((band, at) => band.others ? { name: band.name, colour: paints[at] ?? OTHERS } : { name: band.name, colour: paints[at] ?? OTHERS, pick: (shift) => pick(band, shift) });
-    if (timedIos) keys.push({ name: "mean response time (right)", colour: ink("ink"), dash: true });
+    const keys = list.map((band, at) => band.others ? { name: band.name, color: paints[at] ?? OTHERS } : { name: band.name, color: paints[at] ?? OTHERS, pick: (shift) => pick(band, shift) });
+    if (timedIos) keys.push({ name: "mean response time (right)", color: ink("ink"), dash: true });
     const peak = greatest(total);
     return {
       sheet,
@@ -6278,7 +6278,7 @@ ${new XMLSerializer().serializeToString(svg)}
     ];
     list.map((band, index) => ({ band, index })).reverse().forEach(({ band, index }) => {
       const value = band.rate[at] ?? 0;
-      if (value > 0) rows.push({ name: (index === under ? "▸ " : "") + band.name, value: number(value), colour: paints[index] ?? OTHERS });
+      if (value > 0) rows.push({ name: (index === under ? "▸ " : "") + band.name, value: number(value), color: paints[index] ?? OTHERS });
     });
     rows.push({ name: "Response time: mean", value: span(answer.rt_mean_ns[at]) });
     rows.push({ name: "99 %, maximum", value: `${span(answer.rt_p99[at])}, ${span(answer.rt_max[at])}` });
@@ -6289,11 +6289,11 @@ ${new XMLSerializer().serializeToString(svg)}
     if (most === 0) return "No response times in this part. Some traces do not record completions.";
     const [first, last] = used(heat);
     const low = heat.row_edges[first] || heat.row_edges[first + 1] || 1;
-    const line2 = (name, y, paint2, dash) => ({ name, colour: paint2, y: closed(y), kind: "step", width: 1.3, dash });
+    const line2 = (name, y, paint2, dash) => ({ name, color: paint2, y: closed(y), kind: "step", width: 1.3, dash });
     const lines = [
       line2("50 %", series.rt_p50, ink("ink")),
-      line2("99 %", series.rt_p99, colour(1, dark())),
-      line2("99.9 %", series.rt_p999, colour(3, dark()), [5, 3])
+      line2("99 %", series.rt_p99, color(1, dark())),
+      line2("99.9 %", series.rt_p999, color(3, dark()), [5, 3])
     ];
     const sheet = {
       ...timed(scene, cellEdges(series)),
@@ -6302,9 +6302,9 @@ ${new XMLSerializer().serializeToString(svg)}
       heat: { answer: heat, most, image: paint(heat, common2 ?? most, dark()) },
       tips: (at, x, y) => ({ head: head(scene, series.from + at * series.width_ns, series.width_ns), rows: [
         ...heatTip(heat, x, y, span),
-        { name: "50 %", value: span(series.rt_p50[at]), colour: lines[0]?.colour ?? "" },
-        { name: "99 %", value: span(series.rt_p99[at]), colour: lines[1]?.colour ?? "" },
-        { name: "99.9 %", value: span(series.rt_p999[at]), colour: lines[2]?.colour ?? "" },
+        { name: "50 %", value: span(series.rt_p50[at]), color: lines[0]?.color ?? "" },
+        { name: "99 %", value: span(series.rt_p99[at]), color: lines[1]?.color ?? "" },
+        { name: "99.9 %", value: span(series.rt_p999[at]), color: lines[2]?.color ?? "" },
         { name: "maximum", value: span(series.rt_max[at]) }
       ] })
     };
@@ -6312,7 +6312,7 @@ ${new XMLSerializer().serializeToString(svg)}
     return {
       sheet,
       xName: X_NAME,
-      keys: lines.map((one) => ({ name: one.name, colour: one.colour, dash: true })),
+      keys: lines.map((one) => ({ name: one.name, color: one.color, dash: true })),
       note: `I/Os of each cell and response time, few (faint) to ${count(most)} (strong). Percentiles have a line where at least ten I/Os lie beyond them.`,
       spoken: `Heat map of response times over time. Longest ${span(worst)}.`
     };
@@ -6339,9 +6339,9 @@ ${new XMLSerializer().serializeToString(svg)}
     if (greatest(series.qd_max) === 0 && greatest(series.busy) === 0) return "No queue depth in this part.";
     const rest = idle(series.busy);
     const lines = [
-      { name: "idle time", colour: dark() ? "#4a4d52" : "#d4d4d0", y: closed(rest.map((share) => typeof share === "number" ? share * 100 : null)), kind: "area", right: true },
-      { name: "maximum QD", colour: colour(1, dark()), y: closed(series.qd_max), kind: "step", width: 1 },
-      { name: "mean QD", colour: colour(0, dark()), y: closed(series.qd_mean), kind: "step", width: 1.6 }
+      { name: "idle time", color: dark() ? "#4a4d52" : "#d4d4d0", y: closed(rest.map((share) => typeof share === "number" ? share * 100 : null)), kind: "area", right: true },
+      { name: "maximum QD", color: color(1, dark()), y: closed(series.qd_max), kind: "step", width: 1 },
+      { name: "mean QD", color: color(0, dark()), y: closed(series.qd_mean), kind: "step", width: 1.6 }
     ];
     const sheet = {
       ...timed(scene, cellEdges(series)),
@@ -6349,9 +6349,9 @@ ${new XMLSerializer().serializeToString(svg)}
       left: { name: "QD", format: brief },
       right: { name: "idle %", low: 0, high: 100, format: (value) => `${value} %` },
       tips: (at) => ({ head: head(scene, series.from + at * series.width_ns, series.width_ns), rows: [
-        { name: "Mean queue depth", value: number(series.qd_mean[at]), colour: lines[2]?.colour ?? "" },
-        { name: "Maximum", value: count(series.qd_max[at]), colour: lines[1]?.colour ?? "" },
-        { name: "Idle", value: percent(rest[at] ?? null), colour: lines[0]?.colour ?? "" }
+        { name: "Mean queue depth", value: number(series.qd_mean[at]), color: lines[2]?.color ?? "" },
+        { name: "Maximum", value: count(series.qd_max[at]), color: lines[1]?.color ?? "" },
+        { name: "Idle", value: percent(rest[at] ?? null), color: lines[0]?.color ?? "" }
       ] })
     };
     const known2 = rest.filter((share) => typeof share === "number");
@@ -6359,7 +6359,7 @@ ${new XMLSerializer().serializeToString(svg)}
     return {
       sheet,
       xName: X_NAME,
-      keys: [...lines].reverse().map((line2) => ({ name: line2.right ? "idle time (right)" : line2.name, colour: line2.colour, dash: !line2.right })),
+      keys: [...lines].reverse().map((line2) => ({ name: line2.right ? "idle time (right)" : line2.name, color: line2.color, dash: !line2.right })),
       note: `I/Os outstanding, and the share of time with none. Idle ${percent(mean)} of this part.`,
       spoken: `Queue depth over time. Deepest ${count(greatest(series.qd_max))}. Idle ${percent(mean)} of the time.`
     };
@@ -6425,7 +6425,7 @@ ${new XMLSerializer().serializeToString(svg)}
     const lines = answers.map(({ name, answer }, at) => {
       const rate = known(answer, totalRate(answer, scene.measure));
       const y = alone ? rate : x.slice(0, -1).map((ns) => rate[Math.floor((ns + axis.width_ns / 2 - answer.from) / answer.width_ns)] ?? null);
-      return { name, colour: colour(at, dark()), y: closed(y), kind: at === 0 ? "area" : "step" };
+      return { name, color: color(at, dark()), y: closed(y), kind: at === 0 ? "area" : "step" };
     });
     const sheet = {
       ...timed(scene, x),
@@ -6435,10 +6435,10 @@ ${new XMLSerializer().serializeToString(svg)}
       left: { name: unit(scene.measure), format: brief, ...scene.marks.length > 0 ? { high: greatest(lines.flatMap((line2) => line2.y)) * 1.4 } : {} },
       tips: (at) => ({
         head: head(scene, axis.from + at * axis.width_ns, axis.width_ns),
-        rows: lines.map((line2) => ({ name: line2.name, value: `${number(line2.y[at])} ${unit(scene.measure)}`, colour: line2.colour }))
+        rows: lines.map((line2) => ({ name: line2.name, value: `${number(line2.y[at])} ${unit(scene.measure)}`, color: line2.color }))
       })
     };
-    return { sheet, keys: answers.length > 1 ? lines.map((line2) => ({ name: line2.name, colour: line2.colour })) : [], note: "", spoken: "Rate of the whole capture.", xName: X_NAME };
+    return { sheet, keys: answers.length > 1 ? lines.map((line2) => ({ name: line2.name, color: line2.color })) : [], note: "", spoken: "Rate of the whole capture.", xName: X_NAME };
   }
   const TITLES = {
     map: "IO Stream Map",
@@ -6469,7 +6469,7 @@ ${new XMLSerializer().serializeToString(svg)}
       this.bar = h("div", { class: "bar" });
       this.facts = h("div", { class: "facts" });
       this.drawings = h("div", { class: "drawings" });
-      this.colours = new Colours();
+      this.colors = new Colors();
       this.rows = [];
       this.layout = "";
       this.overviewShown = "";
@@ -6692,7 +6692,7 @@ ${new XMLSerializer().serializeToString(svg)}
     /** The same scales on both sides, so that heights can be compared. */
     async map(row) {
       const { by } = this.app.state;
-      const views = await Promise.all(this.rows.map(async (one) => streamMap(await this.series(one, by), this.scene(one), this.colours, by, (band, shift) => this.pickBand(one, band, shift))));
+      const views = await Promise.all(this.rows.map(async (one) => streamMap(await this.series(one, by), this.scene(one), this.colors, by, (band, shift) => this.pickBand(one, band, shift))));
       const view = views[this.rows.indexOf(row)];
       if (!view || typeof view === "string") return view ?? "";
       row.map = view;
@@ -6916,12 +6916,12 @@ ${new XMLSerializer().serializeToString(svg)}
       head: head2(x[at] ?? 0),
       rows: lines.flatMap((line2) => {
         const value = line2.y[at];
-        return value === null || value === void 0 ? [] : [{ name: line2.name, value: text2(line2, value), colour: line2.colour }];
+        return value === null || value === void 0 ? [] : [{ name: line2.name, value: text2(line2, value), color: line2.color }];
       })
     });
   }
   function keysOf(lines, right = "") {
-    return lines.map((line2) => ({ name: line2.name + (line2.right ? right : ""), colour: line2.colour, dash: true }));
+    return lines.map((line2) => ({ name: line2.name + (line2.right ? right : ""), color: line2.color, dash: true }));
   }
   function track(name, runs) {
     const found = runs.flatMap((run) => {
@@ -6932,7 +6932,7 @@ ${new XMLSerializer().serializeToString(svg)}
     if (rounds.x.length === 0) return "No round is finished yet.";
     const first = found[0]?.one;
     const unit2 = first?.unit ?? "";
-    const lines = found.map(({ run }, at) => ({ name: run.name, colour: colour(run.place, dark()), y: rounds.y[at] ?? [], kind: "points" }));
+    const lines = found.map(({ run }, at) => ({ name: run.name, color: color(run.place, dark()), y: rounds.y[at] ?? [], kind: "points" }));
     const window2 = first?.window ?? void 0;
     const sheet = {
       x: rounds.x,
@@ -6960,10 +6960,10 @@ ${new XMLSerializer().serializeToString(svg)}
   function limits(x, window2) {
     const held = (value) => x.map((round2) => round2 >= window2.from && round2 <= window2.to ? value((round2 - window2.from) / Math.max(1, window2.to - window2.from)) : null);
     return [
-      plain({ name: "average", colour: ink("quiet"), y: held(() => window2.average), width: 1.5 }),
-      plain({ name: "lowest allowed", colour: ink("bad"), y: held(() => window2.low), dash: [5, 3], width: 1 }),
-      plain({ name: "highest allowed", colour: ink("bad"), y: held(() => window2.high), dash: [5, 3], width: 1 }),
-      plain({ name: "slope", colour: ink("mild"), y: held((share) => window2.slope_from + share * (window2.slope_to - window2.slope_from)), dash: [2, 2] })
+      plain({ name: "average", color: ink("quiet"), y: held(() => window2.average), width: 1.5 }),
+      plain({ name: "lowest allowed", color: ink("bad"), y: held(() => window2.low), dash: [5, 3], width: 1 }),
+      plain({ name: "highest allowed", color: ink("bad"), y: held(() => window2.high), dash: [5, 3], width: 1 }),
+      plain({ name: "slope", color: ink("mild"), y: held((share) => window2.slope_from + share * (window2.slope_to - window2.slope_from)), dash: [2, 2] })
     ];
   }
   function stepsOver(runs, what) {
@@ -6971,7 +6971,7 @@ ${new XMLSerializer().serializeToString(svg)}
     const placed2 = runs.map(({ answer }) => answer.steps.filter((step) => step.start_s !== null));
     const all = joined(placed2.map((steps2) => ({ x: steps2.map((step) => step.start_s ?? 0), y: steps2.map(value) })));
     if (all.x.length === 0) return "No step is finished yet.";
-    const lines = runs.map(({ name, place }, at) => ({ name, colour: colour(place, dark()), y: all.y[at] ?? [], kind: "points" }));
+    const lines = runs.map(({ name, place }, at) => ({ name, color: color(place, dark()), y: all.y[at] ?? [], kind: "points" }));
     const text2 = (one) => what === "rt" ? span(one) : number(one, what === "iops" ? "IOPS" : "MB/s");
     const steps = new Map(placed2.flat().map((step) => [step.start_s, step]));
     const marks = (runs[0]?.answer.caveats ?? []).flatMap((caveat) => {
@@ -7008,7 +7008,7 @@ ${new XMLSerializer().serializeToString(svg)}
     const load = { name: "load %", format: (value) => `${brief(value)} %` };
     const lines = columns.map(({ run, right, name }, at) => ({
       name: several ? `${name}, ${run.name}` : name,
-      colour: colour(several ? run.place : right ? 0 : 1, dark()),
+      color: color(several ? run.place : right ? 0 : 1, dark()),
       y: all.y[at] ?? [],
       kind: "points",
       right,
@@ -7046,7 +7046,7 @@ ${new XMLSerializer().serializeToString(svg)}
     const several = runs.length > 1;
     const lines = columns.map(({ run, key }, at) => ({
       name: several ? `${COLUMN[key] ?? key}, ${run.name}` : COLUMN[key] ?? key,
-      colour: colour(several ? run.place : at, dark()),
+      color: color(several ? run.place : at, dark()),
       y: all.y[at] ?? [],
       kind: "points",
       ...several && (key.includes("max") || key === "writes") ? { dash: [5, 3] } : {}
@@ -7069,7 +7069,7 @@ ${new XMLSerializer().serializeToString(svg)}
     });
     const all = joined(curves);
     if (all.x.length === 0) return "No response times in this step.";
-    const lines = runs.map(({ name, place }, at) => plain({ name, colour: colour(place, dark()), y: bridged(all.x, curves[at] ?? { x: [], y: [] }), width: 1.8 }));
+    const lines = runs.map(({ name, place }, at) => plain({ name, color: color(place, dark()), y: bridged(all.x, curves[at] ?? { x: [], y: [] }), width: 1.8 }));
     const sheet = {
       x: all.x,
       lines,

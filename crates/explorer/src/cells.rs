@@ -3,6 +3,7 @@
 //! I/Os.
 
 use crate::busy::BusyTime;
+use crate::maps::ColumnAxis;
 use crate::pair_numbers::{Breakdowns, CountedIo, PairBatcher, PairKey, PairNumbers, pair_of};
 use crate::part_counter::{PartCounter, RankedParts};
 use serde::{Deserialize, Serialize};
@@ -186,21 +187,10 @@ impl TimeCells {
     }
 }
 
-/// Specification of cells.
-#[derive(Debug, Clone, Copy)]
-pub struct CellSpec {
-    /// Width of a cell, in nanoseconds.
-    pub width_ns: u64,
-    /// Number of the first cell.
-    pub first: u64,
-    /// Number of cells.
-    pub count: usize,
-}
-
 /// Cells that are being filled.
 #[derive(Debug)]
 pub struct TimeCellsBuilder {
-    wanted: CellSpec,
+    wanted: ColumnAxis,
     totals: CubeBuilder<CaptureStep>,
     parts: PartCounter,
     /// Time with an I/O outstanding.
@@ -209,9 +199,9 @@ pub struct TimeCellsBuilder {
 
 impl TimeCellsBuilder {
     /// Creates empty cells.
-    pub fn new(wanted: CellSpec) -> Self {
-        let wanted = CellSpec { width_ns: wanted.width_ns.max(1), ..wanted };
-        let CellSpec { width_ns, first, count } = wanted;
+    pub fn new(wanted: ColumnAxis) -> Self {
+        let wanted = ColumnAxis { width_ns: wanted.width_ns.max(1), ..wanted };
+        let ColumnAxis { width_ns, first, columns: count } = wanted;
         let steps = first..first.saturating_add(count as u64);
         TimeCellsBuilder {
             wanted,
@@ -278,12 +268,12 @@ impl TimeCellsBuilder {
     /// Returns the number of the cell of a time, counted from the first.
     fn place(&self, time_ns: u64) -> Option<u32> {
         let at = (time_ns / self.wanted.width_ns).checked_sub(self.wanted.first)?;
-        u32::try_from(at).ok().filter(|at| (*at as usize) < self.wanted.count)
+        u32::try_from(at).ok().filter(|at| (*at as usize) < self.wanted.columns)
     }
 
     /// Returns the finished cells.
     pub fn finish(self, pairs: &PairNumbers) -> TimeCells {
-        let CellSpec { width_ns, first, count } = self.wanted;
+        let ColumnAxis { width_ns, first, columns: count } = self.wanted;
         TimeCells {
             width_ns,
             first,
@@ -313,7 +303,7 @@ pub struct CellsFold {
 
 impl CellsFold {
     /// Creates empty cells.
-    pub fn new(wanted: CellSpec, by: Breakdowns) -> Self {
+    pub fn new(wanted: ColumnAxis, by: Breakdowns) -> Self {
         CellsFold { by, gathering: PairBatcher::new(by), filling: TimeCellsBuilder::new(wanted) }
     }
 

@@ -1,7 +1,7 @@
 //! The [`Index`] of a capture: the result of one pass over all I/Os, from which most questions are
 //! answered without a second one. Several threads build it, each for its own share of the I/Os.
 
-use crate::cells::{CellSpec, TimeCells, TimeCellsBuilder};
+use crate::cells::{TimeCells, TimeCellsBuilder};
 use crate::index_segments::{self, IndexSegments, ThreadCheckpoints};
 use crate::maps::{
     AddressRanges, COLUMNS, ColumnAxis, FINE_COLUMNS, IndexMaps, IndexMapsBuilder, RANGES,
@@ -146,16 +146,16 @@ struct IndexedTime {
 
 impl IndexedTime {
     /// Returns the cells of an index: all cells of the capture.
-    fn cells(&self) -> CellSpec {
+    fn cells(&self) -> ColumnAxis {
         let width_ns = cell_width(self.end_ns, self.step_ns);
-        let count = self.end_ns.div_ceil(width_ns).max(1) as usize;
-        CellSpec { width_ns, first: 0, count }
+        let columns = self.end_ns.div_ceil(width_ns).max(1) as usize;
+        ColumnAxis { width_ns, first: 0, columns }
     }
 
     /// Returns the width of the segments of sums, which consist of whole cells.
     fn segment_ns(&self) -> u64 {
-        let CellSpec { width_ns, count, .. } = self.cells();
-        width_ns.saturating_mul((count as u64).div_ceil(index_segments::MOST))
+        let ColumnAxis { width_ns, columns, .. } = self.cells();
+        width_ns.saturating_mul((columns as u64).div_ceil(index_segments::MOST))
     }
 }
 
@@ -184,12 +184,12 @@ struct IndexBuilder {
 const EVERYBODY: Breakdowns = Breakdowns { streams: true, processes: true };
 
 /// Returns an axis of at most `most` columns that consist of whole cells.
-fn axis(cells: &CellSpec, most: usize) -> ColumnAxis {
-    let cells_per_column = cells.count.div_ceil(most).next_power_of_two();
+fn axis(cells: &ColumnAxis, most: usize) -> ColumnAxis {
+    let cells_per_column = cells.columns.div_ceil(most).next_power_of_two();
     ColumnAxis {
         width_ns: cells.width_ns.saturating_mul(cells_per_column as u64),
         first: 0,
-        columns: cells.count.div_ceil(cells_per_column),
+        columns: cells.columns.div_ceil(cells_per_column),
     }
 }
 

@@ -301,8 +301,7 @@ mod tests {
             io(10, 4096, 512, IoOp::Read),
             io(10, 0, 0, IoOp::Flush),
         ];
-        let found = folded(fold, &events);
-        assert_eq!(found, [(0, 0, vec![(0, 1), (1, 1)]), (1, 1, vec![(3, 1)])]);
+        assert_eq!(folded(fold, &events), [(0, 0, vec![(0, 1), (1, 1)]), (1, 1, vec![(3, 1)])]);
     }
 
     #[test]
@@ -311,8 +310,7 @@ mod tests {
         assert_eq!((fold.axis.width_ns, fold.axis.columns), (2 * SECOND, 3));
         let io = |issued_ns| IoEvent { issued_ns, ..IoEvent::default() };
         let events = [io(0), io(SECOND - 1), io(SECOND), io(4 * SECOND + SECOND / 2)];
-        let found = folded(fold, &events);
-        assert_eq!(found, [(0, 0, vec![(0, 2), (99, 1)]), (2, 0, vec![(50, 1)])]);
+        assert_eq!(folded(fold, &events), [(0, 0, vec![(0, 2), (99, 1)]), (2, 0, vec![(50, 1)])]);
         assert_eq!(MapFold::of_seconds((7 * SECOND, 8 * SECOND), 9).axis.columns, 1);
     }
 }

@@ -274,8 +274,7 @@ mod tests {
         let usual = Filter::default();
         let by = |process| Filter { process, ops: vec![IoOp::Read], ..Filter::default() };
         let named = by(Some(ProcessSelector::Command("x".into())));
-        let passing = PairFilter::new(&named, &usual).unwrap();
-        assert!(passing.lets(&key(512, 7)));
+        assert!(PairFilter::new(&named, &usual).unwrap().lets(&key(512, 7)));
         assert!(
             !PairFilter::new(&by(Some(ProcessSelector::Pid(8))), &usual)
                 .unwrap()

@@ -3,10 +3,10 @@
 //! pairs that occur in a column take memory. If they take too much, the columns are widened, and if
 //! that is not enough, nothing is kept and the I/Os are read.
 
-use crate::cells::{
-    BUCKETS, CellSpec, PairSums, TimeCells, TimeCellsBuilder, coarse_buckets, count_buckets,
+use crate::cells::{BUCKETS, PairSums, TimeCells, TimeCellsBuilder, coarse_buckets, count_buckets};
+use crate::maps::{
+    ColumnAxis, FINE_RANGES, PARTS, RANGES, SECOND, TouchedRanges, hit_key, second_part,
 };
-use crate::maps::{FINE_RANGES, PARTS, RANGES, SECOND, TouchedRanges, hit_key, second_part};
 use crate::pair_numbers::{Breakdowns, CountedIo, PairFilter, PairKey, PairNumbers};
 use serde::{Deserialize, Serialize};
 use steadfast_analysis::cells::CubeCell;
@@ -58,8 +58,8 @@ impl PairTables {
         by: Breakdowns,
     ) -> TimeCells {
         let (passing, width_ns) = (self.passing(passing), self.width_ns().unwrap_or(1));
-        let count = self.end_ns.div_ceil(width_ns).max(1) as usize;
-        let mut filling = TimeCellsBuilder::new(CellSpec { width_ns, first: 0, count });
+        let columns = self.end_ns.div_ceil(width_ns).max(1) as usize;
+        let mut filling = TimeCellsBuilder::new(ColumnAxis { width_ns, first: 0, columns });
         let mut pairs = PairNumbers::new(by);
         for cell in self.times.window(window_ns) {
             if let Some(Some(key)) = passing.get(cell.key as usize) {

@@ -161,27 +161,26 @@ pub fn window(
 pub fn filter(query: &QueryString, conditions: &CaptureConditions) -> Result<Filter, HttpError> {
     let mut filter = Filter { layer: usual_layer(conditions), ..Filter::default() };
     for event in query.all("event") {
-        filter = filter.during(event, conditions)?;
+        filter = filter.with_event(event, conditions)?;
     }
     for op in query.all("op") {
         filter.ops.push(op_named(op).ok_or_else(|| {
-            let what = format!("'{op}' is no operation: read, write, discard, flush or other");
-            HttpError::bad(what)
+            HttpError::bad(format!("'{op}' is no operation: read, write, discard, flush or other"))
         })?);
     }
     for device in query.all("device") {
-        filter = filter.on(device, conditions)?;
+        filter = filter.with_device(device, conditions)?;
     }
     for stream in query.all("stream") {
         filter.streams.push(stream.parse::<StreamKey>()?);
     }
     for cgroup in query.all("cgroup") {
-        filter = filter.of_cgroup(cgroup, conditions)?;
+        filter = filter.with_cgroup(cgroup, conditions)?;
     }
     for file in query.all("file") {
         // In a trace of two layers only the file-system layer has files.
         filter.layer = filter.layer.map(|_| Layer::FileSystem);
-        filter = filter.on_file(file, conditions)?;
+        filter = filter.with_file(file, conditions)?;
     }
     let too_large = |tid| HttpError::bad(format!("no thread has the number {tid}"));
     let thread = query.number("tid")?;
@@ -192,8 +191,9 @@ pub fn filter(query: &QueryString, conditions: &CaptureConditions) -> Result<Fil
         Some("block") => filter.layer = Some(Layer::Block),
         Some("filesystem") => filter.layer = Some(Layer::FileSystem),
         Some(other) => {
-            let what = format!("'{other}' is no layer: block, filesystem or both");
-            return Err(HttpError::bad(what));
+            return Err(HttpError::bad(format!(
+                "'{other}' is no layer: block, filesystem or both"
+            )));
         }
     }
     filter.process = match (query.number("pid")?, query.one("process")?) {

@@ -12,6 +12,9 @@ pub struct HttpError {
     pub text: String,
 }
 
+/// An answer, or the reason why there is none.
+pub type HttpResult<T> = Result<T, HttpError>;
+
 impl HttpError {
     /// Returns the refusal of an invalid question (400).
     pub fn bad(text: impl Into<String>) -> Self {

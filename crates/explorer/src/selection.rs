@@ -2,7 +2,7 @@
 //! of the index if these suffice, otherwise from the I/Os themselves.
 
 use crate::capture::ExploredCapture;
-use crate::cells::{CellSpec, CellsFold, TimeCells};
+use crate::cells::{CellsFold, TimeCells};
 use crate::index::{CELLS_ENOUGH, Index, READ_MOST};
 use crate::maps::ColumnAxis;
 use crate::pair_numbers::{Breakdowns, PairFilter};
@@ -241,12 +241,11 @@ impl<'c> IoSelection<'c> {
             return Ok(scoped);
         }
         let axis = self.axis(columns);
-        let ColumnAxis { width_ns, first, columns: count } = axis;
-        let mut fold = CellsFold::new(CellSpec { width_ns, first, count }, wanted);
+        let mut fold = CellsFold::new(axis, wanted);
         self.fold(self.window_ns, &mut fold)?;
         Ok(CellWindow {
             of: WindowCells::Ios(Box::new(fold.finish())),
-            cells: 0..count,
+            cells: 0..axis.columns,
             wide: 1,
             axis,
         })
@@ -382,8 +381,7 @@ mod tests {
     #[test]
     fn columns_begin_at_multiples_of_their_width_and_are_few_enough() {
         let of = |window, columns, narrower| {
-            let narrowest_ns = if narrower { 1 } else { 100_000 };
-            let axis = axis(window, columns, 100_000, narrowest_ns);
+            let axis = axis(window, columns, 100_000, if narrower { 1 } else { 100_000 });
             (axis.width_ns, axis.first, axis.columns)
         };
         assert_eq!(of((0, 1_000_000), 10, false), (100_000, 0, 10));

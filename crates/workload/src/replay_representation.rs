@@ -643,8 +643,7 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
         let top = &workload.streams[0];
         assert_eq!((top.stream.as_str(), top.count), ("RND 4K W", 587 + 425 + 391 + 404));
         let conditions = found.conditions();
-        let ratio = conditions.compression_ratio.unwrap();
-        assert!((4.97..5.81).contains(&ratio));
+        assert!((4.97..5.81).contains(&conditions.compression_ratio.unwrap()));
         assert_eq!(
             conditions.lasted_ns,
             (1_455_582_308_207 + 300_594 - 1_455_580_803_613) * 1_000_000

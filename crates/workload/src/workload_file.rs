@@ -594,8 +594,7 @@ impl StepContent {
         let mut ios = ios?;
         ios.sort_unstable();
         if self.at_ns.checked_add(self.lasts_ns).is_none() {
-            let what = format!("a step cannot last {} ns", self.lasts_ns);
-            return Err(TraceError::Unsuitable(what));
+            return Err(TraceError::Unsuitable(format!("a step cannot last {} ns", self.lasts_ns)));
         }
         if let Some(mean) = self.outstanding_mean.filter(|mean| !QUEUE_DEPTHS.contains(mean)) {
             let what = format!("{mean} I/Os outstanding on average cannot be");

@@ -180,8 +180,7 @@ mod tests {
 
     #[test]
     fn a_planted_band_becomes_a_zone_with_its_share() {
-        let range = 1024 * MIB;
-        let zones = banded(range, (256 * MIB, 320 * MIB), 100_003).zones();
+        let zones = banded(1024 * MIB, (256 * MIB, 320 * MIB), 100_003).zones();
         let [cold, hot, rest] = &zones[..] else { panic!("{zones:?}") };
         assert_eq!((cold.from_ppm, rest.to_ppm), (0, 1_000_000));
         assert!(hot.from_ppm.abs_diff(250_000) <= 20 && hot.to_ppm.abs_diff(312_500) <= 20);

@@ -81,8 +81,9 @@ fn ios() -> impl Strategy<Value = Vec<IoEvent>> {
 /// Exports all I/Os; returns the text and what was said of it.
 fn exported(events: &[IoEvent], format: IoTextFormat) -> (Vec<u8>, ExportedIos) {
     let mut text = Vec::new();
-    let said = write_ios(&trace(events), &PassOptions::default(), format, None, &mut text);
-    (text, said.unwrap())
+    let pass = PassOptions::default();
+    let exported = write_ios(&trace(events), &pass, format, None, &mut text).unwrap();
+    (text, exported)
 }
 
 /// Imports a text; returns the I/Os by issue time, each with the name of its device.
@@ -140,8 +141,7 @@ proptest! {
             op: event.op,
             ..IoEvent::default()
         });
-        let read = imported(&TraceFormat::FioIolog, &text);
-        prop_assert_eq!(without_numbers(read), same);
+        prop_assert_eq!(without_numbers(imported(&TraceFormat::FioIolog, &text)), same);
     }
 
     #[test]

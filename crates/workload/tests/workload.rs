@@ -60,8 +60,7 @@ fn the_tutorials_seven_steps_keep_their_own_data_out_and_in() {
     text.write(&mut written).unwrap();
     let written = String::from_utf8(written).unwrap();
     let totals = |text: &str| -> Vec<String> {
-        let lines = text.lines().filter(|line| line.starts_with("14555"));
-        lines.map(str::to_owned).collect()
+        text.lines().filter(|line| line.starts_with("14555")).map(str::to_owned).collect()
     };
     assert_eq!(totals(&written), totals(SEVEN_STEPS));
     assert_eq!(totals(&written).len(), 7);

@@ -12,7 +12,7 @@ import { Brush, byKey } from "./overview";
 import { common, url } from "./query";
 import { anyFilter, FACETS, inside, toggled, without, type Facet, noFilters, type Filters, type Side } from "./state";
 import { Tables } from "./tables";
-import { Colours, depth, hits, responseTimes, streamMap, subsecond, whole, type MapView, type Scene } from "./views";
+import { Colors, depth, hits, responseTimes, streamMap, subsecond, whole, type MapView, type Scene } from "./views";
 import type { HeatAnswer, Item, ReadOutAnswer, SeriesAnswer } from "./types";
 
 type Kind = "map" | "rt" | "qd" | "lba" | "subsecond";
@@ -52,7 +52,7 @@ export class CapturePage implements Page {
   private readonly drawings = h("div", { class: "drawings" });
   private readonly overview: DrawingPanel;
   private readonly brush: Brush;
-  private readonly colours = new Colours();
+  private readonly colors = new Colors();
   private readonly tables: Tables;
   private rows: Row[] = [];
   private layout = "";
@@ -296,7 +296,7 @@ export class CapturePage implements Page {
   /** The same scales on both sides, so that heights can be compared. */
   private async map(row: Row): Promise<Drawing | string> {
     const { by } = this.app.state;
-    const views = await Promise.all(this.rows.map(async (one) => streamMap(await this.series(one, by), this.scene(one), this.colours, by, (band, shift) => this.pickBand(one, band, shift))));
+    const views = await Promise.all(this.rows.map(async (one) => streamMap(await this.series(one, by), this.scene(one), this.colors, by, (band, shift) => this.pickBand(one, band, shift))));
     const view = views[this.rows.indexOf(row)];
     if (!view || typeof view === "string") return view ?? "";
     row.map = view;

@@ -27,13 +27,13 @@ export function paint(answer: HeatAnswer, most: number, dark: boolean): HTMLCanv
   const context = canvas.getContext("2d");
   if (!context) return canvas;
   const pixels = context.createImageData(canvas.width, canvas.height);
-  const colours = ramp(dark);
+  const colors = ramp(dark);
   for (let cell = 0; cell < answer.cells; cell += 1) {
     for (let row = 0; row < answer.rows; row += 1) {
       const at = shade(answer.counts[cell * answer.rows + row] ?? 0, most);
       if (at === undefined) continue;
       const to = ((answer.rows - 1 - row) * canvas.width + cell) * 4;
-      pixels.data.set([...(colours[at] ?? [0, 0, 0]), 255], to);
+      pixels.data.set([...(colors[at] ?? [0, 0, 0]), 255], to);
     }
   }
   context.putImageData(pixels, 0, 0);

@@ -3,7 +3,7 @@
  * (crates/report/src/svg/paint.rs; a test compares them), and the ramp of heat maps.
  */
 
-export const COLOURS = [
+export const COLORS = [
   "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#b8860b", "#56b4e9", "#7b3294", "#666666", "#8c510a",
 ] as const;
 
@@ -11,8 +11,8 @@ export const COLOURS = [
 export const OTHERS = "#9a9a9a";
 
 /** The color of a series on light or dark paper: black is white there. */
-export function colour(index: number, dark: boolean): string {
-  const found = COLOURS[index % COLOURS.length] ?? "#000000";
+export function color(index: number, dark: boolean): string {
+  const found = COLORS[index % COLORS.length] ?? "#000000";
   if (!dark) return found;
   return found === "#000000" ? "#f2f2f2" : lighter(found, 0.22);
 }

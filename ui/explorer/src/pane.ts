@@ -10,7 +10,7 @@ import { ticks } from "../../src/scale";
 
 export interface Line {
   name: string;
-  colour: string;
+  color: string;
   y: Values;
   kind: "area" | "line" | "points" | "step";
   right?: boolean;
@@ -32,7 +32,7 @@ export interface Axis {
 export interface Tip {
   name: string;
   value: string;
-  colour?: string;
+  color?: string;
 }
 
 export interface Sheet {
@@ -228,11 +228,11 @@ export class Pane {
     const series: uPlot.Series = {
       label: line.name,
       scale: line.right ? "right" : "y",
-      stroke: line.colour,
+      stroke: line.color,
       width: line.kind === "area" ? 0 : (line.width ?? 1.5),
-      points: { show: line.kind === "points", size: 5, fill: line.colour },
+      points: { show: line.kind === "points", size: 5, fill: line.color },
     };
-    if (line.kind === "area") series.fill = line.colour;
+    if (line.kind === "area") series.fill = line.color;
     if (line.dash) series.dash = line.dash;
     if (line.kind !== "line" && line.kind !== "points" && stepped) series.paths = stepped;
     return series;
@@ -327,7 +327,7 @@ export class Pane {
     const near = this.sheet.marks.filter((mark) => Math.abs(plot.valToPos(mark.x, "x") - left) < 6);
     const lines = [...near.map((mark) => ({ name: "Mark", value: mark.text })), ...rows].map((row: Tip) => {
       const swatch = h("i");
-      if (row.colour) swatch.style.background = row.colour;
+      if (row.color) swatch.style.background = row.color;
       return h("div", {}, swatch, h("span", {}, row.name), h("b", {}, row.value));
     });
     this.tip.replaceChildren(h("strong", {}, head), ...lines);

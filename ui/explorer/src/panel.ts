@@ -7,7 +7,7 @@ import { asPng, asText, drawn, values } from "./svg";
 
 export interface Key {
   name: string;
-  colour: string;
+  color: string;
   dash?: boolean;
   /** Where it can be chosen. */
   pick?: (shift: boolean) => void;
@@ -155,7 +155,7 @@ export class DrawingPanel extends Frame {
 
 function keyOf(key: Key): HTMLElement {
   const mark = h("i", { class: key.dash ? "line" : undefined });
-  mark.style.background = key.colour;
+  mark.style.background = key.color;
   if (!key.pick) return h("span", {}, mark, key.name);
   const pick = key.pick;
   return h("button", { type: "button", title: "Click: only this. Shift-click: compare with this.", onclick: (event: MouseEvent) => pick(event.shiftKey) }, mark, key.name);

@@ -4,7 +4,7 @@ import type { Line, Sheet } from "./pane";
 import { dark, ink } from "./dom";
 import { exceedance, greatest, joined, nines } from "./fold";
 import { brief, count, lasting, number, span, timeTicks } from "./format";
-import { colour } from "./palette";
+import { color } from "./palette";
 import { ticks as plainTicks } from "../../src/scale";
 import type { RunAnswer, RunStep, StepAnswer, Values } from "./types";
 
@@ -21,7 +21,7 @@ const bySeconds: Ticks = (from, to, most) => timeTicks(from * 1e9, to * 1e9, und
 const byNumber: Ticks = (from, to) => plainTicks({ label: "", low: from, high: to, log: false }).filter(([value]) => Number.isInteger(value));
 const byNines: Ticks = () => [[0, "0 %"], [nines(0.5), "50 %"], [1, "90 %"], [2, "99 %"], [3, "99.9 %"], [4, "99.99 %"], [5, "99.999 %"], [6, "99.9999 %"]];
 
-function plain(line: Partial<Line> & Pick<Line, "name" | "colour" | "y">): Line {
+function plain(line: Partial<Line> & Pick<Line, "name" | "color" | "y">): Line {
   return { kind: "line", ...line };
 }
 
@@ -31,13 +31,13 @@ function tips(head: (x: number) => string, x: number[], lines: Line[], text: (li
     head: head(x[at] ?? 0),
     rows: lines.flatMap((line) => {
       const value = line.y[at];
-      return value === null || value === undefined ? [] : [{ name: line.name, value: text(line, value), colour: line.colour }];
+      return value === null || value === undefined ? [] : [{ name: line.name, value: text(line, value), color: line.color }];
     }),
   });
 }
 
 function keysOf(lines: Line[], right = ""): Drawing["keys"] {
-  return lines.map((line) => ({ name: line.name + (line.right ? right : ""), colour: line.colour, dash: true }));
+  return lines.map((line) => ({ name: line.name + (line.right ? right : ""), color: line.color, dash: true }));
 }
 
 /** One tracking variable over the rounds, with its window and its limits. */
@@ -50,7 +50,7 @@ export function track(name: string, runs: readonly Named<RunAnswer>[]): Drawing 
   if (rounds.x.length === 0) return "No round is finished yet.";
   const first = found[0]?.one;
   const unit = first?.unit ?? "";
-  const lines = found.map(({ run }, at): Line => ({ name: run.name, colour: colour(run.place, dark()), y: rounds.y[at] ?? [], kind: "points" }));
+  const lines = found.map(({ run }, at): Line => ({ name: run.name, color: color(run.place, dark()), y: rounds.y[at] ?? [], kind: "points" }));
   const window = first?.window ?? undefined;
   const sheet: Sheet = {
     x: rounds.x, marks: [], ticks: byNumber, lines: [...lines, ...(window ? limits(rounds.x, window) : [])],
@@ -78,10 +78,10 @@ function limits(x: number[], window: Window): Line[] {
   const held = (value: (share: number) => number): Values => x.map((round) =>
     round >= window.from && round <= window.to ? value((round - window.from) / Math.max(1, window.to - window.from)) : null);
   return [
-    plain({ name: "average", colour: ink("quiet"), y: held(() => window.average), width: 1.5 }),
-    plain({ name: "lowest allowed", colour: ink("bad"), y: held(() => window.low), dash: [5, 3], width: 1 }),
-    plain({ name: "highest allowed", colour: ink("bad"), y: held(() => window.high), dash: [5, 3], width: 1 }),
-    plain({ name: "slope", colour: ink("mild"), y: held((share) => window.slope_from + share * (window.slope_to - window.slope_from)), dash: [2, 2] }),
+    plain({ name: "average", color: ink("quiet"), y: held(() => window.average), width: 1.5 }),
+    plain({ name: "lowest allowed", color: ink("bad"), y: held(() => window.low), dash: [5, 3], width: 1 }),
+    plain({ name: "highest allowed", color: ink("bad"), y: held(() => window.high), dash: [5, 3], width: 1 }),
+    plain({ name: "slope", color: ink("mild"), y: held((share) => window.slope_from + share * (window.slope_to - window.slope_from)), dash: [2, 2] }),
   ];
 }
 
@@ -91,7 +91,7 @@ export function stepsOver(runs: readonly Named<RunAnswer>[], what: "iops" | "mb"
   const placed = runs.map(({ answer }) => answer.steps.filter((step) => step.start_s !== null));
   const all = joined(placed.map((steps) => ({ x: steps.map((step) => step.start_s ?? 0), y: steps.map(value) })));
   if (all.x.length === 0) return "No step is finished yet.";
-  const lines = runs.map(({ name, place }, at): Line => ({ name, colour: colour(place, dark()), y: all.y[at] ?? [], kind: "points" }));
+  const lines = runs.map(({ name, place }, at): Line => ({ name, color: color(place, dark()), y: all.y[at] ?? [], kind: "points" }));
   const text = (one: number): string => (what === "rt" ? span(one) : number(one, what === "iops" ? "IOPS" : "MB/s"));
   const steps = new Map(placed.flat().map((step) => [step.start_s, step]));
   const marks = (runs[0]?.answer.caveats ?? []).flatMap((caveat) => {
@@ -125,7 +125,7 @@ export function sensors(runs: readonly Named<RunAnswer>[]): Drawing | string {
   const load = { name: "load %", format: (value: number): string => `${brief(value)} %` };
   const lines = columns.map(({ run, right, name }, at): Line => ({
     name: several ? `${name}, ${run.name}` : name,
-    colour: colour(several ? run.place : right ? 0 : 1, dark()),
+    color: color(several ? run.place : right ? 0 : 1, dark()),
     y: all.y[at] ?? [], kind: "points", right, ...(right ? { dash: [5, 3] } : {}),
   }));
   const sheet: Sheet = {
@@ -158,7 +158,7 @@ export function seconds(runs: readonly Named<StepAnswer>[], what: "ios" | "rt"):
   const several = runs.length > 1;
   const lines = columns.map(({ run, key }, at): Line => ({
     name: several ? `${COLUMN[key] ?? key}, ${run.name}` : (COLUMN[key] ?? key),
-    colour: colour(several ? run.place : at, dark()),
+    color: color(several ? run.place : at, dark()),
     y: all.y[at] ?? [], kind: "points", ...(several && (key.includes("max") || key === "writes") ? { dash: [5, 3] } : {}),
   }));
   const sheet: Sheet = {
@@ -179,7 +179,7 @@ export function percentiles(runs: readonly Named<StepAnswer>[]): Drawing | strin
   const all = joined(curves);
   if (all.x.length === 0) return "No response times in this step.";
   // Between its own points a curve is drawn straight, whatever the others have.
-  const lines = runs.map(({ name, place }, at): Line => plain({ name, colour: colour(place, dark()), y: bridged(all.x, curves[at] ?? { x: [], y: [] }), width: 1.8 }));
+  const lines = runs.map(({ name, place }, at): Line => plain({ name, color: color(place, dark()), y: bridged(all.x, curves[at] ?? { x: [], y: [] }), width: 1.8 }));
   const sheet: Sheet = {
     x: all.x, lines, marks: [], ticks: (from, to) => byNines(from, to, 8).filter(([value]) => value >= from - 1e-9 && value <= to),
     left: { name: "response time ns", log: true, format: span },

@@ -55,7 +55,7 @@ function keyRows(sheet: Sheet, width: number): KeyPart[][] {
 }
 
 function keyPart(part: KeyPart, y: number): SVGElement[] {
-  const mark = element("rect", { x: part.x, y: y - 9, width: 12, height: 10, fill: part.line.colour });
+  const mark = element("rect", { x: part.x, y: y - 9, width: 12, height: 10, fill: part.line.color });
   return [mark, element("text", { x: part.x + 17, y, fill: ink("ink") }, part.line.name)];
 }
 
@@ -129,11 +129,11 @@ function path(plot: uPlot, sheet: Sheet, line: Line): SVGElement[] {
     if (before === undefined) parts.push(line.kind === "area" ? `M${x},${floor}V${text}` : `M${x},${text}`);
     else parts.push(steps ? `H${x}V${text}` : `L${x},${text}`);
     before = y;
-    if (line.kind === "points") dots.push(element("circle", { cx: x, cy: text, r: 2.5, fill: line.colour }));
+    if (line.kind === "points") dots.push(element("circle", { cx: x, cy: text, r: 2.5, fill: line.color }));
   });
   if (parts.length === 0) return dots;
-  if (line.kind === "area") return [element("path", { d: `${parts.join("")}V${floor}Z`, fill: line.colour })];
-  const stroke = element("path", { d: parts.join(""), fill: "none", stroke: line.colour, "stroke-width": line.width ?? 1.5 });
+  if (line.kind === "area") return [element("path", { d: `${parts.join("")}V${floor}Z`, fill: line.color })];
+  const stroke = element("path", { d: parts.join(""), fill: "none", stroke: line.color, "stroke-width": line.width ?? 1.5 });
   if (line.dash) stroke.setAttribute("stroke-dasharray", line.dash.join(" "));
   return [stroke, ...dots];
 }

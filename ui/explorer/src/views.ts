@@ -5,11 +5,11 @@ import { dark, ink, narrow } from "./dom";
 import { bandAt, bands, cellEdges, closed, coarseMean, greatest, idle, known, stacked, totalRate, type Band } from "./fold";
 import { amount, brief, count, date, moment, number, percent, span, timeTicks, type Clock } from "./format";
 import { mostOf, paint, rowOf } from "./heat";
-import { colour, OTHERS } from "./palette";
+import { color, OTHERS } from "./palette";
 import type { HeatAnswer, Mark, ReadOutAnswer, SeriesAnswer, Values } from "./types";
 
 /** Colors that names keep while the page looks at other parts. */
-export class Colours {
+export class Colors {
   private readonly kept = new Map<string, number>();
 
   /** The places in the palette of those that are drawn together, each another one. */
@@ -38,9 +38,9 @@ export interface Scene {
 }
 
 /** The colors of bands: all but black, which the line over them has. */
-const BAND_COLOURS = [0, 1, 2, 3, 5, 6, 7, 9];
+const BAND_COLORS = [0, 1, 2, 3, 5, 6, 7, 9];
 /** Bands with a color of their own. */
-export const BANDS = BAND_COLOURS.length;
+export const BANDS = BAND_COLORS.length;
 
 /** A moment with the digits that cells of this width deserve, and its date. */
 function head(scene: Scene, from: number, width: number): string {
@@ -69,16 +69,16 @@ export interface MapView extends Drawing {
 }
 
 /** The IO Stream Map: what stands on one another, and the response time over it. */
-export function streamMap(answer: SeriesAnswer, scene: Scene, colours: Colours, what: string, pick: (band: Band, shift: boolean) => void): MapView | string {
+export function streamMap(answer: SeriesAnswer, scene: Scene, colors: Colors, what: string, pick: (band: Band, shift: boolean) => void): MapView | string {
   const list = bands(answer, scene.measure, BANDS);
   if (list.length === 0) return "No I/O in this part with these filters. Press Esc to go back.";
   const tops = stacked(list);
-  const places = colours.of(list.filter((band) => !band.others).map((band) => band.id));
-  const paints = list.map((band, at) => (band.others ? OTHERS : colour(BAND_COLOURS[places[at] ?? at] ?? at, dark())));
-  const areas = list.map((band, at): Line => ({ name: band.name, colour: paints[at] ?? OTHERS, y: closed(known(answer, tops[at] ?? [])), kind: "area" })).reverse();
+  const places = colors.of(list.filter((band) => !band.others).map((band) => band.id));
+  const paints = list.map((band, at) => (band.others ? OTHERS : color(BAND_COLORS[places[at] ?? at] ?? at, dark())));
+  const areas = list.map((band, at): Line => ({ name: band.name, color: paints[at] ?? OTHERS, y: closed(known(answer, tops[at] ?? [])), kind: "area" })).reverse();
   const over = closed(coarseMean(answer));
-  const halo: Line = { name: "", colour: ink("paper"), y: over, kind: "step", right: true, width: 3, halo: true };
-  const mean: Line = { name: "mean response time", colour: ink("ink"), y: over, kind: "step", right: true, width: 1.2 };
+  const halo: Line = { name: "", color: ink("paper"), y: over, kind: "step", right: true, width: 3, halo: true };
+  const mean: Line = { name: "mean response time", color: ink("ink"), y: over, kind: "step", right: true, width: 1.2 };
   const total = totalRate(answer, scene.measure);
   // Some traces have no response times: then there is no line and no axis for it.
   const timedIos = greatest(answer.rt_mean_ns) > 0;
@@ -93,9 +93,9 @@ export function streamMap(answer: SeriesAnswer, scene: Scene, colours: Colours, 
     }),
   };
   const keys: Key[] = list.map((band, at) => band.others
-    ? { name: band.name, colour: paints[at] ?? OTHERS }
-    : { name: band.name, colour: paints[at] ?? OTHERS, pick: (shift) => pick(band, shift) });
-  if (timedIos) keys.push({ name: "mean response time (right)", colour: ink("ink"), dash: true });
+    ? { name: band.name, color: paints[at] ?? OTHERS }
+    : { name: band.name, color: paints[at] ?? OTHERS, pick: (shift) => pick(band, shift) });
+  if (timedIos) keys.push({ name: "mean response time (right)", color: ink("ink"), dash: true });
   const peak = greatest(total);
   return {
     sheet, keys, list, tops, xName: X_NAME,
@@ -114,7 +114,7 @@ function mapTips(answer: SeriesAnswer, scene: Scene, list: Band[], paints: strin
   ];
   list.map((band, index) => ({ band, index })).reverse().forEach(({ band, index }) => {
     const value = band.rate[at] ?? 0;
-    if (value > 0) rows.push({ name: (index === under ? "▸ " : "") + band.name, value: number(value), colour: paints[index] ?? OTHERS });
+    if (value > 0) rows.push({ name: (index === under ? "▸ " : "") + band.name, value: number(value), color: paints[index] ?? OTHERS });
   });
   rows.push({ name: "Response time: mean", value: span(answer.rt_mean_ns[at]) });
   rows.push({ name: "99 %, maximum", value: `${span(answer.rt_p99[at])}, ${span(answer.rt_max[at])}` });
@@ -127,11 +127,11 @@ export function responseTimes(heat: HeatAnswer, series: SeriesAnswer, scene: Sce
   if (most === 0) return "No response times in this part. Some traces do not record completions.";
   const [first, last] = used(heat);
   const low = heat.row_edges[first] || heat.row_edges[first + 1] || 1;
-  const line = (name: string, y: Values, paint: string, dash?: number[]): Line => ({ name, colour: paint, y: closed(y), kind: "step", width: 1.3, dash });
+  const line = (name: string, y: Values, paint: string, dash?: number[]): Line => ({ name, color: paint, y: closed(y), kind: "step", width: 1.3, dash });
   const lines = [
     line("50 %", series.rt_p50, ink("ink")),
-    line("99 %", series.rt_p99, colour(1, dark())),
-    line("99.9 %", series.rt_p999, colour(3, dark()), [5, 3]),
+    line("99 %", series.rt_p99, color(1, dark())),
+    line("99.9 %", series.rt_p999, color(3, dark()), [5, 3]),
   ];
   const sheet: Sheet = {
     ...timed(scene, cellEdges(series)),
@@ -140,15 +140,15 @@ export function responseTimes(heat: HeatAnswer, series: SeriesAnswer, scene: Sce
     heat: { answer: heat, most, image: paint(heat, common ?? most, dark()) },
     tips: (at, x, y) => ({ head: head(scene, series.from + at * series.width_ns, series.width_ns), rows: [
       ...heatTip(heat, x, y, span),
-      { name: "50 %", value: span(series.rt_p50[at]), colour: lines[0]?.colour ?? "" },
-      { name: "99 %", value: span(series.rt_p99[at]), colour: lines[1]?.colour ?? "" },
-      { name: "99.9 %", value: span(series.rt_p999[at]), colour: lines[2]?.colour ?? "" },
+      { name: "50 %", value: span(series.rt_p50[at]), color: lines[0]?.color ?? "" },
+      { name: "99 %", value: span(series.rt_p99[at]), color: lines[1]?.color ?? "" },
+      { name: "99.9 %", value: span(series.rt_p999[at]), color: lines[2]?.color ?? "" },
       { name: "maximum", value: span(series.rt_max[at]) },
     ] }),
   };
   const worst = greatest(series.rt_max);
   return {
-    sheet, xName: X_NAME, keys: lines.map((one) => ({ name: one.name, colour: one.colour, dash: true })),
+    sheet, xName: X_NAME, keys: lines.map((one) => ({ name: one.name, color: one.color, dash: true })),
     note: `I/Os of each cell and response time, few (faint) to ${count(most)} (strong). Percentiles have a line where at least ten I/Os lie beyond them.`,
     spoken: `Heat map of response times over time. Longest ${span(worst)}.`,
   };
@@ -182,9 +182,9 @@ export function depth(series: SeriesAnswer, scene: Scene): Drawing | string {
   if (greatest(series.qd_max) === 0 && greatest(series.busy) === 0) return "No queue depth in this part.";
   const rest = idle(series.busy);
   const lines: Line[] = [
-    { name: "idle time", colour: dark() ? "#4a4d52" : "#d4d4d0", y: closed(rest.map((share) => (typeof share === "number" ? share * 100 : null))), kind: "area", right: true },
-    { name: "maximum QD", colour: colour(1, dark()), y: closed(series.qd_max), kind: "step", width: 1 },
-    { name: "mean QD", colour: colour(0, dark()), y: closed(series.qd_mean), kind: "step", width: 1.6 },
+    { name: "idle time", color: dark() ? "#4a4d52" : "#d4d4d0", y: closed(rest.map((share) => (typeof share === "number" ? share * 100 : null))), kind: "area", right: true },
+    { name: "maximum QD", color: color(1, dark()), y: closed(series.qd_max), kind: "step", width: 1 },
+    { name: "mean QD", color: color(0, dark()), y: closed(series.qd_mean), kind: "step", width: 1.6 },
   ];
   const sheet: Sheet = {
     ...timed(scene, cellEdges(series)),
@@ -192,15 +192,15 @@ export function depth(series: SeriesAnswer, scene: Scene): Drawing | string {
     left: { name: "QD", format: brief },
     right: { name: "idle %", low: 0, high: 100, format: (value) => `${value} %` },
     tips: (at) => ({ head: head(scene, series.from + at * series.width_ns, series.width_ns), rows: [
-      { name: "Mean queue depth", value: number(series.qd_mean[at]), colour: lines[2]?.colour ?? "" },
-      { name: "Maximum", value: count(series.qd_max[at]), colour: lines[1]?.colour ?? "" },
-      { name: "Idle", value: percent(rest[at] ?? null), colour: lines[0]?.colour ?? "" },
+      { name: "Mean queue depth", value: number(series.qd_mean[at]), color: lines[2]?.color ?? "" },
+      { name: "Maximum", value: count(series.qd_max[at]), color: lines[1]?.color ?? "" },
+      { name: "Idle", value: percent(rest[at] ?? null), color: lines[0]?.color ?? "" },
     ] }),
   };
   const known = rest.filter((share): share is number => typeof share === "number");
   const mean = known.length > 0 ? known.reduce((sum, one) => sum + one, 0) / known.length : null;
   return {
-    sheet, xName: X_NAME, keys: [...lines].reverse().map((line) => ({ name: line.right ? "idle time (right)" : line.name, colour: line.colour, dash: !line.right })),
+    sheet, xName: X_NAME, keys: [...lines].reverse().map((line) => ({ name: line.right ? "idle time (right)" : line.name, color: line.color, dash: !line.right })),
     note: `I/Os outstanding, and the share of time with none. Idle ${percent(mean)} of this part.`,
     spoken: `Queue depth over time. Deepest ${count(greatest(series.qd_max))}. Idle ${percent(mean)} of the time.`,
   };
@@ -263,7 +263,7 @@ export function whole(answers: readonly { name: string; answer: SeriesAnswer }[]
   const lines = answers.map(({ name, answer }, at): Line => {
     const rate = known(answer, totalRate(answer, scene.measure));
     const y = alone ? rate : x.slice(0, -1).map((ns) => rate[Math.floor((ns + axis.width_ns / 2 - answer.from) / answer.width_ns)] ?? null);
-    return { name, colour: colour(at, dark()), y: closed(y), kind: at === 0 ? "area" : "step" };
+    return { name, color: color(at, dark()), y: closed(y), kind: at === 0 ? "area" : "step" };
   });
   const sheet: Sheet = {
     ...timed(scene, x),
@@ -272,7 +272,7 @@ export function whole(answers: readonly { name: string; answer: SeriesAnswer }[]
     // Names of marks stand over the values.
     left: { name: unit(scene.measure), format: brief, ...(scene.marks.length > 0 ? { high: greatest(lines.flatMap((line) => line.y)) * 1.4 } : {}) },
     tips: (at) => ({ head: head(scene, axis.from + at * axis.width_ns, axis.width_ns),
-      rows: lines.map((line) => ({ name: line.name, value: `${number(line.y[at])} ${unit(scene.measure)}`, colour: line.colour })) }),
+      rows: lines.map((line) => ({ name: line.name, value: `${number(line.y[at])} ${unit(scene.measure)}`, color: line.color })) }),
   };
-  return { sheet, keys: answers.length > 1 ? lines.map((line) => ({ name: line.name, colour: line.colour })) : [], note: "", spoken: "Rate of the whole capture.", xName: X_NAME };
+  return { sheet, keys: answers.length > 1 ? lines.map((line) => ({ name: line.name, color: line.color })) : [], note: "", spoken: "Rate of the whole capture.", xName: X_NAME };
 }

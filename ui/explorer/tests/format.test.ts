@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { amount, brief, count, date, lasting, moment, number, percent, span, timeTicks } from "../src/format";
-import { COLOURS, colour, ramp } from "../src/palette";
-import { Colours, readOutTips } from "../src/views";
+import { COLORS, color, ramp } from "../src/palette";
+import { Colors, readOutTips } from "../src/views";
 
 /** 23:59:50.5 in a zone an hour east of Greenwich. */
 const clock = { begin_ns: 1_795_129_190_500_000_000, zone_s: 3600 };
@@ -48,20 +48,20 @@ describe("moments", () => {
 describe("colors", () => {
   it("are those of the report", () => {
     const report = readFileSync("../crates/report/src/svg/paint.rs", "utf8");
-    const listed = /const COLOURS[^=]*=\s*\[([^;]*)\];/.exec(report)?.[1]?.match(/#[0-9a-f]{6}/g);
-    expect([...COLOURS]).toEqual(listed);
+    const listed = /const COLORS[^=]*=\s*\[([^;]*)\];/.exec(report)?.[1]?.match(/#[0-9a-f]{6}/g);
+    expect([...COLORS]).toEqual(listed);
   });
   it("can be seen on dark paper, and get stronger with the count", () => {
-    expect(colour(4, true)).not.toBe("#000000");
+    expect(color(4, true)).not.toBe("#000000");
     const light = ramp(false).map(([r, g, b]) => r * 0.3 + g * 0.59 + b * 0.11);
     const dark = ramp(true).map(([r, g, b]) => r * 0.3 + g * 0.59 + b * 0.11);
     expect(light[0]).toBeGreaterThan(light[255] ?? 0);
     expect(dark[0]).toBeLessThan(dark[255] ?? 0);
   });
   it("stay with their names", () => {
-    const colours = new Colours();
-    expect(colours.of(["a", "b", "c"])).toEqual([0, 1, 2]);
-    expect(colours.of(["c", "d", "a"])).toEqual([2, 1, 0]);
-    expect(new Set(colours.of(["a", "b", "c", "d", "e"])).size).toBe(5);
+    const colors = new Colors();
+    expect(colors.of(["a", "b", "c"])).toEqual([0, 1, 2]);
+    expect(colors.of(["c", "d", "a"])).toEqual([2, 1, 0]);
+    expect(new Set(colors.of(["a", "b", "c", "d", "e"])).size).toBe(5);
   });
 });

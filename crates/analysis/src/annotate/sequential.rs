@@ -239,8 +239,8 @@ impl Sequencer {
         self.follow_within(batch, simd::bits_of_any(batch.responses()));
     }
 
-    /// Annotates the next events; `responses` is the bitwise OR of their response times.
-    pub(crate) fn follow_within(&mut self, batch: &Batch, responses: i64) {
+    /// Annotates the next events; `response_bits` is the bitwise OR of their response times.
+    pub(crate) fn follow_within(&mut self, batch: &Batch, response_bits: i64) {
         self.annotations.clear();
         if self.has_annotations {
             self.annotations.resize(batch.len(), IoAnnotations::NONE);
@@ -250,7 +250,7 @@ impl Sequencer {
         for first in (0..batch.len()).step_by(AT_ONCE) {
             self.find_runs(batch, first..batch.len().min(first + AT_ONCE));
         }
-        self.follow_devices(batch, responses);
+        self.follow_devices(batch, response_bits);
     }
 
     /// Finds the sequential I/Os and their positions within their runs. The I/Os of one operation

@@ -213,7 +213,7 @@ fn sizes(study: &Study) -> Page {
 
 /// Returns plots with narrow steps, if these were requested and are too many for a single plot.
 fn windows(study: &Study) -> Option<Page> {
-    let fine = Nanos(study.totals.fine_ns?);
+    let fine = Nanos(study.totals.detail_step_ns?);
     let text = format!(
         "The plots of the whole capture have steps of {}, because it has too many steps of {fine}. \
          These plots show the narrow steps around two moments. Choose another span with --from and \

@@ -117,7 +117,7 @@ fn percentiles_come_from_histograms_that_tell_of_all() {
     assert_eq!(file.span_ns(&passing(&all)).unwrap(), (0, 999_999_999));
     let of_step = steps(&file, 1_000_000_000)[&0].percentile(0.99).unwrap().0;
     assert!((990_000..=1_000_000).contains(&of_step), "{of_step}");
-    let early = Filter::default().between(None, Some(1_000_000_000));
+    let early = Filter::default().within(&[(0, 1_000_000_000)]);
     assert_eq!(streams(&file, &early).total().responses.figures(), figures);
     let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
     assert_eq!(streams(&file, &writes).total().responses.figures().p50_ns, None);
@@ -130,7 +130,7 @@ fn filters_and_widths_are_kept_to() {
     let file = open(written());
     let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
     assert_eq!(streams(&file, &writes).total().count(), 7);
-    let late = Filter::default().between(Some(1), None);
+    let late = Filter::default().within(&[(1, u64::MAX)]);
     assert_eq!(streams(&file, &late).total().count(), 8);
     let thread = Filter { thread: Some(1), ..Filter::default() };
     assert!(file.streams(&passing(&thread)).unwrap_err().to_string().contains("single I/Os"));

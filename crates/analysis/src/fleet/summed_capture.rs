@@ -216,7 +216,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     fn check(&self, pass: &PassOptions) -> Result<(), TraceError> {
         let Some(folded) = &self.folded else {
             return match pass {
-                _ if pass.filter.asks_single_ios() => {
+                _ if pass.filter.needs_single_ios() => {
                     self.dimensions().check(pass.filter.dimensions())
                 }
                 _ if pass.window != WINDOW => Err(NotRecorded::OtherWindow.into()),
@@ -309,7 +309,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
             }
             cells.retain(|cell| pass.filter.keeps_cell(cell, first_ns));
             busy.retain(|part| pass.filter.keeps_busy(part, first_ns));
-            ranges.retain_mut(|hits| pass.filter.keeps_range(hits, first_ns));
+            ranges.retain_mut(|hits| pass.filter.restrict_range(hits, first_ns));
             for cell in &cells {
                 account.kept = account.kept.saturating_add(cell.ios);
                 account.extend_span(cell.span_ns.0, cell.span_ns.1);

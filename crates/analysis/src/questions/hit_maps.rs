@@ -118,7 +118,7 @@ fn check_counted<R: Read + Seek + Send + 'static>(
         ));
     }
     if choice.shown == HitMapQuantity::Streams
-        || pass.filter.names_who()
+        || pass.filter.selects_by_owner()
         || !pass.filter.streams.is_empty()
     {
         return refuse(

@@ -54,14 +54,14 @@ impl ShapeResult {
     ) -> Result<(Self, PassAccount), TraceError> {
         captured.tells(NotRecorded::SingleIos)?;
         let mut table = StreamTable::new();
-        let mut gathered = captured.gathering(pass, asked, STEPS_MAX as u64);
+        let mut stream_steps = captured.stream_steps_fold(pass, asked, STEPS_MAX as u64);
         let mut folds: Vec<&mut dyn Fold> = vec![&mut table];
-        folds.extend(gathered.iter_mut().map(|fold| fold as &mut dyn Fold));
+        folds.extend(stream_steps.iter_mut().map(|fold| fold as &mut dyn Fold));
         let account = captured.run(pass, &mut folds)?;
         let span_ns = captured.span_of(pass, &account)?;
         let width_ns = captured.width(asked, span_ns, STEPS_MAX as u64)?;
         let keys = CumulativeWorkload::new(&table, by, threshold).keys();
-        let series = captured.series(pass, gathered.as_ref(), (width_ns, &keys))?;
+        let series = captured.series(pass, stream_steps.as_ref(), (width_ns, &keys))?;
         let (mut shape, mut sides) = (LoadShape::new(width_ns, &keys), SideSet::default());
         let mut steps = steps_over(pass, span_ns, width_ns);
         captured.run(pass, &mut [&mut shape, &mut steps, &mut sides])?;

@@ -22,7 +22,7 @@ use crate::questions::read_out::{ReadOut, ReadOutChoice};
 use crate::questions::series::{SeriesOverTime, SeriesSelection};
 use crate::questions::steps::{CaptureStep, StepContext, StepFigures, Steps};
 use crate::questions::threads::ThreadSteps;
-use crate::questions::totals::{CaptureTotals, PICTURE_STEPS_MAX, StudyOptions};
+use crate::questions::totals::{CaptureTotals, PLOT_STEPS_MAX, StudyOptions};
 use crate::questions::trust::Evidence;
 use crate::sums::content::ContentFigures;
 use crate::sums::server_cpu_use::ServerCpuUse;
@@ -166,9 +166,9 @@ impl Study {
         more.push(&mut quality);
         more.push(&mut drives);
         let pass = &options.pass;
-        let mut gathered = captured.gathering(pass, options.step_ns, PICTURE_STEPS_MAX);
-        more.extend(gathered.iter_mut().map(|fold| fold as &mut dyn Fold));
-        let totals = CaptureTotals::widened(captured, options, more)?;
+        let mut stream_steps = captured.stream_steps_fold(pass, options.step_ns, PLOT_STEPS_MAX);
+        more.extend(stream_steps.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let totals = CaptureTotals::read_with_wider_steps(captured, options, more)?;
         let mut processes = processes.map(|(all, streams)| {
             let shown = all.most_active(PROCESSES_SHOWN);
             let choice = SeriesSelection::Processes(shown.clone());
@@ -176,9 +176,9 @@ impl Study {
             ProcessResults { all, streams, shown, over_time, slowest: None }
         });
         let mut pictures = singles.as_ref().map(|singles| singles.pictures(&totals));
-        let gathered =
-            gathered.and_then(|steps| steps.chosen(totals.step_ns, &totals.workload.keys()));
-        let (mut series, is_gathered) = match gathered {
+        let series =
+            stream_steps.and_then(|steps| steps.chosen(totals.step_ns, &totals.workload.keys()));
+        let (mut series, is_gathered) = match series {
             Some(series) => (series, true),
             None => (totals.series(), false),
         };
@@ -197,7 +197,7 @@ impl Study {
         folds.extend(pictures.iter_mut().flat_map(SecondPassFolds::folds));
         // Without a filter by layer the sides count every selected I/O, so the steps of all I/Os
         // are the sum of theirs and need no fold of their own.
-        let filter = pass.filter.of_every_layer(captured.conditions());
+        let filter = pass.filter.without_layer(captured.conditions());
         let mut steps = (filter.is_some() || singles.is_none()).then(|| totals.steps());
         folds.extend(steps.iter_mut().map(|fold| fold as &mut dyn Fold));
         let mut minutes = minutes(captured, &totals);
@@ -418,7 +418,7 @@ fn windows<R: Read + Seek + Send + 'static>(
     totals: &CaptureTotals,
     steps: &BTreeMap<u64, CaptureStep>,
 ) -> Result<Vec<DetailWindow>, TraceError> {
-    let Some(width_ns) = totals.fine_ns else { return Ok(Vec::new()) };
+    let Some(width_ns) = totals.detail_step_ns else { return Ok(Vec::new()) };
     let measures: [(&str, StepMeasure); 2] = [
         ("the busiest step", CaptureStep::ios),
         ("the longest response time", |step| step.times.response_max_ns),

@@ -4,7 +4,6 @@
 
 use crate::captured::{Captured, steps_over};
 use crate::clock::CaptureClock;
-use crate::device_layer::DeviceLayer;
 use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};
 use crate::questions::compare::SideSet;
@@ -17,11 +16,12 @@ use crate::sums::content_of_part::PartContent;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::Layer;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::observed_time::ObservedTime;
 
-/// Maximum number of steps of a picture of the whole capture.
-pub const PICTURE_STEPS_MAX: u64 = 4000;
+/// Maximum number of steps of a plot of the whole capture.
+pub const PLOT_STEPS_MAX: u64 = 4000;
 
 /// Options for the study of a capture.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +38,7 @@ pub struct StudyOptions {
     pub ranges: usize,
     /// Meaning of the shades or colors of a hit map.
     pub hits: HitMapQuantity,
-    /// Clock of pictures over time; `None` shows times since the beginning of the capture.
+    /// Clock of plots over time; `None` shows times since the beginning of the capture.
     pub clock: Option<CaptureClock>,
 }
 
@@ -72,9 +72,9 @@ pub struct CaptureTotals {
     pub observed: ObservedTime,
     /// Width of a capture step, in nanoseconds.
     pub step_ns: u64,
-    /// Width that was asked for, if it gives more steps than a picture has room for and wider steps
-    /// are used instead.
-    pub fine_ns: Option<u64>,
+    /// Requested step width if it is too narrow for a plot of the whole capture; detail plots use
+    /// it.
+    pub detail_step_ns: Option<u64>,
     /// All I/O streams.
     pub streams: StreamTable,
     /// Streams at or above the threshold.
@@ -88,30 +88,27 @@ impl CaptureTotals {
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if no I/O passes the filter, [`TraceError::TooFine`] if
-    /// the steps are too narrow for a picture, and the errors of [`Captured::width`] and
+    /// the steps are too narrow for a plot, and the errors of [`Captured::width`] and
     /// [`Captured::run`].
     pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
         more: Vec<&mut dyn Fold>,
     ) -> Result<Self, TraceError> {
-        let totals = Self::widened(captured, options, more)?;
-        match totals.fine_ns {
-            // Returns the error that explains why the width does not fit.
-            Some(_) => {
-                captured.width(options.step_ns, totals.span_ns, PICTURE_STEPS_MAX)?;
-                Ok(totals)
-            }
-            None => Ok(totals),
+        let totals = Self::read_with_wider_steps(captured, options, more)?;
+        if totals.detail_step_ns.is_some() {
+            // Always fails here, with the reason.
+            captured.width(options.step_ns, totals.span_ns, PLOT_STEPS_MAX)?;
         }
+        Ok(totals)
     }
 
-    /// Does the same as [`Self::read`], but uses wider steps if those asked for are too narrow for a
-    /// picture.
+    /// Does the same as [`Self::read`], but uses wider steps if those requested are too narrow for a
+    /// plot.
     ///
     /// # Errors
     /// Same as [`Self::read`], except for steps that are too narrow.
-    pub fn widened<R: Read + Seek + Send + 'static>(
+    pub fn read_with_wider_steps<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
         more: Vec<&mut dyn Fold>,
@@ -123,7 +120,7 @@ impl CaptureTotals {
         folds.extend(content.fold());
         let account = captured.run(&options.pass, &mut folds)?;
         let span_ns = captured.span_of(&options.pass, &account)?;
-        let (step_ns, fine_ns) = picture_width(captured, options.step_ns, span_ns)?;
+        let (step_ns, detail_step_ns) = plot_width(captured, options.step_ns, span_ns)?;
         let workload = CumulativeWorkload::new(&streams, options.by, options.threshold);
         Ok(CaptureTotals {
             options: options.clone(),
@@ -132,7 +129,7 @@ impl CaptureTotals {
             span_ns,
             observed: captured.observed(&options.pass.filter),
             step_ns,
-            fine_ns,
+            detail_step_ns,
             streams,
             workload,
             sides_seen,
@@ -144,11 +141,11 @@ impl CaptureTotals {
         self.options.pass.filter.describe(&self.conditions)
     }
 
-    /// Returns whether I/Os of the block layer and of the file-system layer are counted together,
-    /// that is, requests of programs and the device I/Os that they caused.
+    /// Returns true if both layers are counted, so that a program's request and the device I/Os it
+    /// caused are added up.
     pub fn mixes_layers(&self) -> bool {
-        let layers = || self.sides_seen.iter().map(|DeviceLayer { layer, .. }| layer);
-        layers().any(|layer| Some(layer) != layers().next())
+        let has = |layer| self.sides_seen.iter().any(|side| side.layer == layer);
+        has(Layer::Block) && has(Layer::FileSystem)
     }
 
     /// Returns empty series of the workload's streams over the capture steps.
@@ -162,22 +159,19 @@ impl CaptureTotals {
     }
 }
 
-/// Returns the width of a picture's steps, and the width that was asked for if that gives too many
-/// steps.
-fn picture_width<R: Read + Seek + Send + 'static>(
+/// Returns the step width of a plot of the whole capture, and the requested width if that gives too
+/// many steps.
+fn plot_width<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     asked: Option<u64>,
     span_ns: (u64, u64),
 ) -> Result<(u64, Option<u64>), TraceError> {
-    let Some(fine) = asked.filter(|fine| *fine > 0) else {
-        return Ok((captured.width(asked, span_ns, PICTURE_STEPS_MAX)?, None));
-    };
-    captured.width(asked, span_ns, u64::MAX)?;
-    let steps = span_ns.1 / fine - span_ns.0 / fine + 1;
-    match captured.width(asked, span_ns, PICTURE_STEPS_MAX) {
-        Ok(width) => Ok((width, None)),
-        Err(_) => Ok((fine.saturating_mul(steps.div_ceil(PICTURE_STEPS_MAX)), Some(fine))),
+    let width_ns = captured.width(asked, span_ns, u64::MAX)?;
+    if span_ns.1.saturating_sub(span_ns.0) / width_ns <= PLOT_STEPS_MAX {
+        return Ok((width_ns, None));
     }
+    let steps = span_ns.1 / width_ns - span_ns.0 / width_ns + 1;
+    Ok((width_ns.saturating_mul(steps.div_ceil(PLOT_STEPS_MAX)), Some(width_ns)))
 }
 
 /// The cumulative workload of a capture, in total and over time.
@@ -202,11 +196,11 @@ impl Derivation {
         with_steps: bool,
     ) -> Result<Self, TraceError> {
         let (pass, asked) = (&options.pass, options.step_ns);
-        let mut gathered = captured.gathering(pass, asked, PICTURE_STEPS_MAX);
-        let more = gathered.iter_mut().map(|fold| fold as &mut dyn Fold);
+        let mut stream_steps = captured.stream_steps_fold(pass, asked, PLOT_STEPS_MAX);
+        let more = stream_steps.iter_mut().map(|fold| fold as &mut dyn Fold);
         let totals = CaptureTotals::read(captured, options, more.collect())?;
         let keys = totals.workload.keys();
-        let series = captured.series(pass, gathered.as_ref(), (totals.step_ns, &keys))?;
+        let series = captured.series(pass, stream_steps.as_ref(), (totals.step_ns, &keys))?;
         let mut steps = with_steps.then(|| totals.steps());
         if let Some(steps) = &mut steps {
             captured.run(pass, &mut [steps])?;

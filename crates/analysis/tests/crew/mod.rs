@@ -29,7 +29,7 @@ fn by(threads: usize, file: &[u8]) -> Captured<Cursor<Vec<u8>>> {
 }
 
 fn passes() -> Vec<PassOptions> {
-    let narrowed = Filter::default().between(Some(2 * SECOND), Some(5 * SECOND + 7));
+    let narrowed = Filter::default().within(&[(2 * SECOND, 5 * SECOND + 7)]);
     vec![
         PassOptions::default(),
         PassOptions { filter: narrowed, ..PassOptions::default() },
@@ -109,7 +109,7 @@ fn damage_is_found_as_far_as_one_thread_reads() {
     file[end / 5 * 4] ^= 0x40;
     let alone = Captured::open(Cursor::new(file.clone())).unwrap();
     let several = by(7, &file);
-    let early = Filter::default().between(None, Some(5 * SECOND));
+    let early = Filter::default().within(&[(0, 5 * SECOND)]);
     let pass = PassOptions { filter: early, ..PassOptions::default() };
     for (pass, damaged) in [(pass, 1), (PassOptions::default(), 2)] {
         let one = alone.streams(&pass).unwrap();

@@ -145,7 +145,7 @@ fn single_ios_come_in_order_as_the_filter_says_and_are_refused_where_none_was_ke
     let (every, alone) = both();
     let filter = Filter { ops: vec![IoOp::Write], devices: vec![0], ..Filter::default() };
     let pass = PassOptions {
-        filter: filter.between(Some(20 * SECOND), Some(60 * SECOND)),
+        filter: filter.within(&[(20 * SECOND, 60 * SECOND)]),
         ..PassOptions::default()
     };
     let mut ios = every.ios(&pass, Fields::ALL).unwrap();
@@ -234,7 +234,7 @@ fn they_make_the_same_workload_streams_and_steps() {
 fn a_filter_and_a_width_by_default_choose_the_same() {
     let filter =
         Filter { ops: vec![IoOp::Write], streams: vec![key("RND 8K W")], ..Filter::default() };
-    let filter = filter.between(Some(20 * SECOND), Some(60 * SECOND));
+    let filter = filter.within(&[(20 * SECOND, 60 * SECOND)]);
     let pass = PassOptions { filter, ..PassOptions::default() };
     let (every, alone) = derivations(&StudyOptions { pass, ..in_steps(10) });
     assert_eq!(every.totals.workload, alone.totals.workload);

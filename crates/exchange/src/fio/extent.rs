@@ -13,7 +13,7 @@ pub(super) const WHOLE_PPM: u32 = 1_000_000;
 pub(super) fn extent(options: &mut SectionOptions<'_>, block: u64) -> Extent {
     let align = options.number("offset_align").filter(|align| *align > 0);
     let from = options.amount("offset").unwrap_or_default();
-    let filesize = options.amount("filesize");
+    let filesize = file_size(options);
     let length = filesize.or_else(|| options.amount("size"));
     let length = match length.filter(|length| !is_zero(*length)) {
         // An offset lies within the size of the file.
@@ -30,6 +30,22 @@ pub(super) fn extent(options: &mut SectionOptions<'_>, block: u64) -> Extent {
     // A share of the target that begins behind its beginning ends with the target.
     let clipped = matches!(length, Some(Amount::Ppm(_)));
     Extent { from, length, clipped, block: Some(Bytes(align.unwrap_or(block))) }
+}
+
+/// Returns the size of each file of a job.
+fn file_size(options: &mut SectionOptions<'_>) -> Option<Amount> {
+    let Some((least, most)) = options.text("filesize")?.split_once(['-', ':']) else {
+        return options.amount("filesize");
+    };
+    match (options.bytes_in(least), options.bytes_in(most)) {
+        (Some(least), Some(most)) if least == most => Some(Amount::Bytes(Bytes(least))),
+        (Some(_), Some(most)) => {
+            let why = "fio draws the size of each file from this range; give one size";
+            options.refuse("filesize", why);
+            Some(Amount::Bytes(Bytes(most)))
+        }
+        _ => options.amount("filesize"),
+    }
 }
 
 pub(super) fn is_zero(amount: Amount) -> bool {

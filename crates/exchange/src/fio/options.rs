@@ -143,8 +143,7 @@ impl<'s> SectionOptions<'s> {
 
     /// Returns the value of an option, trimmed; empty for a name alone.
     pub fn text(&self, name: &str) -> Option<&'s str> {
-        let value = self.by_name.get(name)?.value.as_deref();
-        Some(value.unwrap_or_default().trim().trim_matches('"'))
+        Some(self.by_name.get(name)?.value.as_deref().unwrap_or_default().trim().trim_matches('"'))
     }
 
     fn parsed<T>(

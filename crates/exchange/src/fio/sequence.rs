@@ -123,8 +123,7 @@ pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, V
     let steps = groups.into_iter().filter_map(step).collect();
     let tool = "fio".to_owned();
     let disk = assumed.device.map(str::to_owned);
-    let sequence = Sequence { tool, disk, steps, remarks, ..Sequence::default() };
-    Ok(sequence.with_distinct_labels())
+    Ok(Sequence { tool, disk, steps, remarks, ..Sequence::default() }.with_distinct_labels())
 }
 
 /// Returns the loads of a job: one for all its threads, or one per thread if the threads have their

@@ -53,8 +53,7 @@ fn sections_globals_includes_variables_and_comments_are_read() {
     assert_eq!(second.option("bs").unwrap().value.as_deref(), Some("16k"));
     let wrong = read("[a]\ninclude itself.inc\n").unwrap_err();
     assert!(wrong[0].to_string().contains("too deeply"), "{wrong:?}");
-    let wrong = read("[a]\nbs=${NONE}\n").unwrap_err();
-    assert_eq!(wrong[0].line, Some(2));
+    assert_eq!(read("[a]\nbs=${NONE}\n").unwrap_err()[0].line, Some(2));
 }
 
 #[test]
@@ -103,8 +102,7 @@ fn splits_zones_rates_and_pauses_are_those_of_fio() {
         pace("thinktime=5ms\nthinktime_blocks=3"),
         Pace::Burst { ios: 3, delay: Nanos::from_millis(5) }
     );
-    let timed = "rw=randrw\nrate_iops=100,7\nnumjobs=3\ntime_based\nruntime=5";
-    let both = one(timed).unwrap();
+    let both = one("rw=randrw\nrate_iops=100,7\nnumjobs=3\ntime_based\nruntime=5").unwrap();
     let paces: Vec<(&str, Op, Pace)> =
         both.loads().map(|(name, load)| (name, load.streams[0].op, load.pace)).collect();
     let fixed = |ios| Pace::Fixed { ios, per: second };
@@ -237,8 +235,7 @@ fn jobs_at_the_same_time_are_one_load_where_they_are_alike_and_run_at_once_other
     assert_eq!(step.label, "a + c + b");
     let of = |name| step.dimensions.iter().find(|(own, _)| own == name).unwrap().1.as_str();
     assert_eq!((of("rw"), of("bs"), of("iodepth")), ("randread + write", "4k + 8k", "1"));
-    let apart = read("[a]\nrw=read\n[b]\nstonewall\nrw=write\n").unwrap();
-    assert_eq!(apart.steps.len(), 2);
+    assert_eq!(read("[a]\nrw=read\n[b]\nstonewall\nrw=write\n").unwrap().steps.len(), 2);
     let wrong = read("[a]\nrw=read\n[b]\nrw=write\nramp_time=7\n").unwrap_err();
     let why = wrong[0].to_string();
     assert!(why.contains("line 3: [b]: ramp_time") && why.contains("[a]"), "{why}");
@@ -286,6 +283,14 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         ("rw=randwrite\nbuffer_pattern=\"abcd\"-12", "only numbers"),
         ("ioengine=null", "no I/O"),
         ("ioengine=filecreate", "no data"),
+        ("ioengine=cpuio\ncpuload=50", "uses processors and does no I/O"),
+        ("ioengine=net\nhostname=h\nport=8765", "over a network"),
+        ("ioengine=falloc", "moves no data"),
+        ("filesize=1m-4m", "draws the size of each file"),
+        ("filesize=1m:4m\nnrfiles=2\nfilename=", "draws the size of each file"),
+        ("filesize=1m-many", "not a size"),
+        ("verify=md5\nverify_interval=4k\ndo_verify=1", "run verify-write"),
+        ("verify=null", "run verify-write"),
         ("ioengine=libaioo", "no engine of this name"),
         ("nrfiles=2\nsize=1m\nfilename=\nfile_service_type=zipf:1.2", "used unequally"),
         ("filename=a:b\nsize=1m\nfile_service_type=sequential", "give each file a job"),
@@ -318,6 +323,7 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
     for (options, word) in cases {
         let why = one(&format!("rw=randread\n{options}")).unwrap_err();
         assert!(why.contains(word) && why.contains("line "), "{options}: {why}");
+        assert_eq!(why.lines().count(), 1, "{options}: {why}");
     }
     let all = one("rw_sequencer=identical\nverify=crc32c").unwrap_err();
     assert_eq!(all.lines().count(), 2, "each by itself: {all}");
@@ -415,8 +421,7 @@ fn extents(sequence: &Sequence) -> Vec<(u64, u64)> {
 fn jobs_with_files_of_their_own_have_a_range_each() {
     const MIB: u64 = 1 << 20;
     let own = read("[rw]\nrw=randwrite\nsize=100m\nnumjobs=3\ndirectory=/mnt/x\n").unwrap();
-    let third = [(0, 100 * MIB), (100 * MIB, 100 * MIB), (200 * MIB, 100 * MIB)];
-    assert_eq!(extents(&own), third);
+    assert_eq!(extents(&own), [(0, 100 * MIB), (100 * MIB, 100 * MIB), (200 * MIB, 100 * MIB)]);
     let told = |sequence: &Sequence, word: &str| {
         sequence.remarks.iter().any(|remark| remark.text.contains(word))
     };
@@ -564,7 +569,8 @@ fn what_is_not_done_is_said() {
     let accepted = [
         "rwmixcycle=10", "fadvise_hint=0", "start_delay=5", "offset_align=4k", "ratemin=1k",
         "threads=1", "nr_files=1", "fileoffset=4k", "lockfile=none", "log_prio=1", "num_range=0",
-        "md_per_io_size=0", "pi_act=1", "log_issue_time=1", "plids=1,2",
+        "md_per_io_size=0", "filesize=1m-1m", "verify=0", "pi_act=1", "log_issue_time=1",
+        "plids=1,2",
     ];
     for option in accepted {
         assert!(one(option).is_ok(), "{option}");

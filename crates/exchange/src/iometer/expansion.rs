@@ -90,8 +90,9 @@ pub fn tests_of(
             }
         }
         if tests.len() > TESTS_MAX {
-            let what = format!("the cycling makes more than {TESTS_MAX} tests");
-            return Err(ParseError::whole(what));
+            return Err(ParseError::whole(format!(
+                "the cycling makes more than {TESTS_MAX} tests"
+            )));
         }
     }
     if tests.is_empty() {
@@ -351,8 +352,7 @@ fn disk_worker(
 /// Returns the part by which two names of a drive are compared: `c:` for `C:Data`, or the whole
 /// name in lower case.
 fn drive(name: &str) -> String {
-    let letter = name.get(..2).filter(|start| start.ends_with(':'));
-    letter.unwrap_or(name).to_lowercase()
+    name.get(..2).filter(|start| start.ends_with(':')).unwrap_or(name).to_lowercase()
 }
 
 /// Returns the access specifications of a worker: its own, or those assigned to new disk workers.

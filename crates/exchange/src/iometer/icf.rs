@@ -43,8 +43,7 @@ pub fn read(bytes: &[u8]) -> Result<ParsedConfig, ParseError> {
 
 /// Returns the text after the word `Version`, which may follow an apostrophe.
 fn version_in(text: &str) -> Option<&str> {
-    let text = text.strip_prefix('\'').unwrap_or(text);
-    let (word, rest) = text.split_at_checked("version".len())?;
+    let (word, rest) = text.strip_prefix('\'').unwrap_or(text).split_at_checked("version".len())?;
     (word.eq_ignore_ascii_case("version") && rest.starts_with(char::is_whitespace))
         .then(|| rest.trim())
 }

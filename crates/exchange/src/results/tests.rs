@@ -6,8 +6,7 @@ use crate::testing::mutations::{MUTATIONS, mutated};
 use steadfast_domain::ForeignIos;
 
 fn fixture(file: &str, text: &str) -> ForeignResults {
-    let kind = identify(file, text.as_bytes()).unwrap();
-    read(kind, file, text.as_bytes()).unwrap()
+    read(identify(file, text.as_bytes()).unwrap(), file, text.as_bytes()).unwrap()
 }
 
 /// A direction as fio writes it; times in nanoseconds.
@@ -39,8 +38,7 @@ const NONE: &str = "{\"total_ios\":0,\"iops\":0}";
 
 #[test]
 fn jobs_of_a_group_add_up_and_groups_are_steps() {
-    let bins = ",\"bins\":{\"1000000\":1000,\"3000000\":1000}";
-    let busy = direction(2000, 100.0, 2e6, bins);
+    let busy = direction(2000, 100.0, 2e6, ",\"bins\":{\"1000000\":1000,\"3000000\":1000}");
     let text = fio(&[
         job("a", 0, &busy, NONE),
         job("a", 0, &busy, NONE),
@@ -89,8 +87,7 @@ fn what_is_no_result_says_why() {
     assert!(refused("{\"fio version\":\"fio-3\",\"jobs\":[]}").contains("no test"));
     assert!(refused("{\"fio version\":\"fio-3\"}").contains("no result of fio"));
     assert!(refused("nothing").contains("no JSON object"));
-    let short = read(FileKind::FioTerse, "x", b"3;fio-3.33;a;0;0;1;2").unwrap_err();
-    assert_eq!(short.line, Some(1));
+    assert_eq!(read(FileKind::FioTerse, "x", b"3;fio-3.33;a;0;0;1;2").unwrap_err().line, Some(1));
 }
 
 const DISKSPD_XML: &str = "<Results>\n<System><ComputerName>HOST</ComputerName><Tool><Version>2.1\

@@ -71,8 +71,7 @@ fn one(name: &str, lists: &str) -> String {
 }
 
 fn at(test: &ForeignTest, round: u32, pattern: AccessPattern) -> steadfast_domain::ForeignMeasured {
-    let found = test.values.iter().find(|v| v.round == round && v.pattern == pattern);
-    found.unwrap().measured
+    test.values.iter().find(|v| v.round == round && v.pattern == pattern).unwrap().measured
 }
 
 #[test]
@@ -103,10 +102,8 @@ fn every_value_of_a_log_is_where_its_place_in_the_matrix_says() {
 #[test]
 fn a_drive_with_sectors_of_4_kib_has_no_column_of_512_bytes() {
     let run = log(&one("iops", &matrix(5, 7, 7, plain)));
-    let smallest = run.tests[0].values.iter().map(|v| v.pattern.size).min();
-    assert_eq!(smallest, Some(Bytes::kib(4)));
-    let run = log(&one("lat", &matrix(5, 3, 2, triple)));
-    assert_eq!(run.tests[0].values.len(), 5 * 3 * 2);
+    assert_eq!(run.tests[0].values.iter().map(|v| v.pattern.size).min(), Some(Bytes::kib(4)));
+    assert_eq!(log(&one("lat", &matrix(5, 3, 2, triple))).tests[0].values.len(), 5 * 3 * 2);
 }
 
 #[test]
@@ -134,13 +131,13 @@ fn a_mark_of_the_encoding_windows_line_ends_and_a_declaration_do_not_matter() {
 
 #[test]
 fn what_is_missing_or_strange_is_named_and_the_rest_is_read() {
-    let text = format!("<old>\n<colour>1</colour>\n{}</old>", {
+    let text = format!("<old>\n<color>1</color>\n{}</old>", {
         let lists = matrix(5, 7, 8, plain);
         format!("<iops><roundmat>{lists}</roundmat><secret>1</secret></iops>")
     });
     let run = log(&text);
     let said = run.remarks.join("\n");
-    for part in ["line 2: <colour>", "<secret>", "no <numjobs>", "devinfo", "cmdline"] {
+    for part in ["line 2: <color>", "<secret>", "no <numjobs>", "devinfo", "cmdline"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_eq!((run.tests[0].jobs, run.tests[0].stated.as_ref()), (None, None));
@@ -178,15 +175,13 @@ fn what_cannot_be_a_log_is_refused_with_its_line() {
 /// run out of memory.
 #[test]
 fn entities_of_a_documents_own_are_refused() {
-    let text = format!("<!DOCTYPE x [<!ENTITY a \"b\">]>{}", whole());
-    assert!(why(&text).contains("not XML"));
+    assert!(why(&format!("<!DOCTYPE x [<!ENTITY a \"b\">]>{}", whole())).contains("not XML"));
 }
 
 #[test]
 fn a_null_in_a_matrix_is_a_value_that_is_missing() {
     let run = log(&one("iops", &matrix(5, 7, 8, plain).replacen("10003", "null", 1)));
-    let found = at(&run.tests[0], 2, AccessPattern::random(Bytes::kib(32), 100));
-    assert_eq!(found.iops, None);
+    assert_eq!(at(&run.tests[0], 2, AccessPattern::random(Bytes::kib(32), 100)).iops, None);
 }
 
 #[test]

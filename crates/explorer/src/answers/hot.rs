@@ -4,7 +4,7 @@ use super::tables::edges;
 use crate::maps::RANGES;
 use crate::process_hits::ProcessHitsFold;
 use crate::query::QueryString;
-use crate::refusal::HttpError;
+use crate::refusal::HttpResult;
 use crate::selection::IoSelection;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -35,10 +35,7 @@ pub struct HotProcessEntry {
 }
 
 /// Answers `hot`.
-pub fn answer(
-    selection: &IoSelection<'_>,
-    query: &QueryString,
-) -> Result<Vec<HotRangeEntry>, HttpError> {
+pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<Vec<HotRangeEntry>> {
     selection.check_one_device()?;
     let limit = query.within("limit", LIMIT, RANGES as u64)? as usize;
     let addresses = selection.index.maps.addresses;

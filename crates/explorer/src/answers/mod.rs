@@ -1,4 +1,5 @@
-//! The answers of the API about captures, with one file per kind of question.
+//! The answers of the API about captures, with one file per kind of question; [`tables`] has those
+//! that are tables of the command line.
 
 mod command;
 mod groups;

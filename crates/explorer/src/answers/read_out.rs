@@ -1,7 +1,7 @@
 //! The hit map read out at a time: what each stream moved, and where on the device.
 
 use crate::query::QueryString;
-use crate::refusal::HttpError;
+use crate::refusal::{HttpError, HttpResult};
 use crate::selection::IoSelection;
 use serde::Serialize;
 use steadfast_analysis::questions::cumulative::Threshold;
@@ -23,10 +23,7 @@ pub struct ReadOutAnswer {
 }
 
 /// Answers `read-out`, with the numbers of `steadfast trace hits --at --ranges 1000`.
-pub fn answer(
-    selection: &IoSelection<'_>,
-    query: &QueryString,
-) -> Result<ReadOutAnswer, HttpError> {
+pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<ReadOutAnswer> {
     selection.check_one_device()?;
     let limit = query.within("limit", LIMIT, LIMIT * 8)? as usize;
     let (from_ns, to_ns) = selection.window_ns;

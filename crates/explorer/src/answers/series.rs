@@ -98,7 +98,7 @@ fn narrow(
     let filter = &mut selection.filter;
     match by {
         SeriesBreakdown::Stream => filter.streams = vec![key.parse::<StreamKey>()?],
-        SeriesBreakdown::Process => filter.process = Some(ProcessSelector::named(key)),
+        SeriesBreakdown::Process => filter.process = Some(ProcessSelector::parse(key)),
         SeriesBreakdown::Op => {
             let what = || HttpError::bad(format!("'{key}' is no operation"));
             filter.ops = vec![op_named(key).ok_or_else(what)?];

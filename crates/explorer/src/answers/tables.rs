@@ -2,7 +2,7 @@
 //! whole segments of a window come from the index; only the edges are read.
 
 use crate::query::QueryString;
-use crate::refusal::HttpError;
+use crate::refusal::{HttpError, HttpResult};
 use crate::selection::IoSelection;
 use serde::Serialize;
 use std::ops::Range;
@@ -39,10 +39,7 @@ pub struct WorkloadText {
 }
 
 /// Answers `streams`.
-pub fn streams(
-    selection: &IoSelection<'_>,
-    query: &QueryString,
-) -> Result<StreamsAnswer, HttpError> {
+pub fn streams(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<StreamsAnswer> {
     let (by, threshold) = (by(query)?, threshold(query, Threshold(0))?);
     let table = stream_table(selection)?;
     Ok(StreamsAnswer {
@@ -56,10 +53,7 @@ pub fn streams(
 }
 
 /// Answers `processes`.
-pub fn processes(
-    selection: &IoSelection<'_>,
-    query: &QueryString,
-) -> Result<ProcessesAnswer, HttpError> {
+pub fn processes(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<ProcessesAnswer> {
     let mut table = process_table(selection)?;
     if query.one("by_command")?.is_some_and(|value| value != "false") {
         table = table.by_command();
@@ -84,23 +78,16 @@ pub fn cumulative(
     Ok(CumulativeAnswer { workload, demand })
 }
 
-fn derived(
-    selection: &IoSelection<'_>,
-    query: &QueryString,
-) -> Result<CumulativeWorkload, HttpError> {
+fn derived(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<CumulativeWorkload> {
     let table = stream_table(selection)?;
     Ok(CumulativeWorkload::new(&table, by(query)?, threshold(query, Threshold::USUAL)?))
 }
 
 /// Answers `workload` with the file that `steadfast workload derive` writes.
-pub fn workload(
-    selection: &IoSelection<'_>,
-    query: &QueryString,
-) -> Result<WorkloadText, HttpError> {
+pub fn workload(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<WorkloadText> {
     let conditions = selection.capture.conditions();
     if selection.filter.layer.is_none() && conditions.layers.len() > 1 {
-        let what = "a workload comes from one layer: choose block or filesystem";
-        return Err(HttpError::bad(what));
+        return Err(HttpError::bad("a workload comes from one layer: choose block or filesystem"));
     }
     let workload = derived(selection, query)?;
     let pass = selection.pass(selection.window_ns);

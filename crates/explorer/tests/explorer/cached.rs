@@ -79,8 +79,7 @@ fn a_file_that_changes_is_no_longer_answered_for() {
     fs::rename(&path, &moved).unwrap();
     fs::write(&path, b"no trace").unwrap();
     assert!(capture.captured().is_ok());
-    let file = fs::OpenOptions::new().write(true).open(&moved).unwrap();
-    file.set_len(1000).unwrap();
+    fs::OpenOptions::new().write(true).open(&moved).unwrap().set_len(1000).unwrap();
     let Err(HttpError { status, text }) = capture.captured().map(|_| ()) else {
         panic!("it was answered for")
     };

@@ -79,6 +79,16 @@ fn opened(path: &PathBuf, threads: usize) -> ExploredCapture {
     open_all(std::slice::from_ref(path), Some(&crew)).unwrap().remove(0)
 }
 
+/// The I/Os in a file with its index.
+fn indexed() -> (tempfile::TempDir, ExploredCapture) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.parquet");
+    write(&path);
+    let capture = opened(&path, 2);
+    capture.prepare(None);
+    (directory, capture)
+}
+
 fn ask(capture: &ExploredCapture, question: &str) -> Value {
     let (what, query) = question.split_once('?').unwrap_or((question, ""));
     let found = answer(capture, what, &QueryString::parse(query).unwrap());
@@ -101,11 +111,7 @@ fn from_the_beginning(path: &Path, filter: Filter) -> (Value, Value) {
 
 #[test]
 fn every_way_leads_to_the_same_tables() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("t.parquet");
-    write(&path);
-    let capture = opened(&path, 2);
-    capture.prepare(None);
+    let (directory, capture) = indexed();
     let index = capture.index().unwrap();
     assert_eq!(index.ios, IOS);
     assert!(index.segments.all.len() >= 2, "{} segments", index.segments.all.len());
@@ -123,7 +129,10 @@ fn every_way_leads_to_the_same_tables() {
         for filter in ["", "&op=write", "&device=sdb", "&process=%3Cscript%3E", "&pid=103"] {
             let query = QueryString::parse(&format!("from={from}&to={to}{filter}")).unwrap();
             let wanted = steadfast_explorer::query::filter(&query, capture.conditions()).unwrap();
-            let (streams, processes) = from_the_beginning(&path, wanted.within(&[(from, to)]));
+            let (streams, processes) = from_the_beginning(
+                &directory.path().join("t.parquet"),
+                wanted.within(&[(from, to)]),
+            );
             let question = format!("streams?from={from}&to={to}{filter}");
             assert_eq!(ask(&capture, &question)["streams"], streams, "{question}");
             let question = format!("processes?from={from}&to={to}{filter}");
@@ -146,11 +155,7 @@ fn sums(series: &Value, field: &str) -> Vec<u64> {
 
 #[test]
 fn cells_of_the_index_are_those_of_the_ios() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("t.parquet");
-    write(&path);
-    let capture = opened(&path, 2);
-    capture.prepare(None);
+    let (_directory, capture) = indexed();
     let all = BOTH_DEVICES;
     for by in ["none", "op", "stream", "process"] {
         let question = format!("series?cells=97&by={by}");
@@ -178,11 +183,7 @@ fn cells_of_the_index_are_those_of_the_ios() {
 
 #[test]
 fn narrow_windows_add_up_to_wide_ones() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("t.parquet");
-    write(&path);
-    let capture = opened(&path, 2);
-    capture.prepare(None);
+    let (_directory, capture) = indexed();
     let width = capture.index().unwrap().cells.width_ns;
     let (from, to) = (width * 5000, width * 5064);
     let narrow = ask(&capture, &format!("series?from={from}&to={to}&cells=64&by=stream"));
@@ -216,11 +217,7 @@ fn cells_alike(capture: &ExploredCapture, (from, to): (u64, u64)) -> u64 {
 /// Filters by operation, stream and process: what the index tells is what the I/Os tell.
 #[test]
 fn filtered_windows_of_the_index_are_those_of_the_ios() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("t.parquet");
-    write(&path);
-    let capture = opened(&path, 2);
-    capture.prepare(None);
+    let (_directory, capture) = indexed();
     let index = capture.index().unwrap();
     let wide = index.by_pair.width_ns().unwrap() * 4;
     // The whole, and a window of whole columns with more I/Os than are read.

@@ -174,8 +174,7 @@ mod tests {
             };
             let everywhere = a.iter().chain(&b).map(|x| (share(&a, *x) - share(&b, *x)).abs());
             let defined = everywhere.fold(0.0, f64::max);
-            let exact = distance(EXACT_MAX, &a, &b);
-            prop_assert!((exact.ks - defined).abs() < 1e-12);
+            prop_assert!((distance(EXACT_MAX, &a, &b).ks - defined).abs() < 1e-12);
             let bounded = distance(0, &a, &b);
             prop_assert!(bounded.ks <= defined + 1e-12 && defined <= bounded.at_most + 1e-12);
         }

@@ -183,7 +183,6 @@ mod tests {
         let late = [(0, 1), (120, 1), (240, 1), (360, 1), (480, 1), (600, 1)];
         assert_eq!(issued(fixed, 1, 120), late);
         let burst = Pace::Burst { ios: 3, delay: Nanos(1000) };
-        let bursts = [(0, 1), (0, 2), (0, 3), (1010, 1), (1010, 2), (1010, 3)];
-        assert_eq!(issued(burst, 8, 10), bursts);
+        assert_eq!(issued(burst, 8, 10), [(0, 1), (0, 2), (0, 3), (1010, 1), (1010, 2), (1010, 3)]);
     }
 }

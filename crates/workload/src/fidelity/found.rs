@@ -6,7 +6,7 @@ use super::side::{self, FidelitySide};
 use crate::replay::ReplayError;
 use std::io::{Read, Seek};
 use steadfast_analysis::Captured;
-use steadfast_analysis::questions::totals::PICTURE_STEPS_MAX;
+use steadfast_analysis::questions::totals::PLOT_STEPS_MAX;
 use steadfast_analysis::sums::step_width::step_width;
 use steadfast_domain::Nanos;
 use steadfast_tracefile::error::TraceError;
@@ -86,11 +86,10 @@ where
     let coarser = kept.into_iter().flatten().max();
     let span = (0, span_ns);
     let width = match (coarser, options.step_ns) {
-        (None, asked) => step_width(asked, span, PICTURE_STEPS_MAX)?,
-        (Some(_), Some(asked)) => step_width(Some(asked), span, PICTURE_STEPS_MAX)?,
+        (None, asked) => step_width(asked, span, PLOT_STEPS_MAX)?,
+        (Some(_), Some(asked)) => step_width(Some(asked), span, PLOT_STEPS_MAX)?,
         (Some(kept), None) => {
-            let usual = step_width(None, span, PICTURE_STEPS_MAX)?;
-            usual.div_ceil(kept).max(1).saturating_mul(kept)
+            step_width(None, span, PLOT_STEPS_MAX)?.div_ceil(kept).max(1).saturating_mul(kept)
         }
     };
     for (kept, faster) in kept.into_iter().zip([options.faster, 1.0]) {

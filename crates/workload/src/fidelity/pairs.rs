@@ -138,8 +138,7 @@ where
         let devices = [*captured, *replayed];
         let two = CapturePair { original, replay, options };
         let passes = [0, 1].map(|side: usize| on_device(&options.passes[side], devices[side]));
-        let names = [0, 1].map(|side: usize| sides[side].device_name(devices[side]));
-        two.compare(&passes, names)
+        two.compare(&passes, [0, 1].map(|side: usize| sides[side].device_name(devices[side])))
     });
     pairs.collect()
 }

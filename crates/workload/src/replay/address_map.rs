@@ -213,8 +213,7 @@ mod tests {
         let ios = [(7 * MIB, 4096), (100 * MIB + 512, 4096), (5000 * MIB, 4096)];
         let packed = map(MapRule::Pack, 3, &ios);
         assert_eq!(ios.map(|(offset, size)| at(&packed, offset, size)), [0, MIB + 512, 2 * MIB]);
-        let tight = map(MapRule::Pack, 2, &ios);
-        let last = tight.land(5000 * MIB, 4096).unwrap();
+        let last = map(MapRule::Pack, 2, &ios).land(5000 * MIB, 4096).unwrap();
         assert_eq!((last.offset, last.wrapped), (0, true));
     }
 

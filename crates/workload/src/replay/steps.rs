@@ -167,8 +167,7 @@ impl NativeSteps {
             Some(WorkloadStream { count: *ios, ..found.clone() })
         };
         let streams = step.ios.iter().filter_map(stream).collect();
-        let workload = CumulativeWorkload { streams, ..self.workload.clone() };
-        Ok(workload.io_streams()?.0)
+        Ok(CumulativeWorkload { streams, ..self.workload.clone() }.io_streams()?.0)
     }
 
     /// Adds the caveats on I/Os that are not replayed and on steps that are paced by their rate.
@@ -408,7 +407,7 @@ fn unlisted_caveat(representation: &ReplayRepresentation) -> Option<Caveat> {
 fn reject_unrecorded_filters(filter: &Filter, source: &str) -> Result<(), ReplayError> {
     let needed = [
         (filter.process.is_some(), "processes; omit --pid"),
-        (filter.asks_single_ios(), "threads, cgroups and files; omit --tid, --cgroup and --file"),
+        (filter.needs_single_ios(), "threads, cgroups and files; omit --tid, --cgroup and --file"),
         (!filter.devices.is_empty(), "devices; omit --device"),
         (filter.layer.is_some(), "layers; omit --layer"),
     ];
@@ -496,7 +495,7 @@ mod tests {
             native.steps.iter().map(|s| (s.at.0 / 1_000_000_000, s.ios_to_play())).collect()
         };
         assert_eq!(times(Filter::default()), [(0, 1233), (300, 800), (900, 10)]);
-        let from = Filter::default().between(Some(300_000_000_000), None);
+        let from = Filter::default().within(&[(300_000_000_000, u64::MAX)]);
         assert_eq!(times(from), [(0, 800), (600, 10)]);
         assert_eq!(
             (export.conditions().began_unix_ns, export.conditions().lasted_ns),
@@ -522,7 +521,7 @@ mod tests {
             let choice = StepChoice { pass, ..StepChoice::default() };
             NativeSteps::read::<NoFile>(&StepSource::Representation(&text), &choice)
         };
-        let from = Filter::default().between(Some(300_000_000_000), None);
+        let from = Filter::default().within(&[(300_000_000_000, u64::MAX)]);
         let native = read_filtered(from).unwrap();
         assert_eq!((native.steps.len(), native.workload.total_count), (2, 810));
         let reads = Filter { ops: vec![steadfast_domain::IoOp::Read], ..Filter::default() };

@@ -19,8 +19,7 @@ fn in_issue_order() -> Vec<IoEvent> {
 }
 
 fn plots(findings: &Findings) -> impl Iterator<Item = &Plot> {
-    let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    exhibits.filter_map(|exhibit| match exhibit {
+    findings.chapters.iter().flat_map(|page| &page.exhibits).filter_map(|exhibit| match exhibit {
         Exhibit::Plot(plot) => Some(plot),
         _ => None,
     })
@@ -114,8 +113,7 @@ fn a_flush_less_moves_no_read_beside_another() {
         .map(|n| match n % 7 {
             6 => flush(n),
             odd => {
-                let op = if odd % 2 == 1 { IoOp::Write } else { IoOp::Read };
-                io(n * 10_000, op, n * 8192, 4096)
+                io(n * 10_000, if odd % 2 == 1 { IoOp::Write } else { IoOp::Read }, n * 8192, 4096)
             }
         })
         .collect();
@@ -247,8 +245,7 @@ fn the_exhibits_show_both_on_one_axis() {
         event.issued_ns += 3 * SECOND + event.issued_ns % 977;
         event.response_ns /= 2;
     });
-    let lossy = CaptureConditions { lost: 9, ..conditions };
-    let replay = opened(&late, lossy).into();
+    let replay = opened(&late, CaptureConditions { lost: 9, ..conditions }).into();
     let found = Fidelity::compare(&original, &replay, &FidelityOptions::default()).unwrap();
     let findings = findings(&found, "test");
     let ids: Vec<&str> = plots(&findings).map(|plot| plot.id.as_str()).collect();

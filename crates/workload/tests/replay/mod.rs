@@ -159,7 +159,7 @@ fn most_outstanding_is_counted_from_issue_and_completion() {
 fn a_part_of_a_trace_is_due_from_its_first_io_or_from_a_common_beginning() {
     let filter = Filter { ops: vec![IoOp::Write], ..Filter::default() };
     let pass =
-        PassOptions { filter: filter.between(Some(50_000_000), None), ..PassOptions::default() };
+        PassOptions { filter: filter.within(&[(50_000_000, u64::MAX)]), ..PassOptions::default() };
     let all = options(LARGE);
     let script = of_events(&known(), &ScriptOptions { pass: pass.clone(), ..all.clone() }).unwrap();
     let mut expected = known();
@@ -393,8 +393,7 @@ fn what_cannot_be_played_is_refused_in_one_clear_line() {
     let text = refusal(&[io(0, IoOp::Other, 0, 512)], &all);
     assert!(text.contains("1 of an unknown operation"), "{text}");
     let large = [io(0, IoOp::Discard, 0, 1 << 31)];
-    let tiny = ReplayTarget { size: Bytes::gib(1), logical_sector: 512 };
-    let text = refusal(&large, &options(tiny));
+    let text = refusal(&large, &options(ReplayTarget { size: Bytes::gib(1), logical_sector: 512 }));
     assert!(text.contains("1 larger than the target"), "{text}");
     let below = ReplayTarget { size: Bytes::kib(64), logical_sector: 512 };
     let text = refusal(&known(), &options(below));
@@ -414,7 +413,7 @@ fn a_script_is_of_one_device_at_one_layer() {
     let trace = || -> Captured<Memory> { opened(&events, conditions.clone()).into() };
     let text = TraceScript::prepare(&trace(), &options(LARGE)).err().unwrap().to_string();
     assert!(text.contains("2 devices (sda, sdb)") && text.contains("--device"), "{text}");
-    let filter = Filter::default().on("sdb", &conditions).unwrap();
+    let filter = Filter::default().with_device("sdb", &conditions).unwrap();
     let pass = PassOptions { filter, ..PassOptions::default() };
     let one = TraceScript::prepare(&trace(), &ScriptOptions { pass, ..options(LARGE) }).unwrap();
     assert_eq!(one.summary().ios, 1);
@@ -543,8 +542,7 @@ fn step_file(events: &[IoEvent]) -> Captured<Memory> {
         ..StreamInStep::default()
     };
     writer.add(&events.iter().map(sum).collect::<Vec<_>>());
-    let file = writer.finish(&conditions).unwrap();
-    Captured::open(Cursor::new(file)).unwrap()
+    Captured::open(Cursor::new(writer.finish(&conditions).unwrap())).unwrap()
 }
 
 #[test]
@@ -561,7 +559,7 @@ fn single_ios_and_their_sums_make_the_same_steps() {
 
 /// From 0.5 s on, and up to 2.25 s, two steps of a second are half a second and a quarter.
 fn cut() -> PassOptions {
-    let filter = Filter::default().between(Some(SECOND / 2), Some(SECOND * 9 / 4));
+    let filter = Filter::default().within(&[(SECOND / 2, SECOND * 9 / 4)]);
     PassOptions { filter, ..PassOptions::default() }
 }
 
@@ -616,7 +614,7 @@ fn streams_below_the_threshold_are_left_out_of_steps_with_their_count() {
     assert_eq!(native.left_out(), (4, Some(Bytes(16_384))));
     let text = &native.caveats.iter().find(|c| c.id == "replay-streams-left-out").unwrap().text;
     assert!(text.starts_with("4 of 7 I/Os"), "{text}");
-    let none = Filter::default().between(Some(90 * SECOND), None);
+    let none = Filter::default().within(&[(90 * SECOND, u64::MAX)]);
     let pass = PassOptions { filter: none, ..PassOptions::default() };
     let empty = NativeSteps::read(&StepSource::Capture(&trace), &StepChoice { pass, ..choice });
     assert!(matches!(empty, Err(ReplayError::Empty { events: 7, .. })));
@@ -642,8 +640,7 @@ fn damage_met_while_playing_is_an_error_of_the_script() {
     let reads_left = Arc::clone(&medium.reads_left);
     reads_left.store(usize::MAX, std::sync::atomic::Ordering::Relaxed);
     let captured = Captured::open(medium).unwrap();
-    let script = TraceScript::prepare(&captured, &options(LARGE)).unwrap();
-    let mut playing = script.open();
+    let mut playing = TraceScript::prepare(&captured, &options(LARGE)).unwrap().open();
     assert!(playing.fill(&mut Vec::with_capacity(1024)).unwrap() > 0);
     reads_left.store(0, std::sync::atomic::Ordering::Relaxed);
     let mut rest = Vec::with_capacity(20_000);

@@ -168,8 +168,7 @@ fn read_row(line: &ValueLine, columns: &[String]) -> Result<ResultRow, ParseErro
             let number = cell.parse::<f64>().ok().filter(|number| number.is_finite());
             let number = number.ok_or_else(|| {
                 let (cell, column) = (excerpt(cell), excerpt(column));
-                let message = format!("'{cell}' in column '{column}' is not a number");
-                ParseError::at(line.line, message)
+                ParseError::at(line.line, format!("'{cell}' in column '{column}' is not a number"))
             })?;
             row.values.insert(column.clone(), number);
         }

@@ -60,8 +60,7 @@ fn each_access_specification_has_its_tests_and_the_idle_one_none() {
     assert_eq!((tests[0].active[0].area, tests[0].active[0].depth), (area, 16));
     assert!(remarks[0].text.contains("'Worker 2' is a network worker"));
     let idle = OF_2006.replace("\tread big\n\tmixed", "\tIdle\n\tmixed");
-    let config = read(idle.as_bytes()).unwrap().config;
-    let tests = tests_of(&config, 4, None, &mut Vec::new()).unwrap();
+    let tests = tests_of(&read(idle.as_bytes()).unwrap().config, 4, None, &mut Vec::new()).unwrap();
     assert_eq!((tests.len(), tests[0].access), (1, 1));
 }
 

@@ -16,8 +16,7 @@ fn damaged_configurations_do_no_harm() {
         let Ok(reading) = read(&bytes) else { continue };
         understood += 1;
         if understood % 16 == 0 {
-            let again = read(write(&reading.config).as_bytes()).unwrap();
-            assert_eq!(again.config, reading.config);
+            assert_eq!(read(write(&reading.config).as_bytes()).unwrap().config, reading.config);
             let _ = tests_of(&reading.config, 2, None, &mut Vec::new());
         }
     }

@@ -35,8 +35,7 @@ fn every_section_of_2006_is_read() {
     assert_eq!(disk.outstanding.unwrap().ios, 16);
     assert_eq!(disk.disk, Some(DiskArea { sectors: 2048, start: 101, pattern: None }));
     assert_eq!(manager.workers[1].kind, WorkerKind::Network("TCP".into()));
-    let target = &manager.workers[1].targets.clone().unwrap()[0];
-    assert_eq!(target.manager, Some((1, "ELM".into())));
+    assert_eq!(manager.workers[1].targets.as_ref().unwrap()[0].manager, Some((1, "ELM".into())));
 }
 
 #[test]
@@ -124,8 +123,7 @@ fn files_of_before_names_are_read_and_their_managers_named() {
         'End access specifications\n";
     let config = reading(old).config;
     let names: Vec<&str> = config.specs.iter().flatten().map(|s| s.name.as_str()).collect();
-    let expected = ["2048 bytes random 67% reads", "Untitled", "2048 bytes random 67% reads 2"];
-    assert_eq!(names, expected);
+    assert_eq!(names, ["2048 bytes random 67% reads", "Untitled", "2048 bytes random 67% reads 2"]);
     assert!(config.specs.iter().flatten().all(|spec| spec.assignment == Assignment::All));
     let short = "Version 1998.02.01\n'ACCESS SPECIFICATIONS\n'rows\n512 50 1 1 0 1\n";
     assert!(refused(short).contains("line 4: the shares"), "{}", refused(short));

@@ -161,8 +161,7 @@ fn each_kind_of_row_has_its_own_blanks() {
     };
     let mut run = sample("2006.07.27");
     run.parts[0].tables[0].rows = vec![processor];
-    let row = values(&write(&run), 0);
-    assert_eq!(row.iter().filter(|cell| !cell.is_empty()).count(), 3);
+    assert_eq!(values(&write(&run), 0).iter().filter(|cell| !cell.is_empty()).count(), 3);
 }
 
 #[test]

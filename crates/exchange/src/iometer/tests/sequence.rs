@@ -104,8 +104,7 @@ fn each_version_writes_its_own_data() {
     };
     assert_eq!(pattern(OF_1_1).0, DataPattern::RandomUnique);
     assert_eq!(pattern(&OF_1_1.replace("\t0,0,2", "\t0,0,1")).0, DataPattern::RandomOnce);
-    let repeating = pattern(&OF_1_1.replace("\t0,0,2", "\t0,0,0")).0;
-    assert!(matches!(repeating, DataPattern::Repeating(_)));
+    assert!(matches!(pattern(&OF_1_1.replace("\t0,0,2", "\t0,0,0")).0, DataPattern::Repeating(_)));
     let plain = without_delay();
     assert_eq!(pattern(&plain).0, DataPattern::RandomUnique);
     let of_2008 = plain.replace("2006.07.27", "2008.06.18");
@@ -134,8 +133,7 @@ fn workers_that_do_the_same_are_threads_and_others_are_loads_at_once() {
         let demand = loads[0].1;
         assert_eq!(demand.threads, 1);
         let from = |sectors: u64| Amount::Bytes(Bytes(sectors * HERE.sector));
-        let expected = [("Worker 1", demand, from(0)), ("Worker 2", demand, from(4096))];
-        assert_eq!(loads, expected);
+        assert_eq!(loads, [("Worker 1", demand, from(0)), ("Worker 2", demand, from(4096))]);
         assert_eq!(step.dimensions[1], ("Workers".into(), "2".into()));
         let config = crate::iometer::read(elsewhere.as_bytes()).unwrap().config;
         assert_eq!(crate::iometer::loads_of_workers(&config, test), [0, 1]);
