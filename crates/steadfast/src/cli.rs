@@ -1,4 +1,4 @@
-//! The command line: names, help and examples. Nothing is done here.
+//! The command line: names, help and examples.
 
 mod common;
 #[cfg(feature = "explorer")]
@@ -31,16 +31,17 @@ use crate::terminal;
 use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use common::{ArrivalsName, TargetArguments, more_than_nothing, percentage};
+use common::{ARRIVALS, NamedValue, TargetArguments, more_than_nothing, one_of, percentage};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::rate::OfferedRate;
+use steadfast_domain::rate::{Arrivals, OfferedRate};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::text::{excerpt, printable};
 use steadfast_domain::units::parse_percent;
-use steadfast_domain::{Bytes, Demand, Nanos, PurgeChoice, PurgeFailure};
+use steadfast_domain::{Bytes, Demand, Layer, Nanos, PurgeChoice, PurgeFailure};
+use steadfast_runner::StartSync;
 use steadfast_runner::calibrate::CalibrationPoint;
 
 /// SSD performance tests by the SNIA method, from purge to report.
@@ -80,7 +81,7 @@ pub struct GlobalArguments {
     pub color: ColorChoice,
 }
 
-/// When output is colored.
+/// Use of colors in the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set.
@@ -103,7 +104,7 @@ impl ColorChoice {
     }
 }
 
-/// Reads the command line; a wrong one ends the process with code 2.
+/// Parses the command line; an invalid one ends the process with code 2.
 pub fn parse() -> Cli {
     let words = words();
     if let Some((at, word)) = words.iter().enumerate().find(|(_, word)| word.to_str().is_none()) {
@@ -128,7 +129,7 @@ pub fn parse() -> Cli {
     parsed.unwrap_or_else(|error| end(&in_plain_words(error)))
 }
 
-/// The words of the command line, with the command before the options that may stand before it.
+/// Returns the words of the command line, with the command moved before options that precede it.
 pub fn words() -> Vec<OsString> {
     command_first(std::env::args_os().collect())
 }
@@ -180,20 +181,20 @@ fn end(error: &clap::Error) -> ! {
 #[expect(clippy::exit, reason = "nothing runs yet, and clap ends the process here as well")]
 fn end_after(printed: anyhow::Result<()>, code: i32) -> ! {
     if let Err(why) = printed {
-        terminal::complain(&format!("steadfast: {}", exit::said(&why)));
+        terminal::warn(&format!("steadfast: {}", exit::error_text(&why)));
         std::process::exit(1);
     }
     std::process::exit(code)
 }
 
-/// The command line as one text, for records.
+/// Returns the command line as one text, for records.
 pub fn command_line() -> String {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     words.join(" ")
 }
 
-/// A command line of this program's own making.
+/// Parses a command line that this program composed.
 pub fn parse_words(words: &[String]) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(words)
 }
@@ -416,7 +417,8 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it works on a device; such commands report what a killed process left.
+    /// Returns true for a command that works on a device; it reports settings that a killed process
+    /// left changed.
     pub fn works_on_devices(&self) -> bool {
         matches!(
             self,
@@ -436,7 +438,7 @@ impl Command {
     }
 }
 
-/// A process of this machine by its number; unlike a trace, a capture knows no names.
+/// Parses a process number; unlike trace commands, a capture does not accept names.
 fn process_number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| "give a process number, as pgrep prints it".to_owned())
 }
@@ -495,8 +497,8 @@ pub struct RunArguments {
     /// With several targets, the steps that start at the same moment on all: every step
     /// (steps), the first step of every phase (phases), or only the first one (start).
     /// Default: steps; phases where --target names captured devices
-    #[arg(help_heading = heading::TARGET, long, value_name = "WHAT")]
-    pub together: Option<TogetherName>,
+    #[arg(help_heading = heading::TARGET, long, value_name = "WHAT", value_parser = one_of(TOGETHER))]
+    pub together: Option<StartSync>,
     /// Serial number of the device that may be overwritten (its kernel name if it has none);
     /// repeat for each other namespace that the purge erases. With --hosts, HOST:SERIAL for
     /// each host
@@ -541,26 +543,12 @@ pub struct RunArguments {
     pub json: bool,
 }
 
-/// Which loads of several targets begin together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TogetherName {
-    /// Those of every step that all of them have.
-    Steps,
-    /// The first of every phase.
-    Phases,
-    /// The first only.
-    Start,
-}
-
-impl From<TogetherName> for steadfast_runner::StartSync {
-    fn from(name: TogetherName) -> Self {
-        match name {
-            TogetherName::Steps => Self::Steps,
-            TogetherName::Phases => Self::Phases,
-            TogetherName::Start => Self::Start,
-        }
-    }
-}
+/// Steps of several targets that start together.
+const TOGETHER: [NamedValue<StartSync>; 3] = [
+    ("steps", StartSync::Steps, "Every step that all targets have"),
+    ("phases", StartSync::Phases, "The first step of every phase"),
+    ("start", StartSync::Start, "The first step only"),
+];
 
 /// Help of `--target` of `measure`.
 const MEASURED_TARGETS: &str = "Device or file to work on: a block device, a file, or sim:NAME (a \
@@ -589,8 +577,8 @@ pub struct MeasureArguments {
     #[arg(help_heading = heading::LOAD, long, value_name = "IOPS|MB/s")]
     pub rate: Option<OfferedRate>,
     /// Arrivals of a --rate: at random (default), or evenly spaced
-    #[arg(help_heading = heading::LOAD, long, requires = "rate")]
-    pub arrivals: Option<ArrivalsName>,
+    #[arg(help_heading = heading::LOAD, long, requires = "rate", value_parser = one_of(ARRIVALS))]
+    pub arrivals: Option<Arrivals>,
     /// Measured time; default: 10s
     #[arg(help_heading = heading::LOAD, long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
     pub time: Option<Nanos>,
@@ -912,9 +900,10 @@ pub struct CaptureArguments {
         value_name = "LAYER",
         value_delimiter = ',',
         default_value = "block",
-        default_value_if("mount", ArgPredicate::IsPresent, "filesystem")
+        default_value_if("mount", ArgPredicate::IsPresent, "filesystem"),
+        value_parser = one_of(trace::LAYERS)
     )]
-    pub layer: Vec<trace::LayerName>,
+    pub layer: Vec<Layer>,
     /// Capture time; default: until Ctrl-C
     #[arg(long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
     pub duration: Option<Nanos>,

@@ -1,4 +1,4 @@
-//! Exit codes, and how an error is said. docs/exit-codes.md is their page.
+//! Exit codes (docs/exit-codes.md) and error messages.
 
 use crate::terminal;
 use std::fmt;
@@ -6,25 +6,24 @@ use std::process::ExitCode;
 use steadfast_procedures::ProcedureError;
 use steadfast_report::LimitsError;
 
-/// How a command ended, where it did not fail.
+/// Outcome of a command that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitState {
-    /// Everything was done.
+    /// The command completed.
     Done,
     /// The run ended, but its steady state was not achieved, or data read back were
     /// not what was written.
     NotGood,
     /// The run halted; every finished step is safe, and it can be resumed.
     Halted,
-    /// Everything readable was shown, but a damaged or missing part of a trace is
-    /// left out of it.
+    /// Everything readable was shown; a damaged or missing part of a trace was omitted.
     Incomplete,
-    /// A number is outside its limits, or missing; or a metric of a trend got worse; or the run
-    /// has not ended; or engines do not agree; or a replay has other I/Os than its capture.
+    /// A number is outside its limits or missing, a metric of a trend got worse, the run has not
+    /// ended, the engines do not agree, or a replay differs from its capture.
     OutsideLimits,
-    /// Something on this host or device would spoil the numbers.
+    /// Host or device would distort the numbers.
     Unfit,
-    /// It failed, and the error was said: one of several targets.
+    /// One of several targets failed; its error was printed.
     Failed,
 }
 
@@ -42,7 +41,7 @@ impl ExitState {
     }
 }
 
-/// The list of codes that `--help` prints.
+/// List of exit codes in `--help`.
 pub const HELP: &str = "Exit codes:
   0  done
   1  failed or refused; stderr says what happened and what to do; also: a
@@ -75,12 +74,12 @@ impl fmt::Display for Misuse {
 
 impl std::error::Error for Misuse {}
 
-/// An error that says what is wrong with the command line.
+/// Returns an error about the command line, which ends the process with code 2.
 pub fn misuse(text: impl fmt::Display) -> anyhow::Error {
     Misuse(text.to_string()).into()
 }
 
-/// The exit code of a command that ended so.
+/// Returns the exit code of a state.
 pub fn code_of(state: ExitState) -> u8 {
     match state {
         ExitState::Done => 0,
@@ -92,14 +91,14 @@ pub fn code_of(state: ExitState) -> u8 {
     }
 }
 
-/// The process's exit code; prints the error, if there is one.
+/// Returns the exit code of the process; prints the error, if any.
 pub fn code(outcome: anyhow::Result<ExitState>) -> ExitCode {
     match outcome {
         Ok(state) => ExitCode::from(code_of(state)),
         Err(error) => {
-            terminal::complain(&format!("steadfast: {}", said(&error)));
+            terminal::warn(&format!("steadfast: {}", error_text(&error)));
             for line in excerpt(&error) {
-                terminal::complain(&format!("  {line}"));
+                terminal::warn(&format!("  {line}"));
             }
             if is_misuse(&error) { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
@@ -118,8 +117,8 @@ fn is_misuse(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<Misuse>() || cause.is::<ProcedureError>())
 }
 
-/// An error with its causes, each said once: some print their cause themselves.
-pub fn said(error: &anyhow::Error) -> String {
+/// Formats an error with its causes. A cause that the text already contains is omitted.
+pub fn error_text(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |text, cause| {
         let cause = bounded(cause.to_string());
         match text.as_str() {
@@ -130,8 +129,8 @@ pub fn said(error: &anyhow::Error) -> String {
     })
 }
 
-/// Characters of a cause that are printed. No message of ours is as long; one that quotes a
-/// file or another program may be.
+/// Maximum number of characters of a cause. Only a message that quotes a file or another program is
+/// longer.
 const CAUSE_MAX: usize = 4000;
 
 fn bounded(mut cause: String) -> String {
@@ -148,16 +147,19 @@ mod tests {
     use anyhow::Context;
 
     #[test]
-    fn a_cause_that_was_said_is_not_said_again() {
+    fn a_cause_is_printed_once() {
         let cause = || std::io::Error::from_raw_os_error(libc::ENOENT);
         let plain = anyhow::Error::from(cause()).context("x cannot be opened");
-        assert_eq!(said(&plain), "x cannot be opened: No such file or directory (os error 2)");
+        assert_eq!(
+            error_text(&plain),
+            "x cannot be opened: No such file or directory (os error 2)"
+        );
         let doubled = anyhow::Error::from(cause()).context(format!("x: {}", cause()));
-        assert_eq!(said(&doubled), "x: No such file or directory (os error 2)");
+        assert_eq!(error_text(&doubled), "x: No such file or directory (os error 2)");
     }
 
     #[test]
-    fn a_mistake_on_the_command_line_is_told_from_a_failure() {
+    fn misuse_is_distinguished_from_a_failure() {
         assert!(is_misuse(&Err::<(), _>(misuse("no")).context("x").unwrap_err()));
         assert!(is_misuse(&anyhow::Error::from(ProcedureError("no".into()))));
         assert!(!is_misuse(&anyhow::anyhow!("no")));

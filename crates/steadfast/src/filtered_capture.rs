@@ -1,5 +1,5 @@
-//! A capture that the command line names: opened, what is wrong with it said, and
-//! which of its I/Os count.
+//! A capture from the command line with its filter. Missing or damaged parts are reported on
+//! standard error.
 
 use crate::cli::trace::{FilterArguments, LayerChoice, Selection};
 use crate::exit::{ExitState, misuse};
@@ -14,40 +14,42 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use steadfast_analysis::captured::PassResult;
-use steadfast_analysis::clock::{Moment, MomentResolver};
 use steadfast_analysis::filter::{Filter, ProcessSelector};
+use steadfast_analysis::moment::{Moment, MomentResolver};
 use steadfast_analysis::pass::{PassAccount, PassOptions};
 use steadfast_analysis::questions::cumulative::Threshold;
-use steadfast_analysis::{Captured, ShareMeasure, StudyOptions};
+use steadfast_analysis::{Captured, Fold, ShareMeasure, StudyOptions};
 use steadfast_domain::io_event::IncompleteIos;
+use steadfast_domain::text::counted;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
 use steadfast_exchange::identify::FileKind;
 use steadfast_host::open_regular;
 use steadfast_tracefile::TraceError;
 use steadfast_tracefile::parquet::{Integrity, Recovery};
 
-/// A capture in its files, and which of its I/Os count.
+/// An open capture and the filter of its I/Os.
 pub struct FilteredCapture {
     pub captured: Captured<File>,
     pub pass: PassOptions,
     pub name: String,
     accept_damage: bool,
-    /// What was said to be missing.
-    said: RefCell<BTreeSet<String>>,
+    /// Missing parts that were already reported.
+    reported: RefCell<BTreeSet<String>>,
 }
 
 impl FilteredCapture {
+    /// Opens the selected files as one capture; see [`Self::files`].
     pub fn open(selection: &Selection) -> anyhow::Result<Self> {
         Self::files(&selection.files, &selection.filter)
     }
 
-    /// The files of one capture, as a test applies it or a replay is compared: of a
-    /// trace of two layers the block layer counts unless another is asked for.
+    /// Opens the files of one capture. Of a trace of two layers, only the block layer counts
+    /// unless the filter names another.
     pub fn files(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
         Self::side(files, filter, LayerDefault::One)
     }
 
-    /// Files of any captures, read together.
+    /// Opens files of any captures, which are read together.
     pub fn side(
         files: &[PathBuf],
         filter: &FilterArguments,
@@ -57,7 +59,7 @@ impl FilteredCapture {
         Self::new(first, open_each(files)?, filter, layers)
     }
 
-    /// The files of one capture, called by the first of them.
+    /// Joins open files into one capture, named after the first file.
     pub fn new(
         path: &Path,
         parts: Vec<Captured<File>>,
@@ -68,26 +70,27 @@ impl FilteredCapture {
         let captured = joined(&name, parts)?;
         let span_ns = (captured.begin_ns(), captured.end_ns());
         let filtered = filtered(&name, filter, layers, (captured.conditions(), span_ns))?;
-        let filtered = of_whole_steps(&name, &captured, filtered);
+        let filtered = extend_to_whole_steps(&name, &captured, filtered);
         let pass =
             PassOptions { filter: filtered, window: filter.window, ..PassOptions::default() };
-        let (accept_damage, said) = (filter.accept_damage, RefCell::default());
-        Ok(FilteredCapture { captured, pass, name, accept_damage, said })
+        let (accept_damage, reported) = (filter.accept_damage, RefCell::default());
+        Ok(FilteredCapture { captured, pass, name, accept_damage, reported })
     }
 
     pub fn conditions(&self) -> &CaptureConditions {
         self.captured.conditions()
     }
 
-    /// The moment of an event mark, perhaps with an offset (`backup+5min`).
+    /// Returns the time of an event mark with an optional offset (`backup+5min`), in nanoseconds
+    /// since the capture began.
     pub fn mark(&self, mark: &str) -> anyhow::Result<u64> {
-        let calendar =
+        let resolver =
             MomentResolver::new(self.conditions(), None, (self.captured.begin_ns(), u64::MAX));
-        let found = calendar.moment(&Moment::Mark(mark.to_owned()), 0);
+        let found = resolver.moment(&Moment::Mark(mark.to_owned()), 0);
         found.with_context(|| self.name.clone())
     }
 
-    /// Keeps what was issued from an event mark on.
+    /// Restricts the filter to I/Os issued at or after an event mark.
     pub fn begin_at_mark(&mut self, mark: &str) -> anyhow::Result<()> {
         let from = self.mark(mark)?;
         let filter = std::mem::take(&mut self.pass.filter);
@@ -95,33 +98,35 @@ impl FilteredCapture {
         Ok(())
     }
 
-    /// Says on standard error what was found damaged or missing, once.
-    pub fn say_damage(&self) {
+    /// Prints a warning for each damaged or missing part that was not yet reported.
+    pub fn warn_of_damage(&self) {
         for text in self.captured.integrity().missing() {
-            if self.said.borrow_mut().insert(text.clone()) {
-                terminal::complain(&format!("{}: {text}", self.name));
+            if self.reported.borrow_mut().insert(text.clone()) {
+                terminal::warn(&format!("{}: {text}", self.name));
             }
         }
     }
 
-    /// How a command ends that showed what is in it.
+    /// Returns the exit state of a command that showed this capture.
     pub fn ending(&self) -> ExitState {
         let is_whole = self.captured.integrity().is_whole();
         if is_whole || self.accept_damage { ExitState::Done } else { ExitState::Incomplete }
     }
 
-    /// Asks the capture something; says on standard error what could not be done as
-    /// it should.
+    /// Runs a query on the capture and prints warnings about damaged parts.
     pub fn ask<T>(
         &self,
         question: impl FnOnce(&Captured<File>, &PassOptions) -> Result<T, TraceError>,
     ) -> anyhow::Result<T> {
         let answer = question(&self.captured, &self.pass);
-        self.say_damage();
+        self.warn_of_damage();
         answer.with_context(|| self.name.clone())
     }
 
-    /// The same, where the answer says what was read for it.
+    /// Runs a query like [`Self::ask`]. Also warns about I/Os that could not be sorted.
+    ///
+    /// # Errors
+    /// Returns an error if the filter selects a time outside the capture.
     pub fn answer<T>(
         &self,
         question: impl FnOnce(&Captured<File>, &PassOptions) -> Result<PassResult<T>, TraceError>,
@@ -131,7 +136,7 @@ impl FilteredCapture {
             self.ask(|captured, pass| captured.span_of(pass, &answer.account))?;
         }
         if answer.account.order.late > 0 {
-            terminal::complain(&format!(
+            terminal::warn(&format!(
                 "{}: {} I/Os could not be sorted into issue order",
                 self.name, answer.account.order.late
             ));
@@ -139,7 +144,15 @@ impl FilteredCapture {
         Ok(answer)
     }
 
-    /// How it is studied.
+    /// Folds the I/Os that count.
+    pub fn fold<F: Fold>(&self, mut found: F) -> anyhow::Result<PassResult<F>> {
+        self.answer(|captured, pass| {
+            let account = captured.run(pass, &mut [&mut found])?;
+            Ok(PassResult { found, account })
+        })
+    }
+
+    /// Returns the options of a study of this capture.
     pub fn options(
         &self,
         by: ShareMeasure,
@@ -150,7 +163,23 @@ impl FilteredCapture {
         StudyOptions { pass, by, threshold, step_ns, ..StudyOptions::default() }
     }
 
-    /// Prints what was found as JSON.
+    /// Prints what was found, as JSON or as text, and returns how the command ends.
+    pub fn show<T: Serialize + JsonSchema>(
+        &self,
+        json: bool,
+        account: PassAccount,
+        content: T,
+        text: impl FnOnce(&T) -> String,
+    ) -> anyhow::Result<ExitState> {
+        if json {
+            self.print(account, content)?;
+        } else {
+            terminal::print(&text(&content))?;
+        }
+        Ok(self.ending())
+    }
+
+    /// Prints an answer as JSON.
     pub fn print<T: Serialize + JsonSchema>(
         &self,
         account: PassAccount,
@@ -168,7 +197,7 @@ impl FilteredCapture {
     }
 }
 
-/// Opens the files of one capture, with the name that they have together.
+/// Opens the files of one capture; returns its name and the capture.
 pub fn capture(files: &[PathBuf]) -> anyhow::Result<(String, Captured<File>)> {
     let name = named(files.first().map_or(Path::new(""), PathBuf::as_path), files.len());
     let captured = joined(&name, open_each(files)?)?;
@@ -179,17 +208,17 @@ fn open_each(files: &[PathBuf]) -> anyhow::Result<Vec<Captured<File>>> {
     files.iter().map(|path| open(path)).collect()
 }
 
-/// Reads files as one capture; says on standard error what they lack.
+/// Joins files into one capture and prints warnings about missing parts.
 fn joined(name: &str, parts: Vec<Captured<File>>) -> anyhow::Result<Captured<File>> {
     let captured = Captured::several(parts).with_context(|| name.to_owned())?;
     let captured = captured.with_crew(thread_pool::of_all_processors());
-    say_if_several(name, &captured);
-    say_what_is_missing(name, captured.recovery(), captured.conditions());
-    say_if_unchecked(name, &captured.integrity());
+    warn_if_several(name, &captured);
+    warn_of_lost_events(name, captured.recovery(), captured.conditions());
+    warn_if_unchecked(name, &captured.integrity());
     Ok(captured)
 }
 
-/// What the files of a capture are called together.
+/// Returns the name of a capture of several files: `a.parquet and 2 more`.
 pub fn named(path: &Path, files: usize) -> String {
     match files.saturating_sub(1) {
         0 => path.display().to_string(),
@@ -197,22 +226,20 @@ pub fn named(path: &Path, files: usize) -> String {
     }
 }
 
-/// Says on standard error that files of several captures are counted together.
-fn say_if_several(name: &str, captured: &Captured<File>) {
+/// Warns if the files are of several captures.
+fn warn_if_several(name: &str, captured: &Captured<File>) {
     if let Some(captures) = captured.captures().filter(|captures| *captures > 1) {
-        let hosts = match captured.observed_by_host(&Filter::default()).len() {
-            1 => "1 host".to_owned(),
-            hosts => format!("{hosts} hosts"),
-        };
-        terminal::complain(&format!("{name}: {captures} captures of {hosts}, read together"));
+        let hosts = captured.observed_by_host(&Filter::default()).len();
+        let hosts = counted(hosts as u64, "host");
+        terminal::warn(&format!("{name}: {captures} captures of {hosts}, read together"));
     }
 }
 
-/// One file of a capture, opened.
+/// Opens one file of a capture.
 pub fn open(path: &Path) -> anyhow::Result<Captured<File>> {
     let file = open_regular(path)?;
     Captured::open(file).map_err(anyhow::Error::from).or_else(|error| {
-        // A file of another kind is named; a damaged capture is not.
+        // Only a file of another kind gets the advice; a damaged capture gets its own error.
         match recognize_file(path)?.filter(|found| found.kind != Some(FileKind::Parquet)) {
             Some(found) => bail!(
                 "{}: this is {}, not a capture; {}",
@@ -225,55 +252,54 @@ pub fn open(path: &Path) -> anyhow::Result<Captured<File>> {
     })
 }
 
-/// Says on standard error what a capture's file lacks.
-fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &CaptureConditions) {
+/// Warns about events that the capture lost.
+fn warn_of_lost_events(name: &str, recovery: Option<&Recovery>, conditions: &CaptureConditions) {
     if let Some(recovery) = recovery {
-        terminal::complain(&format!(
+        terminal::warn(&format!(
             "{name}: the capture was killed; read up to the last complete row group, {} bytes after \
              it are lost",
             recovery.bytes_ignored
         ));
     }
     if let Some(part) = conditions.in_part.filter(|part| *part != IncompleteIos::default()) {
-        terminal::complain(&format!("{name}: incomplete I/Os: {part}"));
+        terminal::warn(&format!("{name}: incomplete I/Os: {part}"));
     }
     if conditions.lost > 0 {
-        terminal::complain(&format!(
+        terminal::warn(&format!(
             "{name}: the capture lost {} events; counts are too low",
             conditions.lost
         ));
     }
 }
 
-/// Says on standard error that damage could not be seen.
-fn say_if_unchecked(name: &str, integrity: &Integrity) {
+/// Warns if the files have no checksums.
+fn warn_if_unchecked(name: &str, integrity: &Integrity) {
     if !integrity.checksums {
-        terminal::complain(&format!("{name}: no checksums; damage cannot be detected"));
+        terminal::warn(&format!("{name}: no checksums; damage cannot be detected"));
     }
 }
 
-/// What counts of a trace of both layers unless the user says it.
+/// Layers that count if a trace has two and the user names none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum LayerDefault {
-    /// The block layer: what a program asked and what the device got of it are
-    /// not added up.
+    /// The block layer, so that no I/O counts twice.
     One,
-    /// Both, which stand beside each other.
+    /// Both, shown separately.
     Each,
 }
 
-/// The filter that was asked for; says on standard error where it chose a layer.
+/// Returns the filter of the arguments. Warns if the layer is a default.
 pub fn filtered(
     name: &str,
     arguments: &FilterArguments,
     layers: LayerDefault,
     (conditions, span_ns): (&CaptureConditions, (u64, u64)),
 ) -> anyhow::Result<Filter> {
-    let calendar = MomentResolver::new(conditions, arguments.time_zone.as_ref(), span_ns);
-    let mut filter = filter(arguments, conditions, calendar).with_context(|| name.to_owned())?;
+    let resolver = MomentResolver::new(conditions, arguments.time_zone.as_ref(), span_ns);
+    let mut filter = filter(arguments, conditions, resolver).with_context(|| name.to_owned())?;
     if layers == LayerDefault::One && conditions.layers.len() > 1 && arguments.layer.is_none() {
         filter.layer = Some(Layer::Block);
-        terminal::complain(&format!(
+        terminal::warn(&format!(
             "{name}: the trace has two layers; only the block layer is counted (others: --layer \
              filesystem, --layer both)"
         ));
@@ -281,14 +307,14 @@ pub fn filtered(
     Ok(filter)
 }
 
-/// The filter with its times at the borders of the kept steps, which are what sums can be selected
-/// by; says on standard error where these differ. A span without a step is refused later.
-fn of_whole_steps(name: &str, captured: &Captured<File>, filter: Filter) -> Filter {
+/// Extends the filter's spans to whole steps, the smallest parts of a file of sums, and warns if
+/// they change. A span without a step is refused later.
+fn extend_to_whole_steps(name: &str, captured: &Captured<File>, filter: Filter) -> Filter {
     let Some(grid) = captured.step_grid() else { return filter };
     let observed = captured.observed(&Filter::default());
     let whole = |span: &(u64, u64)| {
         let (from, to) = observed.whole_steps(*span, grid);
-        // A span that begins or ends outside the observed time has no step there to be cut.
+        // A span that begins or ends outside the observed time cuts no step there.
         let from = if span.0 <= captured.begin_ns() { span.0 } else { from };
         let to = if span.1 >= captured.end_ns() { span.1 } else { to };
         if from < to { (from, to) } else { *span }
@@ -298,7 +324,7 @@ fn of_whole_steps(name: &str, captured: &Captured<File>, filter: Filter) -> Filt
         return filter;
     }
     let times = Filter { spans_ns: spans_ns.clone(), ..Filter::default() };
-    terminal::complain(&format!(
+    terminal::warn(&format!(
         "{name}: only sums of steps of {} were kept, so whole steps are selected: {}",
         Nanos(grid.step_ns),
         times.describe(captured.conditions()).unwrap_or_default()
@@ -309,10 +335,10 @@ fn of_whole_steps(name: &str, captured: &Captured<File>, filter: Filter) -> Filt
 fn filter(
     arguments: &FilterArguments,
     conditions: &CaptureConditions,
-    calendar: MomentResolver<'_>,
+    resolver: MomentResolver<'_>,
 ) -> anyhow::Result<Filter> {
     let mut filter = Filter {
-        process: arguments.pid.as_deref().map(ProcessSelector::named),
+        process: arguments.pid.as_deref().map(ProcessSelector::parse),
         thread: arguments.tid,
         ops: arguments.op.iter().map(|op| (*op).into()).collect(),
         layer: match arguments.layer {
@@ -330,40 +356,41 @@ fn filter(
         return Err(misuse(format!("--from {from} is not before --to {to}; swap them")));
     }
     for event in &arguments.event {
-        filter = filter.during(event, conditions)?;
+        filter = filter.with_event(event, conditions)?;
     }
     if arguments.from.is_some() || arguments.to.is_some() {
-        filter = filter.within(&calendar.spans(arguments.from.as_ref(), arguments.to.as_ref())?);
+        filter = filter.within(&resolver.spans(arguments.from.as_ref(), arguments.to.as_ref())?);
     }
     for device in &arguments.device {
-        filter = filter.on(device, conditions)?;
+        filter = filter.with_device(device, conditions)?;
     }
     for cgroup in &arguments.cgroup {
-        filter = filter.of_cgroup(cgroup, conditions)?;
+        filter = filter.with_cgroup(cgroup, conditions)?;
     }
     for file in &arguments.file {
-        filter = filter.on_file(file, conditions)?;
+        filter = filter.with_file(file, conditions)?;
     }
     for host in &arguments.host {
-        filter = filter.of_host(host, conditions)?;
+        filter = filter.with_host(host, conditions)?;
     }
     if let Some(tags) = &arguments.tags {
-        filter = filter.of_hosts_among(&tags_file::hosts_of(tags, &arguments.role)?, conditions)?;
+        filter =
+            filter.with_known_hosts(&tags_file::hosts_of(tags, &arguments.role)?, conditions)?;
     }
     Ok(filter)
 }
 
-/// The schema of a JSON document of a capture with this content.
-pub fn schema_of<T: Serialize + JsonSchema>() -> Schema {
-    terminal::schema_of::<CaptureDocument<'_, T>>()
+/// Returns the schema of a JSON document of a capture with this content.
+pub fn capture_schema<T: Serialize + JsonSchema>() -> Schema {
+    terminal::output_schema::<CaptureDocument<'_, T>>()
 }
 
-/// What every JSON document of a capture begins with.
+/// A JSON document of a capture.
 #[derive(Serialize, schemars::JsonSchema)]
 struct CaptureDocument<'a, T: Serialize> {
     file: &'a str,
     conditions: &'a CaptureConditions,
-    /// Which I/Os count; `None` where all do.
+    /// Filter in words; `None` if all I/Os count.
     filter: Option<String>,
     window: usize,
     account: PassAccount,

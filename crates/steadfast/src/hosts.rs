@@ -1,4 +1,4 @@
-//! From the hosts that the user named to a rig.
+//! Targets that several hosts share.
 
 use crate::cli::EngineName;
 use crate::cli::hosts::AttendHostArguments;
@@ -16,7 +16,7 @@ use steadfast_host::HostsConsent;
 use steadfast_runner::Rig;
 use steadfast_runner::hosts::HostsRig;
 
-/// What is seen of a target by the hosts that load it, or by this one. Nothing is touched.
+/// Describes a target as the given hosts see it, or this host if there are none. Read-only.
 pub fn foresee_from(
     list: Option<&HostList>,
     target: &str,
@@ -28,7 +28,7 @@ pub fn foresee_from(
     }
 }
 
-/// What the hosts see of a target. Nothing is touched.
+/// Describes a target as the hosts see it. Read-only.
 fn foresee(list: &HostList, target: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
     check_target(target)?;
     if list.plain {
@@ -40,7 +40,7 @@ fn foresee(list: &HostList, target: &str, size: Option<Bytes>) -> anyhow::Result
     Ok(steadfast_host::look_from_hosts(list, target)?)
 }
 
-/// A rig on a target that several hosts share; fio keeps its files in `directory`.
+/// Opens a rig on a target that several hosts share. fio stores its files in `directory`.
 pub fn rig(
     list: &HostList,
     target: &str,
@@ -65,7 +65,7 @@ pub fn rig(
     Ok(Box::new(HostsRig::new(engine, stop.clone())))
 }
 
-/// Answers the requests of a steadfast on another machine, which come over ssh.
+/// Answers requests that steadfast on another machine sends over ssh.
 pub fn attend(arguments: &AttendHostArguments) -> anyhow::Result<ExitState> {
     let silence = Duration::from_secs(arguments.silence);
     let requests = BufReader::new(std::io::stdin());
@@ -73,7 +73,7 @@ pub fn attend(arguments: &AttendHostArguments) -> anyhow::Result<ExitState> {
     Ok(ExitState::Done)
 }
 
-/// Only fio can be had on other hosts.
+/// Refuses an engine other than fio, the only one on other hosts.
 pub fn check_engine(engine: Option<EngineName>) -> anyhow::Result<()> {
     match engine {
         None | Some(EngineName::Fio) => Ok(()),
@@ -92,7 +92,7 @@ fn check_target(target: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Nobody can ask a plain host for the size of its device.
+/// Requires a size, since a host without a shell cannot report that of its device.
 fn plain_size(target: &str, size: Option<Bytes>) -> anyhow::Result<Bytes> {
     match size {
         Some(size) if size.0.is_multiple_of(512) => Ok(size),

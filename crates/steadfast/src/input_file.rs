@@ -1,4 +1,4 @@
-//! Reading a file that the user names: a regular one, and not without end.
+//! Input files: regular files of bounded size.
 
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -6,15 +6,15 @@ use steadfast_domain::hex::to_hex;
 use steadfast_domain::sequence::SequenceSource;
 use steadfast_host::read_regular;
 
-/// The largest file of another tool that is read: theirs are of some KiB.
+/// Maximum size of another tool's file in bytes; usual ones have a few KiB.
 const FOREIGN_MAX: u64 = 16 << 20;
 
-/// Reads a file of another tool: a regular one of a reasonable size.
+/// Reads a file of another tool, which must be regular and at most 16 MiB large.
 pub fn foreign(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(read_regular(path, FOREIGN_MAX)?)
 }
 
-/// What names a file in a record.
+/// Returns a file's name and digest for a record.
 pub fn source(path: &Path, bytes: &[u8]) -> SequenceSource {
     let name = path.file_name().unwrap_or(path.as_os_str());
     SequenceSource {

@@ -26,7 +26,7 @@ use cli::Command;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    keep_quiet_about_caught_panics();
+    silence_caught_panics();
     signals::survive_limits();
     if let Err(error) = steadfast_host::check_clocks() {
         return exit::code(Err(anyhow::anyhow!(
@@ -78,14 +78,14 @@ fn main() -> ExitCode {
     exit::code(outcome)
 }
 
-/// Applies the load that the program which started this one orders.
+/// Applies the load that the parent process orders.
 fn attend_load() -> anyhow::Result<exit::ExitState> {
     steadfast_engine::native::attend_load()?;
     Ok(exit::ExitState::Done)
 }
 
-/// A panic that becomes an error message has no message of its own.
-fn keep_quiet_about_caught_panics() {
+/// Suppresses the message of a panic that is caught and reported as an error.
+fn silence_caught_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !steadfast_tracefile::parquet::panics_are_caught() {

@@ -1,4 +1,4 @@
-//! What lies in a run directory when a run ends.
+//! Findings and report files of a run directory, and of results of other tools.
 
 use crate::cli::Format;
 use crate::input_file;
@@ -18,20 +18,20 @@ use steadfast_runner::ledger::{Ledger, LedgerContents};
 use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::run::amendments;
 
-/// Returns true if the files that a run writes last are there.
+/// Returns true if the files that a run writes last exist.
 pub fn has_report(directory: &Path) -> bool {
     ["findings.json", "report.html", "report.pdf"].iter().all(|name| directory.join(name).exists())
 }
 
-/// Says that nothing is left to do.
-pub fn say_complete(directory: &Path) {
+/// Prints that the run is complete.
+pub fn print_complete(directory: &Path) {
     let directory = directory.display();
-    terminal::tell(&format!(
+    terminal::status(&format!(
         "{directory} is complete; print its findings with: steadfast study {directory}"
     ));
 }
 
-/// The longest file of findings that is read; those of the quick test have 0.2 MiB.
+/// Maximum size of a findings file in bytes; those of the quick test have 0.2 MiB.
 const FINDINGS_MAX: u64 = 256 << 20;
 
 /// Recomputes the findings of a run directory.
@@ -39,8 +39,8 @@ pub fn study(directory: &Path) -> anyhow::Result<Findings> {
     study_in(&Ledger::find(directory)?)
 }
 
-/// Recomputes the findings of an open run directory. An incomplete end of its journal is said
-/// on standard error.
+/// Recomputes the findings of an open run directory. Warns if its journal ends in an incomplete
+/// line.
 pub fn study_in(directory: &Directory) -> anyhow::Result<Findings> {
     let contents = read(directory)?;
     let procedure = procedure(&contents)?;
@@ -55,7 +55,7 @@ pub fn study_with(procedure: &dyn Procedure, directory: &Directory) -> anyhow::R
 fn read(directory: &Directory) -> anyhow::Result<LedgerContents> {
     let contents = Ledger::read_in(directory)?;
     if contents.torn > 0 {
-        terminal::complain(&format!("{}: {}", directory.path().display(), torn(&contents)));
+        terminal::warn(&format!("{}: {}", directory.path().display(), torn(&contents)));
     }
     Ok(contents)
 }
@@ -66,20 +66,20 @@ pub fn procedure(contents: &LedgerContents) -> anyhow::Result<Box<dyn Procedure>
     Ok(steadfast_procedures::procedure(&plan.settings, plan.geometry(), &amendments)?)
 }
 
-/// What is left out of a journal that ends in an incomplete line.
+/// Describes the incomplete line at the end of a journal.
 fn torn(contents: &LedgerContents) -> String {
     let after = match contents.lines.len() {
         0 => "no complete line".to_owned(),
         lines => format!("line {lines}"),
     };
     format!(
-        "The journal ends with {} bytes after {after} that are no complete line. They are left \
-         out: a process ended while it wrote them, or the end of the file was damaged.",
+        "The journal ends with {} bytes after {after} that are no complete line. They are \
+         omitted: a process ended while it wrote them, or the end of the file was damaged.",
         contents.torn
     )
 }
 
-/// Findings of a ledger.
+/// Computes the findings of a ledger.
 pub fn findings(procedure: &dyn Procedure, contents: LedgerContents) -> Findings {
     let incomplete = (contents.torn > 0).then(|| torn(&contents));
     let mut findings = procedure.study(&contents.into_record());
@@ -90,14 +90,14 @@ pub fn findings(procedure: &dyn Procedure, contents: LedgerContents) -> Findings
     findings
 }
 
-/// Findings of a run directory (recomputed), of a file of findings (recomputed where the journal
-/// lies in its directory, else as stored, if its digest matches), or of results of another tool:
-/// a file, or a directory with a file for each round.
+/// Returns the findings of a run directory (recomputed), of a findings file (recomputed if its
+/// directory has the journal, else as stored if its digest matches), or of results of another tool:
+/// a file, or a directory with a file per round.
 pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     if run.is_dir() {
         return if is_run_directory(run) { study(run) } else { of_directory(run) };
     }
-    // The journal next to it says more, and is checked line by line.
+    // A journal next to the file has more details and is checked line by line.
     let directory = run.parent().filter(|_| run.ends_with("findings.json"));
     if let Some(directory) = directory.filter(|directory| directory.join(JOURNAL).is_file()) {
         return study(if directory == Path::new("") { Path::new(".") } else { directory });
@@ -127,7 +127,8 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     })
 }
 
-/// Findings of one run or of one result of another tool; a comparison or a trend is refused.
+/// Returns the findings of one run or of one result of another tool. Refuses a comparison or a
+/// trend.
 pub fn findings_of_one(run: &Path) -> anyhow::Result<Findings> {
     let findings = findings_of(run)?;
     if is_of_several(&findings) {
@@ -145,22 +146,22 @@ pub fn is_of_several(findings: &Findings) -> bool {
     findings.id.starts_with("trend-") || findings.header.test == COMPARISON
 }
 
-/// Whether a directory is that of a run.
+/// Returns true if a path is a run directory.
 pub fn is_run_directory(path: &Path) -> bool {
     ["settings.json", JOURNAL].iter().any(|name| path.join(name).exists())
 }
 
-/// Whether a path names findings or results, and not a run directory, which it is taken for if
-/// there is nothing.
+/// Returns true if a path names findings or results of another tool. A missing path counts as a run
+/// directory.
 pub fn is_foreign(path: &Path) -> bool {
     path.is_file() || path.is_dir() && !is_run_directory(path)
 }
 
-/// More files than a run of another tool has rounds.
+/// Maximum number of files in a directory of rounds.
 const ROUNDS_MAX: usize = 1000;
 
-/// The files of results in a directory, by name. FioSynth's table repeats its JSON files and is
-/// left out next to them.
+/// Returns the results files in a directory, sorted by name. Omits FioSynth's table if its JSON
+/// files, which have the same numbers, are there.
 pub fn results_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found: Vec<(PathBuf, FileKind)> = Vec::new();
     let cannot = || format!("{} cannot be read", directory.display());
@@ -184,7 +185,7 @@ pub fn results_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Findings of a directory that is no run's: its files of results are rounds.
+/// Returns the findings of a directory of another tool's results, each file a round.
 fn of_directory(directory: &Path) -> anyhow::Result<Findings> {
     let files = results_in(directory)?;
     if files.is_empty() {
@@ -197,11 +198,11 @@ fn of_directory(directory: &Path) -> anyhow::Result<Findings> {
     of_results(&files)
 }
 
-/// The longest file of results of another tool that is read: one of fio with histograms has
-/// some 100 kB per job.
+/// Maximum size of another tool's results file in bytes; fio's with histograms has about 100 kB per
+/// job.
 const RESULTS_MAX: u64 = 64 << 20;
 
-/// Findings of files of results of another tool, which are rounds of one run.
+/// Returns the findings of results files of another tool, each a round of one run.
 pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Findings> {
     let mut rounds = Vec::new();
     for file in files {
@@ -219,13 +220,13 @@ pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Findings> {
     steadfast_procedures::foreign::findings(&rounds, SOFTWARE).map_err(|why| anyhow!("{why}"))
 }
 
-/// The journal of a run directory.
+/// Name of the journal in a run directory.
 const JOURNAL: &str = "journal.jsonl";
 
-/// The longest log of TKperf that is read: a day of write saturation has less than 1 MiB.
+/// Maximum size of a TKperf log in bytes; a day of write saturation has less than 1 MiB.
 const TKPERF_LOG_MAX: u64 = 256 << 20;
 
-/// Findings of a log of TKperf.
+/// Returns the findings of a TKperf log.
 pub fn of_tkperf(log: &Path) -> anyhow::Result<Findings> {
     let place = || log.display().to_string();
     let bytes = read_regular(log, TKPERF_LOG_MAX)?;
@@ -234,7 +235,7 @@ pub fn of_tkperf(log: &Path) -> anyhow::Result<Findings> {
     Ok(steadfast_procedures::tkperf::foreign::findings(&run, SOFTWARE))
 }
 
-/// Findings of a file of results of Iometer.
+/// Returns the findings of an Iometer results file.
 pub fn of_iometer(file: &Path) -> anyhow::Result<Findings> {
     let bytes = input_file::foreign(file)?;
     expect(file, &bytes, "a result of Iometer", &[FileKind::IometerCsv])?;
@@ -242,7 +243,7 @@ pub fn of_iometer(file: &Path) -> anyhow::Result<Findings> {
     Ok(iometer::findings(&runs, &input_file::source(file, &bytes), SOFTWARE))
 }
 
-/// Findings of a result that CrystalDiskMark saved.
+/// Returns the findings of a result that CrystalDiskMark saved.
 fn of_crystaldiskmark(file: &Path) -> anyhow::Result<Findings> {
     let bytes = input_file::foreign(file)?;
     let saved = crystaldiskmark::read(&bytes).with_context(|| file.display().to_string())?;
@@ -252,9 +253,9 @@ fn of_crystaldiskmark(file: &Path) -> anyhow::Result<Findings> {
 /// Default formats of a report.
 pub const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
 
-/// Writes the forms asked for into a directory; returns the files.
+/// Writes the report in these formats into a directory and returns the files.
 pub fn write(
-    shelf: &OutputDir,
+    directory: &OutputDir,
     findings: &Findings,
     formats: &[Format],
 ) -> anyhow::Result<Vec<PathBuf>> {
@@ -285,10 +286,10 @@ pub fn write(
             }
         }
     }
-    shelf.put(&files)
+    directory.put(&files)
 }
 
-/// The files of these forms whose names are known before the findings are.
+/// Returns the file names of these formats that do not depend on the findings.
 pub fn names(formats: &[Format]) -> Vec<&'static str> {
     let name = |format: &Format| match format {
         Format::Html => Some("report.html"),
@@ -300,7 +301,7 @@ pub fn names(formats: &[Format]) -> Vec<&'static str> {
     formats.iter().filter_map(name).collect()
 }
 
-/// Every table as CSV: name and content.
+/// Returns every table as CSV, with its file name.
 pub fn tables(findings: &Findings) -> impl Iterator<Item = (String, Vec<u8>)> {
     steadfast_report::tables(findings).into_iter().map(|(name, table)| (name, table.into_bytes()))
 }

@@ -1,4 +1,4 @@
-//! What a user names to be written: one rule for all of it (docs/formats.md).
+//! Output files: when an existing file is replaced, and who may read the new one (docs/formats.md).
 
 use crate::cli::WritingArguments;
 use crate::terminal;
@@ -9,17 +9,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_host::{Directory, FileError, NewFile, OverwritePolicy, ReadAccess};
 
-/// Whether names may be taken from files, and who may read what has them then.
+/// Rule for writing output files.
 #[derive(Debug, Clone, Copy)]
 pub struct OutputRule {
-    /// What happens to an existing file of that name.
+    /// Policy for an existing file of that name.
     pub existing: OverwritePolicy,
-    /// Who may read the new one.
+    /// Users who may read the new file.
     pub readers: ReadAccess,
 }
 
 impl OutputRule {
-    /// What the command line says.
+    /// Returns the rule of the command line.
     pub fn from_arguments(arguments: &WritingArguments) -> anyhow::Result<OutputRule> {
         let readers = readers_named(arguments.group.as_deref())?;
         let existing =
@@ -27,7 +27,7 @@ impl OutputRule {
         Ok(OutputRule { existing, readers })
     }
 
-    /// Begins a file. What makes it impossible is said before the work.
+    /// Creates a file, so that an error is reported before the work begins.
     pub fn begin(&self, path: &Path) -> Result<NewFile, FileError> {
         OutputRule::check(path)?;
         NewFile::create(path, self.existing, self.readers)
@@ -47,7 +47,7 @@ impl OutputRule {
         refuse_argument(&directory, name)
     }
 
-    /// Begins a text, which may go to standard output as well.
+    /// Creates a text output; `/dev/stdout` is standard output.
     pub fn begin_text(&self, path: &Path) -> Result<TextOutput, FileError> {
         if path == Path::new("/dev/stdout") {
             return Ok(TextOutput::Standard);
@@ -56,16 +56,16 @@ impl OutputRule {
     }
 }
 
-/// A text that is to be written.
+/// Destination of a text.
 pub enum TextOutput {
-    /// To standard output.
+    /// Standard output.
     Standard,
-    /// To a file.
+    /// A file.
     File(NewFile),
 }
 
 impl TextOutput {
-    /// Writes all of it.
+    /// Writes the whole content.
     pub fn hold(self, content: &[u8]) -> anyhow::Result<()> {
         match self {
             TextOutput::Standard => terminal::print_raw(content),
@@ -74,7 +74,7 @@ impl TextOutput {
     }
 }
 
-/// The files by which a run directory is recognized.
+/// Files by which a run directory is recognized.
 const SETTINGS: &str = "settings.json";
 const JOURNAL: &str = "journal.jsonl";
 
@@ -126,7 +126,7 @@ fn refuse_argument(directory: &Directory, name: &OsStr) -> Result<(), FileError>
     if named > usize::from(is_output_named) { Err(FileError::IsInput(path)) } else { Ok(()) }
 }
 
-/// Returns the argument, and what may be a value attached to an option: `--output=FILE`, `-oFILE`.
+/// Returns the argument and any value attached to an option: `--output=FILE`, `-oFILE`.
 fn argument_values(argument: OsString) -> Vec<OsString> {
     let bytes = argument.as_bytes();
     let after_sign = bytes.iter().position(|byte| *byte == b'=').map(|at| bytes[at + 1..].to_vec());
@@ -153,15 +153,15 @@ pub fn refuse_input(output: &Path, input: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// The users who may read files of the group that `--group` names.
+/// Returns the users who may read the files: those of the group that `--group` names.
 pub fn readers_named(group: Option<&str>) -> Result<ReadAccess, FileError> {
     Ok(group.map(ReadAccess::of_group).transpose()?.unwrap_or_default())
 }
 
-/// A directory that reports go into.
+/// A directory for report files.
 pub struct OutputDir {
     path: PathBuf,
-    /// The directory, once it is open.
+    /// Open directory; `None` until it is created.
     directory: Option<Directory>,
     rule: OutputRule,
     /// True if it is the directory of the run that is reported.
@@ -169,8 +169,8 @@ pub struct OutputDir {
 }
 
 impl OutputDir {
-    /// A run's own: in it the names of reports and tables are this program's,
-    /// and who may read the settings may read them.
+    /// Returns a run's own directory. Existing reports in it are replaced; users who may read the
+    /// settings may read them.
     pub fn of_run(directory: &Directory) -> OutputDir {
         let readers = directory.readers_of(OsStr::new(SETTINGS));
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers };
@@ -182,8 +182,8 @@ impl OutputDir {
         }
     }
 
-    /// One that the user names, never a run's, for files of these names among
-    /// others.
+    /// Returns a directory that the user names, for files of these names and others. It must not be
+    /// a run directory.
     pub fn named(path: &Path, rule: OutputRule, names: &[&str]) -> anyhow::Result<OutputDir> {
         let directory = match Directory::open(path) {
             Err(error) if error.is_missing() => {
@@ -218,7 +218,7 @@ impl OutputDir {
         names.iter().try_for_each(|name| refuse_input(&self.path.join(name), input))
     }
 
-    /// Writes files, each whole or not at all; none where a name is taken.
+    /// Writes files, each whole or not at all; writes none if a name is taken.
     pub fn put(&self, files: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<PathBuf>> {
         let OutputRule { existing, readers } = self.rule;
         let directory = match &self.directory {
@@ -235,8 +235,7 @@ impl OutputDir {
         let mut written = Vec::new();
         for (name, content) in files {
             let path = self.path.join(name);
-            let file = NewFile::create_in(&directory, OsStr::new(name), existing, readers)?;
-            file.hold(content)?;
+            NewFile::create_in(&directory, OsStr::new(name), existing, readers)?.hold(content)?;
             written.push(path);
         }
         Ok(written)

@@ -8,21 +8,21 @@ use steadfast_domain::{Measurement, Step};
 /// Bars of a trend line.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Values that are kept of a variable: more than any terminal has columns.
-const KEPT: usize = 500;
+/// Maximum number of values per variable; no terminal has more columns.
+const VALUES_MAX: usize = 500;
 
-/// What the steps have shown so far.
+/// History of a run's steps.
 #[derive(Default)]
 pub struct Trend {
-    /// IOPS of every finished step, by what it applied.
+    /// IOPS of every finished step, by the step's label.
     steps: BTreeMap<String, Vec<f64>>,
-    /// IOPS of the intervals of the step under way.
+    /// IOPS of the intervals of the current step.
     intervals: Vec<f64>,
     temperatures: Vec<f64>,
 }
 
 impl Trend {
-    /// Forgets the intervals of the step before.
+    /// Clears the intervals of the previous step.
     pub fn begin(&mut self) {
         self.intervals.clear();
     }
@@ -37,13 +37,13 @@ impl Trend {
         push(&mut self.temperatures, measurement.sensed.temperature_celsius);
     }
 
-    /// The trend of a tracking variable, or of the step under way as long as there is none;
-    /// `None` while there are no two values.
-    pub fn line(&self, variable: &str, under_way: &str, columns: usize) -> Option<String> {
-        let of_steps = [variable, under_way]
+    /// Returns the trend line of a tracking variable, or of the current step if the variable has
+    /// fewer than two values; `None` if neither has two.
+    pub fn line(&self, variable: &str, current: &str, columns: usize) -> Option<String> {
+        let of_steps = [variable, current]
             .into_iter()
             .filter_map(|label| Some((label, "step", self.steps.get(label)?)));
-        let mut found = of_steps.chain([(under_way, "second", &self.intervals)]);
+        let mut found = of_steps.chain([(current, "second", &self.intervals)]);
         let (label, each, values) = found.find(|(_, _, values)| values.len() > 1)?;
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(0.0, f64::max);
@@ -52,7 +52,7 @@ impl Trend {
         Some(format!("trend    {}  {range}", sparkline(values, room)))
     }
 
-    /// The temperature, where the device reports one.
+    /// Returns the temperature line; `None` if the device reports no temperature.
     pub fn temperature(&self) -> Option<String> {
         let last = self.temperatures.last()?;
         let highest = self.temperatures.iter().copied().fold(*last, f64::max);
@@ -61,13 +61,13 @@ impl Trend {
 }
 
 fn push(values: &mut Vec<f64>, value: Option<f64>) {
-    if values.len() >= KEPT {
+    if values.len() >= VALUES_MAX {
         values.remove(0);
     }
     values.extend(value);
 }
 
-/// The last values as bars from zero to the highest.
+/// Formats the last values as bars from zero to the highest.
 fn sparkline(values: &[f64], columns: usize) -> String {
     let shown = &values[values.len().saturating_sub(columns)..];
     let highest = shown.iter().copied().fold(0.0, f64::max);
@@ -90,15 +90,14 @@ mod tests {
     }
 
     #[test]
-    fn the_tracking_variable_comes_before_the_step_under_way() {
+    fn the_tracking_variable_comes_before_the_current_step() {
         let mut trend = Trend { intervals: vec![5.0, 6.0], ..Trend::default() };
         let line = |trend: &Trend| trend.line("RND 4K W", "RND 4K R", 60);
         assert!(line(&trend).unwrap().ends_with("5 to 6 IOPS, RND 4K R by second"));
         trend.steps.insert("RND 4K W".into(), vec![1000.0]);
         assert!(line(&trend).unwrap().contains("by second"), "one value is no trend");
         trend.steps.insert("RND 4K W".into(), vec![1000.0, 2000.0]);
-        let line = line(&trend).unwrap();
-        assert_eq!(line, "trend    ▅█  1,000 to 2,000 IOPS, RND 4K W by step");
+        assert_eq!(line(&trend).unwrap(), "trend    ▅█  1,000 to 2,000 IOPS, RND 4K W by step");
         assert_eq!(trend.temperature(), None);
         trend.temperatures = vec![43.0, 41.0];
         assert_eq!(trend.temperature().unwrap(), "temp     41 °C, highest 43 °C");

@@ -1,5 +1,4 @@
-//! What a person sees while a run runs: a live panel on a terminal, plain lines
-//! elsewhere, both on standard error.
+//! Progress of a run on standard error: a live panel on a terminal, log lines otherwise.
 
 use crate::panel_trend::Trend;
 use crate::terminal::NoControlEcho;
@@ -19,55 +18,56 @@ use steadfast_runner::progress::PowerCutStage;
 use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::{Forecast, ProgressSink, RunEvent, TimeLeft};
 
-/// How often the panel of a simulated run is redrawn at most: its seconds are short.
+/// Minimum time between two redraws of the panel; a simulated run has many steps per second.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// How often a purge is told of where lines are printed.
-const PURGE_LINE: Duration = Duration::from_secs(30);
+/// Time between log lines of a wait, such as a purge.
+const WAIT_LINE: Duration = Duration::from_secs(30);
 
 /// The live display of a run.
 pub struct RunPanel {
     view: PanelView,
-    /// What its lines begin with, where several targets are tested.
+    /// Name of the target at the beginning of each line; `None` for a single target.
     name: Option<String>,
     forecast: Forecast,
     verdict: Option<Verdict>,
     place: Option<StepPlace>,
     stop: StopSignal,
-    told_stop: bool,
-    purge_told: Duration,
-    /// Time of all finished steps, and of the one under way.
+    stop_announced: bool,
+    /// Length of the current wait at its last log line.
+    wait_logged: Duration,
+    /// Time of all finished steps, and of the current step.
     measured: (Duration, Duration),
-    /// Since when it runs, where its time is that of the clock on the wall.
+    /// Start of the run; `None` in virtual time.
     began: Option<Instant>,
-    /// Whether every step has its line.
+    /// True if every step has a log line.
     verbose: bool,
-    /// Steps that are summed up in one line.
-    alike: Option<SimilarSteps>,
+    /// Steps that are summarized in one log line.
+    similar: Option<SimilarSteps>,
     trend: Trend,
-    /// What is told happened in an earlier process.
+    /// True while events of an earlier process are replayed.
     replays: bool,
-    /// Conditions that were not met, as far as they were printed.
+    /// Unmet conditions that were printed.
     unmet: Vec<String>,
-    /// Where lines are printed, when the last of a step under way was.
+    /// Time of the last log line of the current step.
     last_line: Instant,
-    /// The time left when the last step ended, as a line of a log ends.
+    /// Time left when the last step ended, as the end of a log line.
     left: String,
 }
 
-/// Where lines are printed, how long it may be silent while steps repeat.
+/// Maximum time without a log line while steps repeat.
 const SILENT: Duration = Duration::from_secs(600);
 
-/// Steps of one phase, or of one round of it, after the first of them.
+/// Steps of one phase, or of one round of it.
 struct SimilarSteps {
     phase: String,
     round: u32,
-    /// All of them, with the first.
+    /// Number of steps, including the first.
     steps: u32,
     measured: Duration,
     lowest: Option<f64>,
     highest: Option<f64>,
-    told: Instant,
+    logged: Instant,
 }
 
 impl SimilarSteps {
@@ -79,7 +79,7 @@ impl SimilarSteps {
             measured: Duration::ZERO,
             lowest: None,
             highest: None,
-            told: Instant::now(),
+            logged: Instant::now(),
         }
     }
     fn is_of(&self, place: &StepPlace) -> bool {
@@ -93,8 +93,8 @@ impl SimilarSteps {
             self.highest = Some(self.highest.map_or(iops, |high| high.max(iops)));
         }
     }
-    /// `rounds, round 2: 56 steps in 56 min, 248.6 to 499,097.2 IOPS`; the first step alone has
-    /// its line already.
+    /// Returns the summary: `rounds, round 2: 56 steps in 56 min, 248.6 to 499,097.2 IOPS`. `None`
+    /// for a single step, which has its own line.
     fn line(&self) -> Option<String> {
         let round = if self.round > 0 { format!(", round {}", self.round) } else { String::new() };
         let measured = Nanos::from_secs(self.measured.as_secs());
@@ -105,15 +105,15 @@ impl SimilarSteps {
     }
 }
 
-/// Where it is drawn.
+/// Form of the display.
 enum PanelView {
     Lines,
     Live(LiveView),
-    /// One line among those of other targets.
+    /// A line next to those of other targets.
     Line(TargetLineView),
 }
 
-/// The line of one target.
+/// Line of one target.
 struct TargetLineView {
     bars: MultiProgress,
     bar: ProgressBar,
@@ -131,32 +131,32 @@ struct LiveView {
     trend: ProgressBar,
     steady: ProgressBar,
     drawn: Option<Instant>,
-    /// Whether run and step have bars; `None` until they are drawn.
+    /// True if run and step have bars; `None` until they are drawn.
     has_bars: Option<bool>,
     _echo: NoControlEcho,
 }
 
-/// Columns of a bar, of what stands before its message, and of the least message.
+/// Columns of a bar, of the line before its message, and of the shortest message.
 const BAR: usize = 24;
 const BEFORE_BAR: usize = BAR + 12;
 const LEAST_MESSAGE: usize = 28;
 
-/// Columns of the names of the lines.
+/// Columns of a line's name.
 const NAME: usize = 9;
 
-/// A terminal of fewer columns shows less in a line.
+/// Columns below which the lines are shortened.
 const NARROW: usize = 70;
 
-/// Lines and columns of a terminal with room for the trend.
+/// Rows and columns that a terminal needs to show the trend.
 const ROOM_FOR_TREND: (usize, usize) = (30, 80);
 
-/// Lengths of a whole bar: it moves by thousandths.
+/// Length of a full bar, in thousandths.
 const WHOLE: u64 = 1000;
 
 impl LiveView {
     fn new() -> Self {
         let bars = MultiProgress::new();
-        // Colors only where the terminal has them and NO_COLOR is not set: `console` decides.
+        // `console` omits the colors if the terminal has none or NO_COLOR is set.
         let of = |template: &str| {
             let bar = bars.add(ProgressBar::new(WHOLE));
             let style = ProgressStyle::with_template(template);
@@ -181,12 +181,12 @@ impl LiveView {
             _echo,
         }
     }
-    /// Every line, from the top.
+    /// Returns the lines from the top.
     fn lines(&self) -> [&ProgressBar; 7] {
         [&self.run, &self.left, &self.step, &self.place, &self.rate, &self.trend, &self.steady]
     }
-    /// Gives run and step their bars if the terminal has room for them now, and returns the
-    /// columns before their messages.
+    /// Shows the bars of run and step if the terminal is wide enough; returns the number of columns
+    /// before their messages.
     fn fit_bars(&mut self) -> usize {
         let has_room = terminal::error_width() > BEFORE_BAR + LEAST_MESSAGE;
         if self.has_bars != Some(has_room) {
@@ -213,7 +213,7 @@ impl LiveView {
     }
 }
 
-/// A line that shows a message and nothing else.
+/// Returns a line that shows only a message.
 fn line_of(template: &str) -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     bar.set_style(
@@ -223,13 +223,13 @@ fn line_of(template: &str) -> ProgressBar {
 }
 
 impl TargetLineView {
-    /// Shows what is under way, at most every tenth of a second.
+    /// Shows the current phase, at most every tenth of a second.
     fn show(&mut self, name: &str, doing: &str, left: Option<&str>) {
         if self.drawn.is_some_and(|at| at.elapsed() < REDRAW) {
             return;
         }
         self.drawn = Some(Instant::now());
-        // What is cut off where the terminal is narrow stands last.
+        // The last part is cut off on a narrow terminal.
         let parts = [Some(name), Some(self.rate.as_str()), left, Some(doing)];
         let words = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
         let shown: Vec<String> = parts.into_iter().flatten().map(words).collect();
@@ -239,9 +239,9 @@ impl TargetLineView {
 }
 
 impl RunPanel {
-    /// A display for a procedure that is about to be conducted.
+    /// Creates the display of a run of this procedure.
     pub fn new(procedure: &dyn Procedure, device: &Device, stop: StopSignal) -> Self {
-        let view = if terminal::is_watched() {
+        let view = if terminal::shows_progress() {
             PanelView::Live(LiveView::new())
         } else {
             PanelView::Lines
@@ -249,12 +249,12 @@ impl RunPanel {
         RunPanel::with(view, None, procedure, device, stop)
     }
 
-    /// The same with a line for every step, where lines are printed.
+    /// Sets whether every step has a log line.
     pub fn verbose(self, verbose: bool) -> Self {
         RunPanel { verbose, ..self }
     }
 
-    /// A display of one target among others, which share `bars`.
+    /// Creates the display of one of several targets, which share `bars`.
     pub fn among(
         bars: &MultiProgress,
         name: &str,
@@ -262,7 +262,7 @@ impl RunPanel {
         device: &Device,
         stop: StopSignal,
     ) -> Self {
-        let view = if terminal::is_watched() {
+        let view = if terminal::shows_progress() {
             PanelView::Line(TargetLineView {
                 bars: bars.clone(),
                 bar: bars.add(line_of("{wide_msg}")),
@@ -289,12 +289,12 @@ impl RunPanel {
             verdict: None,
             place: None,
             stop,
-            told_stop: false,
-            purge_told: Duration::ZERO,
+            stop_announced: false,
+            wait_logged: Duration::ZERO,
             measured: (Duration::ZERO, Duration::ZERO),
             began: (!device.is_simulated()).then(Instant::now),
             verbose: false,
-            alike: None,
+            similar: None,
             trend: Trend::default(),
             replays: false,
             unmet: Vec::new(),
@@ -307,7 +307,7 @@ impl RunPanel {
         panel
     }
 
-    /// Takes the live lines away.
+    /// Removes the live lines.
     pub fn close(&mut self) {
         self.sum_up();
         if let PanelView::Live(live) = &self.view {
@@ -319,22 +319,22 @@ impl RunPanel {
         }
     }
 
-    /// A line that stays.
+    /// Prints a permanent line.
     fn say(&self, text: &str) {
         let text = &match &self.name {
             Some(name) => format!("{name}: {text}"),
             None => text.to_owned(),
         };
-        // A log is read later. Virtual time has no clock.
+        // Log lines have a time, except in virtual time.
         let time = self.began.filter(|_| matches!(self.view, PanelView::Lines)).map(|_| log_time());
         let text = &time.map_or_else(|| text.clone(), |time| format!("{time} {text}"));
         match &self.view {
             PanelView::Line(line) => {
-                let _ = line.bars.println(terminal::for_watchers(text));
+                let _ = line.bars.println(terminal::wrap_for_stderr(text));
             }
-            PanelView::Lines => terminal::tell(text),
+            PanelView::Lines => terminal::status(text),
             PanelView::Live(live) => {
-                let _ = live.bars.println(terminal::for_watchers(text));
+                let _ = live.bars.println(terminal::wrap_for_stderr(text));
             }
         }
     }
@@ -342,18 +342,17 @@ impl RunPanel {
     fn purging(&mut self, progress: &PurgeProgress<'_>) {
         let percent = progress.percent.map(|done| format!(", {done:.0} %")).unwrap_or_default();
         let since = Nanos::from_secs(progress.since.as_secs());
-        let text = format!("purge    {}{percent} ({since})", progress.doing);
-        self.waits(&text, progress.since);
+        self.show_wait(&format!("purge    {}{percent} ({since})", progress.doing), progress.since);
     }
 
     fn cooling(&mut self, cooling: &CoolDown, limit: Nanos) {
         let CoolDown { below, to, waited, .. } = cooling;
         let text = format!("cooling  {to:.1} C, {below:.1} C wanted ({waited} of at most {limit})");
-        self.waits(&text, waited.to_duration());
+        self.show_wait(&text, waited.to_duration());
     }
 
     fn cooled(&mut self, cooling: &CoolDown) {
-        self.purge_told = Duration::ZERO;
+        self.wait_logged = Duration::ZERO;
         let CoolDown { below, from, to, waited, .. } = cooling;
         self.say(&if *waited == Nanos::ZERO {
             format!("Temperature: {to:.1} C, below {below:.1} C.")
@@ -362,8 +361,8 @@ impl RunPanel {
         });
     }
 
-    /// Shows a wait that has lasted this long: live, or in a line now and then.
-    fn waits(&mut self, text: &str, since: Duration) {
+    /// Shows a wait that has lasted for `since`: live, or in a log line every 30 s.
+    fn show_wait(&mut self, text: &str, since: Duration) {
         match &mut self.view {
             PanelView::Live(live) => {
                 if live.is_due() {
@@ -373,8 +372,8 @@ impl RunPanel {
             PanelView::Line(line) => {
                 line.show(self.name.as_deref().unwrap_or_default(), text, None)
             }
-            PanelView::Lines if since >= self.purge_told + PURGE_LINE => {
-                self.purge_told = since;
+            PanelView::Lines if since >= self.wait_logged + WAIT_LINE => {
+                self.wait_logged = since;
                 self.say(text);
             }
             PanelView::Lines => {}
@@ -382,7 +381,7 @@ impl RunPanel {
     }
 
     fn purged(&mut self, purge: &Purge) {
-        self.purge_told = Duration::ZERO;
+        self.wait_logged = Duration::ZERO;
         if let Some(why) = &purge.failed {
             return self.say(&format!("Caveat: NOT purged: {why}"));
         }
@@ -400,7 +399,7 @@ impl RunPanel {
         self.redraw(None);
     }
 
-    /// Draws the live lines again, where it is time for that.
+    /// Redraws the live lines if it is time.
     fn redraw(&mut self, interval: Option<&Interval>) {
         let measured = self.measured.0 + self.measured.1;
         let elapsed = self.began.map_or(measured, |began| began.elapsed());
@@ -423,7 +422,7 @@ impl RunPanel {
         live.place.set_message(fitted(&phase_line(place, &self.forecast), PREFIX));
         if let Some(interval) = interval {
             let rate = interval_line(interval);
-            // Aligned columns of digits take more room than their words.
+            // Aligned columns of digits do not fit.
             let rate = if is_narrow {
                 rate.split_whitespace().collect::<Vec<_>>().join(" ")
             } else {
@@ -447,7 +446,7 @@ impl RunPanel {
     fn interval(&mut self, interval: &Interval) {
         self.forecast.count(interval);
         self.trend.count(interval);
-        if self.stop.is_requested() && !std::mem::replace(&mut self.told_stop, true) {
+        if self.stop.is_requested() && !std::mem::replace(&mut self.stop_announced, true) {
             self.say(
                 "Stopping after the operation in progress; press Ctrl-C again to end at once.",
             );
@@ -461,7 +460,7 @@ impl RunPanel {
         self.log_step(interval);
     }
 
-    /// Where lines are printed: a line of a long step now and then.
+    /// Prints a log line of a long step every 10 min.
     fn log_step(&mut self, interval: &Interval) {
         let is_due = self.began.is_some() && self.last_line.elapsed() >= SILENT;
         let Some(place) = self.place.as_ref().filter(|_| is_due) else { return };
@@ -473,7 +472,7 @@ impl RunPanel {
         }
     }
 
-    /// The time left at best and at most, as the end of a line of a log.
+    /// Returns the time left at best and at most, as the end of a log line.
     fn left_text(&self) -> String {
         match self.forecast.left().filter(|_| self.began.is_some()) {
             Some(TimeLeft { best, worst }) if best == worst => {
@@ -486,7 +485,7 @@ impl RunPanel {
         }
     }
 
-    /// The line of one target among others.
+    /// Updates the line of one of several targets.
     fn show_line(&mut self) {
         let (PanelView::Line(line), Some(place)) = (&mut self.view, &self.place) else { return };
         let left = self.forecast.left().map(|TimeLeft { best, worst }| {
@@ -506,23 +505,23 @@ impl RunPanel {
             return;
         }
         let measurement = &outcome.measurement;
-        if self.alike.as_ref().is_none_or(|alike| !alike.is_of(&step.place)) {
+        if self.similar.as_ref().is_none_or(|similar| !similar.is_of(&step.place)) {
             self.sum_up();
         }
-        let alike = self.alike.get_or_insert_with(|| SimilarSteps::new(&step.place));
-        alike.count(measurement);
-        let is_due = alike.steps == 1 || alike.told.elapsed() >= SILENT;
+        let similar = self.similar.get_or_insert_with(|| SimilarSteps::new(&step.place));
+        similar.count(measurement);
+        let is_due = similar.steps == 1 || similar.logged.elapsed() >= SILENT;
         if is_due || self.verbose || measurement.fault_count > 0 {
-            alike.told = Instant::now();
+            similar.logged = Instant::now();
             self.last_line = Instant::now();
             self.say(&format!("{}{}", finished_line(step, measurement), self.left));
         }
     }
 
-    /// Says what the steps came to that had no line of their own.
+    /// Prints the summary of steps without their own log lines.
     fn sum_up(&mut self) {
-        let alike = self.alike.take().filter(|_| !self.verbose);
-        if let Some(line) = alike.and_then(|alike| alike.line()) {
+        let similar = self.similar.take().filter(|_| !self.verbose);
+        if let Some(line) = similar.and_then(|similar| similar.line()) {
             self.say(&format!("{line}{}", self.left));
         }
     }
@@ -588,7 +587,7 @@ impl RunPanel {
 }
 
 impl ProgressSink for RunPanel {
-    fn tell(&mut self, event: &RunEvent<'_>) {
+    fn report(&mut self, event: &RunEvent<'_>) {
         match event {
             RunEvent::Examined(checks) => {
                 checks.iter().filter_map(rig_remarks::of_check).for_each(|line| self.say(&line));
@@ -616,7 +615,7 @@ impl ProgressSink for RunPanel {
                 if self.replays => {}
             RunEvent::Settled(got) => {
                 for unmet in &got.unmet {
-                    // A procedure may settle again and again.
+                    // A procedure may settle several times.
                     if !self.unmet.contains(unmet) {
                         self.unmet.push(unmet.clone());
                         self.say(&format!("Caveat: {unmet}"));
@@ -642,15 +641,15 @@ impl ProgressSink for RunPanel {
     }
 }
 
-/// `2026-11-25 21:35:12Z`.
+/// Returns the current time, such as `2026-11-25 21:35:12Z`.
 fn log_time() -> String {
     steadfast_report::date_second(wall_clock_unix_ms())
 }
 
-/// Columns that stand before the message of a line without a bar.
+/// Columns before the message of a line without a bar.
 const PREFIX: usize = 0;
 
-/// As much of a line as the terminal has room for: whole words, none broken.
+/// Cuts a line at a word boundary to the width of the terminal.
 fn fitted(text: &str, before: usize) -> String {
     let room = terminal::error_width().saturating_sub(before + 1).max(8);
     cut(&printable(text), room)
@@ -661,7 +660,7 @@ fn cut(text: &str, room: usize) -> String {
         return text.to_owned();
     }
     let head: String = text.chars().take(room.saturating_sub(1)).collect();
-    // A lone word that is longer than the line is cut all the same.
+    // A single word that is longer than the line is cut anywhere.
     let whole = head.rfind(' ').filter(|at| *at > 0).map_or(head.as_str(), |at| &head[..at]);
     format!("{}…", whole.trim_end())
 }
@@ -679,12 +678,12 @@ fn percent_text(share: Option<f64>) -> String {
     share.map_or(" – %".to_owned(), |share| format!("{:>2.0} %", share * 100.0))
 }
 
-/// How far the run is if it is steady at once, and how long it has taken.
+/// Formats the progress of the run, if it is steady as early as possible, and its elapsed time.
 fn run_line(share: Option<f64>, elapsed: Duration) -> String {
     format!("{}  {} elapsed", percent_text(share), whole_seconds(elapsed))
 }
 
-/// How much time is left, and when that is over by the clock.
+/// Formats the time left and the clock time at which the run ends.
 fn left_line(left: Option<TimeLeft>, clock_unix_ms: Option<u64>, is_narrow: bool) -> String {
     let Some(TimeLeft { best, worst }) = left else { return "left     unknown".to_owned() };
     if is_narrow && best != worst {
@@ -701,7 +700,7 @@ fn left_line(left: Option<TimeLeft>, clock_unix_ms: Option<u64>, is_narrow: bool
     }
 }
 
-/// `17:05`, with the days between where there are any.
+/// Formats a time of day, such as `17:05`, with the number of days until then if it is another day.
 fn clock_text(now_unix_ms: u64, after: Duration) -> String {
     const DAY: u64 = 86_400;
     let now = now_unix_ms / 1000;
@@ -759,7 +758,7 @@ fn finished_line(step: &Step, measurement: &Measurement) -> String {
     )
 }
 
-/// How far each variable is from its limits.
+/// Formats the excursions of each variable and their limits.
 fn verdict_text(verdict: &Verdict) -> String {
     let Some((first, last)) = verdict.window else {
         return format!("steady   needs {} rounds without a gap", verdict.criteria.window);
@@ -788,7 +787,7 @@ fn decimal(value: Option<f64>, digits: usize) -> String {
     value.map_or("–".to_owned(), |value| number(value, digits))
 }
 
-/// A forecast is no better than a second.
+/// Formats a forecast in whole seconds, its accuracy.
 fn whole_seconds(time: Duration) -> String {
     match time.as_secs_f64().round() {
         under if under < 1.0 => "less than 1 s".to_owned(),
@@ -804,12 +803,12 @@ mod tests {
     fn steps_of_a_round_are_one_line() {
         let place = |round| StepPlace::new("rounds", round, 1, "RND 4K W");
         let measurement = |elapsed| Measurement { elapsed, ..Measurement::default() };
-        let mut alike = SimilarSteps::new(&place(2));
-        alike.count(&measurement(Nanos::SECOND));
-        assert_eq!(alike.line(), None, "the first has its own line");
-        (0..3).for_each(|_| alike.count(&measurement(Nanos::SECOND)));
-        assert!(alike.is_of(&place(2)) && !alike.is_of(&place(3)));
-        let line = alike.line().unwrap();
+        let mut similar = SimilarSteps::new(&place(2));
+        similar.count(&measurement(Nanos::SECOND));
+        assert_eq!(similar.line(), None, "the first has its own line");
+        (0..3).for_each(|_| similar.count(&measurement(Nanos::SECOND)));
+        assert!(similar.is_of(&place(2)) && !similar.is_of(&place(3)));
+        let line = similar.line().unwrap();
         assert!(line.starts_with("rounds, round 2: 4 steps in 4 s"), "{line}");
     }
 

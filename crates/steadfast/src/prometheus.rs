@@ -1,5 +1,5 @@
-//! A live run for Prometheus: a file for the textfile collector of node_exporter, written
-//! anew, whole, at most once a second. docs/formats.md has the list of metrics.
+//! Metrics of a running test for Prometheus: a file for node_exporter's textfile collector, replaced
+//! at most once a second. docs/formats.md lists the metrics.
 
 use crate::exit::misuse;
 use crate::output_files::{OutputRule, readers_named};
@@ -16,16 +16,16 @@ use steadfast_domain::{Bytes, Measurement, Nanos, Procedure, Step, StepPlace};
 use steadfast_host::{OverwritePolicy, read_regular};
 use steadfast_runner::{Forecast, ProgressSink, Rig, RunEvent};
 
-/// How often the file is written at most.
-const EVERY: Duration = Duration::from_secs(1);
+/// Minimum time between two writes of the file.
+const INTERVAL_MIN: Duration = Duration::from_secs(1);
 
-/// What a file of ours begins with.
+/// Beginning of a file that this program wrote.
 const BEGINNING: &str = "# HELP steadfast_";
 
-/// So much of a file that is there is read.
-const LONGEST: u64 = 1 << 20;
+/// Maximum size of an existing file in bytes.
+const EXISTING_BYTES_MAX: u64 = 1 << 20;
 
-/// The file, and what is known of every target.
+/// A metrics file and the latest values of every target.
 pub struct MetricsExporter {
     path: PathBuf,
     rule: OutputRule,
@@ -39,12 +39,12 @@ struct ExporterState {
     failed: bool,
 }
 
-/// What is known of one target.
+/// Latest values of one target.
 #[derive(Default)]
 struct TargetSample {
-    /// The labels of every metric: `run="...",device="..."`.
+    /// Labels of every metric: `run="...",device="..."`.
     labels: String,
-    /// The further labels of the metric that says what runs.
+    /// Further labels of the metric that describes the run.
     about: String,
     phase: String,
     place: Option<StepPlace>,
@@ -66,8 +66,10 @@ struct TargetSample {
 }
 
 impl MetricsExporter {
-    /// A file that is to be written, where that can be done. A file that is there must be
-    /// of an earlier run.
+    /// Prepares a metrics file. An existing file must be of an earlier run.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written.
     pub fn new(path: &Path, group: Option<&str>) -> anyhow::Result<MetricsExporter> {
         let shown = path.display();
         if path.extension().is_none_or(|ending| ending != "prom") {
@@ -75,9 +77,9 @@ impl MetricsExporter {
                 "--prometheus {shown}: node_exporter reads files whose names end in .prom only"
             )));
         }
-        // What is there and cannot be read is not ours either.
+        // An existing file that cannot be read counts as one of another program.
         let is_there = fs::symlink_metadata(path).is_ok();
-        if is_there && !read_regular(path, LONGEST)?.starts_with(BEGINNING.as_bytes()) {
+        if is_there && !read_regular(path, EXISTING_BYTES_MAX)?.starts_with(BEGINNING.as_bytes()) {
             bail!("{shown} exists and contains no metrics of steadfast; give another name");
         }
         let readers = readers_named(group)?;
@@ -86,13 +88,13 @@ impl MetricsExporter {
             rule: OutputRule { existing: OverwritePolicy::Overwrite, readers },
             state: Mutex::default(),
         };
-        // What makes it impossible is said before the run.
+        // Report an error before the run.
         exporter.rule.begin(path)?;
         Ok(exporter)
     }
 
-    /// Who tells of one target.
-    pub fn gauge(
+    /// Adds a target and returns the sink for its progress.
+    pub fn add_target(
         &self,
         rig: &dyn Rig,
         procedure: &dyn Procedure,
@@ -130,9 +132,10 @@ impl MetricsExporter {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the file where it is time to. A run goes on without it.
+    /// Writes the file if it is time or `at_once` is true. The first error is printed; the run
+    /// continues.
     fn write(&self, state: &mut ExporterState, at_once: bool) {
-        let due = state.written.is_none_or(|at| at.elapsed() >= EVERY);
+        let due = state.written.is_none_or(|at| at.elapsed() >= INTERVAL_MIN);
         if !due && !at_once {
             return;
         }
@@ -142,12 +145,12 @@ impl MetricsExporter {
         if let Err(error) = written
             && !std::mem::replace(&mut state.failed, true)
         {
-            terminal::complain(&format!("steadfast: {error}; the run continues without this file"));
+            terminal::warn(&format!("steadfast: {error}; the run continues without this file"));
         }
     }
 }
 
-/// Tells of one target.
+/// A progress sink that updates the metrics of one target.
 pub struct TargetMetrics<'e> {
     exporter: &'e MetricsExporter,
     at: usize,
@@ -161,7 +164,7 @@ impl TargetMetrics<'_> {
         let mut state = self.exporter.state();
         let sample = &mut state.targets[self.at];
         change(sample);
-        // Nothing is left of a run that has ended, and nobody knows what of one that halted.
+        // A run that has ended or halted has no known time left.
         (sample.left, sample.elapsed) = (left.filter(|_| sample.running), self.began.elapsed());
         self.exporter.write(&mut state, at_once);
     }
@@ -195,7 +198,7 @@ impl TargetMetrics<'_> {
 }
 
 impl ProgressSink for TargetMetrics<'_> {
-    fn tell(&mut self, event: &RunEvent<'_>) {
+    fn report(&mut self, event: &RunEvent<'_>) {
         match event {
             RunEvent::Begins(step) => self.begins(step),
             RunEvent::Interval(interval) => {
@@ -219,24 +222,24 @@ impl Drop for TargetMetrics<'_> {
     }
 }
 
-/// Two who want to be told.
+/// A progress sink that forwards each event to two others.
 pub struct ProgressTee<'p, 'e>(pub &'p mut dyn ProgressSink, pub Option<TargetMetrics<'e>>);
 
 impl ProgressSink for ProgressTee<'_, '_> {
-    fn tell(&mut self, event: &RunEvent<'_>) {
-        self.0.tell(event);
+    fn report(&mut self, event: &RunEvent<'_>) {
+        self.0.report(event);
         if let Some(gauge) = &mut self.1 {
-            gauge.tell(event);
+            gauge.report(event);
         }
     }
 }
 
-/// A label's value as the format has it.
+/// Escapes the value of a label.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// A metric: its name, type and help, and its values of one target with further labels.
+/// A metric: name, type, help, and the values of one target with further labels.
 struct MetricFamily {
     name: &'static str,
     kind: &'static str,
@@ -248,7 +251,7 @@ fn one(value: Option<f64>) -> Vec<(String, f64)> {
     value.into_iter().map(|value| (String::new(), value)).collect()
 }
 
-/// A value of the last second for each direction that completed an I/O.
+/// Returns a value of the last interval for each direction that completed an I/O.
 fn each(sample: &TargetSample, value: fn(&IntervalTally, f64) -> f64) -> Vec<(String, f64)> {
     let Some(interval) = &sample.interval else { return Vec::new() };
     let seconds = interval.end.saturating_sub(interval.begin).as_secs_f64();
@@ -256,7 +259,7 @@ fn each(sample: &TargetSample, value: fn(&IntervalTally, f64) -> f64) -> Vec<(St
     told.map(|tally| (format!("op=\"{}\"", tally.op.name()), value(tally, seconds))).collect()
 }
 
-/// Returns a lifetime counter of the device after the last step that its log was read after.
+/// Returns a lifetime counter of the device at the last reading of its log.
 fn counted(sample: &TargetSample, bytes: fn(&DeviceCounters) -> Option<Bytes>) -> Option<f64> {
     sample.log?.after.as_ref().and_then(bytes).map(|bytes| bytes.0 as f64)
 }
@@ -284,7 +287,7 @@ fn seconds(time: Nanos) -> f64 {
     time.0 as f64 / 1e9
 }
 
-/// Every metric, in the order of the file.
+/// Metrics in the order of the file.
 const FAMILIES: [MetricFamily; 28] = [
     MetricFamily {
         name: "run_info",
@@ -470,7 +473,7 @@ const FAMILIES: [MetricFamily; 28] = [
     },
 ];
 
-/// The file.
+/// Formats the file.
 fn text(targets: &[TargetSample]) -> String {
     let mut text = String::new();
     for MetricFamily { name, kind, help, values } in &FAMILIES {

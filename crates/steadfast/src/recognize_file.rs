@@ -1,5 +1,5 @@
-//! What a file is that the user names, and which command takes it. Every command that reads
-//! another tool's file asks here first.
+//! Recognition of files from the command line, and the commands that read them. Every command that
+//! reads another tool's file checks its kind here first.
 
 use anyhow::bail;
 use std::io::Read;
@@ -9,22 +9,22 @@ use steadfast_exchange::identify::{BEGINNING, FileKind, identify};
 use steadfast_host::open_regular;
 use steadfast_tracefile::import;
 
-/// A file whose kind is known.
+/// A recognized file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecognizedFile {
-    /// A short name of the kind, stable across versions.
+    /// Short name of the kind, stable across versions.
     pub id: &'static str,
-    /// What it is, with its article.
+    /// Description with its article, such as `a job file of fio`.
     pub name: String,
-    /// The command that takes it; `None` where none does.
+    /// Command that reads it; `None` if no command does.
     pub command: Option<String>,
-    /// What to do where no command takes it.
+    /// Advice if no command reads it.
     pub advice: String,
-    /// The kind; `None` of a trace.
+    /// Kind; `None` for a trace.
     pub kind: Option<FileKind>,
 }
 
-/// Returns what a file is, from its name and its content; `None` where nothing is recognized.
+/// Recognizes a file by its name and content; `None` if it is unknown.
 pub fn recognize(path: &Path, content: &[u8]) -> Option<RecognizedFile> {
     let beginning = &content[..content.len().min(BEGINNING)];
     let file = shell_quoted(&path.display().to_string());
@@ -49,15 +49,15 @@ pub fn recognize(path: &Path, content: &[u8]) -> Option<RecognizedFile> {
     })
 }
 
-/// Returns what a file is, from its first bytes.
+/// Recognizes a file by its first bytes; `None` if it is unknown.
 pub fn recognize_file(path: &Path) -> anyhow::Result<Option<RecognizedFile>> {
     let mut beginning = Vec::new();
     open_regular(path)?.take(BEGINNING as u64).read_to_end(&mut beginning)?;
     Ok(recognize(path, &beginning))
 }
 
-/// Refuses a file that is of none of these kinds, and names the command that takes it. A file
-/// that is not recognized is left to the parser, which knows more.
+/// Refuses a file that is of none of these kinds; the error names the command that reads it. An
+/// unknown file is accepted, since its parser gives a better error.
 pub fn expect(
     path: &Path,
     content: &[u8],
@@ -72,7 +72,7 @@ pub fn expect(
 }
 
 impl RecognizedFile {
-    /// The command to type, or what to do first.
+    /// Returns the command to type, or the advice.
     pub fn what_to_do(&self) -> String {
         match &self.command {
             Some(command) => format!("type: {command}"),

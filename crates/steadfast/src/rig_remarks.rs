@@ -15,9 +15,9 @@ pub fn of_check(check: &Check) -> Option<String> {
 }
 
 /// Prints the checks that need attention, and all caveats.
-pub fn say(checks: &[Check], caveats: &[Caveat]) {
-    checks.iter().filter_map(of_check).for_each(|line| terminal::complain(&line));
-    caveats.iter().for_each(|caveat| terminal::complain(&format!("Caveat: {}", caveat.text)));
+pub fn print(checks: &[Check], caveats: &[Caveat]) {
+    checks.iter().filter_map(of_check).for_each(|line| terminal::warn(&line));
+    caveats.iter().for_each(|caveat| terminal::warn(&format!("Caveat: {}", caveat.text)));
 }
 
 #[cfg(test)]
@@ -38,7 +38,6 @@ mod tests {
     fn only_what_disturbs_is_said() {
         assert_eq!(of_check(&check(CheckState::Good)), None);
         assert_eq!(of_check(&check(CheckState::Unknown)), None);
-        let bad = of_check(&check(CheckState::Bad));
-        assert_eq!(bad.as_deref(), Some("BAD: Link: half of it"));
+        assert_eq!(of_check(&check(CheckState::Bad)).as_deref(), Some("BAD: Link: half of it"));
     }
 }

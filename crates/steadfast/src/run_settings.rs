@@ -1,4 +1,4 @@
-//! The settings of a run, made from the command line.
+//! Settings of a run from the command line.
 
 use crate::cli::{EngineName, ProcedureArguments};
 use crate::exit::misuse;
@@ -6,13 +6,13 @@ use crate::target::{self, TargetRef};
 use crate::workloads;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use steadfast_domain::rate::{Arrivals, OfferedLoad};
+use steadfast_domain::rate::OfferedLoad;
 use steadfast_domain::settings::{SettingName, StartBelow};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Device, PurgeChoice, PurgeFailure, PurgeMethod, Settings};
 use steadfast_host::{PurgeCommandLine, read_regular_text};
 
-/// The program's name and version, as every record and report names it.
+/// Name and version of this program in records and reports.
 pub const SOFTWARE: &str = concat!("steadfast ", env!("CARGO_PKG_VERSION"));
 
 /// Returns the settings of a run on this device.
@@ -34,7 +34,7 @@ pub fn settings(
     ]);
     settings.threads = chosen.threads;
     settings.depth = chosen.depth;
-    let arrivals = chosen.arrivals.map(Arrivals::from).unwrap_or_default();
+    let arrivals = chosen.arrivals.unwrap_or_default();
     settings.rate = chosen.rate.map(|rate| OfferedLoad { rate, arrivals });
     settings.slo = chosen.slo;
     settings.step_time = chosen.step_time;

@@ -1,14 +1,14 @@
-//! A tags file: which roles hosts have, one host a line, `HOST ROLE [ROLE ...]`.
+//! A tags file: roles of hosts, one host per line: `HOST ROLE [ROLE ...]`.
 
 use crate::exit::misuse;
 use anyhow::{Context, bail};
 use std::path::Path;
 use steadfast_host::read_regular_text;
 
-/// The longest tags file.
+/// Maximum size of a tags file.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// The hosts that have one of the roles.
+/// Returns the hosts that have one of the roles.
 pub fn hosts_of(path: &Path, roles: &[String]) -> anyhow::Result<Vec<String>> {
     let shown = path.display();
     let text = read_regular_text(path, BYTES_MAX)

@@ -1,4 +1,4 @@
-//! From what the user named to a rig.
+//! Targets of the command line: finds or creates them, and opens a rig.
 
 use crate::exit::misuse;
 use anyhow::{Context, anyhow, bail};
@@ -19,10 +19,10 @@ use steadfast_runner::simulated_rig::SimulatedRig;
 
 pub use crate::signals::stop_on_signals;
 
-/// What `sim:` begins.
+/// Prefix of simulated drives.
 const SIMULATED: &str = "sim:";
 
-/// What the user named.
+/// A target that the user named.
 #[derive(Debug, Clone)]
 pub enum TargetRef {
     /// A simulated drive.
@@ -74,7 +74,7 @@ fn names_device(path: &Path) -> bool {
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
 
-/// A target file that does not exist and was given no size to create it with.
+/// Error for a missing target file without a size to create it with.
 #[derive(Debug, Clone)]
 pub struct MissingTargetFile {
     /// Path of the file.
@@ -92,11 +92,10 @@ impl std::fmt::Display for MissingTargetFile {
 
 impl std::error::Error for MissingTargetFile {}
 
-/// Size of the smallest target of any test.
-pub const SMALLEST: Bytes = Bytes::mib(64);
+/// Minimum size of a target.
+pub const TARGET_SIZE_MIN: Bytes = Bytes::mib(64);
 
-/// Finds what was named for a load that only reads: nothing is created, given
-/// another size or touched in any other way.
+/// Finds a target for a load that only reads. Creates and changes nothing.
 pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Result<TargetRef> {
     if let Some(drive) = name.strip_prefix(SIMULATED) {
         return simulated(drive).map(TargetRef::Simulated);
@@ -109,7 +108,7 @@ pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Resu
              steadfast measure \"SEQ 128K W\" --target {name} --size {}",
             match size {
                 None => "4GiB".to_owned(),
-                Some(SMALLEST) => "64MiB (the smallest that suits every test)".to_owned(),
+                Some(TARGET_SIZE_MIN) => "64MiB (the smallest that suits every test)".to_owned(),
                 Some(size) if size.0.is_multiple_of(1 << 20) => format!("{}MiB", size.0 >> 20),
                 Some(size) => format!("{}B", size.0),
             }
@@ -127,8 +126,7 @@ pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Resu
     Ok(TargetRef::Real(Box::new(device)))
 }
 
-/// Finds what was named without creating anything: a file that is not there is
-/// described as it would be.
+/// Describes a target without creating it: a missing file is described as it would be.
 pub fn foresee(name: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
     match (name.strip_prefix(SIMULATED), size) {
         (Some(drive), _) => {
@@ -146,7 +144,7 @@ pub fn foresee(name: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
     }
 }
 
-/// A drive is a whole number of sectors.
+/// Refuses a size that is no multiple of the sector size.
 fn check_size(name: &str, size: Bytes) -> anyhow::Result<()> {
     if size.0.is_multiple_of(512) {
         return Ok(());
@@ -161,9 +159,9 @@ fn future_file(name: &str, size: Bytes) -> Device {
 }
 
 fn simulated(drive: &str) -> anyhow::Result<&'static DriveSpec> {
-    let Some(spec) = drives().iter().find(|spec| spec.name() == drive) else {
+    let Some(spec) = drives().iter().find(|spec| spec.name == drive) else {
         let names: Vec<_> =
-            drives().iter().map(|spec| format!("{SIMULATED}{}", spec.name())).collect();
+            drives().iter().map(|spec| format!("{SIMULATED}{}", spec.name)).collect();
         let given = format!("{SIMULATED}{drive}");
         return Err(misuse(format!(
             "there is no simulated drive '{drive}'{}; choose one of: {}",
@@ -174,17 +172,17 @@ fn simulated(drive: &str) -> anyhow::Result<&'static DriveSpec> {
     Ok(spec)
 }
 
-/// What moves the data of a real device.
+/// Engine for a real device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineChoice {
     /// Our own engine.
     Uring,
-    /// fio, with the directory that keeps its job files and answers.
+    /// fio, with the directory of its job files and results.
     Fio(PathBuf),
 }
 
 impl EngineChoice {
-    /// As records and `--engine` name it.
+    /// Returns the name in records and for `--engine`.
     pub fn name(&self) -> &'static str {
         match self {
             EngineChoice::Uring => "uring",
@@ -193,17 +191,17 @@ impl EngineChoice {
     }
 }
 
-/// What decides about the course of things in virtual time.
+/// Options of a simulated run.
 #[derive(Debug, Clone, Copy)]
 pub struct SimulationOptions {
-    /// Of everything random.
+    /// Seed of all random values.
     pub seed: u64,
-    /// Where nobody held the device.
+    /// Simulated gap, in which the run did not hold the device.
     pub gap: Option<SimGap>,
 }
 
 impl SimulationOptions {
-    /// Without a gap.
+    /// Returns options without a gap.
     pub fn with_seed(seed: u64) -> Self {
         SimulationOptions { seed, gap: None }
     }
@@ -215,20 +213,20 @@ impl From<&Settings> for SimulationOptions {
     }
 }
 
-/// A rig on what was named, with this engine where it is real. `keep` is the
-/// run directory, whose disk is never written to.
+/// Opens a rig on a target; the engine applies to a real one. Never writes to the disks that hold
+/// the paths in `keep`.
 pub fn rig(
     mover: &EngineChoice,
     named: &TargetRef,
     consent: &Consent,
     keep: &[PathBuf],
-    virtual_course: SimulationOptions,
+    simulation: SimulationOptions,
     stop: &StopSignal,
 ) -> anyhow::Result<Box<dyn Rig>> {
     let device = match named {
         TargetRef::Simulated(spec) => {
-            let ssd = SimulatedSsd::new(spec, virtual_course.seed, stop.clone());
-            return Ok(Box::new(SimulatedRig::new(ssd, virtual_course.gap)));
+            let ssd = SimulatedSsd::new(spec, simulation.seed, stop.clone());
+            return Ok(Box::new(SimulatedRig::new(ssd, simulation.gap)));
         }
         TargetRef::Real(device) => device,
     };
@@ -250,38 +248,37 @@ pub fn rig(
     }
 }
 
-/// Where fio keeps its files outside a run: in a directory of the user's, or in
-/// one that goes again with this.
+/// Directory of fio's files outside a run: the user's, or a temporary one that is removed on drop.
 pub struct FioDirectory {
     path: PathBuf,
-    /// The directory that goes again. It is locked for as long as the process lives.
-    made: Option<Directory>,
+    /// Temporary directory, locked while the process lives; `None` for the user's.
+    temporary: Option<Directory>,
 }
 
-/// Beginning of the names of such directories.
-const KEPT: &str = "steadfast-fio-";
+/// Prefix of the names of temporary directories.
+const TEMPORARY_PREFIX: &str = "steadfast-fio-";
 
-/// Age from which a directory that nobody has locked is what a killed process left.
-const KEPT_MOST: Duration = Duration::from_secs(60);
+/// Age above which an unlocked temporary directory counts as left by a killed process.
+const ABANDONED_AGE: Duration = Duration::from_secs(60);
 
 impl FioDirectory {
-    /// `keep` is the user's directory.
+    /// Uses the directory `keep` of the user, or creates a temporary one.
     pub fn new(keep: Option<&Path>) -> anyhow::Result<FioDirectory> {
         if let Some(path) = keep {
-            return Ok(FioDirectory { path: path.to_owned(), made: None });
+            return Ok(FioDirectory { path: path.to_owned(), temporary: None });
         }
         let above = std::env::temp_dir();
-        let name = format!("{KEPT}{}-{}", std::process::id(), wall_clock_unix_ms());
+        let name = format!("{TEMPORARY_PREFIX}{}-{}", std::process::id(), wall_clock_unix_ms());
         let path = above.join(&name);
         Directory::check_place(&path)?;
         let above = Directory::open(&above)?;
         remove_left_behind(&above);
         let made = above.make_new(OsStr::new(&name), ReadAccess::Owner)?;
         made.try_lock();
-        Ok(FioDirectory { path, made: Some(made) })
+        Ok(FioDirectory { path, temporary: Some(made) })
     }
 
-    /// The directory.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -289,25 +286,27 @@ impl FioDirectory {
 
 impl Drop for FioDirectory {
     fn drop(&mut self) {
-        if self.made.is_some() {
+        if self.temporary.is_some() {
             let _ = std::fs::remove_dir_all(&self.path);
         }
     }
 }
 
-/// Returns true for names that [`FioDirectory::new`] makes: a process number and milliseconds since 1970.
-fn is_kept(name: &OsStr) -> bool {
+/// Returns true for a name that [`FioDirectory::new`] creates: process ID and milliseconds since
+/// 1970.
+fn is_temporary_name(name: &OsStr) -> bool {
     let has_digits = |text: &str, least: usize| {
         text.len() >= least && text.bytes().all(|byte| byte.is_ascii_digit())
     };
-    let numbers = name.to_str().and_then(|name| name.strip_prefix(KEPT)?.split_once('-'));
+    let numbers =
+        name.to_str().and_then(|name| name.strip_prefix(TEMPORARY_PREFIX)?.split_once('-'));
     numbers.is_some_and(|(process, at)| has_digits(process, 1) && has_digits(at, 13))
 }
 
-/// Removes such directories of processes of this user that were killed.
+/// Removes temporary directories that killed processes of this user left.
 fn remove_left_behind(above: &Directory) {
     for name in above.names().unwrap_or_default() {
-        if !is_kept(&name) {
+        if !is_temporary_name(&name) {
             continue;
         }
         let Ok(left) = above.enter(&name) else { continue };
@@ -315,7 +314,7 @@ fn remove_left_behind(above: &Directory) {
         // SAFETY: geteuid has no preconditions and cannot fail.
         let is_own = found.uid() == unsafe { libc::geteuid() } && found.mode() & 0o777 == 0o700;
         let age = found.modified().ok().and_then(|modified| modified.elapsed().ok());
-        if is_own && age.is_some_and(|age| age > KEPT_MOST) && left.try_lock() {
+        if is_own && age.is_some_and(|age| age > ABANDONED_AGE) && left.try_lock() {
             let _ = std::fs::remove_dir_all(left.path());
         }
     }

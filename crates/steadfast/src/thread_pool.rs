@@ -1,4 +1,4 @@
-//! The threads that a trace is read with and a PDF is typeset with: as many as there are processors.
+//! Threads for reading traces and typesetting PDFs: one per processor.
 
 use anyhow::anyhow;
 use std::num::NonZero;
@@ -7,11 +7,10 @@ use std::thread;
 use steadfast_analysis::ThreadPool;
 use steadfast_analysis::thread_pool::PoolTask;
 
-/// More threads than this take memory and gain nothing: one thread at a time puts I/Os in
-/// order.
+/// Maximum number of threads. More would only use memory, because a single thread sorts the I/Os.
 const THREADS_MAX: usize = 8;
 
-/// Starts the threads of the typesetter, which panics if it has to start them and cannot.
+/// Starts the threads of the typesetter, which would panic if it could not start them itself.
 pub fn start_typesetter() -> anyhow::Result<()> {
     static STARTED: OnceLock<Result<(), String>> = OnceLock::new();
     let start =
@@ -26,7 +25,7 @@ pub fn start_typesetter() -> anyhow::Result<()> {
 
 struct ScopedThreads(usize);
 
-/// Threads for every processor.
+/// Returns a pool with a thread per processor, at most [`THREADS_MAX`].
 pub fn of_all_processors() -> Arc<dyn ThreadPool> {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     Arc::new(ScopedThreads(processors.min(THREADS_MAX)))

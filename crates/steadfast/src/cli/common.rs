@@ -1,6 +1,7 @@
 //! Arguments and values that several commands have in common.
 
 use super::heading;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -153,19 +154,19 @@ pub enum Format {
 }
 
 /// Arrivals of I/Os at a rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ArrivalsName {
-    /// At random.
-    Poisson,
-    /// Evenly spaced.
-    Fixed,
-}
+pub(super) const ARRIVALS: [NamedValue<Arrivals>; 2] =
+    [("poisson", Arrivals::Poisson, "At random"), ("fixed", Arrivals::Fixed, "Evenly spaced")];
 
-impl From<ArrivalsName> for Arrivals {
-    fn from(name: ArrivalsName) -> Self {
-        match name {
-            ArrivalsName::Poisson => Self::Poisson,
-            ArrivalsName::Fixed => Self::Fixed,
-        }
-    }
+/// A value with its name on the command line and its help.
+pub(super) type NamedValue<T> = (&'static str, T, &'static str);
+
+/// Returns a parser that takes the name of one of these values.
+pub(super) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    values: [NamedValue<T>; N],
+) -> impl TypedValueParser<Value = T> {
+    let names = values.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(names).try_map(move |given| {
+        let found = values.iter().find(|(name, ..)| *name == given);
+        found.map(|(_, value, _)| *value).ok_or("unknown name")
+    })
 }

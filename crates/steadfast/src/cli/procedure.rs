@@ -1,10 +1,10 @@
 //! Arguments of a procedure: what is tested, and how.
 
-use super::common::{ArrivalsName, DEMAND_MAX, EngineName, TargetArguments};
+use super::common::{ARRIVALS, DEMAND_MAX, EngineName, TargetArguments, one_of};
 use super::heading;
 use super::replay::ReplayArguments;
 use clap::Args;
-use steadfast_domain::rate::OfferedRate;
+use steadfast_domain::rate::{Arrivals, OfferedRate};
 use steadfast_domain::settings::{SimGap, SteadyStateMethod};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::units::{parse_celsius, parse_percent};
@@ -53,8 +53,8 @@ pub struct ProcedureArguments {
     #[arg(help_heading = heading::METHOD, long, value_name = "IOPS|MB/s")]
     pub rate: Option<OfferedRate>,
     /// Arrivals of a --rate: at random (default), or evenly spaced
-    #[arg(help_heading = heading::METHOD, long, requires = "rate")]
-    pub arrivals: Option<ArrivalsName>,
+    #[arg(help_heading = heading::METHOD, long, requires = "rate", value_parser = one_of(ARRIVALS))]
+    pub arrivals: Option<Arrivals>,
     /// Service level whose highest rate load-curve searches for: a percentile of the response
     /// times and its limit, such as p99=1ms
     #[arg(help_heading = heading::METHOD, long, value_name = "pN=TIME")]

@@ -1,9 +1,9 @@
 //! The command line of what an administrator asks of a capture: who did what, which
 //! drives, at which time of day, and how far it can be trusted.
 
-use super::common::{AxisArguments, SharesArguments};
+use super::common::{AxisArguments, NamedValue, SharesArguments, one_of};
 use super::selection::Selection;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use steadfast_analysis::questions::delta::DeltaRank;
 use steadfast_analysis::questions::group_figures::GroupFigureSet;
 use steadfast_analysis::questions::groups::Facet;
@@ -21,8 +21,8 @@ pub struct GroupsArguments {
     #[arg(long, value_delimiter = ',', default_value = "process,stream", value_name = "FACETS")]
     pub by: Vec<Facet>,
     /// Value to show: per group
-    #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
-    pub show: ShowName,
+    #[arg(long, value_name = "WHAT", default_value = "counts", value_parser = one_of(SHOWN))]
+    pub show: GroupFigureSet,
     /// Largest first by this figure: I/Os (count) or bytes
     #[arg(long, value_name = "FIGURE", default_value_t)]
     pub rank: ShareMeasure,
@@ -35,76 +35,35 @@ pub struct GroupsArguments {
 }
 
 /// What to show of a group.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum ShowName {
-    /// Counts, amounts, response times.
-    #[default]
-    Counts,
-    /// Queue time and response time.
-    Times,
-    /// Shares of synchronous, FUA, metadata, read-ahead and writeback I/Os; merged requests.
-    Kinds,
-    /// Compression and duplicates of what was written (capture --content-sample).
-    Content,
-}
-
-impl From<ShowName> for GroupFigureSet {
-    fn from(name: ShowName) -> GroupFigureSet {
-        match name {
-            ShowName::Counts => GroupFigureSet::Counts,
-            ShowName::Times => GroupFigureSet::Times,
-            ShowName::Kinds => GroupFigureSet::Kinds,
-            ShowName::Content => GroupFigureSet::Content,
-        }
-    }
-}
+const SHOWN: [NamedValue<GroupFigureSet>; 4] = [
+    ("counts", GroupFigureSet::Counts, "Counts, amounts, response times"),
+    ("times", GroupFigureSet::Times, "Queue time and response time"),
+    (
+        "kinds",
+        GroupFigureSet::Kinds,
+        "Shares of synchronous, FUA, metadata, read-ahead and writeback I/Os; merged requests",
+    ),
+    (
+        "content",
+        GroupFigureSet::Content,
+        "Compression and duplicates of what was written (capture --content-sample)",
+    ),
+];
 
 /// What the largest change is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum RankName {
-    /// I/Os per second.
-    #[default]
-    Iops,
-    /// Bytes per second.
-    Bytes,
-    /// Share of all I/Os.
-    Share,
-    /// Average response time.
-    Response,
-}
-
-impl From<RankName> for DeltaRank {
-    fn from(name: RankName) -> DeltaRank {
-        match name {
-            RankName::Iops => DeltaRank::Iops,
-            RankName::Bytes => DeltaRank::Bytes,
-            RankName::Share => DeltaRank::Share,
-            RankName::Response => DeltaRank::Response,
-        }
-    }
-}
+pub(super) const CHANGES: [NamedValue<DeltaRank>; 4] = [
+    ("iops", DeltaRank::Iops, "I/Os per second"),
+    ("bytes", DeltaRank::Bytes, "Bytes per second"),
+    ("share", DeltaRank::Share, "Share of all I/Os"),
+    ("response", DeltaRank::Response, "Average response time"),
+];
 
 /// What a hit map shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum HitsName {
-    /// Hits of reads and writes.
-    #[default]
-    Count,
-    /// Bytes read and written.
-    Bytes,
-    /// The stream with the most hits.
-    Streams,
-}
-
-impl From<HitsName> for HitMapQuantity {
-    fn from(name: HitsName) -> HitMapQuantity {
-        match name {
-            HitsName::Count => HitMapQuantity::Count,
-            HitsName::Bytes => HitMapQuantity::Bytes,
-            HitsName::Streams => HitMapQuantity::Streams,
-        }
-    }
-}
+pub(super) const HITS: [NamedValue<HitMapQuantity>; 3] = [
+    ("count", HitMapQuantity::Count, "Hits of reads and writes"),
+    ("bytes", HitMapQuantity::Bytes, "Bytes read and written"),
+    ("streams", HitMapQuantity::Streams, "The stream with the most hits"),
+];
 
 /// `trace hot`.
 #[derive(Debug, Args)]

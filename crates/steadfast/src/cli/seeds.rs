@@ -85,8 +85,7 @@ fn every_item_has_a_command_that_parses_and_tests_that_exist() {
 
 #[test]
 fn an_unknown_option_and_a_pending_test_are_told_apart() {
-    let unknown = ["steadfast trace streams day.parquet", "--no-such-option"].join(" ");
-    assert!(parse(&unknown).is_err());
+    assert!(parse(&["steadfast trace streams day.parquet", "--no-such-option"].join(" ")).is_err());
     assert!(parse("steadfast tkperf ssd a sim:small -nj 2").is_ok());
     assert_eq!(quoted("`one`, PENDING `two`, `three`"), ["one", "three"]);
 }

@@ -1,9 +1,10 @@
 //! Selection of I/Os: the files of a trace and the filters of its rows.
 
+use super::common::NamedValue;
 use super::heading;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use steadfast_analysis::clock::Moment;
+use steadfast_analysis::moment::Moment;
 use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_domain::{IoOp, Layer, TimeZone};
 
@@ -29,7 +30,7 @@ impl Selection {
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterArguments {
     /// I/Os issued at or after this moment: a time from the start of the capture (90min,
-    /// 2h5min), a time of day (02:00), "2026-11-21 06:16:17", or a mark (backup+5min);
+    /// 2h5min), a time of day (02:00), "2026-11-21 06:16:17", or a mark (backup+5min, backup-30s);
     /// --from 02:00 --to 02:30 selects this time of every day
     #[arg(help_heading = heading::SELECTION, long, value_name = "MOMENT")]
     pub from: Option<Moment>,
@@ -147,22 +148,8 @@ impl From<OpName> for IoOp {
 }
 
 /// A layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LayerName {
-    /// Block devices.
-    Block,
-    /// File systems.
-    Filesystem,
-}
-
-impl From<LayerName> for Layer {
-    fn from(name: LayerName) -> Layer {
-        match name {
-            LayerName::Block => Layer::Block,
-            LayerName::Filesystem => Layer::FileSystem,
-        }
-    }
-}
+pub const LAYERS: [NamedValue<Layer>; 2] =
+    [("block", Layer::Block, "Block devices"), ("filesystem", Layer::FileSystem, "File systems")];
 
 /// The layers that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

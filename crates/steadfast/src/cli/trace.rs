@@ -2,19 +2,21 @@
 
 use super::common::{
     AxisArguments, Format, ReportFiles, SharesArguments, WritingArguments, more_than_nothing,
+    one_of,
 };
 use super::fleet::{FoldArguments, HostsArguments, IdentifyArguments, MergeArguments};
 use super::questions::{
-    GroupsArguments, HitsName, HotArguments, ProfileArguments, QuestionArguments, RankName,
+    CHANGES, GroupsArguments, HITS, HotArguments, ProfileArguments, QuestionArguments,
     ShapeArguments,
 };
-pub use super::selection::{FilterArguments, LayerChoice, LayerName, Selection};
+pub use super::selection::{FilterArguments, LAYERS, LayerChoice, Selection};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use steadfast_analysis::clock::Moment;
+use steadfast_analysis::moment::Moment;
 use steadfast_analysis::questions::cumulative::Threshold;
-use steadfast_analysis::questions::delta::TimeAlignment;
+use steadfast_analysis::questions::delta::{DeltaRank, TimeAlignment};
 use steadfast_analysis::questions::groups::Facet;
+use steadfast_analysis::questions::hits::HitMapQuantity;
 use steadfast_analysis::questions::streams::ShareMeasure;
 use steadfast_domain::{Bytes, Demand, Nanos};
 
@@ -198,8 +200,8 @@ pub struct HitsArguments {
     #[arg(long, value_name = "MOMENT", conflicts_with = "show")]
     pub at: Option<Moment>,
     /// Value to show: per range and step
-    #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
-    pub show: HitsName,
+    #[arg(long, value_name = "WHAT", default_value = "count", value_parser = one_of(HITS))]
+    pub show: HitMapQuantity,
     /// Smallest share of a stream that is listed separately; with --show streams (default: 2%)
     /// and --at (default: 0%)
     #[arg(long, value_name = "PERCENT")]
@@ -230,8 +232,9 @@ pub struct CompareArguments {
     #[arg(long, value_name = "FACETS")]
     pub by: Option<Facet>,
     /// Largest first by this figure; the largest change, with --by
-    #[arg(long, value_name = "FIGURE", value_enum, default_value_t, requires = "by")]
-    pub rank: RankName,
+    #[arg(long, value_name = "FIGURE", default_value = "iops", requires = "by",
+          value_parser = one_of(CHANGES))]
+    pub rank: DeltaRank,
     /// Print at most this many rows; with --by
     #[arg(long, value_name = "N", default_value_t = 40, requires = "by")]
     pub top: usize,
@@ -425,8 +428,8 @@ pub struct ReportArguments {
     #[command(flatten)]
     pub axis: AxisArguments,
     /// Value to show: per range and step, in the LBA range hit maps
-    #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
-    pub show: HitsName,
+    #[arg(long, value_name = "WHAT", default_value = "count", value_parser = one_of(HITS))]
+    pub show: HitMapQuantity,
     /// Output: the directory for the report; created if missing
     #[arg(long, short, value_name = "DIR")]
     pub output: PathBuf,
@@ -478,6 +481,10 @@ pub struct ImportArguments {
     /// Columns of a CSV file with a header, or of a Parquet file, by name: a TOML file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "input_format"])]
     pub columns: Option<PathBuf>,
+    /// Size of a block of KV cache, of requests to language models; default: that of 320 KiB per
+    /// token
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["csv", "columns"], value_parser = more_than_nothing::<Bytes>)]
+    pub kv_block: Option<Bytes>,
     /// Start of the trace, in UTC (2026-11-21 06:16:17), if its times are relative
     #[arg(long, value_name = "DATE")]
     pub began: Option<Moment>,
@@ -534,6 +541,12 @@ pub enum ImportFormat {
     Fiu,
     /// CloudPhysics CSV.
     CloudphysicsCsv,
+    /// Mooncake's requests to a language model; the I/Os of its KV cache are derived.
+    Mooncake,
+    /// Qwen-Bailian's requests to a language model, as for mooncake.
+    Bailian,
+    /// LMCache's chunk hashes, as for mooncake.
+    Lmcache,
 }
 
 /// `trace recover`.

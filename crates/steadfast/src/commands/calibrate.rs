@@ -1,5 +1,5 @@
-//! `steadfast calibrate`: compares the native engine with fio at the same points, and prints what
-//! commits and rates cost the native engine.
+//! `steadfast calibrate`: compares the native engine with fio at the same points, and measures the
+//! overhead of commits and rates in the native engine.
 
 use super::restore;
 use crate::cli::CalibrateArguments;
@@ -18,7 +18,7 @@ use steadfast_runner::calibrate::{
 };
 use steadfast_runner::{HostChanges, Rig};
 
-/// Everything, as JSON.
+/// The JSON output.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct CalibrateOutput<'a> {
     device: &'a Device,
@@ -93,7 +93,7 @@ fn calibration(arguments: &CalibrateArguments, device: &Device, may_write: bool)
 }
 
 fn announce(arguments: &CalibrateArguments, calibration: &Calibration) {
-    terminal::tell(&format!(
+    terminal::status(&format!(
         "{} points x 2 engines x {} repeats on the first {} of {}: about {:.0} s",
         calibration.points.len(),
         calibration.repeats,
@@ -102,7 +102,7 @@ fn announce(arguments: &CalibrateArguments, calibration: &Calibration) {
         calibration.expected_seconds()
     ));
     if !calibration.may_write {
-        terminal::complain(
+        terminal::warn(
             "Reads only: writing is not allowed here (--yes-destroy). Drives answer reads of \
              blocks that were never written without touching the medium.",
         );
@@ -135,19 +135,21 @@ impl CalibrationContext for CalibrationTarget {
         restore::journal()
     }
 
-    fn tell(&mut self, event: &CalibrationEvent<'_>) {
+    fn report(&mut self, event: &CalibrationEvent<'_>) {
         match event {
             CalibrationEvent::Filling(bytes) => {
-                terminal::tell(&format!("Filling the range once ({bytes})"))
+                terminal::status(&format!("Filling the range once ({bytes})"))
             }
-            CalibrationEvent::Read { point, repeat, engine, reading } => terminal::tell(&format!(
-                "{point}, {repeat} of {}, {engine}: {:.0} IOPS",
-                self.repeats, reading.iops
-            )),
+            CalibrationEvent::Read { point, repeat, engine, reading } => {
+                terminal::status(&format!(
+                    "{point}, {repeat} of {}, {engine}: {:.0} IOPS",
+                    self.repeats, reading.iops
+                ))
+            }
             CalibrationEvent::OwnCost(cost) => {
-                terminal::tell(&format!("{}: {:.0} IOPS", own_cost_name(cost), cost.iops));
+                terminal::status(&format!("{}: {:.0} IOPS", own_cost_name(cost), cost.iops));
             }
-            CalibrationEvent::Beside { checks, caveats } => rig_remarks::say(checks, caveats),
+            CalibrationEvent::Remarks { checks, caveats } => rig_remarks::print(checks, caveats),
         }
     }
 }

@@ -16,13 +16,14 @@ use steadfast_recorder::{
 pub fn run(arguments: &CaptureArguments) -> anyhow::Result<ExitState> {
     let recording = recording(arguments)?;
     let stop = target::stop_on_signals()?;
-    let recorded = record(&recording, &|| stop.is_requested(), &mut CaptureScreen).map_err(said)?;
-    ending(&recorded).iter().for_each(|line| terminal::tell(line));
+    let recorded =
+        record(&recording, &|| stop.is_requested(), &mut CaptureScreen).map_err(as_misuse)?;
+    ending(&recorded).iter().for_each(|line| terminal::status(line));
     Ok(ExitState::Done)
 }
 
 /// Reports invalid options as misuse of the command line.
-fn said(error: RecordError) -> anyhow::Error {
+fn as_misuse(error: RecordError) -> anyhow::Error {
     match error {
         RecordError::Unsuitable(_) | RecordError::NoBlockLayer | RecordError::NotABlockLayer(_) => {
             misuse(error)
@@ -37,7 +38,7 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
     Ok(Recording {
         devices: arguments.device.clone(),
         mounts: arguments.mount.clone(),
-        layers: arguments.layer.iter().map(|layer| (*layer).into()).collect(),
+        layers: arguments.layer.clone(),
         duration: arguments.duration,
         step: arguments.totals_every,
         ranges: arguments.totals_ranges,
@@ -74,25 +75,25 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
 struct CaptureScreen;
 
 impl RecordingProgress for CaptureScreen {
-    fn tell(&mut self, event: &RecordingEvent<'_>) {
+    fn report(&mut self, event: &RecordingEvent<'_>) {
         match event {
-            RecordingEvent::Removed { instance } => terminal::complain(&format!(
-                "Removed {instance}, which a killed capture left behind."
-            )),
-            RecordingEvent::Remark(remark) => terminal::complain(&format!("Caveat: {remark}")),
+            RecordingEvent::Removed { instance } => {
+                terminal::warn(&format!("Removed {instance}, which a killed capture left behind."))
+            }
+            RecordingEvent::Remark(remark) => terminal::warn(&format!("Caveat: {remark}")),
             RecordingEvent::Begun { source } => {
-                terminal::tell(&format!("Capturing with {source}. Ctrl-C ends it."));
+                terminal::status(&format!("Capturing with {source}. Ctrl-C ends it."));
             }
             RecordingEvent::Status(now) => {
                 let time = Nanos(now.lasted.0 / 1_000_000_000 * 1_000_000_000);
-                terminal::tell_over(&format!("{time}: {} I/Os, {} lost", now.ios, now.lost));
+                terminal::progress(&format!("{time}: {} I/Os, {} lost", now.ios, now.lost));
             }
-            RecordingEvent::Written(file) => terminal::tell(&contents(file)),
+            RecordingEvent::Written(file) => terminal::status(&contents(file)),
         }
     }
 
     fn is_watched(&self) -> bool {
-        terminal::is_watched()
+        terminal::shows_progress()
     }
 }
 

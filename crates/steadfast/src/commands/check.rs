@@ -30,7 +30,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
     } else {
         None
     };
-    let shelf = shelf(arguments, run.as_ref())?;
+    let output_dir = open_report_dir(arguments, run.as_ref())?;
     let findings = match &run {
         Some(directory) => output::study_in(directory)?,
         None => output::findings_of_one(&arguments.run)?,
@@ -40,9 +40,9 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
     };
     steadfast_report::check_allowed(&findings, &arguments.allow).map_err(misuse)?;
     let checked = steadfast_report::check(&findings, &limits, &arguments.allow);
-    if let Some(shelf) = shelf {
-        for file in write(&shelf, &checked.report(&findings))? {
-            terminal::tell(&format!("Written: {}", file.display()));
+    if let Some(output_dir) = output_dir {
+        for file in write(&output_dir, &checked.report(&findings))? {
+            terminal::status(&format!("Written: {}", file.display()));
         }
     }
     if arguments.json {
@@ -114,7 +114,10 @@ fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<ExitS
 }
 
 /// Returns the directory of the report; `None` if none was requested and the run is a single file.
-fn shelf(arguments: &CheckArguments, run: Option<&Directory>) -> anyhow::Result<Option<OutputDir>> {
+fn open_report_dir(
+    arguments: &CheckArguments,
+    run: Option<&Directory>,
+) -> anyhow::Result<Option<OutputDir>> {
     if arguments.no_report || arguments.list {
         return Ok(None);
     }
@@ -125,10 +128,10 @@ fn shelf(arguments: &CheckArguments, run: Option<&Directory>) -> anyhow::Result<
     Ok(run.map(OutputDir::of_run))
 }
 
-fn write(shelf: &OutputDir, report: &Findings) -> anyhow::Result<Vec<PathBuf>> {
+fn write(output_dir: &OutputDir, report: &Findings) -> anyhow::Result<Vec<PathBuf>> {
     let printed = ReportTime { report_unix_ms: wall_clock_unix_ms() };
     let page = steadfast_report::html(report, &printed);
     start_typesetter()?;
     let document = steadfast_report::pdf(report, &printed)?;
-    shelf.put(&[("check.html".into(), page.into_bytes()), ("check.pdf".into(), document)])
+    output_dir.put(&[("check.html".into(), page.into_bytes()), ("check.pdf".into(), document)])
 }

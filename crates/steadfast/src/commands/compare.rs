@@ -38,7 +38,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     let comparison = steadfast_report::compare(&runs)?;
     if let Some(place) = place {
         for file in place.write(&comparison)? {
-            terminal::tell(&format!("Written: {}", file.display()));
+            terminal::status(&format!("Written: {}", file.display()));
         }
     }
     if arguments.json {
@@ -105,7 +105,10 @@ fn long(
     file.hold(&content)?;
     let (rows, runs) = (table.rows.len(), arguments.runs.len());
     let plural = if runs == 1 { "" } else { "s" };
-    terminal::tell(&format!("Written: {} ({rows} numbers of {runs} run{plural})", path.display()));
+    terminal::status(&format!(
+        "Written: {} ({rows} numbers of {runs} run{plural})",
+        path.display()
+    ));
     Ok(ExitState::Done)
 }
 
@@ -190,14 +193,14 @@ impl ComparisonOutput {
                 file.hold(&made(&form)?)?;
                 Ok(vec![path])
             }
-            ComparisonOutput::OutputDir(shelf) => {
+            ComparisonOutput::OutputDir(output_dir) => {
                 let mut files = vec![
                     ("compare.html".to_owned(), made(&ComparisonFormat::Html)?),
                     ("compare.pdf".to_owned(), made(&ComparisonFormat::Pdf)?),
                     ("compare.json".to_owned(), made(&ComparisonFormat::Json)?),
                 ];
                 files.extend(output::tables(comparison));
-                shelf.put(&files)
+                output_dir.put(&files)
             }
         }
     }

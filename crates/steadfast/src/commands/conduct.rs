@@ -52,7 +52,7 @@ impl ProcedureRun<'_> {
         let mut panel =
             RunPanel::new(self.procedure, rig.device(), stop.clone()).verbose(self.verbose);
         let about = (self.name, self.directory);
-        let gauge = self.metrics.map(|metrics| metrics.gauge(rig, self.procedure, about));
+        let gauge = self.metrics.map(|metrics| metrics.add_target(rig, self.procedure, about));
         let target = rig.device().name.clone();
         let mut both = ReplayMarks { tee: ProgressTee(&mut panel, gauge), target };
         let directory = ledger.directory().clone();
@@ -78,16 +78,16 @@ impl ProcedureRun<'_> {
     }
 }
 
-/// Marks the beginning and the end of a replay of single I/Os in captures that run at the same
-/// time, so that `replay verify` leaves out what was done to the target before and after.
+/// Marks the beginning and the end of a replay of single I/Os in running captures, so that
+/// `replay verify` ignores I/Os before and after it.
 struct ReplayMarks<'p, 'e> {
     tee: ProgressTee<'p, 'e>,
-    /// Name of the target, which the marks carry: other replays may run at the same time.
+    /// Name of the target, which the marks contain, since other replays may run at the same time.
     target: String,
 }
 
 impl ProgressSink for ReplayMarks<'_, '_> {
-    fn tell(&mut self, event: &RunEvent<'_>) {
+    fn report(&mut self, event: &RunEvent<'_>) {
         let mark = match event {
             RunEvent::Begins(Step { load: Load::Script(_), continues: false, .. }) => {
                 Some(replay::BEGINS)
@@ -100,10 +100,10 @@ impl ProgressSink for ReplayMarks<'_, '_> {
             _ => None,
         };
         if let Some(mark) = mark {
-            // Mostly there is no capture; a user who is not root may not mark one.
+            // Usually there is no capture; only root may mark one.
             let _ = steadfast_recorder::mark(&format!("{mark} on {}", self.target), None);
         }
-        self.tee.tell(event);
+        self.tee.report(event);
     }
 }
 
@@ -113,8 +113,8 @@ pub fn unfinished(ending: &RunOutcome, directory: &Path) -> anyhow::Result<Optio
         RunOutcome::Complete => Ok(None),
         RunOutcome::Halted(halt) => {
             let directory = directory.display();
-            terminal::complain(&format!("steadfast: halted: {halt}"));
-            terminal::complain(&format!(
+            terminal::warn(&format!("steadfast: halted: {halt}"));
+            terminal::warn(&format!(
                 "Every finished step is in {directory}. Resume with: steadfast resume \
                  {directory}"
             ));

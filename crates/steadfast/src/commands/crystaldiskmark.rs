@@ -45,7 +45,7 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
 
 /// Reports a saved result; `-o` is the directory of the report.
 fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<ExitState> {
-    let shelf = match &arguments.front.output {
+    let output_dir = match &arguments.front.output {
         Some(path) => Some(OutputDir::named(
             path,
             OutputRule::from_arguments(&arguments.writing())?,
@@ -58,7 +58,7 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
     expect(file, &bytes, "a result of CrystalDiskMark", &accepted)?;
     let saved = crystaldiskmark::read(&bytes).map_err(|why| other_tools::refused(file, &[why]))?;
     for (line, text) in &saved.not_understood {
-        terminal::complain(&format!(
+        terminal::warn(&format!(
             "{}: line {line} is not understood: {}",
             file.display(),
             printable(text)
@@ -70,9 +70,9 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
     } else {
         terminal::print(&steadfast_report::text(&findings, terminal::width()))?
     }
-    if let Some(shelf) = shelf {
-        for path in output::write(&shelf, &findings, &output::FORMATS)? {
-            terminal::tell(&path.display().to_string());
+    if let Some(output_dir) = output_dir {
+        for path in output::write(&output_dir, &findings, &output::FORMATS)? {
+            terminal::status(&path.display().to_string());
         }
     }
     Ok(ExitState::Done)

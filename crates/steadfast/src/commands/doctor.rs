@@ -49,7 +49,7 @@ pub fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitState> {
             pages: &pages,
         })?;
     } else {
-        terminal::print_coloured(&text(&device, &checks, terminal::width()))?;
+        terminal::print_colored(&text(&device, &checks, terminal::width()))?;
     }
     Ok(if state >= CheckState::Attention { ExitState::Unfit } else { ExitState::Done })
 }

@@ -4,7 +4,7 @@ use super::other_tools;
 use crate::cli::other_tools::{FioArguments, FrontArguments};
 use crate::exit::{ExitState, misuse};
 use crate::recognize_file::expect;
-use crate::target::SMALLEST;
+use crate::target::TARGET_SIZE_MIN;
 use anyhow::bail;
 use std::path::Path;
 use steadfast_domain::{Bytes, Sequence};
@@ -142,7 +142,7 @@ fn sized(mut front: FrontArguments, sequence: &Sequence, as_named: bool) -> Fron
         && front.target.size.is_none()
         && front.target.names.iter().all(|target| is_new_file(target))
     {
-        front.target.size = sequence.reach().map(|reach| reach.max(SMALLEST));
+        front.target.size = sequence.reach().map(|reach| reach.max(TARGET_SIZE_MIN));
     }
     front
 }

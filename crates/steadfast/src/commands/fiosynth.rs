@@ -17,8 +17,8 @@ pub fn run(arguments: &FioSynthArguments) -> anyhow::Result<ExitState> {
     let suite = FioSynthSuite::read(&bytes).map_err(refused)?;
     let device = other_tools::foresee(&arguments.front, other_tools::target(&arguments.front)?)?;
     let drive = DriveScale { capacity: device.capacity, factor: arguments.capacity };
-    let mut shelf = TemplateDirectories { directories: directories(arguments) };
-    let mut sequence = sequence(&suite, drive, &mut shelf).map_err(refused)?;
+    let mut templates = TemplateDirectories { directories: directories(arguments) };
+    let mut sequence = sequence(&suite, drive, &mut templates).map_err(refused)?;
     let source = other_tools::source(path, &bytes);
     sequence.title.clone_from(&source.name);
     sequence.source = Some(source);

@@ -1,7 +1,7 @@
 //! `steadfast identify`: recognizes files and names the command that reads them.
 
 use crate::cli::IdentifyAnyArguments;
-use crate::exit::{ExitState, said};
+use crate::exit::{ExitState, error_text};
 use crate::recognize_file::recognize_file;
 use crate::{filtered_capture, output, terminal};
 use serde::Serialize;
@@ -15,15 +15,15 @@ pub struct IdentifyOutput {
     files: Vec<IdentifiedFile>,
 }
 
-/// What a file is.
+/// A file and its kind.
 #[derive(Serialize, schemars::JsonSchema)]
 struct IdentifiedFile {
     file: PathBuf,
-    /// A short name of its kind; null where nothing is recognized.
+    /// Short name of the kind; null if it is unknown.
     kind: Option<String>,
-    /// What it is, or why it cannot be read.
+    /// Description, or the reason why it cannot be read.
     text: String,
-    /// The command that takes it.
+    /// Command that reads it.
     command: Option<String>,
 }
 
@@ -35,8 +35,7 @@ pub fn run(arguments: &IdentifyAnyArguments) -> anyhow::Result<ExitState> {
         terminal::print_json(&IdentifyOutput { files })?;
     } else {
         for file in &files {
-            let line = format!("{}: {}", file.file.display(), file.text);
-            terminal::print(&printable(&line))?;
+            terminal::print(&printable(&format!("{}: {}", file.file.display(), file.text)))?;
             if let Some(command) = &file.command {
                 terminal::print(&format!("    {}", printable(command)))?;
             }
@@ -56,7 +55,7 @@ fn identify(path: &Path) -> IdentifiedFile {
         return directory(path, of);
     }
     let found = match recognize_file(path) {
-        Err(error) => return of(None, &format!("cannot be read: {}", said(&error)), None),
+        Err(error) => return of(None, &format!("cannot be read: {}", error_text(&error)), None),
         Ok(None) => return of(None, "not recognized", None),
         Ok(Some(found)) => found,
     };
@@ -88,12 +87,12 @@ fn directory(
             let text = format!("a directory with {} files of another tool's results", files.len());
             of(Some("results"), &text, Some(format!("steadfast report {name}")))
         }
-        Err(error) => of(None, &said(&error), None),
+        Err(error) => of(None, &error_text(&error), None),
         Ok(_) => of(None, "a directory, and no run", None),
     }
 }
 
-/// Returns true if the kernel failed a call: the file was not read, whatever it holds.
+/// Returns true if a system call failed, so that the file was not read.
 fn is_refused_by_system(error: &anyhow::Error) -> bool {
     let is_of_kernel = |io: &std::io::Error| io.raw_os_error().is_some();
     error.chain().any(|cause| cause.downcast_ref().is_some_and(is_of_kernel))
@@ -107,11 +106,10 @@ fn parquet(
     let name = path.display();
     match filtered_capture::open(path) {
         Ok(captured) if captured.is_several() => {
-            let command = format!("steadfast trace hosts {name}");
-            of(Some("fold"), "a fold of captures", Some(command))
+            of(Some("fold"), "a fold of captures", Some(format!("steadfast trace hosts {name}")))
         }
         Ok(_) => of(Some("capture"), "a capture", Some(format!("steadfast trace streams {name}"))),
-        Err(error) if is_refused_by_system(&error) => of(None, &said(&error), None),
+        Err(error) if is_refused_by_system(&error) => of(None, &error_text(&error), None),
         Err(_) => {
             let text =
                 "a Parquet file without a capture: exported steps, or another program's table";

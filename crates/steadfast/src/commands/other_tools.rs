@@ -26,9 +26,9 @@ const ERRORS_MAX: usize = 100;
 /// Prints the errors of a file, one line each, and returns the error of the command.
 pub fn refused(path: &Path, errors: &[ParseError]) -> anyhow::Error {
     let shown = path.display();
-    errors.iter().take(ERRORS_MAX).for_each(|what| terminal::complain(&format!("{shown}: {what}")));
+    errors.iter().take(ERRORS_MAX).for_each(|what| terminal::warn(&format!("{shown}: {what}")));
     if errors.len() > ERRORS_MAX {
-        terminal::complain(&format!("{shown}: and {} more", errors.len() - ERRORS_MAX));
+        terminal::warn(&format!("{shown}: and {} more", errors.len() - ERRORS_MAX));
     }
     let many = if errors.len() == 1 { "thing" } else { "things" };
     anyhow!("{shown}: nothing was run; {} {many} in it cannot be applied", errors.len())
@@ -144,7 +144,7 @@ pub fn conduct_several(
 /// Prints the remarks of the sequence.
 fn print_remarks(settings: &Settings) {
     for remark in settings.sequence.iter().flat_map(|sequence| &sequence.remarks) {
-        terminal::complain(&format!("Note: {remark}"));
+        terminal::warn(&format!("Note: {remark}"));
     }
 }
 

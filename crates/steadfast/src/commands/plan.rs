@@ -41,8 +41,8 @@ pub struct PlanOutput {
     /// Temperature that the device must be below before the first load of each test.
     #[serde(skip_serializing_if = "Option::is_none")]
     start_below: Option<StartBelow>,
-    /// What `--yes-destroy` takes for this device; absent for a simulated drive and for a file that
-    /// the run would create.
+    /// Value for `--yes-destroy`; absent for a simulated drive and for a file that the run would
+    /// create.
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmation: Option<String>,
 }
@@ -746,7 +746,7 @@ mod tests {
             "  baseline 360 steps of W: 30 min",
         ];
         assert_eq!(grouped(&all), expected);
-        // What differs in more than its number has a line of its own.
+        // Lines that differ in more than their numbers are not grouped.
         let segments =
             [entry("segment-1", "480 steps of SEQ"), entry("segment-2", "9 steps of RND")];
         assert_eq!(grouped(&segments).len(), 2);

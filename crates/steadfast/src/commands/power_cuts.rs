@@ -33,7 +33,7 @@ pub fn add_options(
         )));
     }
     settings.cut_command = command.map(|line| with_full_path("--cut-command", line)).transpose()?;
-    // Otherwise it would be missed only after the area was overwritten.
+    // Otherwise a missing program would be noticed only after the area was overwritten.
     if let Some(line) = &settings.cut_command {
         let program = line.split_whitespace().next().unwrap_or_default();
         let found = steadfast_host::find_program(Path::new(program));
@@ -115,7 +115,7 @@ pub fn follow(
     while matches!(state, ExitState::Halted) {
         let contents = Ledger::read(directory)?;
         let Some(trial) = contents.awaited_trial() else { break };
-        // What halted the reading would halt it again.
+        // The same error would halt the reading again.
         if last.replace(trial.cycle) == Some(trial.cycle) {
             break;
         }
@@ -124,9 +124,9 @@ pub fn follow(
             None => stop.insert(target::stop_on_signals()?),
         };
         let limit = trial.return_limit;
-        terminal::complain(&format!("Waiting for the device, at most {limit}."));
+        terminal::warn(&format!("Waiting for the device, at most {limit}."));
         if !await_return(&contents.plan.device, limit.to_duration(), stop) {
-            terminal::complain(&format!(
+            terminal::warn(&format!(
                 "{} has not returned. Attach it, then: steadfast resume {}",
                 contents.plan.device.path,
                 directory.display()

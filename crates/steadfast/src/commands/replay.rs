@@ -10,7 +10,7 @@ use crate::{output, terminal};
 use anyhow::Context;
 use std::slice;
 use steadfast_analysis::ShareMeasure;
-use steadfast_analysis::clock::Moment;
+use steadfast_analysis::moment::Moment;
 use steadfast_domain::io_event::CommandName;
 use steadfast_domain::text::printable;
 use steadfast_domain::{CaptureConditions, IoOp};
@@ -21,11 +21,11 @@ use steadfast_workload::replay::{AddressMap, MapRule, ReplayTarget, ScriptOption
 /// Logical sector size in bytes, if the capture does not record it.
 const SECTOR: u32 = 512;
 
-/// Begin of the mark that a replay of single I/Os leaves in running captures when its first I/O is
+/// Beginning of the mark that a replay of single I/Os sets in running captures when its first I/O is
 /// due; ` on TARGET` follows.
 pub const BEGINS: &str = "replay begins";
 
-/// Begin of the mark that it leaves after its last I/O.
+/// Beginning of the mark that it sets after its last I/O.
 pub const ENDS: &str = "replay ends";
 
 /// Runs one of the commands.
@@ -41,8 +41,9 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     }
     let names = output::names(&arguments.report.format);
     let rule = OutputRule::from_arguments(&arguments.report.writing)?;
-    let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
-    let shelf = shelf.transpose()?;
+    let output_dir =
+        arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
+    let output_dir = output_dir.transpose()?;
     let original = FilteredCapture::files(slice::from_ref(&arguments.original), &arguments.filter)?;
     let chosen = of_replayed(arguments)?;
     let mut replayed = FilteredCapture::files(slice::from_ref(&arguments.replayed), &chosen)?;
@@ -59,7 +60,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     if chosen.from.is_none()
         && let Some((reads, from)) = after_arming(&found, &replayed)?
     {
-        terminal::complain(&format!(
+        terminal::warn(&format!(
             "{}: no replay mark; {reads} reads by this program before the replay are ignored",
             replayed.name
         ));
@@ -75,9 +76,9 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
         terminal::print(&steadfast_report::text(&shown, terminal::width()))?;
         terminal::print(&format!("\n{}", shown.ending))?;
     }
-    if let Some(shelf) = shelf {
-        for file in output::write(&shelf, &shown, &arguments.report.format)? {
-            terminal::tell(&file.display().to_string());
+    if let Some(output_dir) = output_dir {
+        for file in output::write(&output_dir, &shown, &arguments.report.format)? {
+            terminal::status(&file.display().to_string());
         }
     }
     Ok(match [original.ending(), replayed.ending()] {
@@ -135,8 +136,8 @@ fn after_arming(
     Ok(None)
 }
 
-/// Returns the target of the replay whose marks the capture has: the compared device, or a file,
-/// which is no captured device. A mark reaches every capture, also those of other targets.
+/// Returns the target of the replay whose marks the capture has: the compared device, or a file. A
+/// mark is set in every running capture, including those of other targets.
 fn marked_target(arguments: &VerifyArguments, conditions: &CaptureConditions) -> Option<String> {
     let begun = conditions
         .marks
@@ -148,7 +149,7 @@ fn marked_target(arguments: &VerifyArguments, conditions: &CaptureConditions) ->
         let is_captured = conditions.devices.iter().any(|device| device.name == **target);
         is_captured && (chosen.is_empty() || chosen.contains(target))
     };
-    // A file has its full path, a device the name that the kernel gives it. Whether the file is on
+    // Marks name a file by its full path and a device by its kernel name. Whether the file is on
     // the compared device is unknown, so its marks are not combined with times that the user gave.
     let is_given = arguments.replayed_from.is_some() || arguments.replayed_to.is_some();
     let is_file = |target: &&String| target.starts_with('/') && !is_given;
@@ -156,9 +157,9 @@ fn marked_target(arguments: &VerifyArguments, conditions: &CaptureConditions) ->
     own.or_else(|| targets.iter().find(is_file)).cloned()
 }
 
-/// The filter of the replay: what belongs to the captured host is not asked of it. Unless times
-/// are given it lies between the replay's marks: the run reads from its target before, and the
-/// host's udev looks at a device that was closed after writing.
+/// Returns the filter of the replay, without conditions that apply to the captured host only. Unless
+/// the user gives times, it selects the time between the replay's marks: before it, the run reads
+/// from its target; after it, udev reads the closed device.
 fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
     let filter = &arguments.filter;
     let replayed = filtered_capture::open(&arguments.replayed)?;
@@ -173,7 +174,7 @@ fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
     let used: Vec<String> =
         begins.iter().chain(&ends).map(|mark| format!("'{}'", printable(mark))).collect();
     if !used.is_empty() {
-        terminal::complain(&format!(
+        terminal::warn(&format!(
             "{}: the replay is cut by its marks: {}",
             arguments.replayed.display(),
             used.join(", ")

@@ -21,8 +21,8 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
             }
             let directory = Ledger::find(run)?;
             let findings = output::study_in(&directory)?;
-            let shelf = OutputDir::of_run(&directory);
-            for file in output::write(&shelf, &findings, &arguments.format)? {
+            let output_dir = OutputDir::of_run(&directory);
+            for file in output::write(&output_dir, &findings, &arguments.format)? {
                 terminal::print(&file.display().to_string())?;
             }
             Ok(ExitState::Done)
@@ -70,7 +70,7 @@ fn card(arguments: &ReportArguments, path: &Path) -> anyhow::Result<ExitState> {
 /// Reports results of other tools: a file, a directory, or one file per round.
 fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let rule = OutputRule::from_arguments(&arguments.writing)?;
-    let shelf = match &arguments.output {
+    let output_dir = match &arguments.output {
         Some(path) => Some(OutputDir::named(path, rule, &output::names(&arguments.format))?),
         None => None,
     };
@@ -78,9 +78,9 @@ fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
         [only] => output::findings_of(only)?,
         rounds => output::of_results(rounds)?,
     };
-    match shelf {
-        Some(shelf) => {
-            for file in output::write(&shelf, &findings, &arguments.format)? {
+    match output_dir {
+        Some(output_dir) => {
+            for file in output::write(&output_dir, &findings, &arguments.format)? {
                 terminal::print(&file.display().to_string())?;
             }
         }

@@ -13,7 +13,7 @@ use steadfast_runner::host_changes::{self, AbandonedChanges, HostChanges};
 use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::run;
 
-/// A change, and what became of it.
+/// A change and the outcome of undoing it.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 struct RestoredChange {
     #[serde(flatten)]
@@ -46,13 +46,13 @@ pub fn journal_of(number: u64) -> HostChanges {
 /// Reports changes left by dead processes on standard error.
 pub fn remind() {
     let left = abandoned_changes().unwrap_or_else(|error| {
-        terminal::complain(&format!("steadfast: {error:#}"));
+        terminal::warn(&format!("steadfast: {error:#}"));
         Vec::new()
     });
     let changes = left.iter().flat_map(|left| &left.changes);
     let settings: Vec<&str> = changes.map(|change| change.setting.as_str()).collect();
     if !settings.is_empty() {
-        terminal::complain(&format!(
+        terminal::warn(&format!(
             "Attention: a killed process left changed: {}. To restore it: steadfast \
              restore",
             settings.join("; ")
@@ -115,8 +115,8 @@ fn restore_all(failures: &mut Vec<String>) -> anyhow::Result<RestoreOutput> {
     Ok(answer)
 }
 
-/// Restores the changes of a run for which `is_selected` returns true, and prints those restored even if
-/// others cannot be.
+/// Restores the changes of a run for which `is_selected` returns true. Prints the restored ones even
+/// if others fail.
 fn restore_run(
     run_dir: &Path,
     is_selected: fn(&HostChange) -> bool,

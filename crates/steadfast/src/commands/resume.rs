@@ -6,7 +6,7 @@ use super::resumed_run::ResumedRun;
 use super::several;
 use crate::cli::ResumeArguments;
 use crate::exit::ExitState;
-use crate::output::{has_report, say_complete};
+use crate::output::{has_report, print_complete};
 use crate::prometheus::MetricsExporter;
 use crate::{output, target, terminal};
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn once(arguments: &ResumeArguments, stop: &StopSignal) -> anyhow::Result<Ex
     let opened = Ledger::open(&arguments.run_dir)?;
     let is_amended = arguments.max_rounds.is_some() || arguments.stop;
     if !is_amended && is_complete(&opened.1.lines, &arguments.run_dir) {
-        say_complete(&arguments.run_dir);
+        print_complete(&arguments.run_dir);
         return Ok(ExitState::Done);
     }
     let prometheus = arguments.prometheus.as_deref();
@@ -57,7 +57,7 @@ pub fn once(arguments: &ResumeArguments, stop: &StopSignal) -> anyhow::Result<Ex
         let now = Ledger::read(&arguments.run_dir)?;
         if now.lines.iter().filter(is_step).count() == contents.lines.iter().filter(is_step).count()
         {
-            terminal::complain(&format!(
+            terminal::warn(&format!(
                 "steadfast: --max-rounds {rounds} changed nothing: the last test has no rounds to add \
                  (it has ended for another reason, or has as many). The rounds of earlier tests \
                  cannot be continued; run them again with a larger --max-rounds"

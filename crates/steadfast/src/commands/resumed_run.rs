@@ -44,7 +44,7 @@ impl ResumedRun {
         stop: &StopSignal,
     ) -> anyhow::Result<ResumedRun> {
         if contents.torn > 0 {
-            terminal::complain(&format!(
+            terminal::warn(&format!(
                 "The journal ended in an incomplete line of {} bytes, which was removed; it held \
                  no finished step.",
                 contents.torn
@@ -107,7 +107,7 @@ fn arm(
             wishes.purge.also = others;
         }
     }
-    rig.wish(&wishes);
+    rig.set_requests(&wishes);
     Ok(rig)
 }
 
@@ -149,7 +149,7 @@ fn arm_on_hosts(
     if rig.device().capacity != device.capacity {
         bail!("{} has another size than when the run began", device.path);
     }
-    rig.wish(&wishes(&plan.settings, &arguments.run_dir));
+    rig.set_requests(&wishes(&plan.settings, &arguments.run_dir));
     Ok(rig)
 }
 
@@ -225,7 +225,7 @@ fn what_to_type(device: &Device) -> anyhow::Result<String> {
 /// Returns the confirmation for arming; the device was recognized before.
 fn confirmation(named: &TargetRef) -> anyhow::Result<String> {
     Ok(match named {
-        TargetRef::Simulated(spec) => spec.name().to_owned(),
+        TargetRef::Simulated(spec) => spec.name.to_owned(),
         TargetRef::Real(device) => steadfast_host::confirmation(device, &SystemRoots::real())?,
     })
 }

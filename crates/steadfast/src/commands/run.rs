@@ -66,10 +66,9 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     }
     let prometheus = arguments.prometheus.as_deref();
     let sync = match (arguments.together, workloads::is_apportioned(chosen)) {
-        (Some(name), _) => name.into(),
+        (Some(sync), _) => sync,
         (None, true) => StartSync::Phases,
         (None, false) => StartSync::Steps,
     };
-    let ended = several::run(ConcurrentRuns { each, foreseen: &foreseen, sync, prometheus })?;
-    Ok(ended.state)
+    Ok(several::run(ConcurrentRuns { each, foreseen: &foreseen, sync, prometheus })?.state)
 }

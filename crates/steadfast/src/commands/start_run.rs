@@ -23,7 +23,7 @@ use steadfast_runner::{Ledger, Rig, RunPlan, plain_name, refuse_taken};
 /// Name of the engine that runs on other hosts.
 const FIO: &str = "fio";
 
-/// Inputs of a run besides its settings.
+/// Inputs of a run other than its settings.
 #[derive(Clone, Copy)]
 pub struct RunRequest<'a> {
     /// Target as the user named it.
@@ -101,7 +101,7 @@ impl<'a> RunRequest<'a> {
         let ledger = armed.ledger()?;
         let settings = &armed.plan.settings;
         let seed = settings.seed;
-        terminal::tell(&format!("Run directory: {} (seed {seed})", out.display()));
+        terminal::status(&format!("Run directory: {} (seed {seed})", out.display()));
         let conduct = ProcedureRun {
             procedure: armed.procedure.as_ref(),
             name: &settings.procedure,
@@ -199,7 +199,7 @@ impl RunIntent<'_> {
             Some(list) => (self.rig_of_hosts(list, out, stop)?, FIO),
             None => self.rig_here(out, keep, stop)?,
         };
-        rig.wish(&wishes(&self.settings, out));
+        rig.set_requests(&wishes(&self.settings, out));
         if self.settings.start_below.is_some() && rig.temperature().is_none() {
             bail!(
                 "{}: the device reports no temperature, which --start-below needs; nothing was \
@@ -282,7 +282,7 @@ pub fn confirmation(given: &[String], named: &TargetRef, alone: bool) -> Option<
     if given.iter().any(|typed| names_fully(typed, device)) {
         return Some(device.confirmation().to_owned());
     }
-    // A confirmation for another target is no mistake for this one.
+    // A confirmation of another target is no error.
     let of_it = given.iter().find(|typed| names(typed, device));
     of_it.or(given.first().filter(|_| alone)).cloned()
 }

@@ -38,7 +38,7 @@ pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     let mode = if mode == Mode::Raid { mode_of_array(name, device, arguments)? } else { mode };
     check_tests(mode, arguments)?;
     check_planned(device, &arguments.ours)?;
-    remarks(arguments).iter().for_each(|line| terminal::tell(line));
+    remarks(arguments).iter().for_each(|line| terminal::status(line));
     begin(&words(mode, (name, device), arguments)?)
 }
 
@@ -65,7 +65,7 @@ fn mode_of_array(name: &str, device: &str, arguments: &TkperfArguments) -> anyho
         (true, true) if spins => Mode::Hdd,
         _ => Mode::Ssd,
     };
-    terminal::tell(&array_line(device, found.array.as_ref()));
+    terminal::status(&array_line(device, found.array.as_ref()));
     Ok(mode)
 }
 
@@ -257,10 +257,10 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
 fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     let rule = OutputRule::from_arguments(&arguments.writing)?;
     let names = output::names(&output::FORMATS);
-    let shelf = out.map(|out| OutputDir::named(out, rule, &names)).transpose()?;
+    let output_dir = out.map(|out| OutputDir::named(out, rule, &names)).transpose()?;
     let findings = output::of_tkperf(log)?;
-    if let Some(shelf) = &shelf {
-        output::write(shelf, &findings, &output::FORMATS)?;
+    if let Some(output_dir) = &output_dir {
+        output::write(output_dir, &findings, &output::FORMATS)?;
     }
     if arguments.ours.json {
         terminal::print_findings(&findings)?;

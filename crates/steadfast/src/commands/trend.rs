@@ -16,14 +16,14 @@ use steadfast_report::{NamedRun, ProcedureTrend, ReportTime, TrendBaseline, Tren
 use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_tracefile::table::table_file;
 
-/// Formats that a directory gets unless others are chosen.
+/// Default formats of a directory.
 const DIRECTORY_FORMATS: [TrendFormat; 4] =
     [TrendFormat::Html, TrendFormat::Csv, TrendFormat::Json, TrendFormat::Junit];
 
-/// Levels of directories that are searched for runs.
-const LEVELS: usize = 4;
+/// Maximum depth of directories that are searched for runs.
+const DEPTH_MAX: usize = 4;
 
-/// Greatest number of runs of a trend.
+/// Maximum number of runs in a trend.
 const RUNS_MAX: usize = 2000;
 
 /// Computes the trend of the runs and writes or prints it.
@@ -34,7 +34,7 @@ pub fn run(arguments: &TrendArguments) -> anyhow::Result<ExitState> {
     for given in &arguments.runs {
         paths.extend(runs_in(given)?);
     }
-    // A run that two arguments name is one run.
+    // A run that two arguments name counts once.
     let mut seen = HashSet::new();
     paths.retain(|path| path.canonicalize().map_or(true, |real| seen.insert(real)));
     if paths.len() > RUNS_MAX {
@@ -44,7 +44,7 @@ pub fn run(arguments: &TrendArguments) -> anyhow::Result<ExitState> {
     let mut runs = Vec::new();
     for (name, path) in names.iter().zip(&paths) {
         let findings = output::findings_of(path).with_context(|| path.display().to_string())?;
-        // Trends and comparisons made before may lie among the runs.
+        // The directory may also contain earlier trends and comparisons.
         if !output::is_of_several(&findings) {
             destination.refuse_input(path)?;
             runs.push(NamedRun { name: name.clone(), findings });
@@ -60,13 +60,13 @@ pub fn run(arguments: &TrendArguments) -> anyhow::Result<ExitState> {
     Ok(if trend.is_good() { ExitState::Done } else { ExitState::OutsideLimits })
 }
 
-/// Returns the runs that a path names: itself, or what lies in the directory.
+/// Returns the runs of a path: itself, or the runs in the directory.
 fn runs_in(given: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !given.is_dir() || output::is_run_directory(given) {
         return Ok(vec![given.to_owned()]);
     }
     let mut found = Vec::new();
-    search(given, LEVELS, &mut found)?;
+    search(given, DEPTH_MAX, &mut found)?;
     if found.is_empty() {
         bail!(
             "{}: no run directory and no findings.json in it; give directories of runs",
@@ -82,7 +82,7 @@ fn search(directory: &Path, levels: usize, found: &mut Vec<PathBuf>) -> anyhow::
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(directory).with_context(cannot)? {
         let entry = entry.with_context(cannot)?;
-        // Links are not followed: they could lead round in a circle.
+        // Links are not followed, since they could form a cycle.
         entries.push((entry.path(), entry.file_type().with_context(cannot)?));
     }
     entries.sort_by_key(|(path, _)| natural_key(path));
@@ -231,8 +231,8 @@ impl TrendDestination {
             TrendDestination::File(file, format) => {
                 let path = file.path();
                 file.hold(&content(format, trend, &findings)?)?;
-                terminal::tell(&format!("Written: {}", path.display()));
-                terminal::tell(&trend.outcome());
+                terminal::status(&format!("Written: {}", path.display()));
+                terminal::status(&trend.outcome());
             }
             TrendDestination::OutputDir(directory, formats) => {
                 let mut files = Vec::new();
@@ -245,9 +245,9 @@ impl TrendDestination {
                     }
                 }
                 for file in directory.put(&files)? {
-                    terminal::tell(&format!("Written: {}", file.display()));
+                    terminal::status(&format!("Written: {}", file.display()));
                 }
-                terminal::tell(&trend.outcome());
+                terminal::status(&trend.outcome());
             }
         }
         Ok(())

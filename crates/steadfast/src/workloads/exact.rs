@@ -40,7 +40,7 @@ pub(super) fn workload(
     let load = load(&script, replay, demand(chosen.threads, chosen.depth));
     let choice = step_choice(&opened, replay);
     let native = capture_steps(&opened, &choice).with_context(named)?;
-    opened.say_damage();
+    opened.warn_of_damage();
     // The script has every offset and time: zones and arrivals are not applied.
     let details = WorkloadDetails::default();
     let mut told = provenance(&opened, &choice, &native.workload, &details);

@@ -101,7 +101,7 @@ fn applied(
     }
     let native = capture_steps(opened, choice).with_context(named)?;
     let details = opened.details(&native.workload)?;
-    opened.say_damage();
+    opened.warn_of_damage();
     let told = provenance(opened, choice, &native.workload, &details);
     let mut workload = native.applied(told);
     let before = opened.warnings.iter().chain(&details.remarks).cloned();

@@ -289,8 +289,7 @@ mod tests {
         assert_eq!(ios(&is_random) * 100, all * 60);
         let random_reads = ios(&|s| is_random(s) && s.op == Op::Read);
         assert_eq!(random_reads * 1000, all * 408, "6 x 50 % + 54 x 70 %");
-        let sequential_reads = ios(&|s| !is_random(s) && s.op == Op::Read);
-        assert_eq!(sequential_reads * 100, all * 25);
+        assert_eq!(ios(&|s| !is_random(s) && s.op == Op::Read) * 100, all * 25);
         assert_eq!(ios(&|s| s.size == Bytes::kib(8)) * 100, all * 31);
         for stream in streams.iter().filter(|s| is_random(s)) {
             let shares: u32 = stream.zones.iter().map(|z| z.weight).sum();
@@ -309,8 +308,7 @@ mod tests {
                 assert!(!text.is_empty() && described(one).contains(text));
             }
         }
-        let numbers = SSSI.iter().map(|one| one.example.split(',').next().unwrap());
-        assert!(numbers.eq(["3", "4", "6"]));
+        assert!(SSSI.iter().map(|one| one.example.split(',').next().unwrap()).eq(["3", "4", "6"]));
     }
 
     /// 2.0 GiB/s and 11.0 MiB/s for 1,000 s; 105 GB; ratios.
@@ -346,8 +344,7 @@ mod tests {
         let ios = sum(&weight);
         let bytes = sum(&|s| weight(s) * s.size.0);
         assert_eq!(format!("{:.3}", bytes as f64 / ios as f64 / 1024.0), "7.635");
-        let reads = sum(&|s| if s.op == Op::Read { weight(s) } else { 0 });
-        assert_eq!(reads * 100, ios * 40);
+        assert_eq!(sum(&|s| if s.op == Op::Read { weight(s) } else { 0 }) * 100, ios * 40);
         for stream in &streams {
             let zones: Vec<_> =
                 stream.zones.iter().map(|z| (z.weight, z.from_ppm, z.to_ppm)).collect();

@@ -102,7 +102,7 @@ impl SelectedSource {
         filter: &FilterArguments,
     ) -> anyhow::Result<Self> {
         let name = path.display().to_string();
-        file.doubts.iter().for_each(|doubt| terminal::complain(&format!("{name}: {doubt}")));
+        file.doubts.iter().for_each(|doubt| terminal::warn(&format!("{name}: {doubt}")));
         let title = Some(file.name.clone()).filter(|title| !title.is_empty());
         let mut opened =
             Self::choosing(WorkloadSource::Workload(Box::new(file)), name, path, filter)?;
@@ -115,7 +115,7 @@ impl SelectedSource {
         let (text, warnings) = representation(open(path)?, path)?;
         let mut told = Vec::new();
         for warning in &warnings {
-            terminal::complain(&format!("{name}:{}: {}", warning.line, warning.text));
+            terminal::warn(&format!("{name}:{}: {}", warning.line, warning.text));
             told.push(format!("Line {} of the export: {}.", warning.line, warning.text));
         }
         let source = WorkloadSource::Representation(Box::new(text));
@@ -148,12 +148,12 @@ impl SelectedSource {
     }
 
     /// Prints on standard error what is damaged or missing.
-    pub fn say_damage(&self) {
+    pub fn warn_of_damage(&self) {
         let missing = match &self.source {
             WorkloadSource::Capture(captured) => captured.integrity().missing(),
             _ => Vec::new(),
         };
-        missing.iter().for_each(|text| terminal::complain(&format!("{}: {text}", self.name)));
+        missing.iter().for_each(|text| terminal::warn(&format!("{}: {text}", self.name)));
     }
 
     /// Returns threads x outstanding I/Os of the whole workload; `None` if unknown.
@@ -223,7 +223,7 @@ pub fn streams_of(path: &Path) -> anyhow::Result<WorkloadFile> {
     }
     let (text, warnings) = representation(open(path)?, path)?;
     for warning in &warnings {
-        terminal::complain(&format!("{}:{}: {}", path.display(), warning.line, warning.text));
+        terminal::warn(&format!("{}:{}: {}", path.display(), warning.line, warning.text));
     }
     Ok(WorkloadFile {
         name: title(path, &path.display().to_string()),

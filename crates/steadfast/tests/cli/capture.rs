@@ -1,13 +1,10 @@
 //! Captures of real I/O: our counts, the engine's, the kernel's.
 
-use super::scratch::{
-    LoopDevice, TestDirectory, parse_json, refuse, run_in, skip, spawned, stderr, stdout,
-    steadfast, succeed, succeed_json, wait_until, wait_until_listening,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -165,18 +162,13 @@ fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
 }
 
 /// A device with ext4 on it; nothing is left to be initialized in the background.
-fn with_ext4() -> Option<LoopDevice> {
+pub(super) fn with_ext4() -> Option<LoopDevice> {
     let device = LoopDevice::new(128)?;
-    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
-    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
-        skip("no mkfs.ext4");
-        return None;
-    }
-    Some(device)
+    device.has_ext4().then_some(device)
 }
 
 /// Mounts it, and waits until that has settled.
-fn mounted(device: &LoopDevice, directory: &Path) -> PathBuf {
+pub(super) fn mounted(device: &LoopDevice, directory: &Path) -> PathBuf {
     let mount = directory.join("mount");
     std::fs::create_dir(&mount).unwrap();
     assert!(Command::new("mount").arg(&device.path).arg(&mount).status().unwrap().success());
@@ -270,8 +262,7 @@ fn files_that_have_one_inode_after_the_other_keep_their_paths_apart() {
     let Some(device) = with_ext4() else { return };
     let here = &TestDirectory::new();
     let mount = mounted(&device, here);
-    let more = ["--layer", "filesystem", "--paths"];
-    let capture = RunningCapture::new(here, &device, &more);
+    let capture = RunningCapture::new(here, &device, &["--layer", "filesystem", "--paths"]);
     let Some(capture) = capture else {
         assert!(Command::new("umount").arg(&mount).status().unwrap().success());
         return;
@@ -297,8 +288,7 @@ fn files_that_have_one_inode_after_the_other_keep_their_paths_apart() {
     assert!(Command::new("umount").arg(&mount).status().unwrap().success());
     assert!(reused, "ext4 gave the inode to no other file");
     assert_eq!(conditions.lost, 0);
-    let words = "trace groups trace.parquet --by file,process --json";
-    let json: Value = succeed_json(here, words);
+    let json: Value = succeed_json(here, "trace groups trace.parquet --by file,process --json");
     let writes = |path: Option<&Path>, is_ours: bool| -> u64 {
         let path = path.map(|path| path.to_str().unwrap());
         let of_path = |row: &&Value| row["path"].as_str() == path;
@@ -380,51 +370,27 @@ fn a_mount_is_captured_by_its_files() {
         assert_eq!(sum(&of(1), IoOp::Flush).0, 1);
         assert_eq!(sum(&of(1), IoOp::Read).1, 40_960);
     }
-    let words = "trace groups trace.parquet --by file --layer filesystem";
-    let groups = succeed(here, words);
+    let groups = succeed(here, "trace groups trace.parquet --by file --layer filesystem");
     assert!(groups.contains("on-memory") || groups.contains("inode"), "{groups}");
     refuse(here, "capture --mount tmpfs/nowhere -o x.parquet", &["find it"]);
     std::fs::create_dir(here.join("plain")).unwrap();
     refuse(here, "capture --mount plain -o x.parquet", &["nothing is mounted"]);
-    let both = "capture --mount tmpfs --layer block -o x.parquet";
-    refuse(here, both, &["--layer filesystem"]);
+    refuse(here, "capture --mount tmpfs --layer block -o x.parquet", &["--layer filesystem"]);
 }
 
 /// A FUSE file system, whose server is a process like any other, is captured by its mount point.
 #[test]
 fn a_fuse_mount_is_captured_by_its_calls() {
     let here = &TestDirectory::new();
-    let point = here.join("point");
-    std::fs::create_dir(&point).unwrap();
-    let mut server = Command::new("python3")
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/fuse_file.py"))
-        .arg(&point)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut said = String::new();
-    let _ = BufReader::new(server.stdout.take().unwrap()).read_line(&mut said);
-    let mounted = Unmounted(point);
-    let what = ["--mount", mounted.0.to_str().unwrap()];
-    let capture = (!said.is_empty()).then(|| RunningCapture::start(here, &what)).flatten();
-    let events = capture.map(|capture| {
-        let file = File::options().read(true).write(true).open(mounted.0.join("file")).unwrap();
-        (0..10).for_each(|block| file.write_all_at(&[7; 4096], block * 4096).unwrap());
-        file.sync_all().unwrap();
-        (0..5).for_each(|block| file.read_exact_at(&mut [0; 8192], block * 8192).unwrap());
-        drop(file);
-        capture.end()
-    });
-    drop(mounted);
-    let _ = server.kill();
-    let _ = server.wait();
-    let Some((conditions, events)) = events else {
-        if said.is_empty() {
-            skip("FUSE is not mounted");
-        }
-        return;
-    };
+    let Some(mounted) = FuseMount::new(&here.join("point"), 0) else { return };
+    let what = ["--mount", mounted.point.to_str().unwrap()];
+    let Some(capture) = RunningCapture::start(here, &what) else { return };
+    let file = File::options().read(true).write(true).open(mounted.point.join("file")).unwrap();
+    (0..10).for_each(|block| file.write_all_at(&[7; 4096], block * 4096).unwrap());
+    file.sync_all().unwrap();
+    (0..5).for_each(|block| file.read_exact_at(&mut [0; 8192], block * 8192).unwrap());
+    drop(file);
+    let (conditions, events) = capture.end();
     assert_eq!(conditions.lost, 0);
     assert_eq!(conditions.devices[0].model.as_deref(), Some("fuse, fuse"));
     assert_eq!(sum(&events, IoOp::Write), (10, 40_960));
@@ -449,11 +415,7 @@ fn a_loop_device_with_another_file_is_another_device() {
     };
     write("count=30");
     capture.wait_for_writes(30, |_| true);
-    let losetup = |words: &[&str]| {
-        assert!(Command::new("losetup").args(words).status().unwrap().success());
-    };
-    losetup(&["--detach", &device.path]);
-    losetup(&[&device.path, other.path().to_str().unwrap()]);
+    device.attach(other.path());
     write("count=50");
     capture.wait_for_writes(50, |event| event.device > 0);
     let (conditions, events) = capture.end();
@@ -614,8 +576,7 @@ fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
     }
     refuse(added, "trace hot trace.parquet", &["no single I/Os"]);
     let capture = ["capture", "-o", "x.parquet", "--device", &device.path];
-    let ranges = [&capture[..], &["--totals-ranges", "10"]].concat();
-    refuse(added, &ranges, &["--totals-every"]);
+    refuse(added, &[&capture[..], &["--totals-ranges", "10"]].concat(), &["--totals-every"]);
 }
 
 /// The workload file of a capture, but for what two captures of one load must
@@ -644,8 +605,7 @@ fn workload(directory: &Path) -> WorkloadFile {
 /// The 99 % response times of the streams of one capture that have one.
 fn response_99(directory: &Path) -> Vec<(String, f64)> {
     let answer: Value = succeed_json(directory, "trace streams trace.parquet --json");
-    let streams = answer["streams"].as_array().unwrap().iter();
-    let known = streams.filter_map(|stream| {
+    let known = answer["streams"].as_array().unwrap().iter().filter_map(|stream| {
         Some((stream["stream"].to_string(), stream["response"]["p99_ns"].as_f64()?))
     });
     known.collect()
@@ -836,8 +796,7 @@ fn a_killed_capture_of_steps_is_recovered() {
         told["conditions"] = Value::Null;
         told
     };
-    let refused = "trace recover trace.parquet -o trace.parquet";
-    refuse(here, refused, &["trace.parquet", "input"]);
+    refuse(here, "trace recover trace.parquet -o trace.parquet", &["trace.parquet", "input"]);
     let said = succeed(here, "trace recover trace.parquet -o r.parquet");
     assert!(said.contains("rows of streams and steps"), "{said}");
     for command in ["streams", "map"] {
@@ -878,8 +837,7 @@ fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
         here.join(part_name(obstacle + 1)).exists() && files().len() > 3
     });
     capture.signal("-INT");
-    let other = std::fs::read_to_string(here.join(part_name(obstacle))).unwrap();
-    assert_eq!(other, "another's");
+    assert_eq!(std::fs::read_to_string(here.join(part_name(obstacle))).unwrap(), "another's");
     let files = files();
     let named: Vec<&str> = files.iter().map(String::as_str).collect();
     let all = [&["trace", "streams", "--op", "write", "--json"], &named[..]].concat();
@@ -930,10 +888,7 @@ fn ticks() -> u64 {
 /// A capture's file on a device that it listens to: a caveat in it.
 #[test]
 fn a_capture_onto_its_own_device_says_so() {
-    let Some(device) = LoopDevice::new(128) else { return };
-    if !Command::new("mkfs.ext4").args(["-q", &device.path]).status().is_ok_and(|s| s.success()) {
-        return skip("no mkfs.ext4");
-    }
+    let Some(device) = with_ext4() else { return };
     let scratch = tempfile::tempdir().unwrap();
     assert!(
         Command::new("mount").arg(&device.path).arg(scratch.path()).status().unwrap().success()

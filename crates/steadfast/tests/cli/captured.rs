@@ -117,8 +117,7 @@ fn halved(whole: &Path, half: &Path) {
     }
     let journal = half.join("journal.jsonl");
     let lines = std::fs::read_to_string(&journal).unwrap();
-    let kept = lines.lines().count() / 2;
-    let text: Vec<&str> = lines.lines().take(kept).collect();
+    let text: Vec<&str> = lines.lines().take(lines.lines().count() / 2).collect();
     std::fs::write(&journal, text.join("\n") + "\n").unwrap();
 }
 

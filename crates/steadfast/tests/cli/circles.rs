@@ -184,8 +184,7 @@ impl<'ast> Visit<'ast> for ModuleVisitor<'_> {
         syn::visit::visit_item(self, item);
     }
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        let own = matches!(item.vis, syn::Visibility::Inherited);
-        self.imported(&item.tree, CodePath::new(), own);
+        self.imported(&item.tree, CodePath::new(), matches!(item.vis, syn::Visibility::Inherited));
     }
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         let name = item.ident.to_string();
@@ -242,8 +241,7 @@ impl ModuleTree {
             name if module.children.contains(name) => self.below(from, path, depth),
             name => {
                 let meant = module.aliases.get(name).filter(|meant| meant.as_slice() != [name])?;
-                let whole = [meant.as_slice(), rest].concat();
-                self.home(from, &whole, depth + 1)
+                self.home(from, &[meant.as_slice(), rest].concat(), depth + 1)
             }
         }
     }

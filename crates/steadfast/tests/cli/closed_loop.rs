@@ -2,9 +2,7 @@
 //! as it went in. And a database, whose capture must be what the kernel counted.
 
 use super::capture::{RunningCapture, settled};
-use super::scratch::{
-    LoopDevice, TestDirectory, parse_json, skip, steadfast, succeed, succeed_json,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -104,17 +102,7 @@ database.close()
 /// A file system on the device, and a directory for what is done with it; `None` with the
 /// reason printed where there is no file system or database to be had.
 fn with_database(device: &LoopDevice) -> Option<TempDir> {
-    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
-    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
-        skip("no mkfs.ext4");
-        return None;
-    }
-    let python = Command::new("python3").args(["-c", "import sqlite3"]).status();
-    if !python.is_ok_and(|status| status.success()) {
-        skip("Python has no module sqlite3");
-        return None;
-    }
-    Some(tempfile::tempdir().unwrap())
+    (device.has_ext4() && has_module("sqlite3")).then(|| tempfile::tempdir().unwrap())
 }
 
 /// Fills and cleans a database on the device's file system.

@@ -2,9 +2,7 @@
 //! the limits of docs/examples.
 
 use super::real::issued;
-use super::scratch::{
-    LoopDevice, TestDirectory, array, code, parse_json, read_json, run_ending, run_in, succeed,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
@@ -62,8 +60,7 @@ fn commits_of_the_exact_drive_take_the_write_and_its_flush() {
     let groups = table(&run, "group-commit");
     for n in [4.0, 16.0, 64.0] {
         let commit = n * COMMAND + LINK + FLUSH;
-        let found = number(&groups, &n.to_string(), "group-art");
-        near(found, commit, "group");
+        near(number(&groups, &n.to_string(), "group-art"), commit, "group");
         let (commits, flushes) = (
             number(&groups, &n.to_string(), "group-rate"),
             number(&groups, &n.to_string(), "group-flushes"),

@@ -1,17 +1,14 @@
 //! Compression and duplicates of what was written, by step, process and device: beside
 //! DuckDB's sums of the same file, and of a capture whose content is known.
 
-use super::made_up::write_trace;
-use super::scratch::{
-    LoopDevice, TestDirectory, array, parse_json, python, skip, steadfast, succeed, succeed_json,
-};
+use super::capture::RunningCapture;
+use super::made_up::{self, answer, write_trace};
+use super::scratch::{LoopDevice, TestDirectory, array, parse_json, python, succeed, succeed_json};
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+use std::fs;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, CommandName, ContentMeasurement, ContentSample};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_tracefile::TraceWriter;
 
 const STEP_NS: u64 = 10_000_000_000;
 
@@ -46,16 +43,7 @@ fn write(path: &Path, every: u64) {
             ..IoEvent::default()
         }
     };
-    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions)
-        .unwrap()
-        .with_rows_per_group(997);
-    writer.write(&(0..10_007).map(event).collect::<Vec<_>>()).unwrap();
-    writer.finish(conditions).unwrap();
-}
-
-fn answer(here: &Path, words: &[&str]) -> Value {
-    let words = [&["trace"], words, &["--json"]].concat();
-    succeed_json(here, &words)
+    made_up::write(path, conditions, (0..10_007).map(event).collect());
 }
 
 /// What is told of one row, beside the sums that it must come from.
@@ -193,8 +181,7 @@ fn a_filtered_report_tells_one_bound_of_duplicates() {
     let sums = of_sda(here, "t.parquet");
     let number = |name: &str| sums[name].as_f64().unwrap();
     let bound = format!(">= {:.1} %", 100.0 * number("duplicates") / number("blocks"));
-    let words = "trace report t.parquet --device sda -o r --format json";
-    succeed(here, words);
+    succeed(here, "trace report t.parquet --device sda -o r --format json");
     let findings = fs::read_to_string(here.join("r/findings.json")).unwrap();
     assert!(findings.contains(&format!("is a lower bound ({bound})")), "{bound}");
     let fact = findings.rsplit("Duplication ratio").next().unwrap().split('}').next().unwrap();
@@ -208,17 +195,9 @@ fn a_filtered_report_tells_one_bound_of_duplicates() {
 fn a_capture_tells_the_content_of_each_process() {
     let Some(device) = LoopDevice::new(16) else { return };
     let here = &TestDirectory::new();
-    let mut child = steadfast()
-        .current_dir(here)
-        .args(["capture", "--device", &device.path, "--content-sample", "1"])
-        .args(["-o", "t.parquet"])
-        .stderr(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut said = String::new();
-    while !said.contains("Capturing with") && stderr.read_line(&mut said).unwrap() > 0 {}
+    let Some(capture) = RunningCapture::new(here, &device, &["--content-sample", "1"]) else {
+        return;
+    };
     let copy = |from: &str, program: &str| {
         let [from, to] = [format!("if={from}"), format!("of={}", device.path)];
         let size = ["bs=4k", "count=101", "oflag=direct", "conv=notrunc"];
@@ -227,13 +206,8 @@ fn a_capture_tells_the_content_of_each_process() {
     };
     copy("/dev/zero", "zeros");
     copy("/dev/urandom", "random bytes");
-    // SAFETY: the child has not been waited for, so the number is its own.
-    unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
-    stderr.read_to_string(&mut said).unwrap();
-    if !child.wait().unwrap().success() {
-        return skip(said.trim());
-    }
-    let found = answer(here, &["groups", "t.parquet", "--by", "process", "--op", "write"]);
+    capture.end();
+    let found = answer(here, &["groups", "trace.parquet", "--by", "process", "--op", "write"]);
     let mut groups: Vec<&Value> = array(&found["groups"]).iter().collect();
     groups.retain(|group| group["command"] == "dd");
     groups.sort_by_key(|group| group["pid"].as_u64());

@@ -138,8 +138,7 @@ fn a_hot_band_is_kept_by_zones_and_without_them_only_locality_is_lost() {
         let share = f64::from(band) / f64::from(all);
         assert!((share - 0.53125).abs() < 0.01, "{share} {zones:?}");
     }
-    let measure = ["measure", "--workload", "w.toml", "--target", "sim:small", "--ios", "10007"];
-    succeed(here, &measure);
+    succeed(here, &["measure", "--workload", "w.toml", "--target", "sim:small", "--ios", "10007"]);
 }
 
 /// Returns the streams of every load of a run.
@@ -154,11 +153,9 @@ fn applied(run: &Path) -> Vec<Vec<IoStream>> {
 
 #[test]
 fn a_trace_and_the_file_derived_from_it_apply_the_same_streams() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 0.5);
-    let derive = ["workload", "derive", "t.parquet", "--native", "--step", "5s", "-o", "w.toml"];
-    succeed(here, &derive);
+    succeed(here, &["workload", "derive", "t.parquet", "--native", "--step", "5s", "-o", "w.toml"]);
     let run = |workload: &str, more: &[&str]| {
         let run = ["run", "replay-native", "--target", "sim:small", "--purge", "none"];
         let output = format!("{workload}.run");
@@ -173,8 +170,7 @@ fn a_trace_and_the_file_derived_from_it_apply_the_same_streams() {
 
 #[test]
 fn a_workload_without_ios_is_refused_by_its_counts() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let text = "format = \"steadfast workload 1\"\n\n[[stream]]\nstream = \"RND 4K W\"\nios = 0\n";
     std::fs::write(here.join("w.toml"), text).unwrap();
     let plan = ["plan", "multi-wsat", "--target", "sim:small", "--workload", "w.toml"];

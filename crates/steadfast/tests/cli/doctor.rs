@@ -1,9 +1,6 @@
 //! `doctor`, and what a run keeps of its surroundings.
 
-use super::scratch::{
-    LoopDevice, TestDirectory, code, is_root, parse_json, run_ending, run_in, skip, stderr, stdout,
-    steadfast, succeed, succeed_json,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

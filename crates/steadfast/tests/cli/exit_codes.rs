@@ -1,8 +1,6 @@
 //! Exit codes as docs/exit-codes.md has them, and what is said beside them.
 
-use super::scratch::{
-    TestDirectory, array, code, refuse, run_in, spawned, stderr, succeed, succeed_json,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
@@ -117,8 +115,7 @@ fn an_import_says_what_must_be_unpacked_first() {
         std::fs::write(here.join("packed"), start).unwrap();
         refuse(here, "trace import packed -o u.parquet", &[remedy]);
     }
-    let as_fio = "trace import packed --input-format fio-iolog -o u.parquet";
-    refuse(here, as_fio, &["a tar archive"]);
+    refuse(here, "trace import packed --input-format fio-iolog -o u.parquet", &["a tar archive"]);
     let seconds = "time=1,op=2,offset=3,bytes=4";
     std::fs::write(here.join("t.csv"), "1281000000000000000,R,0,4096\n").unwrap();
     let import = ["trace", "import", "t.csv", "--csv", seconds, "-o", "u.parquet"];
@@ -134,8 +131,7 @@ fn spans_and_processes_that_no_trace_can_have_are_refused() {
     let import = ["trace", "import", "t.csv", "--csv", columns, "-o", "t.parquet"];
     succeed(here, &import);
     let streams = |more: &[&'static str]| {
-        let arguments = [&["trace", "streams", "t.parquet"], more].concat();
-        let output = run_in(here, &arguments);
+        let output = run_in(here, &[&["trace", "streams", "t.parquet"], more].concat());
         (code(&output), stderr(&output))
     };
     let (code, text) = streams(&["--from", "10m", "--to", "5m"]);
@@ -144,8 +140,7 @@ fn spans_and_processes_that_no_trace_can_have_are_refused() {
         let (code, text) = streams(&["--pid", process]);
         assert!(code == 1 && text.contains(process), "{code} {text}");
     }
-    let wrong = "trace import t.csv --csv tome=1 -o u.parquet";
-    let output = run_in(here, wrong);
+    let output = run_in(here, "trace import t.csv --csv tome=1 -o u.parquet");
     assert_eq!(super::scratch::code(&output), 2, "{}", stderr(&output));
 }
 
@@ -221,7 +216,6 @@ fn a_reader_that_went_away_changes_no_exit_code() {
     };
     assert_eq!(ended_with(&["devices"]), Some(0));
     let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick"];
-    let unsteady = [&quick[..], &["--max-rounds", "3", "-o", "run"]].concat();
-    assert_eq!(ended_with(&unsteady), Some(3));
+    assert_eq!(ended_with(&[&quick[..], &["--max-rounds", "3", "-o", "run"]].concat()), Some(3));
     assert!(here.join("run/report.pdf").exists());
 }

@@ -89,8 +89,7 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
     std::fs::create_dir(place.join(odd)).unwrap();
     let out = format!("{odd}/run");
     let quick = ["run", "iops", "--profile", "quick", "--prometheus", "run.prom"];
-    let one = [&quick[..], &["--target", "sim:small", "-o", &out]].concat();
-    run_ending(place, &one, &[0, 3]);
+    run_ending(place, &[&quick[..], &["--target", "sim:small", "-o", &out]].concat(), &[0, 3]);
     let text = std::fs::read_to_string(place.join("run.prom")).unwrap();
     let samples = checked(&text);
     let running = samples.iter().find(|(name, _)| name == "steadfast_run_running").unwrap();

@@ -32,7 +32,7 @@ fn small() -> DriveSpec {
 #[test]
 fn the_indirection_unit_of_a_drive_is_found() {
     for pages in [1, 2, 4, 8] {
-        let findings = found(&small().with_indirection(pages), "alignment");
+        let findings = found(&DriveSpec { indirection_pages: pages, ..small() }, "alignment");
         assert_eq!(figure(&findings, "indirection-unit"), Some(f64::from(pages) * 4.0));
     }
 }
@@ -40,7 +40,7 @@ fn the_indirection_unit_of_a_drive_is_found() {
 #[test]
 fn a_drive_that_compresses_is_told_from_one_that_does_not() {
     let limit = WriteLimit { mb_per_second: 6, compresses: true };
-    let findings = found(&small().with_write_limit(limit), "entropy");
+    let findings = found(&DriveSpec { write_limit: Some(limit), ..small() }, "entropy");
     assert!(figure(&findings, "entropy-ratio").unwrap() > 1.5);
     assert!(figure(&findings, "entropy-fresh-ratio").unwrap() > 1.5);
     let findings = found(&small(), "entropy");
@@ -53,7 +53,7 @@ fn a_drive_that_compresses_is_told_from_one_that_does_not() {
 #[test]
 fn a_life_throttle_is_found() {
     let limit = WriteLimit { mb_per_second: 5, compresses: false };
-    let findings = found(&small().with_write_limit(limit), "pattern");
+    let findings = found(&DriveSpec { write_limit: Some(limit), ..small() }, "pattern");
     let rate = figure(&findings, "life-throttle").unwrap();
     assert!((rate / 5.0 - 1.0).abs() < 0.02, "{rate}");
     assert_eq!(figure(&findings, "throttled-steps"), None, "it counts none");

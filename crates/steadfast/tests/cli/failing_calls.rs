@@ -4,10 +4,7 @@
 //! strace makes the k-th call of each thread fail. `make test` tries some calls of every command,
 //! chosen by a fixed seed; `make fire` tries all.
 
-use super::scratch::{
-    Arguments, TestDirectory, code, finished_run, is_root, run_ending, run_in, skip, stderr,
-    steadfast, succeed,
-};
+use super::scratch::*;
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;

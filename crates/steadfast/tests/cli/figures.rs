@@ -116,8 +116,7 @@ fn applied_workloads_and_their_steps_are_as_python_counts_them() {
             succeed(place, &[&derive[..], &native, words].concat());
             let read = "import json, sys, tomllib
 print(json.dumps(tomllib.load(open(sys.argv[1], 'rb'))))";
-            let read = ["-c", read, name];
-            let Some(output) = python(&["tomllib"], &read, place) else { return };
+            let Some(output) = python(&["tomllib"], &["-c", read, name], place) else { return };
             let file: Value = parse_json(&output);
             same(&file["step"], &counted[name], name);
         }

@@ -1,9 +1,6 @@
 //! The second engine: a run through fio, and both engines side by side.
 
-use super::scratch::{
-    LoopDevice, TestDirectory, Throttle, array, code, parse_json, refuse, run_ending, run_in, skip,
-    stderr, stdout, steadfast, succeed, unless_stalled,
-};
+use super::scratch::*;
 use std::path::Path;
 use std::process::{Command, Output};
 use steadfast_domain::JournalEntry;
@@ -135,8 +132,7 @@ fn what_fio_cannot_do_is_said_before_anything_is_done() {
     let mut arguments = vec!["run", "throughput", "--engine", "fio", "--target", "g.bin"];
     arguments.extend(["--size", "256MiB", "--profile", "pts-1.1", "--class", "client"]);
     arguments.extend(["--set", "ar-amount=32MiB", "--set", "ar-segments=16", "-o", "run"]);
-    let said = ["16 segments of 2 MiB at random places", "engine uring"];
-    refuse(here, &arguments, &said);
+    refuse(here, &arguments, &["16 segments of 2 MiB at random places", "engine uring"]);
     assert!(!here.join("run").exists());
 }
 
@@ -190,8 +186,7 @@ fn fio_counts(throttle: &Throttle, directory: &Path) -> Vec<f64> {
     let output = throttle.run(&mut fio);
     let told: serde_json::Value = serde_json::from_str(&stdout(&output))
         .unwrap_or_else(|error| panic!("{error}: {}{}", stdout(&output), stderr(&output)));
-    let jobs = array(&told["jobs"]);
-    jobs.iter().map(|job| job["read"]["total_ios"].as_f64().unwrap()).collect()
+    array(&told["jobs"]).iter().map(|job| job["read"]["total_ios"].as_f64().unwrap()).collect()
 }
 
 /// The I/Os of each job of `job.fio` by us; the kernel's count is their sum.

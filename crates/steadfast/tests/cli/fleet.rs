@@ -2,10 +2,7 @@
 //! fold answers equals what the I/Os answer, however the captures came together.
 
 use super::made_up::{SeededRandom, counted, write_trace};
-use super::scratch::{
-    TestDirectory, array, code, parse_json, refuse, run_ending, run_in, stderr, succeed,
-    succeed_json,
-};
+use super::scratch::*;
 use std::fs;
 use std::fs::File;
 use std::path::Path;
@@ -81,11 +78,11 @@ fn ios(seed: u64, count: u64) -> Vec<IoEvent> {
 }
 
 /// The captures of [`CAPTURES`], as `0.parquet` to `3.parquet`.
-fn captured() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
+fn captured() -> TestDirectory {
+    let directory = TestDirectory::new();
     for (number, (host, begin_ms, count)) in CAPTURES.into_iter().enumerate() {
         let conditions = conditions(host, begin_ms, count * 397_000_003);
-        let path = directory.path().join(format!("{number}.parquet"));
+        let path = directory.join(format!("{number}.parquet"));
         write_trace(&path, conditions, &ios(number as u64, count));
     }
     directory
@@ -127,9 +124,8 @@ const QUESTIONS: [&[&str]; 16] = [
 
 #[test]
 fn a_fold_answers_what_the_ios_answer() {
-    let directory = captured();
-    let here = directory.path();
-    succeed(here, &[&["trace", "fold"], &FILES[..], &["-o", "all.fold"]].concat());
+    let here = &captured();
+    fold(here, &FILES, "all.fold");
     for question in QUESTIONS {
         let (command, more) = (question[0], &question[1..]);
         let of_files = [&["trace", command], &FILES[..], more].concat();
@@ -155,8 +151,7 @@ fn a_fold_answers_what_the_ios_answer() {
 
 #[test]
 fn one_capture_and_its_fold_agree_but_for_the_axis() {
-    let directory = captured();
-    let here = directory.path();
+    let here = &captured();
     succeed(here, "trace fold 3.parquet -o one.fold");
     for command in ["streams", "drives", "hosts"] {
         let (fold, file) = (json(here, &["trace", command, "one.fold"]), "3.parquet");
@@ -182,8 +177,7 @@ fn over_time(here: &Path, of: [&str; 2], filter: &[&str]) -> serde_json::Value {
 /// Rates of a fold of a part of the time are per second of that part.
 #[test]
 fn a_fold_of_a_part_of_the_time_has_the_rates_of_that_part() {
-    let directory = captured();
-    let here = directory.path();
+    let here = &captured();
     let filter = ["--from", "5min", "--to", "10min"];
     let fold = |file: &str, to: &str, filter: &[&str]| {
         succeed(here, &[&["trace", "fold", file, "-o", to], filter].concat());
@@ -233,8 +227,7 @@ fn without_axis(mut found: serde_json::Value) -> serde_json::Value {
 /// one host the same as from that host's capture alone, though all have a device of that name.
 #[test]
 fn single_ios_of_one_host_are_not_mixed_with_those_of_others() {
-    let directory = captured();
-    let here = directory.path();
+    let here = &captured();
     for (host, file) in [("db1", "3.parquet"), ("web2", "2.parquet")] {
         let device = format!("{host}:sda");
         let ask = |command: &str| {
@@ -255,22 +248,15 @@ fn single_ios_of_one_host_are_not_mixed_with_those_of_others() {
 /// Every order and partition gives the same bytes.
 #[test]
 fn folds_are_the_same_bytes_however_they_came_together() {
-    let directory = captured();
-    let here = directory.path();
-    let fold = |files: &[&str], to: &str| {
-        succeed(here, &[&["trace", "fold"], files, &["-o", to]].concat());
-    };
-    let merge = |files: &[&str], to: &str| {
-        succeed(here, &[&["trace", "merge"], files, &["-o", to]].concat());
-    };
-    fold(&FILES, "all.fold");
-    fold(&["3.parquet", "1.parquet", "0.parquet", "2.parquet"], "shuffled.fold");
-    fold(&FILES[..1], "a.fold");
-    fold(&FILES[1..3], "b.fold");
-    fold(&FILES[3..], "c.fold");
-    merge(&["c.fold", "a.fold", "b.fold"], "merged.fold");
-    merge(&["b.fold", "a.fold"], "ba.fold");
-    merge(&["ba.fold", "c.fold"], "nested.fold");
+    let here = &captured();
+    fold(here, &FILES, "all.fold");
+    fold(here, &["3.parquet", "1.parquet", "0.parquet", "2.parquet"], "shuffled.fold");
+    fold(here, &FILES[..1], "a.fold");
+    fold(here, &FILES[1..3], "b.fold");
+    fold(here, &FILES[3..], "c.fold");
+    merge(here, &["c.fold", "a.fold", "b.fold"], "merged.fold");
+    merge(here, &["b.fold", "a.fold"], "ba.fold");
+    merge(here, &["ba.fold", "c.fold"], "nested.fold");
     let bytes = |name: &str| fs::read(here.join(name)).unwrap();
     for name in ["shuffled.fold", "merged.fold", "nested.fold"] {
         assert!(bytes(name) == bytes("all.fold"), "{name}");
@@ -287,8 +273,7 @@ fn folds_are_the_same_bytes_however_they_came_together() {
 
 #[test]
 fn folds_that_do_not_fit_together_are_refused() {
-    let directory = captured();
-    let here = directory.path();
+    let here = &captured();
     succeed(here, "trace fold 0.parquet -o a.fold");
     succeed(here, "trace fold 1.parquet -o hour.fold --step 1h");
     succeed(here, "trace fold 0.parquet -o reads.fold --op read");
@@ -296,12 +281,9 @@ fn folds_that_do_not_fit_together_are_refused() {
     refuse(here, &merge("hour.fold"), &["hour.fold", "different options"]);
     refuse(here, &merge("reads.fold"), &["0.parquet of web1", "folded twice with different"]);
     refuse(here, &merge("0.parquet"), &["0.parquet", "not a fold file", "trace fold"]);
-    let again = "trace fold a.fold -o x.fold";
-    refuse(here, again, &["a.fold", "trace merge"]);
-    let narrow = "trace fold 0.parquet -o x.fold --step 7min";
-    refuse(here, narrow, &["divide an hour"]);
-    let both = "trace streams a.fold 0.parquet";
-    refuse(here, both, &["web1", "at the same time", "count twice"]);
+    refuse(here, "trace fold a.fold -o x.fold", &["a.fold", "trace merge"]);
+    refuse(here, "trace fold 0.parquet -o x.fold --step 7min", &["divide an hour"]);
+    refuse(here, "trace streams a.fold 0.parquet", &["web1", "at the same time", "count twice"]);
     assert!(!here.join("x.fold").exists());
     // Parts of one capture belong together.
     let part = |number| CaptureConditions {
@@ -320,8 +302,7 @@ fn folds_that_do_not_fit_together_are_refused() {
 
 #[test]
 fn what_a_fold_does_not_hold_is_refused_by_name() {
-    let directory = captured();
-    let here = directory.path();
+    let here = &captured();
     let fold = "trace fold 0.parquet -o a.fold --no-processes";
     succeed(here, fold);
     let ask = |words: &[&str], said: &[&str]| {
@@ -334,15 +315,14 @@ fn what_a_fold_does_not_hold_is_refused_by_name() {
     ask(&["streams", "--pid", "100"], &["--no-processes"]);
     ask(&["streams", "--window", "7"], &["--window", "trace files"]);
     ask(&["steps", "--step", "90s"], &["multiple"]);
-    ask(&["streams", "--host", "web7"], &["no capture is of host 'web7'", "web1"]);
+    ask(&["streams", "--host", "web7"], &["the trace has no host 'web7'", "web1"]);
     refuse(here, "trace recover a.fold -o x.parquet", &["a.fold"]);
     assert!(json(here, &["trace", "drives", "a.fold"])["drives"][0]["processes"].is_null());
 }
 
 #[test]
 fn damaged_foreign_and_unreleased_folds_are_refused_by_name() {
-    let directory = captured();
-    let here = directory.path();
+    let here = &captured();
     succeed(here, "trace fold 0.parquet 2.parquet -o a.fold");
     let whole = fs::read(here.join("a.fold")).unwrap();
     let ask = |content: &[u8], said: &[&str]| {
@@ -398,9 +378,8 @@ fn write_steps(path: &Path) {
 /// The query of docs/trace.md tells of the file alone what `trace streams` tells.
 #[test]
 fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
-    let directory = captured();
-    let here = directory.path();
-    succeed(here, &[&["trace", "fold"], &FILES[..], &["-o", "all.fold"]].concat());
+    let here = &captured();
+    fold(here, &FILES, "all.fold");
     write_steps(&here.join("steps.parquet"));
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md");
     for (file, streams) in [("all.fold", 12), ("steps.parquet", 2)] {
@@ -450,8 +429,7 @@ fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
 
 #[test]
 fn files_that_cannot_be_read_are_left_out_and_counted() {
-    let directory = captured();
-    let here = directory.path();
+    let here = &captured();
     let content = fs::read(here.join("1.parquet")).unwrap();
     fs::write(here.join("bad.parquet"), &content[..content.len() / 2]).unwrap();
     fs::write(here.join("text.parquet"), "nothing of the kind").unwrap();
@@ -504,7 +482,7 @@ fn hosts_are_ranked_and_chosen_by_role() {
         files.push(name);
     }
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    succeed(here, &[&["trace", "fold"], &files[..], &["-o", "all.fold"]].concat());
+    fold(here, &files, "all.fold");
     let ranked = json(here, &["trace", "hosts", "all.fold", "--rank", "mean"]);
     let hosts = array(&ranked["hosts"]);
     let names: Vec<&str> = hosts.iter().map(|host| host["host"].as_str().unwrap()).collect();
@@ -547,9 +525,8 @@ fn hosts_are_ranked_and_chosen_by_role() {
 /// Steps are those of the clock: captures that began within a minute of each other share them.
 #[test]
 fn steps_of_all_hosts_lie_on_one_grid() {
-    let directory = captured();
-    let here = directory.path();
-    succeed(here, &[&["trace", "fold"], &FILES[..], &["-o", "all.fold"]].concat());
+    let here = &captured();
+    fold(here, &FILES, "all.fold");
     let steps = json(here, &["trace", "steps", "all.fold", "--step", "1min"]);
     let counts: u64 = array(&steps["steps"]).iter().map(|one| one["count"].as_u64().unwrap()).sum();
     assert_eq!(counts, 10_014);

@@ -100,6 +100,46 @@ def fio_iolog():
     return data, [(int(t) * 1000, OPS[o], int(a), int(b), None) for t, _, o, a, b in found]
 
 
+def kv_cache(tokens, member, request, unit):
+    """Requests for 311 blocks, of which later ones share the first of earlier ones; then, by an own
+    parser, a write of each new block at the next position and a read of each known one."""
+    lines, now, left, chains = [], 0, 311, [[]]
+    while left:
+        now += rng.choice([0, 17, 250_000])
+        shared = rng.choice(chains)
+        ids = shared[:rng.randrange(len(shared) + 1)] + [rng.getrandbits(60) for _ in range(rng.randrange(1, 9))]
+        ids = ids[:left]
+        left -= len(ids)
+        chains.append(ids)
+        lines.append(json.dumps(request(now, ids, len(ids) * tokens - rng.randrange(tokens))))
+    data = ("\n".join(lines) + "\n").encode()
+    seen, found = {}, []
+    for asked in map(json.loads, data.decode().splitlines()):
+        time = round(asked["timestamp"] * unit) * (10**9 // unit)
+        for block in asked[member]:
+            op = 0 if block in seen else 1
+            size = tokens * 2 * 80 * 8 * 128 * 2
+            found.append((time, op, seen.setdefault(block, len(seen)) * size, size, None))
+    return data, found
+
+
+def mooncake():
+    data, ios = kv_cache(512, "hash_ids", lambda t, ids, n: {
+        "timestamp": t, "input_length": n, "output_length": 9, "hash_ids": ids}, 1)
+    return data, [(t // 1000, *rest) for t, *rest in ios]
+
+
+def bailian():
+    return kv_cache(16, "hash_ids", lambda t, ids, n: {
+        "chat_id": 7, "parent_chat_id": -1, "timestamp": t / 1000, "input_length": n,
+        "output_length": 9, "type": "text", "turn": 1, "hash_ids": ids}, 1000)
+
+
+def lmcache():
+    return kv_cache(256, "chunk_hashes", lambda t, ids, n: {
+        "timestamp": CLOCK + t / 1000, "lookup_id": "x", "chunk_hashes": [hex(one) for one in ids]}, 1000)
+
+
 def blktrace():
     """Issue and completion of one I/O after the other, with and without a payload, then zeros."""
     data, now = b"", 0

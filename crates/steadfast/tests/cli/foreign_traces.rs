@@ -9,7 +9,7 @@ use steadfast_tracefile::{Batch, Fields, Trace};
 const SCRIPT: &str = include_str!("foreign_traces.py");
 
 /// Formats, and whether their content proves the units of their columns.
-const FORMATS: [(&str, bool); 13] = [
+const FORMATS: [(&str, bool); 16] = [
     ("msr-cambridge", true),
     ("alibaba", true),
     ("tencent", false),
@@ -23,6 +23,9 @@ const FORMATS: [(&str, bool); 13] = [
     ("fio-iolog", true),
     ("blktrace", true),
     ("strace", true),
+    ("mooncake", true),
+    ("bailian", true),
+    ("lmcache", true),
 ];
 
 #[test]
@@ -86,4 +89,24 @@ fn a_table_with_other_units_is_not_taken_for_a_published_trace() {
         refuse(here, &import, &[&format!("--input-format {format}"), "--csv"]);
         assert!(read(here.join("t.parquet")).is_err());
     }
+}
+
+#[test]
+fn a_block_of_kv_cache_has_the_size_that_is_given() {
+    let here = &TestDirectory::new();
+    let import = ["trace", "import", "requests", "-o", "t.parquet", "--kv-block"];
+    write(here.join("requests"), "8,0 1 1 0.5 7 D R 8 + 8 [a]\n").unwrap();
+    refuse(here, &[&import[..], &["64KiB"]].concat(), &["--kv-block is for requests", "blkparse"]);
+    let request =
+        r#"{"timestamp": 9, "input_length": 600, "output_length": 1, "hash_ids": [4, 7]}"#;
+    write(here.join("requests"), format!("{request}\n")).unwrap();
+    refuse(here, &[&import[..], &["4GiB"]].concat(), &["--kv-block", "smaller than 4 GiB"]);
+    let output = run_in(here, &[&import[..], &["64KiB"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let trace = Trace::open(File::open(here.join("t.parquet")).unwrap()).unwrap();
+    let mut batch = Batch::default();
+    trace.batches(Fields::ALL).read(1 << 20, &mut batch).unwrap();
+    let ios: Vec<_> = (0..batch.len()).map(|row| batch.event(row)).collect();
+    let places: Vec<_> = ios.iter().map(|io| (io.offset, io.bytes)).collect();
+    assert_eq!(places, [(0, 65_536), (65_536, 65_536)]);
 }

@@ -1,5 +1,6 @@
 """Mounts a FUSE file system with one file, "file", of 1 MiB, whose reads and writes it answers
-itself; prints "mounted" once it is: fuse_file.py POINT"""
+itself, as if this user had; its server says that all is root's. Prints "mounted" once it is:
+fuse_file.py POINT USER"""
 
 import ctypes
 import os
@@ -12,9 +13,9 @@ HEADER = struct.Struct("<IIQQIIII")
 ENOENT, ENOSYS = 2, 38
 SIZE, FILE, DIRECT = 1 << 20, 2, 1
 
-point = sys.argv[1]
+point, user = sys.argv[1:]
 server = os.open("/dev/fuse", os.O_RDWR)
-options = f"fd={server},rootmode=40000,user_id=0,group_id=0,allow_other"
+options = f"fd={server},rootmode=40000,user_id={user},group_id={user},allow_other"
 libc = ctypes.CDLL(None, use_errno=True)
 if libc.mount(b"fuse", point.encode(), b"fuse", 0, options.encode()) != 0:
     raise OSError(ctypes.get_errno(), "mount")

@@ -1,9 +1,7 @@
 //! Files of strangers that ask for more memory or time than a machine has: each is answered
 //! within 1 GiB of address space and 10 s of processor time.
 
-use super::scratch::{
-    TestDirectory, code, finished_run, refuse, run_in, stderr, steadfast, succeed,
-};
+use super::scratch::*;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -348,8 +346,7 @@ fn no_flipped_bit_changes_findings_unseen() {
     fs::write(here.join("alone.json"), bare.to_string()).unwrap();
     refuse(here, "check alone.json --list", &["alone.json", "no SHA-256"]);
     // What is printed is sealed, too.
-    let printed = succeed(here, "study run --json");
-    steadfast_report::parse_findings(printed.as_bytes()).unwrap();
+    steadfast_report::parse_findings(succeed(here, "study run --json").as_bytes()).unwrap();
 }
 
 #[test]

@@ -1,10 +1,7 @@
 //! A load from several hosts: three real fio servers, each behind its own sshd in a network
 //! namespace of its own, on one loop device.
 
-use super::scratch::{
-    LoopDevice, TestDirectory, array, code, is_root, parse_json, run_ending, run_in, skip, stderr,
-    stdout, steadfast, wait_until,
-};
+use super::scratch::*;
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -271,10 +268,14 @@ impl NamespaceHosts {
         each.flat_map(|text| ["--yes-destroy".to_owned(), text]).collect()
     }
 
+    /// A command on a device from all hosts.
+    pub fn command(&self, command: &[&str], device: &LoopDevice) -> Vec<String> {
+        let words = [command, &["--target", &device.path]].concat();
+        words.into_iter().map(str::to_owned).chain(self.options()).collect()
+    }
+
     pub fn measure(&self, pattern: &str, device: &LoopDevice, more: &[&str]) -> Vec<String> {
-        let mut all = vec!["measure".to_owned(), pattern.to_owned(), "--target".to_owned()];
-        all.push(device.path.clone());
-        all.extend(self.options());
+        let mut all = self.command(&["measure", pattern], device);
         all.extend(more.iter().map(|text| (*text).to_owned()));
         all
     }
@@ -336,7 +337,7 @@ fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
     arguments.extend(hosts.consent(device.name()));
     let here = &TestDirectory::new();
     let before = counted(&device);
-    let output = run_in(here, &words(&arguments));
+    let output = run_in(here, &arguments);
     let answer = answer(&output);
     let after = counted(&device);
     let measurement = &answer["measurement"];
@@ -389,7 +390,7 @@ fn sequential_hosts_write_every_byte_once() {
     let mut arguments = hosts.measure("SEQ 128K W", &device, &more);
     arguments.extend(hosts.consent(device.name()));
     let here = &TestDirectory::new();
-    let answer = answer(&run_in(here, &words(&arguments)));
+    let answer = answer(&run_in(here, &arguments));
     let written: u64 = answer["measurement"]["hosts"]
         .as_array()
         .unwrap()
@@ -397,8 +398,7 @@ fn sequential_hosts_write_every_byte_once() {
         .map(|part| number(&part["bytes"]))
         .sum();
     assert_eq!(written, 64 << 20);
-    let content = fs::read(&device.path).unwrap();
-    assert!(content.iter().all(|byte| *byte == 0x5a));
+    assert!(fs::read(&device.path).unwrap().iter().all(|byte| *byte == 0x5a));
 }
 
 /// A server that dies in the middle of a step is named, the step is void, and the others
@@ -464,27 +464,10 @@ fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
     refused(&confirmed, &["host b", "ssh -o BatchMode=yes b true"]);
     let after = counted(&device);
     assert_eq!((before[2], before[3]), (after[2], after[3]));
-    refused(
-        &[
-            "measure".into(),
-            "RND 4K R".into(),
-            "--target".into(),
-            device.path.clone(),
-            "--hosts=-oProxyCommand=x".into(),
-        ],
-        &["not the name of a host"],
-    );
-    refused(
-        &[
-            "measure".into(),
-            "RND 4K R".into(),
-            "--target".into(),
-            device.path.clone(),
-            "--hosts".into(),
-            "a,a".into(),
-        ],
-        &["twice"],
-    );
+    for (named, part) in [("-oProxyCommand=x", "not the name of a host"), ("a,a", "twice")] {
+        let read = format!("measure 'RND 4K R' --target {} --hosts={named}", device.path);
+        super::scratch::refuse(scratch.path(), &read, &[part]);
+    }
 }
 
 /// A host whose fio has another version, and one whose fio is too old.
@@ -494,16 +477,15 @@ fn another_version_of_fio_is_disclosed_and_an_old_one_refused() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     let pretend = |hosts: &mut NamespaceHosts, version: &str| {
-        let other = format!("case \"$1\" in --version) echo {version}; exit ;; esac");
-        hosts.wrap_fio(1, &other);
+        hosts.wrap_fio(1, &format!("case \"$1\" in --version) echo {version}; exit ;; esac"));
     };
     let arguments = hosts.measure("RND 4K R", &device, &["--time", "1s"]);
     pretend(&mut hosts, "fio-3.37");
-    let output = run_in(here, &words(&arguments));
+    let output = run_in(here, &arguments);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stderr(&output).contains("b: fio-3.37"), "{}", stderr(&output));
     pretend(&mut hosts, "fio-3.1");
-    let output = run_in(here, &words(&arguments));
+    let output = run_in(here, &arguments);
     assert_eq!(code(&output), 1);
     let said = stderr(&output);
     assert!(said.contains("host b") && said.contains("fio-3.1 is not supported"), "{said}");
@@ -550,18 +532,15 @@ fn a_procedure_runs_from_several_hosts() {
     let Some(hosts) = NamespaceHosts::new(2) else { return };
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    let run = "run wsat --profile quick --steady-state time:3s --step-time 1s -o run --target";
-    let mut arguments: Vec<String> = run.split(' ').map(str::to_owned).collect();
-    arguments.push(device.path.clone());
-    arguments.extend(hosts.options());
+    let run = "run wsat --profile quick --steady-state time:3s --step-time 1s -o run";
+    let mut arguments = hosts.command(&run.words(), &device);
     arguments.extend(hosts.consent(device.name()));
-    let output = run_in(here, &words(&arguments));
+    let output = run_in(here, &arguments);
     assert_eq!(code(&output), 1, "{}", stdout(&output));
     assert!(stderr(&output).contains("--purge none"), "{}", stderr(&output));
     arguments.extend(["--purge".to_owned(), "none".to_owned()]);
-    run_ending(here, &words(&arguments), &[0, 3]);
-    let findings = fs::read_to_string(here.join("run/findings.json")).unwrap();
-    assert!(findings.contains("hosts-load"));
+    run_ending(here, &arguments, &[0, 3]);
+    assert!(fs::read_to_string(here.join("run/findings.json")).unwrap().contains("hosts-load"));
     assert!(here.join("run/report.pdf").exists());
     assert_nothing_left(&hosts);
 }
@@ -600,24 +579,21 @@ fn tests_of_other_tools_run_from_several_hosts() {
                [reads]\nrw=randread\nbs=4k\niodepth=8\n\
                [writes]\nstonewall\nrw=randwrite\nbs=8k\niodepth=4\n";
     fs::write(here.join("two.fio"), job).unwrap();
-    let mut arguments = ["fio", "two.fio", "-o", "run", "--target"].map(str::to_owned).to_vec();
-    arguments.push(device.path.clone());
-    arguments.extend(hosts.options());
-    let output = run_in(here, &words(&arguments));
+    let mut arguments = hosts.command(&["fio", "two.fio", "-o", "run"], &device);
+    let output = run_in(here, &arguments);
     assert_eq!(code(&output), 1, "{}", stdout(&output));
     assert!(stderr(&output).contains("--yes-destroy"), "{}", stderr(&output));
     arguments.extend(hosts.consent(device.name()));
     let before = counted(&device);
-    run_ending(here, &words(&arguments), &[0]);
-    let after = counted(&device);
-    assert_eq!(measured_of(&here.join("run"))[1], after[3] - before[3]);
+    run_ending(here, &arguments, &[0]);
+    assert_eq!(measured_of(&here.join("run"))[1], counted(&device)[3] - before[3]);
 
     let mut arguments =
         ["tkperf", "ssd", "old", &device.path, "-ssdt", "lat", "--plan", "--size", "64MiB"]
             .map(str::to_owned)
             .to_vec();
     arguments.extend(hosts.options());
-    run_ending(here, &words(&arguments), &[0]);
+    run_ending(here, &arguments, &[0]);
     assert_nothing_left(&hosts);
 }
 
@@ -633,12 +609,10 @@ fn presets_run_from_several_hosts() {
     let marks = "crystaldiskmark --test-size 16MiB --runs 1 --time 1s --interval 0s";
     let bars = "atto --min-size 4KiB --max-size 8KiB --test-size 4MiB";
     for (run, command) in [("i", "iometer two.icf"), ("c", marks), ("a", bars)] {
-        let mut arguments: Vec<String> = command.split(' ').map(str::to_owned).collect();
-        arguments.extend(["-o", run, "--target", &device.path].map(str::to_owned));
-        arguments.extend(hosts.options());
+        let mut arguments = hosts.command(&[&command.words()[..], &["-o", run]].concat(), &device);
         arguments.extend(hosts.consent(device.name()));
         let before = counted(&device);
-        let output = run_in(here, &words(&arguments));
+        let output = run_in(here, &arguments);
         assert_eq!(code(&output), 0, "{command}: {}", stderr(&output));
         let after = counted(&device);
         let written = after[3] - before[3];

@@ -3,10 +3,7 @@
 
 use super::hosts::{NamespaceHosts, answer, assert_nothing_left, words};
 use super::resume::repeats_no_step_and_tells_every_gap;
-use super::scratch::{
-    LoopDevice, TestDirectory, Throttle, array, code, refuse, run_ending, run_in, stderr,
-    steadfast, wait_until,
-};
+use super::scratch::*;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -37,13 +34,8 @@ fn is_free(device: &LoopDevice) -> bool {
 
 /// A run from all hosts, of a minute if nothing stops it.
 fn long_run(hosts: &NamespaceHosts, device: &LoopDevice) -> Vec<String> {
-    let run = ["run", "wsat", "--profile", "quick", "--steady-state", "time:10s", "--step-time"];
-    let mut all: Vec<String> = run.map(str::to_owned).to_vec();
-    all.extend(["1s", "--purge", "none", "-o", "run", "--target"].map(str::to_owned));
-    all.push(device.path.clone());
-    all.extend(hosts.options());
-    all.extend(hosts.consent(device.name()));
-    all
+    let run = "run wsat --profile quick --steady-state time:10s --step-time 1s --purge none -o run";
+    [hosts.command(&run.words(), device), hosts.consent(device.name())].concat()
 }
 
 /// Stopped, killed and cut off from a host, a run repeats no step and comes to its end; what
@@ -89,7 +81,7 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
         refuse(here, "resume run", &["confirm it again: --yes-destroy 'a:loop"]);
         next = [&["resume".to_owned(), "run".to_owned()][..], &consent].concat();
     }
-    run_ending(here, &words(&next), &[0, 3]);
+    run_ending(here, &next, &[0, 3]);
     repeats_no_step_and_tells_every_gap(&here.join("run"));
     assert_nothing_left(&hosts);
 }
@@ -153,16 +145,14 @@ fn a_host_that_dies_in_any_phase_is_named() {
     assert!(said.contains("void"), "{said}");
     // The program there is ended, as when the host is shut down.
     lost(&hosts, &device, 3, |servers| {
-        let program = parent(servers[0]);
-        signal(program, libc::SIGTERM);
+        signal(parent(servers[0]), libc::SIGTERM);
     });
     assert_nothing_left(&hosts);
 }
 
 fn parent(process: i32) -> i32 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
-    line.trim().parse().unwrap()
+    status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap()
 }
 
 /// The server's first process is killed; its worker goes on, and is ended with the group.
@@ -180,8 +170,7 @@ fn a_worker_that_lost_its_server_does_not_run_on() {
     signal(*first, libc::SIGKILL);
     std::thread::sleep(Duration::from_secs(1));
     signal(i32::try_from(run.id()).unwrap(), libc::SIGINT);
-    let ended = run.wait_with_output().unwrap();
-    assert_ne!(code(&ended), 0);
+    assert_ne!(code(&run.wait_with_output().unwrap()), 0);
     assert_nothing_left(&hosts);
 }
 
@@ -304,7 +293,7 @@ fn a_host_that_lags_is_named() {
     let mut seen = Vec::new();
     // A busy machine may slow another host down in one try, not in three.
     while seen.len() < 3 {
-        let output = run_in(here, &words(&arguments));
+        let output = run_in(here, &arguments);
         let said = stderr(&output);
         assert_eq!(code(&output), 0, "{said}");
         if said.contains("Host b lagged in") && !said.contains("Host a lagged") {
@@ -327,7 +316,7 @@ fn several_targets_of_several_hosts_begin_together() {
     for device in [&one, &other] {
         arguments.extend(hosts.consent(device.name()));
     }
-    let answer = answer(&run_in(here, &words(&arguments)));
+    let answer = answer(&run_in(here, &arguments));
     let targets = array(&answer["targets"]);
     let starts = targets.iter().map(|target| &target["measurement"]["common_start"]);
     let starts: Vec<_> = starts.collect();
@@ -339,6 +328,6 @@ fn several_targets_of_several_hosts_begin_together() {
         assert_eq!(array(&target["measurement"]["hosts"]).len(), 2);
     }
     let twice = hosts.measure("RND 4K R", &one, &["--time", "1s", "--target", &one.path]);
-    refuse(here, &words(&twice), &["are the same device"]);
+    refuse(here, &twice, &["are the same device"]);
     assert_nothing_left(&hosts);
 }

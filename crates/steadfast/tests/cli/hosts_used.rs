@@ -190,6 +190,12 @@ impl HostStage {
         Ok(())
     }
 
+    /// Mounts a loop device over a file or a device.
+    fn mount_above(&mut self, file: &Path, options: &[&str]) -> StageResult<()> {
+        let above = self.attach(file, options)?;
+        self.mount(&above)
+    }
+
     /// Swaps to a device or a file that begins so many bytes behind the image's beginning.
     fn swap(&mut self, path: &Path, start: usize) -> StageResult<()> {
         self.kept = start + 4096;
@@ -231,134 +237,115 @@ fn make_ext4(path: &Path, bytes: usize) -> StageResult<()> {
     fs::write(path, vec![0; bytes]).unwrap();
     run(&["mkfs.ext4", "-q", "-F", "-O", "^has_journal", text(path)])?;
     // Without holes, which a swap file may not have.
-    let bytes = fs::read(path).unwrap();
-    fs::write(path, bytes).map_err(|error| error.to_string())
+    fs::write(path, fs::read(path).unwrap()).map_err(|error| error.to_string())
 }
 
 /// A use, and how a stage that has it is built.
-type HostUse = (&'static str, fn() -> StageResult<HostStage>);
+type HostUse =
+    (&'static str, fn() -> StageResult<HostStage>, fn(&mut HostStage) -> StageResult<()>);
+
+fn build((name, stage, use_it): HostUse) -> StageResult<HostStage> {
+    let used = stage().and_then(|mut stage| use_it(&mut stage).map(|()| stage));
+    used.map_err(|why| format!("{name}: not built: {why}"))
+}
 
 const USES: [HostUse; 33] = [
-    ("mounted", || with(|stage| stage.mount(&stage.device.clone()))),
-    ("mounted in another namespace", || {
-        with(|stage| {
-            let script = format!("mount -o ro -t ext4 {} /mnt", stage.device.display());
-            let script = format!("{script} && echo mounted && exec sleep 900");
-            stage.start(&["unshare", "--mount", "sh", "-c", &script])
-        })
+    ("mounted", HostStage::new, |stage| stage.mount(&stage.device.clone())),
+    ("mounted in another namespace", HostStage::new, |stage| {
+        let script = format!("mount -o ro -t ext4 {} /mnt", stage.device.display());
+        let script = format!("{script} && echo mounted && exec sleep 900");
+        stage.start(&["unshare", "--mount", "sh", "-c", &script])
     }),
-    ("unmounted lazily", || {
-        with(|stage| {
-            let (device, point) = (stage.device.clone(), stage.at("left"));
-            fs::create_dir(&point).unwrap();
-            run(&["mount", "-o", "ro", "-t", "ext4", text(&device), text(&point)])?;
-            let script = "cd \"$1\" && echo there && exec sleep 900";
-            let started = stage.start(&["sh", "-c", script, "sh", text(&point)]);
-            run(&["umount", "--lazy", text(&point)])?;
-            started
-        })
+    ("unmounted lazily", HostStage::new, |stage| {
+        let (device, point) = (stage.device.clone(), stage.at("left"));
+        fs::create_dir(&point).unwrap();
+        run(&["mount", "-o", "ro", "-t", "ext4", text(&device), text(&point)])?;
+        let script = "cd \"$1\" && echo there && exec sleep 900";
+        let started = stage.start(&["sh", "-c", script, "sh", text(&point)]);
+        run(&["umount", "--lazy", text(&point)])?;
+        started
     }),
-    ("swap", || with(|stage| stage.swap(&stage.device.clone(), 0))),
-    ("external journal", || {
-        with(|stage| {
-            let (journal, other) = (stage.device.clone(), stage.at("other"));
-            run(&["mke2fs", "-q", "-F", "-b", "1024", "-O", "journal_dev", text(&journal)])?;
-            fs::write(&other, vec![0; 4 * MIB]).unwrap();
-            let over = stage.attach(&other, &[])?;
-            let option = format!("device={}", journal.display());
-            run(&["mkfs.ext4", "-q", "-F", "-b", "1024", "-J", &option, text(&over)])?;
-            stage.mount(&over)
-        })
+    ("swap", HostStage::new, |stage| stage.swap(&stage.device.clone(), 0)),
+    ("external journal", HostStage::new, |stage| {
+        let (journal, other) = (stage.device.clone(), stage.at("other"));
+        run(&["mke2fs", "-q", "-F", "-b", "1024", "-O", "journal_dev", text(&journal)])?;
+        fs::write(&other, vec![0; 4 * MIB]).unwrap();
+        let over = stage.attach(&other, &[])?;
+        let option = format!("device={}", journal.display());
+        run(&["mkfs.ext4", "-q", "-F", "-b", "1024", "-J", &option, text(&over)])?;
+        stage.mount(&over)
     }),
-    ("open exclusively", || with(|stage| stage.hold("exclusive", &stage.device.clone()))),
-    ("open for writing", || with(|stage| stage.hold("write", &stage.device.clone()))),
-    ("open for writing by another node", || {
-        with(|stage| {
-            let node = stage.second_node(&stage.device)?;
-            stage.hold("write", &node)
-        })
+    ("open exclusively", HostStage::new, |stage| stage.hold("exclusive", &stage.device.clone())),
+    ("open for writing", HostStage::new, |stage| stage.hold("write", &stage.device.clone())),
+    ("open for writing by another node", HostStage::new, |stage| {
+        let node = stage.second_node(&stage.device)?;
+        stage.hold("write", &node)
     }),
-    ("mapped, its descriptor closed", || with(|stage| stage.hold("map", &stage.device.clone()))),
-    ("mapped by another node", || {
-        with(|stage| {
-            let node = stage.second_node(&stage.device)?;
-            stage.hold("map", &node)
-        })
+    ("mapped, its descriptor closed", HostStage::new, |stage| {
+        stage.hold("map", &stage.device.clone())
     }),
-    ("locked (flock)", || with(|stage| stage.hold("flock", &stage.device.clone()))),
-    ("locked (POSIX)", || with(|stage| stage.hold("posix", &stage.device.clone()))),
-    ("locked (OFD)", || with(|stage| stage.hold("ofd", &stage.device.clone()))),
-    ("a loop device above is mounted", || {
-        with(|stage| {
-            let above = stage.attach(&stage.device.clone(), &[])?;
-            stage.mount(&above)
-        })
+    ("mapped by another node", HostStage::new, |stage| {
+        let node = stage.second_node(&stage.device)?;
+        stage.hold("map", &node)
     }),
-    ("a loop device above a second node is mounted", || {
-        with(|stage| {
-            let node = stage.second_node(&stage.device)?;
-            let above = stage.attach(&node, &[])?;
-            stage.mount(&above)
-        })
+    ("locked (flock)", HostStage::new, |stage| stage.hold("flock", &stage.device.clone())),
+    ("locked (POSIX)", HostStage::new, |stage| stage.hold("posix", &stage.device.clone())),
+    ("locked (OFD)", HostStage::new, |stage| stage.hold("ofd", &stage.device.clone())),
+    ("a loop device above is mounted", HostStage::new, |stage| {
+        stage.mount_above(&stage.device.clone(), &[])
     }),
-    ("a loop device above is open for writing", || {
-        with(|stage| {
-            let above = stage.attach(&stage.device.clone(), &[])?;
-            stage.hold("write", &above)
-        })
+    ("a loop device above a second node is mounted", HostStage::new, |stage| {
+        let node = stage.second_node(&stage.device)?;
+        let above = stage.attach(&node, &[])?;
+        stage.mount(&above)
     }),
-    ("a loop device beside is mounted", || {
-        with(|stage| {
-            let beside = stage.attach(&stage.image.clone(), &[])?;
-            stage.mount(&beside)
-        })
+    ("a loop device above is open for writing", HostStage::new, |stage| {
+        let above = stage.attach(&stage.device.clone(), &[])?;
+        stage.hold("write", &above)
     }),
-    ("a loop device beside that only reads is mounted", || {
-        with(|stage| {
-            let beside = stage.attach(&stage.image.clone(), &["--read-only"])?;
-            stage.mount(&beside)
-        })
+    ("a loop device beside is mounted", HostStage::new, |stage| {
+        stage.mount_above(&stage.image.clone(), &[])
     }),
-    ("a loop device beside is open for writing", || {
-        with(|stage| {
-            let beside = stage.attach(&stage.image.clone(), &[])?;
-            stage.hold("write", &beside)
-        })
+    ("a loop device beside that only reads is mounted", HostStage::new, |stage| {
+        stage.mount_above(&stage.image.clone(), &["--read-only"])
     }),
-    ("its file is locked (flock)", || with(|stage| stage.hold("flock", &stage.image.clone()))),
-    ("its file is locked (POSIX)", || with(|stage| stage.hold("posix", &stage.image.clone()))),
-    ("its file is locked (OFD)", || with(|stage| stage.hold("ofd", &stage.image.clone()))),
-    ("its file is a swap file", || with(|stage| stage.swap(&stage.image.clone(), 0))),
-    ("a partition is mounted", || with_partitions(|stage| stage.mount(&stage.part("1")))),
-    ("a partition is swap", || with_partitions(|stage| stage.swap(&stage.part("2"), 5 * MIB))),
-    ("a partition is open for writing", || {
-        with_partitions(|stage| stage.hold("write", &stage.part("2")))
+    ("a loop device beside is open for writing", HostStage::new, |stage| {
+        let beside = stage.attach(&stage.image.clone(), &[])?;
+        stage.hold("write", &beside)
     }),
-    ("a partition is locked", || with_partitions(|stage| stage.hold("flock", &stage.part("2")))),
-    ("a loop device above a partition is mounted", || {
-        with_partitions(|stage| {
-            let above = stage.attach(&stage.part("1"), &[])?;
-            stage.mount(&above)
-        })
+    ("its file is locked (flock)", HostStage::new, |stage| {
+        stage.hold("flock", &stage.image.clone())
     }),
-    ("open in a process whose first thread has ended", || {
-        with(|stage| stage.hold("thread", &stage.device.clone()))
+    ("its file is locked (POSIX)", HostStage::new, |stage| {
+        stage.hold("posix", &stage.image.clone())
     }),
-    ("open in a thread with a table of open files of its own", || {
-        with(|stage| stage.hold("table", &stage.device.clone()))
+    ("its file is locked (OFD)", HostStage::new, |stage| stage.hold("ofd", &stage.image.clone())),
+    ("its file is a swap file", HostStage::new, |stage| stage.swap(&stage.image.clone(), 0)),
+    ("a partition is mounted", HostStage::partitioned, |stage| stage.mount(&stage.part("1"))),
+    ("a partition is swap", HostStage::partitioned, |stage| stage.swap(&stage.part("2"), 5 * MIB)),
+    ("a partition is open for writing", HostStage::partitioned, |stage| {
+        stage.hold("write", &stage.part("2"))
     }),
-    ("its file is mounted through an overlay", || {
-        let mut stage = HostStage::in_overlay()?;
-        let above = stage.attach(&stage.at("disk/merged/image"), &["--read-only"])?;
-        stage.mount(&above).map(|()| stage)
+    ("a partition is locked", HostStage::partitioned, |stage| {
+        stage.hold("flock", &stage.part("2"))
     }),
-    ("its file is locked in an overlay", || {
-        let mut stage = HostStage::in_overlay()?;
-        stage.hold("flock", &stage.at("disk/merged/image")).map(|()| stage)
+    ("a loop device above a partition is mounted", HostStage::partitioned, |stage| {
+        stage.mount_above(&stage.part("1"), &[])
     }),
-    ("its file is open through FUSE", || {
-        let mut stage = HostStage::behind_fuse()?;
-        stage.hold("write", &stage.at("fuse/image")).map(|()| stage)
+    ("open in a process whose first thread has ended", HostStage::new, |stage| {
+        stage.hold("thread", &stage.device.clone())
+    }),
+    ("open in a thread with a table of open files of its own", HostStage::new, |stage| {
+        stage.hold("table", &stage.device.clone())
+    }),
+    ("its file is mounted through an overlay", HostStage::in_overlay, |stage| {
+        stage.mount_above(&stage.at("disk/merged/image"), &["--read-only"])
+    }),
+    ("its file is locked in an overlay", HostStage::in_overlay, |stage| {
+        stage.hold("flock", &stage.at("disk/merged/image"))
+    }),
+    ("its file is open through FUSE", HostStage::behind_fuse, |stage| {
+        stage.hold("write", &stage.at("fuse/image"))
     }),
 ];
 
@@ -386,38 +373,16 @@ fn file_name(path: &Path) -> &str {
 
 /// Names of a device that nothing uses.
 const FREE: [HostUse; 4] = [
-    ("free", || with(|_| Ok(()))),
-    ("free, with partitions", || with_partitions(|_| Ok(()))),
-    ("free, its file open for reading", || {
-        with(|stage| {
-            stage.start(&[
-                "sh",
-                "-c",
-                "echo; exec sleep 900 <\"$1\"",
-                "sh",
-                text(&stage.image.clone()),
-            ])
-        })
+    ("free", HostStage::new, |_| Ok(())),
+    ("free, with partitions", HostStage::partitioned, |_| Ok(())),
+    ("free, its file open for reading", HostStage::new, |stage| {
+        stage.start(&["sh", "-c", "echo; exec sleep 900 <\"$1\"", "sh", text(&stage.image.clone())])
     }),
-    ("free, a loop device above", || {
-        with(|stage| {
-            stage.device = stage.attach(&stage.device.clone(), &[])?;
-            Ok(())
-        })
+    ("free, a loop device above", HostStage::new, |stage| {
+        stage.device = stage.attach(&stage.device.clone(), &[])?;
+        Ok(())
     }),
 ];
-
-fn with(use_it: impl FnOnce(&mut HostStage) -> StageResult<()>) -> StageResult<HostStage> {
-    let mut stage = HostStage::new()?;
-    use_it(&mut stage).map(|()| stage)
-}
-
-fn with_partitions(
-    use_it: impl FnOnce(&mut HostStage) -> StageResult<()>,
-) -> StageResult<HostStage> {
-    let mut stage = HostStage::partitioned()?;
-    use_it(&mut stage).map(|()| stage)
-}
 
 /// Writes to the device from a host, confirmed; returns whether its file changed, and the
 /// command's exit code with its message.
@@ -437,7 +402,7 @@ fn write_from(hosts: &NamespaceHosts, stage: &HostStage, target: &Path) -> (bool
         bytes
     };
     let before = content();
-    let output = run_in(stage.directory.path(), &words(&arguments));
+    let output = run_in(stage.directory.path(), &arguments);
     (content() != before, code(&output), stderr(&output))
 }
 
@@ -464,8 +429,8 @@ fn no_device_that_a_host_uses_is_overwritten() {
     if python(&["ctypes"], &["-c", "pass"], Path::new("/")).is_none() {
         return;
     }
-    let failed = each(&USES, |(name, build): HostUse| {
-        let stage = build().map_err(|why| format!("{name}: not built: {why}"))?;
+    let failed = each(&USES, |host_use: HostUse| {
+        let (name, stage) = (host_use.0, build(host_use)?);
         let (changed, code, said) = write_from(&hosts, &stage, &stage.device);
         let refused = code == 1 && said.contains("host a") && !said.contains("not confirmed");
         if refused && !changed && !said.contains("panicked") {
@@ -511,8 +476,8 @@ fn what_only_the_host_sees_refuses() {
 #[test]
 fn a_device_that_no_host_uses_is_overwritten_by_every_name() {
     let Some(hosts) = NamespaceHosts::new(1) else { return };
-    let failed = each(&FREE, |(name, build): HostUse| {
-        let stage = build().map_err(|why| format!("{name}: not built: {why}"))?;
+    let failed = each(&FREE, |host_use: HostUse| {
+        let (name, stage) = (host_use.0, build(host_use)?);
         let (changed, code, said) = write_from(&hosts, &stage, &stage.device);
         if changed && code == 0 { Ok(()) } else { Err(format!("{name}: code {code}: {said}")) }
     });

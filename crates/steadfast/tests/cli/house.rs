@@ -183,10 +183,15 @@ fn sources_of_all_crates() -> Vec<PathBuf> {
 fn caveats_have_names_of_one_module() {
     let mut made = 0;
     for path in sources_of_all_crates() {
-        let text = without_tests(&path);
-        for after in text.split("CaveatKind::").skip(1) {
-            let name = after.trim_start_matches(char::is_alphanumeric).strip_prefix(',');
-            let name = name.unwrap_or_default().trim_start();
+        let source = without_tests(&path);
+        let named = ["invalidates(", "deviation(", "unverified(", "remark("];
+        let short = source.split("Caveat::").skip(1).map(|after| {
+            named.iter().find_map(|name| after.strip_prefix(name)).unwrap_or_default()
+        });
+        let long = source.split("CaveatKind::").skip(1).map(|after| {
+            after.trim_start_matches(char::is_alphanumeric).strip_prefix(',').unwrap_or_default()
+        });
+        for name in short.chain(long).map(str::trim_start) {
             // What stands before a caveat in print begins with a capital.
             let literal = name.strip_prefix('"').unwrap_or_default();
             let shown: String = name.chars().take(40).collect();

@@ -1,9 +1,6 @@
 //! Iometer's files as a user has them: planned, run, their results written, exported.
 
-use super::scratch::{
-    TestDirectory, array, code, read_json, refuse, run_ending, run_in, stderr, succeed,
-    succeed_json,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
 
@@ -87,8 +84,7 @@ fn rows(path: &Path) -> Vec<Vec<(String, String)>> {
             .iter()
             .any(|kind| line.starts_with(kind))
         {
-            let cells = line.split(',').map(str::to_owned);
-            rows.push(header.iter().cloned().zip(cells).collect());
+            rows.push(header.iter().cloned().zip(line.split(',').map(str::to_owned)).collect());
         }
     }
     rows
@@ -330,10 +326,8 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
     assert_eq!(rows(&path.join("f.csv")).iter().filter(|row| row[0].1 == "DISK").count(), 2);
     let one = ["iometer", "two.icf", "--target", "G:=sim:small", "--target", "E:=sim:client"];
     refuse(path, &one, &["'E:', 'F:'"]);
-    let three = "iometer two.icf --target a --target b --target c";
-    refuse(path, three, &["2 disks"]);
-    let fio = "atto --target sim:small --target sim:client";
-    refuse(path, fio, &["--target once"]);
+    refuse(path, "iometer two.icf --target a --target b --target c", &["2 disks"]);
+    refuse(path, "atto --target sim:small --target sim:client", &["--target once"]);
 }
 
 /// One worker with two disks: tests of one disk and of both, as Iometer cycles them.
@@ -355,10 +349,8 @@ fn a_disk_takes_part_in_the_tests_that_iometer_gives_it() {
     let names: Vec<&str> =
         rows.iter().filter(|row| row[0].1 == "DISK").map(|row| row[1].1.as_str()).collect();
     assert_eq!(names, ["E:", "E:", "E:", "F:", "E:", "F:"]);
-    let settings = |run: &str| {
-        let path = path.join("both").join(run).join("settings.json");
-        read_json::<Value>(path)
-    };
+    let settings =
+        |run: &str| read_json::<Value>(path.join("both").join(run).join("settings.json"));
     let members: Value = read_json(path.join("both/targets.json"));
     let second = settings(members["targets"][1]["directory"].as_str().unwrap());
     assert_eq!(second["settings"]["sequence"]["steps"][0]["number"], 4);

@@ -1,9 +1,6 @@
 //! Runs put side by side, and judged by a datasheet.
 
-use super::scratch::{
-    TestDirectory, array, code, finished_run, parse_json, refuse, run_ending, run_in, stderr,
-    stdout, succeed,
-};
+use super::scratch::*;
 use std::path::Path;
 
 /// Runs of the small simulated drive in `one` and `two`, which differ in their demand.
@@ -39,8 +36,7 @@ fn long_form(here: &Path) {
                 simulated";
     assert_eq!(lines.next(), Some(head));
     let of = |run: &str| {
-        let own = std::fs::read_to_string(here.join(run).join("metrics.csv")).unwrap();
-        own.lines().count() - 1
+        std::fs::read_to_string(here.join(run).join("metrics.csv")).unwrap().lines().count() - 1
     };
     assert_eq!(lines.clone().count(), 4 * (of("one") + of("two")), "every number of every run");
     let is_4k = |line: &&str| line.contains(",IOPS,iops,RND 4K W,4096,0,all,IOPS,");
@@ -66,8 +62,7 @@ fn judged(here: &Path) {
     let page = std::fs::read_to_string(here.join("one/check.html")).unwrap();
     assert!(page.contains("Check against limits"));
     limit("5");
-    let arguments = [check.as_slice(), &["--no-report", "--json"]].concat();
-    let failed = run_ending(here, &arguments, &[5]);
+    let failed = run_ending(here, &[check.as_slice(), &["--no-report", "--json"]].concat(), &[5]);
     let answer: serde_json::Value = parse_json(&failed);
     assert_eq!(answer["pass"], false);
     assert!(answer["limits"][0]["reason"].as_str().unwrap().contains("no row '5'"));
@@ -120,8 +115,7 @@ fn a_run_that_has_not_ended_does_not_pass() {
         assert_eq!(code(&output), 5, "{said}");
         assert!(said.contains("UNFINISHED") && !said.contains("PASS"), "{said}");
     }
-    let page = std::fs::read_to_string(here.join("run/check.html")).unwrap();
-    assert!(page.contains("UNFINISHED"));
+    assert!(std::fs::read_to_string(here.join("run/check.html")).unwrap().contains("UNFINISHED"));
     let output = run_in(here, "check run --limits limits.toml --json");
     let answer: serde_json::Value = parse_json(&output);
     assert_eq!((&answer["finished"], &answer["pass"]), (&false.into(), &false.into()));
@@ -144,8 +138,7 @@ fn refused(here: &Path) {
     std::fs::write(here.join("cut.json"), "{\"version\": 2, \"title\": \"IOPS\"}").unwrap();
     refuse(here, "compare one cut.json", &["cut.json cannot be used", "no SHA-256"]);
     std::fs::write(here.join("none.json"), "{\"title\": \"IOPS\"}").unwrap();
-    let said = ["none.json cannot be used", "contains no findings"];
-    refuse(here, "compare one none.json", &said);
+    refuse(here, "compare one none.json", &["none.json cannot be used", "contains no findings"]);
     refuse(here, "compare one two -o x.txt", &[".html, .pdf or .json"]);
     refuse(here, "compare one --long-table parquet", &["-o FILE.parquet"]);
     refuse(here, "compare one --long-table csv -o x.parquet", &["--long-table"]);

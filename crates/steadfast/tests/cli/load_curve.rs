@@ -1,8 +1,6 @@
 //! `run load-curve` and `run --rate` from their command lines.
 
-use super::scratch::{
-    TestDirectory, array, code, findings, read_json, refuse, run_in, skip, stderr, stdout, succeed,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::process::Command;
 
@@ -58,8 +56,7 @@ fn a_rate_of_a_run_is_planned_recorded_and_disclosed() {
         |line: &str| [",500,yes,0,,0", ",500,yes,0,0,0"].iter().any(|e| line.ends_with(e));
     assert!(lines.all(is_kept), "{steps}");
     assert!(has_caveat(&findings(here.join("run")), "offered-rate"));
-    let too_fast = ["--rate", "100MB/s", "-o", "fast"];
-    run_in(here, &[&["run"], &quick[..], &too_fast].concat());
+    run_in(here, &[&["run"], &quick[..], &["--rate", "100MB/s", "-o", "fast"]].concat());
     assert!(has_caveat(&findings(here.join("fast")), "rate-missed"));
 }
 
@@ -76,8 +73,7 @@ fn impossible_rates_and_service_levels_are_refused_before_a_run() {
         (&["wsat", "--rate", "0"], &["at least 0.001"]),
     ];
     for (words, said) in cases {
-        let target = ["--target", "sim:small", "-o", "run"];
-        refuse(here, &[&["run"], words, &target].concat(), said);
+        refuse(here, &[&["run"], words, &["--target", "sim:small", "-o", "run"]].concat(), said);
     }
     assert!(!here.join("run").exists());
 }
@@ -90,8 +86,7 @@ fn a_captured_workload_has_a_load_curve() {
     let workload = ["--workload", "retail-web-portal", "--set", "points=20,60"];
     let output = run_in(here, &[&run[..], &workload].concat());
     assert!([0, 3].contains(&code(&output)), "{}", stderr(&output));
-    let findings = findings(here.join("run"));
-    assert!(findings["title"].as_str().unwrap().starts_with("Load Curve "));
+    assert!(findings(here.join("run"))["title"].as_str().unwrap().starts_with("Load Curve "));
     let rates = std::fs::read_to_string(here.join("run/load-curve-summary.csv")).unwrap();
     assert_eq!(rates.lines().count(), 3, "{rates}");
 }

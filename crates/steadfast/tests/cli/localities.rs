@@ -19,13 +19,11 @@ fn curves_reuse_and_overwrites_are_those_of_exact_stack_distances() {
         let lasted_ns = conditions(which).lasted_ns * slower;
         let slowed = |io: IoEvent| IoEvent { issued_ns: io.issued_ns * slower, ..io };
         let ios = ios(which).into_iter().map(slowed).collect();
-        let conditions = CaptureConditions { lasted_ns, ..conditions(which) };
-        write(&place.join("t.parquet"), conditions, ios);
+        write(&place.join("t.parquet"), CaptureConditions { lasted_ns, ..conditions(which) }, ios);
         let asked: [(&str, &[&str]); 3] =
             [("0,1", &[]), ("0", &["--op", "read"]), ("1", &["--op", "write"])];
         for (ops, words) in asked {
-            let arguments = ["t.parquet", "4096", ops];
-            let Some(counted) = counted(place, SCRIPT, &arguments) else { return };
+            let Some(counted) = counted(place, SCRIPT, &["t.parquet", "4096", ops]) else { return };
             let found = answer(place, &[&["locality", "t.parquet"], words].concat());
             let devices = array(&found["devices"]);
             assert!(devices.iter().all(|one| array(&one["curve"]).len() > 15));
@@ -55,8 +53,7 @@ fn extents() -> Vec<IoEvent> {
 fn a_curve_of_a_sample_is_within_its_stated_error_of_exact_stack_distances() {
     let place = &TestDirectory::new();
     write(&place.join("t.parquet"), conditions(CaptureChoice::First), extents());
-    let arguments = ["t.parquet", "8388608", "0,1"];
-    let Some(counted) = counted(place, SCRIPT, &arguments) else { return };
+    let Some(counted) = counted(place, SCRIPT, &["t.parquet", "8388608", "0,1"]) else { return };
     let (found, counted) = (answer(place, &["locality", "t.parquet"]), &counted[0]);
     let device = &found["devices"][0];
     let share = device["followed_share"].as_f64().unwrap();
@@ -73,7 +70,6 @@ fn a_curve_of_a_sample_is_within_its_stated_error_of_exact_stack_distances() {
         let hits = again.filter(|distance| distance[0].as_u64().unwrap() <= blocks);
         let hits: f64 = hits.map(|distance| number(&distance[1])).sum();
         let misses = 1.0 - hits / number(&counted["accesses"]);
-        let ours = number(&point["misses"]);
-        assert!((ours - misses).abs() < 0.05, "{point}: exactly {misses}");
+        assert!((number(&point["misses"]) - misses).abs() < 0.05, "{point}: exactly {misses}");
     }
 }

@@ -242,8 +242,7 @@ pub fn counted(place: &Path, script: &str, arguments: &[&str]) -> Option<Value> 
 
 /// The JSON answer of a trace command.
 pub fn answer(place: &Path, words: &[&str]) -> Value {
-    let words = [&["trace"], words, &["--json"]].concat();
-    succeed_json(place, &words)
+    succeed_json(place, &[&["trace"], words, &["--json"]].concat())
 }
 
 /// Whether an answer is what was counted: whole numbers exactly, what is divided to 1e-9 of

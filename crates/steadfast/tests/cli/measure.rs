@@ -1,9 +1,6 @@
 //! `measure`: its numbers, several runs, exported tables.
 
-use super::scratch::{
-    LoopDevice, TestDirectory, array, parse_json, refuse, steadfast, succeed, succeed_json,
-    wait_until,
-};
+use super::scratch::*;
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -153,8 +150,7 @@ fn a_stopped_program_has_a_start_error() {
     std::thread::sleep(Duration::from_millis(300));
     let stopped = stopped.elapsed().as_secs_f64() * 1e3;
     signal("-CONT");
-    let output = child.wait_with_output().unwrap();
-    let answer: Value = parse_json(&output);
+    let answer: Value = parse_json(&child.wait_with_output().unwrap());
     let error = &answer["start_error"];
     // At 2,000 per second, a hundredth of the step's I/Os came due in 40 ms.
     let (p99, max) = (number(&error["p99_ms"]), number(&error["max_ms"]));
@@ -174,8 +170,7 @@ fn impossible_rates_and_durabilities_are_refused() {
         (&["RND 4K W FLUSH/0"], "FLUSH/1"),
     ];
     for (arguments, word) in cases {
-        let command = [&["measure", "--target", "sim:exact"], arguments].concat();
-        refuse(here, &command, &[word]);
+        refuse(here, &[&["measure", "--target", "sim:exact"], arguments].concat(), &[word]);
     }
 }
 

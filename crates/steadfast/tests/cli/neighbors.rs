@@ -1,10 +1,7 @@
 //! `run neighbors`: on a simulated drive, on a loop device below the kernel's control groups, and
 //! what is left of it when it is stopped or killed.
 
-use super::scratch::{
-    Arguments, LoopDevice, TestDirectory, array, code, findings, refuse, run_in, skip, stderr,
-    stdout, steadfast, succeed, unless_stalled, wait_until,
-};
+use super::scratch::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};

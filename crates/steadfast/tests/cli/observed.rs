@@ -158,8 +158,7 @@ fn a_trace_and_its_own_fold_do_not_differ() {
                     found["observed_ns"][0], found["observed_ns"][1],
                     "{a} {b} {align} {step}"
                 );
-                let rows = array(&found["deltas"]).iter().chain([&found["total"]]);
-                for row in rows {
+                for row in array(&found["deltas"]).iter().chain([&found["total"]]) {
                     for name in ["count", "iops", "bytes_per_second", "response_mean_ns"] {
                         assert_eq!(
                             row["a"][name], row["b"][name],
@@ -239,7 +238,6 @@ fn a_length_that_is_known_beforehand_is_no_beginning() {
         let mut writer = TraceWriter::new(file, &whole).unwrap();
         writer.write(&ios(0, LASTED_NS)).unwrap();
         writer.finish(whole).unwrap();
-        let host = &answer(place, &["hosts", "t.parquet"])["hosts"][0];
-        assert_eq!(host["observed_ns"], LASTED_NS);
+        assert_eq!(&answer(place, &["hosts", "t.parquet"])["hosts"][0]["observed_ns"], LASTED_NS);
     }
 }

@@ -5,11 +5,9 @@
 use super::made_up;
 use super::scratch::{TestDirectory, array, succeed, succeed_json};
 use serde_json::Value;
-use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, CommandName};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
-use steadfast_tracefile::TraceWriter;
 
 const SECOND: u64 = 1_000_000_000;
 /// 2026-11-20 22:00 UTC.
@@ -87,13 +85,7 @@ fn ios() -> Vec<IoEvent> {
 
 /// The file, and what the other program says of it.
 fn counted(place: &Path) -> Option<Value> {
-    let conditions = conditions();
-    let file = File::create(place.join("t.parquet")).unwrap();
-    let mut writer = TraceWriter::new(file, &conditions).unwrap().with_rows_per_group(997);
-    let mut ios = ios();
-    ios.sort_by_key(|io| io.completed_ns().unwrap_or(io.issued_ns));
-    writer.write(&ios).unwrap();
-    writer.finish(conditions).unwrap();
+    made_up::write(&place.join("t.parquet"), conditions(), ios());
     let arguments = ["t.parquet", &STEP_NS.to_string()];
     let told = made_up::counted(place, include_str!("oracle.py"), &arguments)?;
     assert_eq!(told["ios"], 10_007);

@@ -1,10 +1,7 @@
 //! Other tools' tests: presets, job files of fio, suites of FioSynth, and job files that
 //! are exported, run by the real fio.
 
-use super::scratch::{
-    LoopDevice, TestDirectory, array, code, findings, parse_json, refuse, run_ending, run_in, skip,
-    stderr, stdout, succeed,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -40,8 +37,7 @@ fn crystaldiskmark_runs_and_its_result_reads_back_to_the_same_numbers() {
     assert_eq!(run["id"], "crystaldiskmark");
     let text = std::fs::read_to_string(here.join("result.txt")).unwrap();
     assert!(text.contains("[Mix] Read 70%/Write 30%\r\n"), "{text}");
-    let read = "crystaldiskmark --read result.txt -o old";
-    succeed(here, read);
+    succeed(here, "crystaldiskmark --read result.txt -o old");
     let old = findings(here.join("old"));
     for row in ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"] {
         for column in ["Read", "Write", "Mix"] {
@@ -151,8 +147,7 @@ fn targets_of_a_suite_are_checked() {
     for (name, iops, expected) in [("low", 1, 0), ("high", 1_000_000_007, 5)] {
         let file = format!("{name}.json");
         std::fs::write(here.join(&file), suite(iops)).unwrap();
-        let run = ["fiosynth", &file, "--target", "sim:small", "-o", name];
-        succeed(here, &run);
+        succeed(here, &["fiosynth", &file, "--target", "sim:small", "-o", name]);
         let output = run_in(here, &["check", name, "--no-report", "--allow", "simulated"]);
         assert_eq!(code(&output), expected, "{}", stdout(&output));
     }
@@ -397,8 +392,7 @@ impl FileIoSums {
 /// What fio does, by its own log, file by file.
 fn touched_by_fio(text: &str) -> Vec<FileIoSums> {
     let here = &TestDirectory::new();
-    let x = std::fs::File::create(here.join("x")).unwrap();
-    x.set_len(CAPACITY.0).unwrap();
+    std::fs::File::create(here.join("x")).unwrap().set_len(CAPACITY.0).unwrap();
     std::fs::write(here.join("job.fio"), format!("[global]\nwrite_iolog=log\n{text}")).unwrap();
     let output = Command::new("fio").arg("job.fio").current_dir(here).output().unwrap();
     assert!(output.status.success(), "{text}: {}", String::from_utf8_lossy(&output.stderr));
@@ -575,12 +569,7 @@ fn the_command_line_of_fio_runs() {
     let fio = |line: &str| -> Vec<String> {
         std::iter::once("fio").chain(line.split(' ')).map(str::to_owned).collect()
     };
-    let of = |words: &[String]| words.iter().map(String::as_str).collect::<Vec<_>>().join("\u{1}");
-    let run = |line: &str| {
-        let words = fio(line);
-        let joined = of(&words);
-        succeed(here, &joined.split('\u{1}').collect::<Vec<_>>())
-    };
+    let run = |line: &str| succeed(here, &fio(line));
     run("-direct=1 -ioengine libaio --name=t --rw=randwrite --bs 4k --iodepth=4 --norandommap \
          --size=1m --filename=f.bin --group_reporting -o run");
     assert_eq!(std::fs::metadata(here.join("f.bin")).unwrap().len(), 64 << 20);
@@ -589,9 +578,8 @@ fn the_command_line_of_fio_runs() {
     std::fs::write(here.join("job.fio"), "[a]\nrw=write\nsize=64k\n").unwrap();
     let plan = run("job.fio --bs=16k --target f.bin --plan");
     assert!(plan.contains("SEQ 16K W"), "global options are those of the file's jobs: {plan}");
-    let words = fio("--name=t --size=3g --rw=read --target f.bin");
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    refuse(here, &words, &["3 GiB", "64 MiB", "larger target"]);
+    let longer = fio("--name=t --size=3g --rw=read --target f.bin");
+    refuse(here, &longer, &["3 GiB", "64 MiB", "larger target"]);
     let several = run("--filename=/dev/nowhere0:/dev/nowhere1 --name=t --size=4m --rw=read \
                        --target sim:small --plan");
     assert!(several.contains("4 MiB"), "{several}");
@@ -602,9 +590,7 @@ fn the_command_line_of_fio_runs() {
         ("--name=t --rw=read", ["--filename", "--target"]),
         ("--name=t --rw=read --size=1m --filename=/dev/nowhere7", ["/dev/nowhere7", "No such"]),
     ] {
-        let words = fio(line);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        refuse(here, &words, &parts);
+        refuse(here, &fio(line), &parts);
     }
 }
 
@@ -615,11 +601,9 @@ fn jobs_begin_after_their_delay_and_end_once_they_are_steady() {
     let text = "[global]\nioengine=libaio\ndirect=1\nnorandommap\ntime_based\nruntime=2\n\
                 rw=randread\nrate_iops=100\n[a]\n[b]\nstartdelay=1\nbs=8k\n";
     std::fs::write(here.join("job.fio"), text).unwrap();
-    let file = std::fs::File::create(here.join("f.bin")).unwrap();
-    file.set_len(64 << 20).unwrap();
+    std::fs::File::create(here.join("f.bin")).unwrap().set_len(64 << 20).unwrap();
     for (target, out) in [("f.bin", "native"), ("sim:small", "sim")] {
-        let words = ["fio", "job.fio", "--target", target, "-o", out];
-        succeed(here, &words);
+        succeed(here, &["fio", "job.fio", "--target", target, "-o", out]);
         let found = findings(here.join(out));
         for job in ["a", "b"] {
             let row = format!("a + b: {job}");

@@ -2,10 +2,7 @@
 //! reads it, and nothing in it acts on whoever does.
 
 use super::made_up::write_trace;
-use super::scratch::{
-    LoopDevice, TestDirectory, code, finished_run, is_root, refuse, run_in, skip, stderr, stdout,
-    steadfast, succeed, succeed_json,
-};
+use super::scratch::*;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -242,7 +239,7 @@ fn what_root_writes_is_for_root_or_a_group() {
 
 /// What a terminal would act on, line ends aside.
 fn acting(text: &str) -> Vec<char> {
-    text.chars().filter(|c| steadfast_domain::text::acts(*c) && *c != '\n').collect()
+    text.chars().filter(|c| steadfast_domain::text::affects_terminal(*c) && *c != '\n').collect()
 }
 
 #[test]
@@ -480,8 +477,7 @@ fn no_output_goes_into_a_run_directory() {
     ];
     for output in outputs {
         for command in ["compare run v2", "trend run v2"] {
-            let line = format!("{command} -o {output} --force");
-            refuse(here, line.as_str(), &["run directory"]);
+            refuse(here, &format!("{command} -o {output} --force"), &["run directory"]);
         }
         let commands = [
             "trace import log", "trace fold t.parquet", "trace export t.parquet",

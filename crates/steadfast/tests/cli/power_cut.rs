@@ -1,14 +1,11 @@
 //! Power cuts: in virtual time, and of a loop device whose capacity goes and returns.
 
-use super::scratch::{
-    LoopDevice, TestDirectory, code, findings, refuse, run_ending, run_in, stderr, stdout,
-    steadfast, succeed, wait_until,
-};
+use super::scratch::*;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use steadfast_domain::JournalEntry;
 use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, ViolationKind};
 use steadfast_runner::{CUT_LOG, Ledger};
@@ -116,19 +113,20 @@ fn flushes(here: &Path) -> usize {
     std::fs::read_to_string(here.join("run").join(CUT_LOG)).unwrap_or_default().lines().count()
 }
 
+/// Begins a short run on the device.
+fn begin(here: &Path, device: &LoopDevice) -> Child {
+    let given = ["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
+    let arguments = [&["run", "power-cut"], &given[..], &SHORT].concat();
+    spawned(here, &arguments, Stdio::null(), Stdio::inherit())
+}
+
 /// The device fails and returns, twice. While it is gone the first time, a flushed block is zeroed
 /// and a sector of another is damaged.
 #[test]
 fn a_device_that_vanishes_and_returns_is_read_back_and_its_losses_are_found() {
     let Some(device) = LoopDevice::new(128) else { return };
     let here = &TestDirectory::new();
-    let given = ["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
-    let mut child = steadfast()
-        .current_dir(here)
-        .args([&["run", "power-cut"], &given[..], &SHORT].concat())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = begin(here, &device);
     let backing = format!("/sys/block/{}/loop/backing_file", device.name());
     let backing = std::fs::read_to_string(backing).unwrap();
     let backing = File::options().write(true).open(backing.trim_end()).unwrap();
@@ -165,15 +163,8 @@ fn a_device_that_vanishes_and_returns_is_read_back_and_its_losses_are_found() {
 #[test]
 fn a_medium_error_is_no_power_cut() {
     let Some(device) = LoopDevice::new(128) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
-    let given = ["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
-    let mut child = steadfast()
-        .current_dir(here)
-        .args([&["run", "power-cut"], &given[..], &SHORT].concat())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let here = &TestDirectory::new();
+    let mut child = begin(here, &device);
     wait_until("writes", || flushes(here) >= 20);
     limit(&device, 512 << 10);
     assert_eq!(child.wait().unwrap().code(), Some(3));

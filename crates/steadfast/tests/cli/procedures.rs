@@ -154,8 +154,7 @@ fn a_campaign_is_planned_whole_and_resumed_in_its_part() {
     let begun = lines.iter().position(|line| line.contains("\"part\":\"video\"")).unwrap();
     std::fs::create_dir(here.join("cut")).unwrap();
     std::fs::copy(here.join("run/settings.json"), here.join("cut/settings.json")).unwrap();
-    let kept = lines[..begun + 8].join("\n") + "\n";
-    std::fs::write(here.join("cut/journal.jsonl"), kept).unwrap();
+    std::fs::write(here.join("cut/journal.jsonl"), lines[..begun + 8].join("\n") + "\n").unwrap();
     succeed(here, "resume cut");
     assert_eq!(text("cut"), text("run"));
 }
@@ -179,8 +178,7 @@ fn scattered_active_ranges_find_what_was_accepted() {
 /// The full matrix in short steps on a drive that gets slower with every byte.
 #[test]
 fn a_drive_that_is_never_steady_says_so() {
-    let run = ["iops", "--target", "sim:unsteady", "--step-time", "3s"];
-    accepted("unsteady-iops", &run, 3);
+    accepted("unsteady-iops", &["iops", "--target", "sim:unsteady", "--step-time", "3s"], 3);
 }
 
 #[test]
@@ -194,8 +192,7 @@ fn a_gap_voids_the_round_it_lies_in() {
     let run = [&["iops"], &QUICK[..], &["--sim-gap", "12:1h"]].concat();
     accepted("gap-iops", &run, 0);
     let here = &TestDirectory::new();
-    let real = "run iops --target x --size 64MiB --sim-gap 12:1h";
-    let output = run_in(here, real);
+    let output = run_in(here, "run iops --target x --size 64MiB --sim-gap 12:1h");
     assert!(code(&output) != 0 && stderr(&output).contains("simulated"), "{}", stderr(&output));
     assert!(!here.join("x").exists());
 }
@@ -254,6 +251,5 @@ fn a_drive_that_fails_after_three_hours_leaves_what_was_finished() {
     let said = stderr(&again);
     assert!(code(&again) != 0 && said.contains("no longer answers"), "{said}");
     let after = std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap();
-    let steps_after = after.lines().filter(|line| line.contains("\"applied\"")).count();
-    assert_eq!(steps_after, steps);
+    assert_eq!(after.lines().filter(|line| line.contains("\"applied\"")).count(), steps);
 }

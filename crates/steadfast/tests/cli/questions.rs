@@ -2,7 +2,7 @@
 //! here, one by one, by the rules of docs/trace.md.
 
 use super::made_up::{SeededRandom, write_trace};
-use super::scratch::{array, read_json, refuse, run_in, succeed, succeed_json};
+use super::scratch::{TestDirectory, array, read_json, refuse, run_in, succeed, succeed_json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use steadfast_domain::io_event::{
@@ -73,20 +73,20 @@ fn rows(found: &serde_json::Value) -> Vec<serde_json::Value> {
 }
 
 /// A capture in a directory of its own.
-fn captured() -> (tempfile::TempDir, Vec<IoEvent>) {
-    let directory = tempfile::tempdir().unwrap();
+fn captured() -> (TestDirectory, Vec<IoEvent>) {
+    let directory = TestDirectory::new();
     let ios = ios();
-    write_trace(directory.path().join("t.parquet"), conditions(), &ios);
+    write_trace(directory.join("t.parquet"), conditions(), &ios);
     (directory, ios)
 }
 
 #[test]
 fn processes_and_streams_together_are_counted_exactly() {
-    let (directory, ios) = captured();
+    let (here, ios) = &captured();
     let by = ["trace", "groups", "t.parquet", "--by", "process,stream"];
-    let found = json(directory.path(), &by);
+    let found = json(here, &by);
     let mut expected: BTreeMap<(u64, String), Vec<&IoEvent>> = BTreeMap::new();
-    for io in &ios {
+    for io in ios {
         let op = if io.op == IoOp::Read { "R" } else { "W" };
         let stream = format!("RND {}K {op}", io.bytes / 1024);
         expected.entry((u64::from(io.pid), stream)).or_default().push(io);
@@ -122,19 +122,19 @@ fn processes_and_streams_together_are_counted_exactly() {
         assert_eq!(group["flags"]["metadata"], share(flags::META));
         assert_eq!(group["flags"]["read_ahead"], 0.0);
     }
-    let text = succeed(directory.path(), &[&by[..], &["--show", "kinds", "--top", "3"]].concat());
+    let text = succeed(here, &[&by[..], &["--show", "kinds", "--top", "3"]].concat());
     assert!(text.contains("metadata %") && text.contains("more groups with --top"), "{text}");
-    let command = json(directory.path(), &["trace", "groups", "t.parquet", "--by", "command"]);
+    let command = json(here, &["trace", "groups", "t.parquet", "--by", "command"]);
     let mysqld = ios.iter().filter(|io| io.command == CommandName::new("mysqld")).count();
     let found = rows(&command["groups"]);
     assert!(found.iter().any(|g| g["command"] == "mysqld" && g["count"] == mysqld), "{found:?}");
-    refuse(directory.path(), "trace groups t.parquet --by color", &["color"]);
+    refuse(here, "trace groups t.parquet --by color", &["color"]);
 }
 
 #[test]
 fn drives_have_their_processes_and_bytes() {
-    let (directory, ios) = captured();
-    let found = rows(&json(directory.path(), &["trace", "drives", "t.parquet"])["drives"]);
+    let (here, ios) = &captured();
+    let found = rows(&json(here, &["trace", "drives", "t.parquet"])["drives"]);
     let of = |device: Option<u16>, op: Option<IoOp>| {
         let chosen = ios.iter().filter(move |io| device.is_none_or(|device| device == io.device));
         chosen.filter(move |io| op.is_none_or(|op| op == io.op))
@@ -149,22 +149,25 @@ fn drives_have_their_processes_and_bytes() {
         assert_eq!(row["written"], bytes(device, IoOp::Write));
     }
     assert_eq!((&found[0]["model"], &found[1]["model"]), (&"FAST".into(), &"SLOW".into()));
-    let text = succeed(directory.path(), "trace drives t.parquet");
+    let text = succeed(here, "trace drives t.parquet");
     assert!(text.contains("Workload: shop") && text.contains("Comment: a quiet weekend"), "{text}");
+}
+
+/// The number of I/Os that were issued in one of the spans.
+fn issued_in(ios: &[IoEvent], spans: &[(u64, u64)]) -> u64 {
+    let is_inside =
+        |io: &&IoEvent| spans.iter().any(|(from, to)| (*from..*to).contains(&io.issued_ns));
+    ios.iter().filter(is_inside).count() as u64
 }
 
 #[test]
 fn times_are_given_by_the_clock_and_by_marks() {
-    let (directory, ios) = captured();
+    let (here, ios) = &captured();
     let kept = |arguments: &[&str]| {
         let all = [&["trace", "streams", "t.parquet"], arguments].concat();
-        json(directory.path(), &all)["account"]["kept"].as_u64().unwrap()
+        json(here, &all)["account"]["kept"].as_u64().unwrap()
     };
-    let inside = |spans: &[(u64, u64)]| {
-        let is_inside =
-            |io: &&IoEvent| spans.iter().any(|(from, to)| (*from..*to).contains(&io.issued_ns));
-        ios.iter().filter(is_inside).count() as u64
-    };
+    let inside = |spans: &[(u64, u64)]| issued_in(ios, spans);
     let night = (3 * HOUR, 3 * HOUR + HOUR / 2);
     let day = 24 * HOUR;
     let nights = inside(&[night, (night.0 + day, night.1 + day)]);
@@ -178,19 +181,19 @@ fn times_are_given_by_the_clock_and_by_marks() {
         inside(&[(3 * HOUR + HOUR / 12, 4 * HOUR + HOUR / 2)])
     );
     refuse(
-        directory.path(),
+        here,
         "trace streams t.parquet --from 2027-01-01",
         &["2026-11-20 23:00:00 to 2026-11-23 01:00:00"],
     );
     refuse(
-        directory.path(),
+        here,
         "trace streams t.parquet --from 2h --to 1h",
         &["--from 2 h is not before --to 1 h"],
     );
     let steps = ["trace", "steps", "t.parquet", "--step", "1h"];
-    let text = succeed(directory.path(), &steps);
+    let text = succeed(here, &steps);
     assert!(text.contains("2026-11-21 02:00:00"), "{text}");
-    let text = succeed(directory.path(), &[&steps[..], &["--time-axis", "relative"]].concat());
+    let text = succeed(here, &[&steps[..], &["--time-axis", "relative"]].concat());
     assert!(text.contains("Start s") && text.contains("10800.0000"), "{text}");
 }
 
@@ -198,8 +201,7 @@ fn times_are_given_by_the_clock_and_by_marks() {
 fn a_night_with_a_change_of_the_clock_has_its_hours() {
     // On 2026-10-25 at 01:00 UTC the clock goes back from 03:00 to 02:00; the capture begins
     // at noon of the day before.
-    let (directory, ios) = captured();
-    let here = directory.path();
+    let (here, ios) = &captured();
     let change =
         TimeZoneChange { at_unix_s: 1_792_890_000, offset_s: 3600, name: Some("CET".into()) };
     let zone = TimeZone { changes: vec![change], ..TimeZone::fixed(7200, Some("CEST")) };
@@ -207,13 +209,9 @@ fn a_night_with_a_change_of_the_clock_has_its_hours() {
     write_trace(
         here.join("night.parquet"),
         CaptureConditions { began_unix_ns, zone: Some(zone), ..conditions() },
-        &ios,
+        ios,
     );
-    let inside = |spans: &[(u64, u64)]| {
-        let is_inside =
-            |io: &&IoEvent| spans.iter().any(|(from, to)| (*from..*to).contains(&io.issued_ns));
-        ios.iter().filter(is_inside).count() as u64
-    };
+    let inside = |spans: &[(u64, u64)]| issued_in(ios, spans);
     let (change, half) = (15 * HOUR, HOUR / 2);
     let spans = [
         (change - HOUR, change - half),
@@ -259,8 +257,8 @@ fn a_night_with_a_change_of_the_clock_has_its_hours() {
 
 #[test]
 fn a_profile_of_the_day_adds_the_days_up() {
-    let (directory, ios) = captured();
-    let found = json(directory.path(), &["trace", "profile", "t.parquet", "--step", "30min"]);
+    let (here, ios) = &captured();
+    let found = json(here, &["trace", "profile", "t.parquet", "--step", "30min"]);
     let intervals = rows(&found["intervals"]);
     assert_eq!(intervals.len(), 48);
     let sum: u64 = intervals.iter().map(|one| one["count"].as_u64().unwrap()).sum();
@@ -276,13 +274,12 @@ fn a_profile_of_the_day_adds_the_days_up() {
         let iops = interval["iops"].as_f64().unwrap();
         assert!((iops - ios.len() as f64 / (days * 1800) as f64).abs() < 1e-9, "{interval}");
     }
-    refuse(directory.path(), "trace profile t.parquet --step 7h", &["divide a day"]);
+    refuse(here, "trace profile t.parquet --step 7h", &["divide a day"]);
 }
 
 #[test]
 fn what_changed_most_comes_first() {
-    let (directory, ios) = captured();
-    let here = directory.path();
+    let (here, ios) = &captured();
     // A week later, for half as long: backup's writes have doubled their rate.
     let half: Vec<IoEvent> = ios.iter().filter(|io| io.issued_ns < 25 * HOUR).copied().collect();
     let is_backup = |io: &&IoEvent| io.pid == 200 && io.op == IoOp::Write;
@@ -303,7 +300,7 @@ fn what_changed_most_comes_first() {
     let count = |ios: &[IoEvent]| {
         ios.iter().filter(|io| io.command == CommandName::new("backup")).count() as f64
     };
-    let rates = [count(&ios) / 180_000.0, count(&after) / 90_000.0];
+    let rates = [count(ios) / 180_000.0, count(&after) / 90_000.0];
     assert!((first["a"]["iops"].as_f64().unwrap() - rates[0]).abs() < 1e-12);
     assert!((first["b"]["iops"].as_f64().unwrap() - rates[1]).abs() < 1e-12);
     let change = first["change"]["iops"].as_f64().unwrap();
@@ -313,7 +310,7 @@ fn what_changed_most_comes_first() {
     let found =
         json(here, &[&["trace", "compare", "t.parquet", "after.parquet"], &marked[..]].concat());
     let from_mark = |ios: &[IoEvent]| ios.iter().filter(|io| io.issued_ns >= 3 * HOUR).count();
-    assert_eq!(found["total"]["a"]["count"], from_mark(&ios));
+    assert_eq!(found["total"]["a"]["count"], from_mark(ios));
     assert_eq!(found["total"]["b"]["count"], from_mark(&after));
     assert_eq!(found["observed_ns"][0], 47 * HOUR);
     let clock = ["trace", "compare", "t.parquet", "after.parquet", "--by", "device", "--align"];
@@ -331,8 +328,7 @@ fn what_changed_most_comes_first() {
 
 #[test]
 fn a_doctor_lists_what_limits_the_trust() {
-    let (directory, ios) = captured();
-    let here = directory.path();
+    let (here, ios) = &captured();
     let found = json(here, &["trace", "doctor", "t.parquet"]);
     let unknown = |is: fn(&IoEvent) -> bool| ios.iter().filter(|io| is(io)).count();
     let quality = &found["quality"];
@@ -413,8 +409,7 @@ fn a_doctor_lists_what_limits_the_trust() {
 
 #[test]
 fn a_report_in_narrow_steps_shows_them_around_two_moments() {
-    let (directory, ios) = captured();
-    let here = directory.path();
+    let (here, ios) = &captured();
     succeed(here, "trace report t.parquet --step 100us -o r --format json");
     let report: serde_json::Value = read_json(here.join("r/findings.json"));
     let pages = rows(&report["chapters"]);
@@ -429,8 +424,8 @@ fn a_report_in_narrow_steps_shows_them_around_two_moments() {
 
 #[test]
 fn a_cache_that_holds_everything_misses_what_is_new() {
-    let (directory, ios) = captured();
-    let found = json(directory.path(), &["trace", "locality", "t.parquet"]);
+    let (here, ios) = &captured();
+    let found = json(here, &["trace", "locality", "t.parquet"]);
     let devices = rows(&found["devices"]);
     assert_eq!(devices.len(), 2);
     for (number, device) in devices.iter().enumerate() {
@@ -448,7 +443,7 @@ fn a_cache_that_holds_everything_misses_what_is_new() {
         let new = touched.len() as f64 / accesses.len() as f64;
         assert!((largest["misses"].as_f64().unwrap() - new).abs() < 1e-12, "{largest}");
     }
-    let text = succeed(directory.path(), "trace locality t.parquet --device sda");
+    let text = succeed(here, "trace locality t.parquet --device sda");
     assert!(text.contains("exact") && text.contains("Cache MB"), "{text}");
 }
 
@@ -456,8 +451,7 @@ fn a_cache_that_holds_everything_misses_what_is_new() {
 /// whatever was discarded.
 #[test]
 fn discards_are_no_throughput() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let conditions = CaptureConditions { lasted_ns: 10 * SECOND, ..conditions() };
     let io = |n: u64| IoEvent {
         issued_ns: n * 9_000_000,
@@ -472,14 +466,12 @@ fn discards_are_no_throughput() {
         if file == "t.fold" {
             succeed(here, "trace fold t.parquet --step 1s -o t.fold");
         }
-        let report = format!("trace report {file} --format json -o of-{file}");
-        succeed(here, &report);
+        succeed(here, &format!("trace report {file} --format json -o of-{file}"));
         let found: serde_json::Value =
             read_json(here.join(format!("of-{file}")).join("findings.json"));
         let figures = rows(&found["front"]["figures"]);
         let rate = figures.iter().find(|figure| figure["id"] == "rate").unwrap();
-        let value = rate["value"].as_f64().unwrap();
-        assert!((value - 0.4096).abs() < 1e-9, "{file}: {rate}");
+        assert!((rate["value"].as_f64().unwrap() - 0.4096).abs() < 1e-9, "{file}: {rate}");
         let discards = "discards: below 0.1 % of the I/Os, 99.9 % of the bytes";
         assert!(found.to_string().contains(discards), "{file}");
     }
@@ -488,8 +480,7 @@ fn discards_are_no_throughput() {
 /// A file of a rotated capture counts the I/Os outstanding at its end, whose completions it has.
 #[test]
 fn an_io_with_a_response_time_is_not_missed() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &TestDirectory::new();
     let in_part = Some(IncompleteIos { unended: 1, ..IncompleteIos::default() });
     let conditions = CaptureConditions { in_part, ..conditions() };
     let write = |name: &str, last_ns: u64| {
@@ -510,15 +501,13 @@ fn an_io_with_a_response_time_is_not_missed() {
 }
 
 fn succeed_or_incomplete(here: &Path, file: &str) -> String {
-    let output = run_in(here, &format!("trace doctor {file} --json"));
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(run_in(here, &format!("trace doctor {file} --json")).stdout).unwrap()
 }
 
 /// Every question refuses a filter that nothing passes; a file may stand before its question.
 #[test]
 fn a_filter_that_nothing_passes_is_refused() {
-    let (directory, _) = captured();
-    let here = directory.path();
+    let (here, _) = &captured();
     for question in ["streams", "steps", "hosts", "groups", "processes", "drives", "profile"] {
         refuse(here, &format!("trace {question} t.parquet --from 99h"), &["no I/O passes"]);
     }

@@ -1,9 +1,6 @@
 //! Real I/O on loop devices: our counts, the kernel's, fio's.
 
-use super::scratch::{
-    Arguments, LoopDevice, TestDirectory, Throttle, array, parse_json, run_ending, run_in, skip,
-    stderr, stdout, steadfast, unless_stalled, wait_until,
-};
+use super::scratch::*;
 use std::process::Command;
 use steadfast_domain::{JournalEntry, Measurement, Op};
 use steadfast_runner::Ledger;
@@ -43,8 +40,7 @@ fn every_step_of_the_quick_test_agrees_with_diskstats() {
         assert_eq!((kernel.read_merges, kernel.write_merges), (0, 0), "{}: merges", step.place);
         assert_eq!(issued(measurement, Op::Read).1, kernel.read_bytes.0, "{}", step.place);
         assert_eq!(issued(measurement, Op::Write).1, kernel.write_bytes.0, "{}", step.place);
-        let whole = step.load.stimulus().unwrap().streams[0].size.0 <= 65_536;
-        if whole {
+        if step.load.stimulus().unwrap().streams[0].size.0 <= 65_536 {
             assert_eq!(issued(measurement, Op::Read).0, kernel.reads, "{}", step.place);
             assert_eq!(issued(measurement, Op::Write).0, kernel.writes, "{}", step.place);
         }

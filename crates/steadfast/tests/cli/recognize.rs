@@ -1,9 +1,7 @@
 //! What a resumed run may write to: the device that was confirmed when it
 //! began, and no other. Nothing that is not named changes by a byte.
 
-use super::scratch::{
-    LoopDevice, TestDirectory, code, is_root, run_in, skip, stderr, steadfast, wait_until,
-};
+use super::scratch::*;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -157,8 +155,7 @@ fn a_run_that_took_the_place_of_another_is_asked_for() {
     // A copy at the same place is another directory.
     let aside = scratch.path().join("aside");
     fs::rename(&runs[1], &aside).unwrap();
-    let status = Command::new("cp").arg("-a").args([&aside, &runs[1]]).status().unwrap();
-    assert!(status.success());
+    assert!(Command::new("cp").arg("-a").args([&aside, &runs[1]]).status().unwrap().success());
     let two: [(&Path, &[u8]); 1] = [untouched[1]];
     refused(&runs[1], &[], &["took the place of another", "--yes-destroy scratch.bin"], &two);
     // Moved, it is confirmed once.
@@ -183,8 +180,7 @@ fn a_file_that_took_the_place_of_another_is_asked_for() {
         let reused = fs::metadata(&file).unwrap().ino() == was;
         println!("round {round}: inode used again: {reused}");
         refused(&run, &[], &ask, &[(&file, &letters)]);
-        let wrong = ["--yes-destroy", "scratch"];
-        refused(&run, &wrong, &ask, &[(&file, &letters)]);
+        refused(&run, &["--yes-destroy", "scratch"], &ask, &[(&file, &letters)]);
     }
     goes_on(scratch.path(), &run, &["--yes-destroy", "scratch.bin"]);
     // It is the run's file from now on.
@@ -217,8 +213,7 @@ fn a_file_without_a_mark_that_somebody_wrote_to_is_asked_for() {
     let here = &TestDirectory::new();
     let file = here.join("own.bin");
     precious(&file);
-    let named = ["--target", "own.bin", "--yes-destroy", "own.bin"];
-    let run = begin(here, &named);
+    let run = begin(here, &["--target", "own.bin", "--yes-destroy", "own.bin"]);
     goes_on(here, &run, &[]);
     // As when the run was killed a minute ago.
     let contents = Ledger::read(&run).unwrap();
@@ -255,8 +250,7 @@ fn a_power_command_is_the_same_program_from_every_directory() {
         fs::write(&program, text).unwrap();
         fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     }
-    let command = ["--power-command", "./power  once"];
-    let run = begin(&here, &[&SCRATCH[..], &command].concat());
+    let run = begin(&here, &[&SCRATCH[..], &["--power-command", "./power  once"]].concat());
     let settings = Ledger::read(&run).unwrap().plan;
     let own = fs::canonicalize(&here).unwrap().join("power");
     let kept = settings.settings.power_command.clone().unwrap();
@@ -270,18 +264,11 @@ fn a_power_command_is_the_same_program_from_every_directory() {
 fn a_loop_device_over_another_file_is_asked_for() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    let target = ["--target", &device.path, "--yes-destroy", device.name()];
-    let run = begin(here, &target);
+    let run = begin(here, &["--target", &device.path, "--yes-destroy", device.name()]);
     goes_on(here, &run, &[]);
     let backing = format!("/sys/block/{}/loop/backing_file", device.name());
     let own = PathBuf::from(fs::read_to_string(backing).unwrap().trim());
-    let attach = |to: &Path| {
-        let losetup = |arguments: &[&str]| {
-            assert!(Command::new("losetup").args(arguments).status().unwrap().success());
-        };
-        losetup(&["--detach", &device.path]);
-        losetup(&[&device.path, to.to_str().unwrap()]);
-    };
+    let attach = |to: &Path| device.attach(to);
     let other = here.join("other");
     let letters = precious(&other);
     attach(&other);
@@ -360,8 +347,7 @@ impl Zram {
 impl Drop for Zram {
     fn drop(&mut self) {
         let _ = fs::write(format!("/sys/block/{}/reset", self.0), "1");
-        let number = self.0.trim_start_matches("zram");
-        let _ = fs::write("/sys/class/zram-control/hot_remove", number);
+        let _ = fs::write("/sys/class/zram-control/hot_remove", self.0.trim_start_matches("zram"));
     }
 }
 

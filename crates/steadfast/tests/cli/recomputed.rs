@@ -3,7 +3,7 @@
 //! a gap in each of their phases, and for a run that was killed and resumed.
 
 use super::captions;
-use super::scratch::{TestDirectory, skip, stderr, stdout, steadfast, wait_until};
+use super::scratch::{TestDirectory, has_module, stderr, stdout, steadfast, wait_until};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use steadfast_domain::record::RECORD_VERSION;
@@ -21,11 +21,6 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/recomput
 /// Phases of a procedure that are like another of its phases: they are left out.
 const ALIKE: [&str; 8] =
     ["wait-2s", "wait-3s", "wait-5s", "baseline-1s", "baseline-2s", "baseline-3s", "mid-", "min-"];
-
-fn has_numpy() -> bool {
-    let tried = Command::new("python3").args(["-c", "import numpy"]).output();
-    tried.is_ok_and(|output| output.status.success())
-}
 
 /// The settings of a short run.
 fn settings(procedure: &str, more: &[(&str, &str)], gap: Option<SimGap>) -> Settings {
@@ -79,8 +74,7 @@ pub fn conducted(run: &Path, begins: Option<Settings>) {
 /// As [`conducted`], on a simulated drive made to this specification.
 pub fn conducted_on(run: &Path, begins: Option<Settings>, spec: &DriveSpec) {
     let gap = begins.as_ref().and_then(|settings| settings.sim_gap);
-    let ssd = SimulatedSsd::new(spec, 11, StopSignal::default());
-    let mut rig = SimulatedRig::new(ssd, gap);
+    let mut rig = SimulatedRig::new(SimulatedSsd::new(spec, 11, StopSignal::default()), gap);
     let (ledger, lines, settings) = match begins {
         Some(settings) => {
             let settings = RunPlan {
@@ -150,8 +144,8 @@ fn killed(run: &Path, line: &[String], steps: usize) {
 
 /// Conducts the three kinds of run and has them recomputed.
 fn recomputed(procedure: &str, more: &[(&str, &str)]) {
-    if !has_numpy() {
-        return skip("Python has no module numpy");
+    if !has_module("numpy") {
+        return;
     }
     let here = &TestDirectory::new();
     let mut runs: Vec<PathBuf> = Vec::new();
@@ -183,8 +177,8 @@ fn recomputed(procedure: &str, more: &[(&str, &str)]) {
 /// A program that agrees with everything would be no witness.
 #[test]
 fn a_number_that_is_not_the_journals_is_found() {
-    if !has_numpy() {
-        return skip("Python has no module numpy");
+    if !has_module("numpy") {
+        return;
     }
     let here = &TestDirectory::new();
     let run = here.join("run");

@@ -3,10 +3,7 @@
 
 use super::capture::{RunningCapture, settled};
 use super::resume::{half_of, resumes_without_its_command_line};
-use super::scratch::{
-    LoopDevice, TestDirectory, array, code, parse_json, read_json, refuse, run_ending, run_in,
-    spawned, stderr, steadfast, succeed, succeed_json, wait_until,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -185,7 +182,7 @@ fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
         let found = caveats.iter().find(|caveat| caveat["id"] == id);
         found.and_then(|caveat| caveat["text"].as_str()).unwrap_or_default().to_owned()
     };
-    assert!(text("gap").contains("went on from the last cut"), "{}", text("gap"));
+    assert!(text("gap").contains("continued from the last cut"), "{}", text("gap"));
     match missing {
         0 => assert_eq!(text("replay-left-out"), ""),
         _ => assert!(text("replay-left-out").contains(&format!("{missing} are in no count"))),
@@ -282,17 +279,14 @@ fn captured_devices_are_told_apart_for_every_target_or_for_none() {
     succeed(here, &with(&["--target", "sdb=sim:small", "--step", "100ms"]));
     let half = ["--target", "sda=sim:small", "--target", "sim:client"];
     refuse(here, &with(&half), &["--target DEVICE=sim:client"]);
-    let twice = [&both[..], &["--device", "sda"]].concat();
-    refuse(here, &with(&twice), &["omit --device"]);
-    let unknown = ["--target", "sdz=sim:small"];
-    refuse(here, &with(&unknown), &["no device 'sdz'", "sda, sdb"]);
+    refuse(here, &with(&[&both[..], &["--device", "sda"]].concat()), &["omit --device"]);
+    refuse(here, &with(&["--target", "sdz=sim:small"]), &["no device 'sdz'", "sda, sdb"]);
     // Only a captured workload has devices.
     let curve = |more: &[&'static str]| [&["plan", "load-curve", "--workload"], more].concat();
     succeed(here, &curve(&[&["two.parquet"], &both[..]].concat()));
     let exact = [&["two.parquet", "--exact"], &both[..]].concat();
     refuse(here, &curve(&exact), &["--exact is for replay-native"]);
-    let pattern = ["RND 4K R", "--target", "sda=sim:small"];
-    refuse(here, &curve(&pattern), &["sda=sim:small"]);
+    refuse(here, &curve(&["RND 4K R", "--target", "sda=sim:small"]), &["sda=sim:small"]);
 }
 
 const NATIVE: [&str; 4] = ["plan", "replay-native", "--target", "sim:small"];
@@ -403,8 +397,7 @@ fn two_captures_are_compared_io_by_io() {
     let armed = succeed(here, "replay verify t.parquet armed.parquet");
     assert!(armed.contains("equal, in order"), "{armed}");
     run_ending(here, "replay verify moved.parquet armed.parquet", &[5]);
-    let filtered = "replay verify t.parquet moved.parquet --op flush";
-    succeed(here, filtered);
+    succeed(here, "replay verify t.parquet moved.parquet --op flush");
     refuse(here, "replay verify t.parquet none.parquet", &["none.parquet"]);
 }
 
@@ -549,8 +542,7 @@ fn a_replay_resumes_whatever_its_command_line_says() {
 fn a_reference_workload_is_planned_and_run_on_every_test_that_takes_one() {
     let here = &TestDirectory::new();
     for procedure in ["individual-streams", "multi-wsat", "rwsw-dirth"] {
-        let plan = ["plan", procedure, "--target", "sim:small", "--workload", "two-minutes"];
-        succeed(here, &plan);
+        succeed(here, &["plan", procedure, "--target", "sim:small", "--workload", "two-minutes"]);
     }
     let plan = ["plan", "replay-native", "--target", "sim:small", "--workload", "seven-steps"];
     let whole = succeed(here, &plan);

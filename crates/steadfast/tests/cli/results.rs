@@ -1,8 +1,6 @@
 //! Results of other tools: what fio itself writes, read back and compared with fio's own numbers.
 
-use super::scratch::{
-    TestDirectory, array, code, refuse, run_ending, run_in, skip, stderr, succeed, succeed_json,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -186,8 +184,7 @@ fn several_files_are_rounds_and_are_judged() {
     let here = &TestDirectory::new();
     std::fs::create_dir(here.join("rounds")).unwrap();
     // The sixth round is the first whose window is within 20 %.
-    let rates = [2000.0, 1000.0, 1020.0, 990.0, 1010.0, 980.0];
-    for (number, rate) in (1..).zip(rates) {
+    for (number, rate) in (1..).zip([2000.0, 1000.0, 1020.0, 990.0, 1010.0, 980.0]) {
         let file = here.join(format!("rounds/{}.json", 10 - number));
         std::fs::write(file, round(rate, number)).unwrap();
     }
@@ -200,8 +197,7 @@ fn several_files_are_rounds_and_are_judged() {
     );
     close(cell(&steady, "sequence", "w", "iops"), 1000.0);
     close(cell(&steady, "foreign-round-iops", "w", "1"), 2000.0);
-    let files = ["report", "rounds/9.json", "rounds/8.json"];
-    let few = read(&files);
+    let few = read(&["report", "rounds/9.json", "rounds/8.json"]);
     assert_eq!((few["end"].as_str(), &few["verdict"]), (Some("complete"), &Value::Null));
     succeed(here, "report rounds -o out --format html,csv");
     assert!(here.join("out/report.html").is_file() && here.join("out/sequence.csv").is_file());

@@ -1,9 +1,6 @@
 //! Runs killed at random moments.
 
-use super::scratch::{
-    Arguments, LoopDevice, TestDirectory, code, finished_run, is_root, run_ending, run_in, skip,
-    spawned, stderr, stdout, wait_until,
-};
+use super::scratch::*;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
@@ -167,8 +164,7 @@ fn a_complete_run_says_so_and_nothing_else() {
     let before = journal();
     let again = run_in(here, "resume run");
     assert_eq!((code(&again), stdout(&again)), (0, String::new()));
-    let said = stderr(&again);
-    assert_eq!(said, "run is complete; print its findings with: steadfast study run\n");
+    assert_eq!(stderr(&again), "run is complete; print its findings with: steadfast study run\n");
     assert_eq!(journal(), before);
     std::fs::remove_file(directory.join("report.pdf")).unwrap();
     assert!(matches!(code(&run_in(here, "resume run")), 0 | 3));
@@ -424,8 +420,7 @@ fn a_full_disk_halts_the_run_resumably() {
     if !tmpfs("size=64k") {
         return skip("tmpfs cannot be mounted");
     }
-    let begin = "run iops --target sim:small --profile quick -o run";
-    let output = run_in(mount.path(), begin);
+    let output = run_in(mount.path(), "run iops --target sim:small --profile quick -o run");
     let (halted, said) = (code(&output), stderr(&output));
     let read = Ledger::read(&mount.path().join("run")).map(|contents| contents.lines.len());
     assert!(tmpfs("remount,size=64m"));
@@ -454,11 +449,7 @@ fn another_device_under_the_same_name_is_refused() {
     assert_eq!(code(&child.wait_with_output().unwrap()), 4);
     let other = tempfile::NamedTempFile::new().unwrap();
     other.as_file().set_len(128 << 20).unwrap();
-    let losetup = |arguments: &[&str]| {
-        Command::new("losetup").args(arguments).status().is_ok_and(|status| status.success())
-    };
-    assert!(losetup(&["--detach", &device.path]));
-    assert!(losetup(&[&device.path, other.path().to_str().unwrap()]));
+    device.attach(other.path());
     let output = run_ending(here, "resume run", &[1]);
     assert!(stderr(&output).contains(device.name()), "{}", stderr(&output));
 }

@@ -3,6 +3,7 @@
 
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -78,9 +79,9 @@ impl<const N: usize> Arguments for [&str; N] {
     }
 }
 
-impl Arguments for Vec<&str> {
+impl<T: AsRef<str>> Arguments for Vec<T> {
     fn words(&self) -> Vec<&str> {
-        self.clone()
+        self.iter().map(AsRef::as_ref).collect()
     }
 }
 
@@ -132,6 +133,18 @@ pub fn run_ending(
     let (ended, said) = (code(&output), stderr(&output));
     assert!(codes.contains(&ended), "{:?}: {ended}: {said}", arguments.words());
     output
+}
+
+/// Folds captures.
+#[track_caller]
+pub fn fold(directory: &Path, files: &[&str], to: &str) {
+    succeed(directory, &[&["trace", "fold"], files, &["-o", to]].concat());
+}
+
+/// Merges fold files.
+#[track_caller]
+pub fn merge(directory: &Path, files: &[&str], to: &str) {
+    succeed(directory, &[&["trace", "merge"], files, &["-o", to]].concat());
 }
 
 /// Puts a finished run of IOPS on a simulated drive into `directory/name`. Each is made once for all
@@ -208,8 +221,7 @@ pub fn unless_stalled(mut run: impl FnMut() -> Output) -> Output {
 
 /// Says why the test of this thread does nothing here.
 pub fn skip(reason: &str) {
-    let thread = std::thread::current();
-    eprintln!("SKIPPED: {}: {reason}", thread.name().unwrap_or_default());
+    eprintln!("SKIPPED: {}: {reason}", std::thread::current().name().unwrap_or_default());
 }
 
 /// A loop device over a file, removed at the end.
@@ -245,6 +257,24 @@ impl LoopDevice {
         }
     }
 
+    /// Makes ext4 on it, of which nothing is left to be initialized in the background; false with
+    /// the reason printed where that cannot be done.
+    pub fn has_ext4(&self) -> bool {
+        let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &self.path];
+        let made = Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success());
+        if !made {
+            skip("no mkfs.ext4");
+        }
+        made
+    }
+
+    /// Lays it over another file.
+    pub fn attach(&self, file: &Path) {
+        for words in [["--detach", &self.path], [&self.path, file.to_str().unwrap()]] {
+            assert!(Command::new("losetup").args(words).status().unwrap().success());
+        }
+    }
+
     /// `loop3`.
     pub fn name(&self) -> &str {
         self.path.trim_start_matches("/dev/")
@@ -272,6 +302,38 @@ impl LoopDevice {
 impl Drop for LoopDevice {
     fn drop(&mut self) {
         let _ = Command::new("losetup").args(["--detach", &self.path]).status();
+    }
+}
+
+/// A FUSE file system with one file, mounted by a user and ended with this.
+pub struct FuseMount {
+    server: Child,
+    pub point: PathBuf,
+}
+
+impl FuseMount {
+    /// `None` with the reason printed where there is no FUSE.
+    pub fn new(point: &Path, user: u32) -> Option<FuseMount> {
+        std::fs::create_dir_all(point).unwrap();
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/fuse_file.py");
+        let mut command = Command::new("python3");
+        command.arg(script).arg(point).arg(user.to_string());
+        let mut server = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut said = String::new();
+        let _ = BufReader::new(server.stdout.take().unwrap()).read_line(&mut said);
+        let mount = FuseMount { server, point: point.to_owned() };
+        if said.is_empty() {
+            skip("FUSE is not mounted");
+        }
+        (!said.is_empty()).then_some(mount)
+    }
+}
+
+impl Drop for FuseMount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.point).output();
+        let _ = self.server.kill();
+        let _ = self.server.wait();
     }
 }
 
@@ -327,14 +389,20 @@ impl Drop for Throttle {
     }
 }
 
+/// Whether Python has a module; the reason is printed where it has not.
+pub fn has_module(module: &str) -> bool {
+    let tried = Command::new("python3").args(["-c", &format!("import {module}")]).output();
+    let is_there = tried.is_ok_and(|output| output.status.success());
+    if !is_there {
+        skip(&format!("Python has no module {module}"));
+    }
+    is_there
+}
+
 /// Runs a Python script where its modules are there.
 pub fn python(modules: &[&str], arguments: &[&str], place: &Path) -> Option<Output> {
-    for module in modules {
-        let tried = Command::new("python3").args(["-c", &format!("import {module}")]).output();
-        if !tried.is_ok_and(|output| output.status.success()) {
-            skip(&format!("Python has no module {module}"));
-            return None;
-        }
+    if !modules.iter().all(|module| has_module(module)) {
+        return None;
     }
     let output = Command::new("python3").args(arguments).current_dir(place).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));

@@ -1,10 +1,7 @@
 //! Signals, lost terminals and kills: what goes on, what ends well, and what is
 //! put back afterwards.
 
-use super::scratch::{
-    Arguments, LoopDevice, TestDirectory, code, is_root, run_ending, skip, stderr, stdout,
-    steadfast, succeed, unless_stalled, wait_until, wait_until_listening,
-};
+use super::scratch::*;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

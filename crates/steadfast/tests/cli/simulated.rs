@@ -1,8 +1,6 @@
 //! Whole procedures on a simulated drive.
 
-use super::scratch::{
-    TestDirectory, array, code, findings, finished_run, run_in, stdout, succeed, succeed_json,
-};
+use super::scratch::*;
 
 /// Files that a finished run leaves.
 const FILES: [&str; 8] = [
@@ -27,8 +25,7 @@ fn the_full_method_ends_in_a_report_that_says_simulated() {
     assert_eq!(findings["verdict"]["steady"], true);
     assert_eq!(array(&findings["form_pages"]).len(), 8);
     assert_eq!(array(&findings["verdict"]["tracks"]).len(), 3);
-    let html = std::fs::read_to_string(run.join("report.html")).unwrap();
-    assert!(html.contains("SIMULATED"));
+    assert!(std::fs::read_to_string(run.join("report.html")).unwrap().contains("SIMULATED"));
     assert!(std::fs::read(run.join("report.pdf")).unwrap().starts_with(b"%PDF"));
 }
 
@@ -52,8 +49,7 @@ fn study_and_report_compute_the_same_again() {
 #[test]
 fn a_run_that_is_never_steady_exits_with_3_and_goes_on_when_told() {
     let here = &TestDirectory::new();
-    let arguments = "run iops --target sim:small --profile quick --max-rounds 3 -o run";
-    let output = run_in(here, arguments);
+    let output = run_in(here, "run iops --target sim:small --profile quick --max-rounds 3 -o run");
     assert_eq!(code(&output), 3);
     assert!(stdout(&output).contains("NOT ACHIEVED"), "{}", stdout(&output));
     let output = run_in(here, "resume run --max-rounds 25");

@@ -2,12 +2,8 @@
 //! while root works there. Nothing of his is executed or obeyed, and nothing is written outside.
 //! And files that are no files: nothing waits for them, reads them without end, or goes on.
 
-use super::scratch::{
-    TestDirectory, array, code, finished_run, is_root, run_ending, run_in, skip, stderr, steadfast,
-    wait_until,
-};
+use super::scratch::*;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -200,8 +196,7 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
             [&["fio", "job.fio"][..], &file, &["--engine", "fio", "-o", "his/run"]].concat()
         }),
         ("run --prometheus", {
-            let metrics = ["-o", "root/metrics", "--prometheus", "his/out/m.prom"];
-            [&SIMULATED[..6], &metrics].concat()
+            [&SIMULATED[..6], &["-o", "root/metrics", "--prometheus", "his/out/m.prom"]].concat()
         }),
         ("run of two targets", {
             [&SIMULATED[..6], &["--target", "sim:client", "-o", "his/run"]].concat()
@@ -288,27 +283,14 @@ fn a_file_system_that_another_user_serves_takes_no_run() {
     if !is_root() {
         return skip("needs root");
     }
-    let scratch = tempfile::tempdir().unwrap();
-    let point = scratch.path().join("point");
-    fs::create_dir(&point).unwrap();
+    let scratch = &TestDirectory::new();
+    let point = &*scratch.join("point");
     let simulated = ["run", "iops", "--profile", "quick", "--target", "sim:small", "-o"];
     for (user, sudo, is_refused) in
         [(STRANGER, None, true), (STRANGER, Some(STRANGER), false), (0, None, false)]
     {
-        let mut server = Command::new("python3")
-            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/fuse_root.py"))
-            .arg(&point)
-            .arg(user.to_string())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut said = String::new();
-        let _ = BufReader::new(server.stdout.take().unwrap()).read_line(&mut said);
-        for (here, out) in [(scratch.path(), "point/run"), (&point, "run")] {
-            if said.is_empty() {
-                break;
-            }
+        let Some(_mount) = FuseMount::new(point, user) else { return };
+        for (here, out) in [(&**scratch, "point/run"), (point, "run")] {
             let mut command = steadfast();
             command.current_dir(here).args(simulated).arg(out);
             if let Some(sudo) = sudo {
@@ -318,12 +300,6 @@ fn a_file_system_that_another_user_serves_takes_no_run() {
             assert_eq!(said.contains("FUSE file system that user 64321"), is_refused, "{said}");
             // The server lets nobody make a directory.
             assert!(is_refused || said.contains("create the directory"), "{said}");
-        }
-        let _ = Command::new("umount").arg("--lazy").arg(&point).output();
-        let _ = server.kill();
-        let _ = server.wait();
-        if said.is_empty() {
-            return skip("no FUSE here");
         }
     }
 }

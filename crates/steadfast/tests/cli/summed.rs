@@ -36,8 +36,7 @@ fn writers(here: &Path, device: &LoopDevice) -> Vec<Child> {
     // The engine takes a device that nobody else has open.
     let mut started = Vec::new();
     for command in [&mut engine, &mut reader, &mut writer, &mut python] {
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        started.push(child);
+        started.push(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         if started.len() == 1 {
             assert!(started[0].wait().unwrap().success());
         }

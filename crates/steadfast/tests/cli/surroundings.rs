@@ -1,9 +1,7 @@
 //! What is around a test: the ambient temperature, a device that must cool down first, a vendor's
 //! purge command, and what the device counts during the steps.
 
-use super::scratch::{
-    LoopDevice, TestDirectory, array, read_json, refuse, run_ending, stderr, succeed,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -21,22 +19,19 @@ fn head_row(directory: &Path, label: &str) -> Option<String> {
     let findings: Value = read_json(directory.join("findings.json"));
     let blocks = array(&findings["header"]["blocks"]).clone();
     let rows = blocks.iter().flat_map(|block| array(&block["rows"]));
-    let row = rows.into_iter().find(|row| row["label"] == label)?;
-    row["value"].as_str().map(str::to_owned)
+    rows.into_iter().find(|row| row["label"] == label)?["value"].as_str().map(str::to_owned)
 }
 
 #[test]
 fn the_ambient_temperature_has_a_place() {
     let here = &TestDirectory::new();
     let run = |name: &str, more: &[&str]| {
-        let arguments = [&["run", "iops"][..], &QUICK, &["-o", name], more].concat();
-        run_ending(here, &arguments, &[0, 3]);
+        run_ending(here, &[&["run", "iops"][..], &QUICK, &["-o", name], more].concat(), &[0, 3]);
     };
     run("plain", &["--target", "sim:small"]);
     assert_eq!(head_row(&here.join("plain"), "Ambient Temperature"), None);
     run("told", &["--target", "sim:small", "--ambient", "23C"]);
-    let told = head_row(&here.join("told"), "Ambient Temperature");
-    assert_eq!(told.as_deref(), Some("23 C"));
+    assert_eq!(head_row(&here.join("told"), "Ambient Temperature").as_deref(), Some("23 C"));
 
     let sensor = here.join("temp1_input");
     std::fs::write(&sensor, "22750\n").unwrap();
@@ -69,8 +64,7 @@ fn a_suite_waits_in_virtual_time_until_the_drive_is_cool() {
     let suite = ["run", "suite", "--procedures", "iops,latency", "--profile", "quick"];
     let target = ["--target", "sim:small", "--start-below", "35C"];
     run_ending(here, &[&suite[..], &target, &["-o", "run"]].concat(), &[0, 3]);
-    let record = record(&here.join("run"));
-    let waits: Vec<_> = record.cool_downs().copied().collect();
+    let waits: Vec<_> = record(&here.join("run")).cool_downs().copied().collect();
     assert_eq!(waits.len(), 2, "each part has a purge and a wait: {waits:?}");
     assert_eq!(waits[0].waited, Nanos::ZERO);
     let second = waits[1];
@@ -78,8 +72,7 @@ fn a_suite_waits_in_virtual_time_until_the_drive_is_cool() {
     let expected = 150.0 * ((second.from - 31.0) / 4.0).ln();
     let waited = second.waited.as_secs_f64();
     assert!((waited - expected).abs() <= 11.0, "{waited} s, {expected} s by the formula");
-    let shown = head_row(&here.join("run"), "Start Below");
-    assert_eq!(shown.as_deref(), Some("35 C"));
+    assert_eq!(head_row(&here.join("run"), "Start Below").as_deref(), Some("35 C"));
     let plan = succeed(here, &[&["plan", "iops"][..], &target].concat());
     assert!(plan.contains("less than 35 C"), "{plan}");
 

@@ -1,9 +1,6 @@
 //! Several targets at the same time.
 
-use super::scratch::{
-    LoopDevice, TestDirectory, array, code, parse_json, read_json, refuse, run_ending, run_in,
-    skip, spawned, stderr, stdout, succeed, succeed_json, wait_until,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
@@ -81,8 +78,7 @@ fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
         assert!(both.join(file).is_file(), "{file}");
     }
     let findings: serde_json::Value = read_json(both.join("findings.json"));
-    let caveats = array(&findings["caveats"]);
-    assert!(caveats.iter().any(|caveat| caveat["id"] == "shared-host"));
+    assert!(array(&findings["caveats"]).iter().any(|caveat| caveat["id"] == "shared-host"));
 }
 
 /// One is refused: nothing is written to the other, and no directory is made.
@@ -249,8 +245,7 @@ fn several_targets_are_measured_from_one_moment() {
     }
     let twice = ["measure", "RND 4K R", "--target", paths[0], "--target", paths[0]];
     refuse(here, &twice, &["same device"]);
-    let simulated = "measure 'SEQ 128K W' --target sim:small --target sim:client";
-    let shown = succeed(here, simulated);
+    let shown = succeed(here, "measure 'SEQ 128K W' --target sim:small --target sim:client");
     assert!(shown.contains("sim:small") && shown.contains("sim:client"), "{shown}");
 }
 
@@ -273,8 +268,7 @@ fn runs_that_had_not_begun_are_resumed_with_the_others() {
     for member in &members {
         std::fs::write(member.join("journal.jsonl"), "").unwrap();
     }
-    let alone = members[0].to_str().unwrap();
-    refuse(here, &["resume", alone], &["no run"]);
+    refuse(here, &["resume", members[0].to_str().unwrap()], &["no run"]);
     let resumed = run_in(here, "resume both");
     assert_eq!(code(&resumed), code(&whole), "{}", stderr(&resumed));
     let after: Vec<usize> = members.iter().map(|member| journal(member).len()).collect();

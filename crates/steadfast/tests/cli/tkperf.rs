@@ -2,9 +2,7 @@
 //! simulated drives; its logs, written here by their grammar.
 
 use super::captions;
-use super::scratch::{
-    LoopDevice, TestDirectory, code, read_json, refuse, run_in, stderr, stdout, steadfast, succeed,
-};
+use super::scratch::*;
 use std::path::Path;
 use steadfast_domain::Findings;
 
@@ -132,8 +130,7 @@ fn tkperf_defect_12_a_device_in_use_is_refused_whatever_ft_says() {
     // SAFETY: the path is a valid C string; the handle is closed below.
     let handle = unsafe { libc::open(held.as_ptr(), libc::O_RDONLY | libc::O_EXCL) };
     assert!(handle >= 0);
-    let named = [&words[..], &["--yes-destroy", device.name()]].concat();
-    refuse(here, &named, &[&device.path]);
+    refuse(here, &[&words[..], &["--yes-destroy", device.name()]].concat(), &[&device.path]);
     // SAFETY: the handle is this test's own.
     unsafe { libc::close(handle) };
     assert!(!here.join("a").exists());
@@ -149,8 +146,7 @@ fn tkperf_defect_14_a_run_can_be_resumed() {
     let kept: Vec<&str> = text.lines().collect();
     std::fs::write(&journal, kept[..kept.len() / 2].join("\n") + "\n").unwrap();
     succeed(here, "resume disk");
-    let after = findings(&here.join("disk"));
-    assert_eq!(before.parts[0].summary, after.parts[0].summary);
+    assert_eq!(before.parts[0].summary, findings(&here.join("disk")).parts[0].summary);
 }
 
 #[test]
@@ -194,8 +190,7 @@ fn a_log_of_tkperf_is_reported_and_compared_with_a_new_run() {
     let text = succeed(here, "tkperf ssd old /dev/gone -xml");
     assert!(text.contains("10,007") && text.contains("own run, read from its XML log"), "{text}");
     succeed(here, "tkperf --read old.xml -o report");
-    let found = findings(&here.join("report"));
-    assert_eq!(found.chapters[0].title, "What TKperf's numbers are worth");
+    assert_eq!(findings(&here.join("report")).chapters[0].title, "What TKperf's numbers are worth");
     let html = std::fs::read_to_string(here.join("report/report.html")).unwrap();
     assert!(html.contains("Intel | P4610") && html.contains("| f | g |"), "both are shown");
     let new = "tkperf ssd new sim:small -rt 1 -ssdt lat -q";

@@ -1,10 +1,7 @@
 //! `steadfast trace`, on traces that these tests write.
 
 use super::made_up::write_trace;
-use super::scratch::{
-    TestDirectory, array, code, parse_json, read_json, refuse, run_ending, run_in, stderr, stdout,
-    steadfast, succeed, succeed_json,
-};
+use super::scratch::*;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -85,8 +82,7 @@ fn streams_of_a_known_trace_are_counted_exactly() {
     // Whoever reads a report or a workload of a part learns that it is one.
     let part = ["t.parquet", "--op", "write"];
     let report = [&["trace", "report"], &part[..], &["-o", "r", "--format", "text"]].concat();
-    let derive = [&["workload", "derive"], &part[..]].concat();
-    for arguments in [report, derive] {
+    for arguments in [report, [&["workload", "derive"], &part[..]].concat()] {
         let text = succeed(directory.path(), &arguments);
         assert!(text.contains("operation write"), "{text}");
     }
@@ -272,8 +268,7 @@ fn a_cut_blktrace_is_imported_as_incomplete() {
         [words(&[0x6561_7407, 0]), times, words(&[4096, action, 7, 8 << 20, 0, 0])].concat()
     };
     let whole = [record(1_000, 7 | 1 << 16), record(9_000, 8 | 1 << 16)].concat();
-    let cut = [&whole[..], &whole[..31]].concat();
-    std::fs::write(here.join("sda.blktrace.0"), cut).unwrap();
+    std::fs::write(here.join("sda.blktrace.0"), [&whole[..], &whole[..31]].concat()).unwrap();
     let output = run_in(here, &["trace", "import", "sda.blktrace.0", "-o", "t.parquet"]);
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(code(&output), 1, "{told}{}", stderr(&output));
@@ -739,8 +734,7 @@ fn an_import_without_an_io_is_refused() {
     for (file, what) in
         [("blank.csv.gz", "1048576 blank lines"), ("header.csv", "no I/O among its 1")]
     {
-        let import = ["trace", "import", file, "--csv", csv, "-o", "t.parquet"];
-        refuse(here, &import, &[file, what]);
+        refuse(here, &["trace", "import", file, "--csv", csv, "-o", "t.parquet"], &[file, what]);
         assert!(!here.join("t.parquet").exists());
     }
 }

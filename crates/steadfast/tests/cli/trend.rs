@@ -1,8 +1,6 @@
 //! `steadfast trend` over runs of simulated drives whose speed differs from one run on.
 
-use super::scratch::{
-    TestDirectory, array, code, finished_run, refuse, run_ending, run_in, stderr, stdout, succeed,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
@@ -41,8 +39,7 @@ fn conduct_iops(directory: &Path, spec: &DriveSpec, day: u64) {
 
 /// Returns the rows of a table in the summary or a chapter of findings, as JSON.
 fn rows<'a>(findings: &'a Value, table: &str) -> Vec<&'a Value> {
-    let chapters = array(&findings["chapters"]).iter();
-    let exhibits = chapters.flat_map(|page| array(&page["exhibits"]));
+    let exhibits = array(&findings["chapters"]).iter().flat_map(|page| array(&page["exhibits"]));
     let mut all = array(&findings["summary"]).iter().chain(exhibits);
     let found = all.find(|exhibit| exhibit["table"]["id"] == table);
     found.map_or(Vec::new(), |found| array(&found["table"]["rows"]).iter().collect())
@@ -62,7 +59,7 @@ fn parsed(text: &str) -> Value {
 fn a_drive_that_became_slower_is_found_at_its_first_slow_run() {
     let here = &TestDirectory::new();
     let usual = drive("small").unwrap();
-    let slower = usual.clone().with_program_time(Nanos(840_000));
+    let slower = DriveSpec { program_ns: 840_000, ..usual.clone() };
     let runs = here.join("runs");
     for day in 1..=12 {
         conduct_iops(&runs, if day < 8 { usual } else { &slower }, day);
@@ -132,8 +129,7 @@ fn baselines(here: &Path) {
     assert_eq!(code(&output), 0, "{}", stdout(&output));
     refuse(here, "trend runs --baseline v9", &["'v9'", "run-1", "test ID"]);
     // Fewer runs than it takes to know their noise: the windows decide, against a run elsewhere.
-    let few = "trend runs/run-8 runs/run-9 --baseline runs/run-1";
-    let output = run_in(here, few);
+    let output = run_in(here, "trend runs/run-8 runs/run-9 --baseline runs/run-1");
     assert_eq!(code(&output), 5, "{}", stdout(&output));
     let output = run_in(here, "trend runs/run-1 runs/run-2 --baseline run-1");
     assert_eq!(code(&output), 0, "{}", stdout(&output));

@@ -28,8 +28,7 @@ fn words(line: &str) -> Vec<String> {
 /// The output of a command of the page. Of a report, the PDF is left out: it takes seconds.
 fn output(here: &Path, line: &str) -> String {
     let mut words = words(line);
-    let is_report = words.starts_with(&["trace".to_owned(), "report".to_owned()]);
-    if is_report {
+    if words.starts_with(&["trace".to_owned(), "report".to_owned()]) {
         words.extend(["--format", "html,csv,json"].map(str::to_owned));
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -49,8 +48,7 @@ fn shown(text: &str, before: &[&str]) -> Vec<String> {
         Some(at) if before.len() < all.len() => (at, before.len() - at - 1),
         _ => (all.len(), 0),
     };
-    let left_out = (head + tail < all.len()).then_some(LEFT_OUT);
-    let lines = all[..head].iter().copied().chain(left_out);
+    let lines = all[..head].iter().copied().chain((head + tail < all.len()).then_some(LEFT_OUT));
     lines.chain(all[all.len() - tail..].iter().copied()).map(str::to_owned).collect()
 }
 

@@ -1,9 +1,6 @@
 //! Verify-write as a user runs it, on a scratch file.
 
-use super::scratch::{
-    TestDirectory, array, code, findings, refuse, run_ending, run_in, spawned, stderr, succeed,
-    wait_until,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -31,8 +28,7 @@ fn what_was_written_reads_back_and_the_run_is_planned_reported_and_studied_like_
 #[test]
 fn a_drive_that_keeps_no_data_is_refused_before_anything_is_done() {
     let here = &TestDirectory::new();
-    let run = "run verify-write --target sim:small -o run";
-    refuse(here, run, &["verif"]);
+    refuse(here, "run verify-write --target sim:small -o run", &["verif"]);
     refuse(here, "plan verify-write --target sim:small", &["verif"]);
 }
 
@@ -58,8 +54,7 @@ fn a_sector_that_changed_after_it_was_written_ends_the_run_with_3() {
     let (ended, found) = (0..5).find_map(|_| spoiled()).expect("five times too slow");
     assert_eq!((ended, &found["end"]), (3, &Value::from("failed")));
     assert!(found["ending"].as_str().unwrap().starts_with("MISCOMPARES: 1 of 524,288"));
-    let said = array(&found["caveats"]);
-    assert!(said.iter().any(|caveat| caveat["id"] == "miscompares"));
+    assert!(array(&found["caveats"]).iter().any(|caveat| caveat["id"] == "miscompares"));
 }
 
 #[test]

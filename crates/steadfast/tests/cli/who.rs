@@ -1,23 +1,24 @@
 //! Who did what, and to which file: threads, cgroups, paths and merged requests of a
 //! trace, beside DuckDB's counts of the same file; and what a file does not tell unasked.
 
-use super::made_up::SeededRandom;
-use super::scratch::{
-    LoopDevice, TestDirectory, array, parse_json, python, refuse, skip, steadfast, succeed,
-    succeed_json,
-};
+use super::capture::{RunningCapture, mounted, with_ext4};
+use super::made_up::{self, SECOND, SeededRandom};
+use super::scratch::{TestDirectory, array, parse_json, python, refuse, succeed, succeed_json};
 use serde_json::{Value, json};
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use steadfast_domain::io_event::{
-    CapturedCgroup, CapturedDevice, CommandName, FileName, MergeCounts,
+    CapturePart, CapturedCgroup, CapturedDevice, CommandName, ContentMeasurement, ContentSample,
+    FileName, MergeCounts,
 };
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
-use steadfast_tracefile::TraceWriter;
 
-pub(super) fn conditions() -> CaptureConditions {
+/// 2026-11-20 22:00 UTC.
+const BEGAN: u64 = 1_795_212_000 * SECOND;
+
+/// Conditions of a capture that began so many milliseconds after [`BEGAN`].
+pub(super) fn conditions(host: &str, begin_ms: u64, lasted_ns: u64) -> CaptureConditions {
     let device = |name: &str| CapturedDevice {
         name: name.into(),
         capacity: Some(Bytes::gib(64)),
@@ -28,20 +29,22 @@ pub(super) fn conditions() -> CaptureConditions {
         path: path.map(str::to_owned),
         ..CapturedCgroup::default()
     };
+    // The same cgroup has another number in every capture.
+    let mut cgroups =
+        vec![cgroup(1, Some("/")), cgroup(77, Some("/docker/c0ffee")), cgroup(begin_ms, None)];
+    cgroups.rotate_left(begin_ms as usize % 3);
     let file = |device, inode, path: &str| FileName { device, inode, path: path.into() };
     CaptureConditions {
         software: "test".into(),
+        host: Some(host.into()),
+        part: Some(CapturePart { capture: format!("{host}-{begin_ms}"), first: 1, last: 1 }),
         layers: vec![Layer::Block, Layer::FileSystem],
         devices: vec![device("nvme0n1"), device("sda")],
-        began_unix_ns: Some(1_795_212_000_000_000_000),
+        began_unix_ns: Some(BEGAN + begin_ms * 1_000_000),
         zone: Some(TimeZone::default()),
-        lasted_ns: 60_000_000_000,
+        lasted_ns,
         threads: true,
-        cgroups: Some(vec![
-            cgroup(1, Some("/")),
-            cgroup(77, Some("/docker/c0ffee")),
-            cgroup(78, None),
-        ]),
+        cgroups: Some(cgroups),
         merging: Some(vec![
             MergeCounts { merged: 41, split: 3 },
             MergeCounts { merged: 1, split: 0 },
@@ -52,12 +55,14 @@ pub(super) fn conditions() -> CaptureConditions {
             file(1, 12, "/var/lib/log"),
             file(1, 13, "/var/lib/it's"),
         ]),
+        content: Some(ContentSample { every: 7, ..ContentSample::default() }),
         ..CaptureConditions::default()
     }
 }
 
-pub(super) fn ios() -> Vec<IoEvent> {
-    let mut random = SeededRandom(23);
+/// I/Os of both layers, one every `every_ns`; some of the writes have their content measured.
+pub(super) fn ios(seed: u64, count: u64, every_ns: u64) -> Vec<IoEvent> {
+    let mut random = SeededRandom(seed);
     let mut draw = |below: u64| random.below(below);
     let mut one = |number: u64| {
         let (pid, tid, command, thread) = [
@@ -69,11 +74,20 @@ pub(super) fn ios() -> Vec<IoEvent> {
         ][draw(5) as usize];
         let layer = if draw(3) == 0 { Layer::FileSystem } else { Layer::Block };
         let at_files = layer == Layer::FileSystem;
+        let op = if draw(2) == 0 { IoOp::Read } else { IoOp::Write };
+        let is_sampled = op == IoOp::Write && !at_files && draw(3) == 0;
+        let content = ContentMeasurement {
+            blocks: 2,
+            duplicates: draw(3) as u16,
+            bytes: 8192,
+            compressed_bytes: 100 + draw(8000) as u32,
+        };
         IoEvent {
-            issued_ns: number * 1_000_003,
+            issued_ns: number * every_ns,
             response_ns: if draw(97) == 0 { u64::MAX } else { 10 + draw(900_000) },
+            queued_ns: draw(3) * 40_000,
             offset: draw(1 << 20) * 8192,
-            bytes: [512, 4096, 65_536][draw(3) as usize],
+            bytes: [512, 8192, 65_536][draw(3) as usize],
             depth: 1 + draw(9) as u32,
             pid,
             tid,
@@ -83,30 +97,25 @@ pub(super) fn ios() -> Vec<IoEvent> {
             merged: if at_files { 0 } else { (draw(5) / 3) as u16 },
             inode: if at_files { 12 + draw(3) } else { 0 },
             device: draw(2) as u16,
-            op: if draw(2) == 0 { IoOp::Read } else { IoOp::Write },
+            content: if is_sampled { content } else { ContentMeasurement::default() },
+            op,
             layer,
             ..IoEvent::default()
         }
     };
-    (0..10_007).map(&mut one).collect()
+    (0..count).map(&mut one).collect()
 }
 
-fn write(path: &Path, conditions: CaptureConditions) {
-    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions)
-        .unwrap()
-        .with_rows_per_group(997);
-    writer.write(&ios()).unwrap();
-    writer.finish(conditions).unwrap();
+fn write(path: &Path) {
+    made_up::write(path, conditions("web1", 78, 60 * SECOND), ios(23, 10_007, 1_000_003));
 }
 
 fn answer(place: &Path, words: &[&str]) -> Value {
-    let words = [&["trace"], words, &["t.parquet", "--json"]].concat();
-    succeed_json(place, &words)
+    succeed_json(place, &[&["trace"], words, &["t.parquet", "--json"]].concat())
 }
 
 fn groups(place: &Path, words: &[&str]) -> Vec<Value> {
-    let layer = ["--layer", "both"];
-    let found = answer(place, &[&["groups"], words, &layer].concat());
+    let found = answer(place, &[&["groups"], words, &["--layer", "both"]].concat());
     array(&found["groups"]).clone()
 }
 
@@ -137,7 +146,7 @@ fn sorted(mut rows: Vec<(Value, Value)>) -> Vec<(Value, Value)> {
 #[test]
 fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
     let place = &TestDirectory::new();
-    write(&place.join("t.parquet"), conditions());
+    write(&place.join("t.parquet"));
     std::fs::write(place.join("who.py"), include_str!("who.py")).unwrap();
     let Some(output) = python(&["duckdb"], &["who.py", "t.parquet"], place) else { return };
     let told: Value = parse_json(&output);
@@ -187,7 +196,7 @@ fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
 #[test]
 fn drives_doctor_and_tables_tell_who_it_was() {
     let place = &TestDirectory::new();
-    write(&place.join("t.parquet"), conditions());
+    write(&place.join("t.parquet"));
     let drives = answer(place, &["drives"]);
     let merged =
         |at: usize| (drives["drives"][at]["merged"].clone(), drives["drives"][at]["split"].clone());
@@ -226,68 +235,40 @@ fn drives_doctor_and_tables_tell_who_it_was() {
 
 /// Bytes of a trace, looked through for a text.
 fn has(file: &Path, text: &str) -> bool {
-    let bytes = std::fs::read(file).unwrap();
-    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    std::fs::read(file).unwrap().windows(text.len()).any(|window| window == text.as_bytes())
 }
 
 /// What a capture with these options says and writes about a process that writes a file.
-fn captured(more: &[&str]) -> Option<(tempfile::TempDir, String)> {
-    let device = LoopDevice::new(64)?;
-    let scratch = tempfile::tempdir().unwrap();
-    let place = scratch.path();
-    let run = |program: &str, arguments: &[&str]| {
-        let run = std::process::Command::new(program).args(arguments).current_dir(place).output();
-        run.is_ok_and(|output| output.status.success())
-    };
-    std::fs::create_dir(place.join("mount")).unwrap();
-    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
-    if !run("mkfs.ext4", &options) || !run("mount", &[&device.path, "mount"]) {
-        skip("ext4 cannot be made and mounted");
-        return None;
-    }
-    let layers = ["--layer", "block,filesystem", "-o", "t.parquet"];
-    let mut child = steadfast()
-        .current_dir(place)
-        .args(["capture", "--device", &device.path])
-        .args(layers)
-        .args(more)
-        .stderr(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut said = String::new();
-    while !said.contains("Capturing with") && stderr.read_line(&mut said).unwrap() > 0 {}
-    let written = run(
-        "dd",
-        &["if=/dev/zero", "of=mount/very-private.txt", "bs=64k", "count=64", "conv=fsync"],
-    );
-    // SAFETY: the child has not been waited for, so the number is its own.
-    unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
-    stderr.read_to_string(&mut said).unwrap();
-    let ended = child.wait().unwrap();
-    assert!(written && run("umount", &["mount"]));
-    if !ended.success() {
-        skip(said.trim());
-        return None;
-    }
-    Some((scratch, said))
+fn captured(more: &[&str]) -> Option<(TestDirectory, String)> {
+    let device = with_ext4()?;
+    let place = TestDirectory::new();
+    let mount = mounted(&device, &place);
+    let options = [&["--layer", "block,filesystem"], more].concat();
+    let capture = RunningCapture::new(&place, &device, &options);
+    let to = format!("of={}", mount.join("very-private.txt").display());
+    let copy = ["if=/dev/zero", &to, "bs=64k", "count=64", "conv=fsync"];
+    let copied = Command::new("dd").args(copy).output().unwrap();
+    let found = capture.map(RunningCapture::end);
+    assert!(Command::new("umount").arg(&mount).status().unwrap().success());
+    assert!(copied.status.success());
+    let said = std::fs::read_to_string(place.join("capture.txt")).unwrap();
+    found.map(|_| (place, said))
 }
 
 #[test]
 fn a_trace_has_no_path_unless_it_was_asked_for() {
     let Some((scratch, said)) = captured(&[]) else { return };
-    let file = scratch.path().join("t.parquet");
+    let file = scratch.join("trace.parquet");
     assert!(!has(&file, "very-private") && !has(&file, "steadfast.files"));
     assert!(!said.contains("Paths:"), "{said}");
     let Some((scratch, said)) = captured(&["--paths", "--cgroups", "--merges"]) else {
         return;
     };
-    assert!(has(&scratch.path().join("t.parquet"), "very-private.txt"));
+    assert!(has(&scratch.join("trace.parquet"), "very-private.txt"));
     assert!(said.contains("whoever may read it sees them"), "{said}");
     assert!(said.contains("Cgroups: ") && said.contains("Requests: "), "{said}");
-    let by = ["groups", "--by", "file,command,cgroup", "--layer", "filesystem"];
-    let found = answer(scratch.path(), &by);
+    let by = "trace groups trace.parquet --by file,command,cgroup --layer filesystem --json";
+    let found: Value = succeed_json(&scratch, by);
     let rows = array(&found["groups"]);
     let is_it = |row: &&Value| {
         row["path"].as_str().is_some_and(|path| path.ends_with("/very-private.txt"))

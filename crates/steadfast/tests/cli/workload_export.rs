@@ -2,9 +2,7 @@
 
 use super::capture::{RunningCapture, settled};
 use super::made_up::write_trace;
-use super::scratch::{
-    LoopDevice, TestDirectory, array, parse_json, python, refuse, skip, succeed, succeed_json,
-};
+use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -270,8 +268,7 @@ fn exports_say_what_they_lose_and_replace_nothing() {
         ("t.parquet", "vdbench", &["--filename", "a b"], "--filename"),
         ("none.toml", "vdbench", &[], "none.toml"),
     ] {
-        let words = [&export(source, format)[..], &["-o", "new"], more].concat();
-        refuse(here, &words, &[part]);
+        refuse(here, &[&export(source, format)[..], &["-o", "new"], more].concat(), &[part]);
         assert!(!here.join("new").exists(), "{source} {format}");
     }
 }

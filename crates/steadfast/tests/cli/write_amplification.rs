@@ -43,7 +43,8 @@ fn uniform_writes_amplify_as_the_formula_says_whatever_the_spare_capacity() {
     for superblocks in [2212, 2304, 2450, 2662, 2970] {
         let here = &TestDirectory::new();
         let run = here.join("run");
-        let spec = drive("greedy").unwrap().clone().with_flash(65_536, superblocks);
+        let spec =
+            DriveSpec { logical_pages: 65_536, superblocks, ..drive("greedy").unwrap().clone() };
         measured(&run, &spec, &[("workloads", "uniform"), ("used", "100")]);
         compared(&run, 65_536, superblocks, "0.02");
     }
@@ -60,7 +61,8 @@ fn a_smaller_used_capacity_is_spare_capacity_and_so_are_discards() {
 #[test]
 fn skewed_and_mixed_writes_amplify_as_another_simulation_says() {
     let here = &TestDirectory::new();
-    let spec = drive("greedy").unwrap().clone().with_flash(16_384, 576);
+    let spec =
+        DriveSpec { logical_pages: 16_384, superblocks: 576, ..drive("greedy").unwrap().clone() };
     // Strongly skewed writes approach their steady state slowly; windows of a mix vary by chance.
     let skewed = "zipf/0.6,zipf/1.2,zones/80-20,scattered/90-10";
     for (workloads, limits, tolerance) in [(skewed, "2,1", "0.02"), ("mixed/50", "4,2", "0.03")] {

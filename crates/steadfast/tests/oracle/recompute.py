@@ -40,6 +40,8 @@ def bucket_tops():
 
 TOPS = bucket_tops()
 
+FRACTIONS = {"50 %": 0.5, "99 %": 0.99, "99.9 %": 0.999, "99.99 %": 0.9999, "99.999 %": 0.99999}
+
 
 class Tally:
     """Counts and response times of a set of I/Os; the response times are also those of
@@ -87,6 +89,14 @@ class Tally:
         bucket = int(np.searchsorted(np.cumsum(self.counts), rank))
         return min(TOPS[bucket], self.max) / 1e6
 
+    def times(self, *names):
+        """Response times by the names of their columns: `ART`, `MRT`, `Min` and percentiles."""
+        known = {"ART": self.mean_ms, "MRT": self.max_ms, "Min": self.min_ms}
+        return {
+            f"{name} ms": known[name]() if name in known else self.percentile_ms(FRACTIONS[name])
+            for name in names
+        }
+
 
 class Step:
     """One applied step."""
@@ -101,17 +111,16 @@ class Step:
         self.elapsed = self.measurement["elapsed"]
 
     def total(self, ops=("read", "write")):
-        tally = Tally()
-        for stream in self.measurement["streams"]:
-            if stream["op"] in ops:
-                tally.add(stream["tally"])
-        return tally
+        return over([self], ops)[0]
 
     def iops(self):
         return self.total().ios / (self.elapsed / 1e9) if self.elapsed else None
 
     def mbps(self):
         return self.total().bytes / 1e6 / (self.elapsed / 1e9) if self.elapsed else None
+
+    def rates(self):
+        return {"IOPS": self.iops(), "MB/s": self.mbps()}
 
     def written(self):
         outside = self.measurement.get("unmeasured", [])
@@ -258,19 +267,12 @@ class Run:
         rows = self.tables["steps"]["rows"]
         self.same("steps", len(self.steps), len(rows))
         for index, step in enumerate(self.steps):
-            total = step.total()
             values = {
                 "Elapsed s": step.elapsed / 1e9,
                 "Reads": step.total(("read",)).ios,
                 "Writes": step.total(("write",)).ios,
-                "IOPS": step.iops(),
-                "MB/s": step.mbps(),
-                "ART ms": total.mean_ms(),
-                "99 % ms": total.percentile_ms(0.99),
-                "99.9 % ms": total.percentile_ms(0.999),
-                "99.999 % ms": total.percentile_ms(0.99999),
-                "Min ms": total.min_ms(),
-                "MRT ms": total.max_ms(),
+                **step.rates(),
+                **step.total().times("ART", "99 %", "99.9 %", "99.999 %", "Min", "MRT"),
             }
             self.cells("steps", index, values)
 
@@ -339,10 +341,7 @@ class Cell:
     """A point of a matrix over the reported rounds."""
 
     def __init__(self, steps):
-        self.tally = Tally()
-        for step in steps:
-            for stream in step.measurement["streams"]:
-                self.tally.add(stream["tally"])
+        self.tally, _ = over(steps, None)
         self.iops = float(np.mean([step.iops() for step in steps]))
         self.mbps = float(np.mean([step.mbps() for step in steps]))
         self.art = float(np.mean([step.total().mean_ms() for step in steps]))
@@ -431,17 +430,12 @@ def wsat(run):
     for index, step in enumerate(step for step in steps if step.elapsed):
         time += step.elapsed
         written += step.written()
-        total = step.total()
         values = {
             "Time min": time / 60e9,
             "Written GB": written / 1e9,
             "Drive fills": written / run.capacity,
-            "IOPS": step.iops(),
-            "MB/s": step.mbps(),
-            "ART ms": total.mean_ms(),
-            "99.999 % ms": total.percentile_ms(0.99999),
-            "Min ms": total.min_ms(),
-            "MRT ms": total.max_ms(),
+            **step.rates(),
+            **step.total().times("ART", "99.999 %", "Min", "MRT"),
         }
         run.cells("minutes", index, values)
     histogram = [step for step in run.steps if step.phase.startswith("histogram")]
@@ -462,10 +456,11 @@ def current(run, phase):
 
 
 def over(steps, ops=("read", "write")):
+    """The tally of these operations (`None` for all), and the seconds of the steps."""
     tally = Tally()
     for step in steps:
         for stream in step.measurement["streams"]:
-            if stream["op"] in ops:
+            if ops is None or stream["op"] in ops:
                 tally.add(stream["tally"])
     return tally, sum(step.elapsed for step in steps) / 1e9
 
@@ -576,19 +571,12 @@ def points_of_dirth(run, steps):
     for word, step in chosen.items():
         head = f"{word.capitalize()}IOPS"
         phases = [s for s in run.steps if s.phase.partition(" (")[0] == f"{word}-histogram"]
-        histogram = phases[-1]
-        total = histogram.total()
         values = {
             "OIO": outstanding(step),
             "IOPS in the matrix": step.iops(),
             "ART ms in the matrix": step.total().mean_ms(),
-            "IOPS": histogram.iops(),
-            "MB/s": histogram.mbps(),
-            "ART ms": total.mean_ms(),
-            "99.9 % ms": total.percentile_ms(0.999),
-            "99.999 % ms": total.percentile_ms(0.99999),
-            "Min ms": total.min_ms(),
-            "MRT ms": total.max_ms(),
+            **phases[-1].rates(),
+            **phases[-1].total().times("ART", "99.9 %", "99.999 %", "Min", "MRT"),
         }
         run.cells("dirth-points", head, values)
 
@@ -705,17 +693,9 @@ def load_curve(run):
         total, rate = step.total(), maximum * float(percent) / 100
         run.same(f"{percent} %, offered", abs(offered(step) - rate) < 0.01, True)
         known = keeps_up(step) and (not is_above(rate) or step.iops() >= 0.999 * rate)
-        values = {
-            "Offered IOPS": rate,
-            "Achieved IOPS": step.iops(),
-            "I/Os": total.ios,
-            "ART ms": total.mean_ms() if known else None,
-            "50 % ms": total.percentile_ms(0.5) if known else None,
-            "99 % ms": total.percentile_ms(0.99) if known else None,
-            "99.9 % ms": total.percentile_ms(0.999) if known else None,
-            "99.99 % ms": total.percentile_ms(0.9999) if known else None,
-            "MRT ms": total.max_ms() if known else None,
-        }
+        times = total.times("ART", "50 %", "99 %", "99.9 %", "99.99 %", "MRT")
+        values = {name: time if known else None for name, time in times.items()}
+        values |= {"Offered IOPS": rate, "Achieved IOPS": step.iops(), "I/Os": total.ios}
         run.cells("rates", percent, values)
         if known:
             power[rate] = step.iops() / total.mean_ms()
@@ -864,10 +844,7 @@ def fill(run):
 
 
 def idle_exit(run):
-    baseline = Tally()
-    for step in run.of_phase("back-to-back"):
-        for stream in step.measurement["streams"]:
-            baseline.add(stream["tally"])
+    baseline, _ = over(run.of_phase("back-to-back"), None)
     usual = baseline.percentile_ms(0.99) or baseline.max_ms()
     times = [0.001, 0.01, 0.1, 1.0, 3.0]
     deepest, states = 0.0, []
@@ -876,11 +853,9 @@ def idle_exit(run):
         added = tally.mean_ms() - baseline.mean_ms()
         values = {
             "I/Os": tally.ios,
-            "Min ms": tally.min_ms(),
-            "ART ms": tally.mean_ms(),
             "Median ms": tally.percentile_ms(0.5),
-            "MRT ms": tally.max_ms(),
             "Added ms": added,
+            **tally.times("Min", "ART", "MRT"),
         }
         run.cells("idle-times", f"after-{seconds:g}s", values)
         if tally.min_ms() > usual and added > 1.5 * deepest:
@@ -979,8 +954,6 @@ PROCEDURES = {
     "xsr": xsr,
     "hir": hir,
     "commit": commit,
-
-
     "fill": fill,
     "idle-exit": idle_exit,
 }

@@ -34,7 +34,7 @@ pub fn run(arguments: &ExploreArguments) -> anyhow::Result<ExitState> {
         None
     } else {
         IndexCache::open().unwrap_or_else(|error| {
-            terminal::complain(&format!("No index is kept: {error}"));
+            terminal::warn(&format!("No index is kept: {error}"));
             None
         })
     };
@@ -94,7 +94,7 @@ fn written(
     let page = export::page(shown).map_err(|refusal| anyhow::anyhow!(refusal.text))?;
     file.hold(page.as_bytes())?;
     if path != Path::new("/dev/stdout") {
-        terminal::tell(&format!("{}: {}", path.display(), Bytes(page.len() as u64)));
+        terminal::status(&format!("{}: {}", path.display(), Bytes(page.len() as u64)));
     }
     Ok(ExitState::Done)
 }
@@ -119,7 +119,7 @@ fn served(
     let stop = signals::stop_on_signals()?;
     let url = server.url();
     terminal::print(&url)?;
-    terminal::tell("Open this address in a browser on this machine; Ctrl-C ends the explorer.");
+    terminal::status("Open this address in a browser on this machine; Ctrl-C ends the explorer.");
     if !arguments.no_browser {
         open_browser(&url);
     }
@@ -147,11 +147,11 @@ fn prepare(shown: &Arc<ExplorerItems>, cache: Option<&IndexCache>, stop: &StopSi
             if stop.is_requested() {
                 shown.give_up();
             }
-            if terminal::is_watched() {
+            if terminal::shows_progress() {
                 let shares = captures(shown).map(|capture| capture.progress.share() * 100.0);
                 let shares: Vec<String> = shares.map(|share| format!("{share:.0} %")).collect();
                 if !shares.is_empty() {
-                    terminal::tell_over(&format!("index: {}", shares.join(", ")));
+                    terminal::progress(&format!("index: {}", shares.join(", ")));
                 }
             }
             thread::sleep(LOOK);
@@ -165,7 +165,7 @@ fn prepare(shown: &Arc<ExplorerItems>, cache: Option<&IndexCache>, stop: &StopSi
 
 fn say_made(capture: &ExploredCapture) {
     if let Some(what) = capture.failure() {
-        return terminal::complain(what);
+        return terminal::warn(what);
     }
     let Some(IndexOrigin { from_cache, took, bytes }) = capture.made() else { return };
     let seconds = took.as_secs_f64();
@@ -174,7 +174,7 @@ fn say_made(capture: &ExploredCapture) {
         (false, Some(bytes)) => format!("kept in the cache, {}", Bytes(bytes)),
         (false, None) => "not kept".to_owned(),
     };
-    terminal::tell(&format!("{}: index in {seconds:.1} s, {kept}", capture.name));
+    terminal::status(&format!("{}: index in {seconds:.1} s, {kept}", capture.name));
 }
 
 fn captures(shown: &ExplorerItems) -> impl Iterator<Item = &ExploredCapture> {

@@ -105,8 +105,7 @@ mod tests {
             fs::write(left, b"half of an index").unwrap();
         }
         let long_ago = SystemTime::now() - Duration::from_secs(2 * 86_400);
-        let opened = fs::File::options().write(true).open(&old).unwrap();
-        opened.set_modified(long_ago).unwrap();
+        fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
         for number in 0..KEPT + 3 {
             cache.write(&format!("{number}.index"), b"whole").unwrap();
             let at = long_ago + Duration::from_secs(number as u64);

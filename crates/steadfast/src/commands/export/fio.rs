@@ -40,7 +40,7 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
                 written += 1;
             }
             Err(why) => {
-                terminal::complain(&format!("step {number}, {}: {why}", step.place));
+                terminal::warn(&format!("step {number}, {}: {why}", step.place));
                 jobs.push_str(&format!(
                     "{head}; step {number} is left out: {}\n",
                     single_line(&why)

@@ -47,7 +47,7 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
     sink.into_inner().map_err(std::io::IntoInnerError::into_error)?.flush()?;
     file.place()?;
     let what = if arguments.per_second { "seconds" } else { "steps" };
-    terminal::tell(&format!(
+    terminal::status(&format!(
         "Written: {} ({rows} {what} of {} run{})",
         arguments.output.display(),
         directories.len(),

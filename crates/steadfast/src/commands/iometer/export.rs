@@ -51,19 +51,19 @@ fn write(steps: &ExportedSteps, arguments: &ConfigurationArguments) -> anyhow::R
     let export = iometer::export(&heading, named);
     let at_once = |step: &&Step| !step.continues && matches!(step.load, Load::Together(_));
     for step in steps.steps.iter().filter(at_once) {
-        terminal::complain(&format!(
+        terminal::warn(&format!(
             "Note: {}: loads that are applied at once are left out",
             step.place
         ));
     }
     for remark in &export.remarks {
-        terminal::complain(&format!("Note: {remark}"));
+        terminal::warn(&format!("Note: {remark}"));
     }
     let Some(config) = export.config else {
         bail!("Iometer can express no step of {}: no file is written", steps.title);
     };
     output.hold(iometer::write(&config).as_bytes())?;
-    terminal::complain(&format!(
+    terminal::warn(&format!(
         "The target in the file is '{}'; choose the disk in Iometer if it has another name there.",
         steps.disk
     ));

@@ -57,7 +57,7 @@ fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
     }
     if let Some(shelf) = shelf {
         for path in output::write(&shelf, &findings, &output::FORMATS)? {
-            terminal::tell(&path.display().to_string());
+            terminal::status(&path.display().to_string());
         }
     }
     Ok(ExitState::Done)
@@ -169,7 +169,7 @@ fn keep(
         records.push(Ledger::read(&run)?.into_record());
     }
     if !records.iter().all(Record::has_ended) {
-        terminal::complain(&not_written(arguments, directory));
+        terminal::warn(&not_written(arguments, directory));
         return Ok(());
     }
     hold(readies, &records, result)

@@ -15,7 +15,6 @@ use figures::{OperationFigures, OperationSpread, RunRow, StartErrorFigures};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::measurement::{HostPart, Interval, StallEffect, mean};
-use steadfast_domain::rate::Arrivals;
 use steadfast_domain::settings::HostList;
 use steadfast_domain::start_error::START_ERROR_LIMIT;
 use steadfast_domain::stimulus::{Pace, flush_every};
@@ -185,10 +184,10 @@ fn measure_once(
 ) -> anyhow::Result<()> {
     let mut ready: Vec<PreparedTarget<'_>> =
         armed.iter_mut().map(|armed| ready(asked, armed, run)).collect::<anyhow::Result<_>>()?;
-    seat(&mut ready);
+    ticket(&mut ready);
     let mut all = Ok(());
     for (target, step, once) in apply(ready, asked.alters(), run, watch) {
-        rig_remarks::say(&once.checks, &once.caveats);
+        rig_remarks::print(&once.checks, &once.caveats);
         if let Some(halt) = once.failure() {
             all = all.and(Err(anyhow::Error::new(halt).context(target)));
         }
@@ -301,7 +300,7 @@ impl MeasuredTarget {
         // After a failed flush none of its writes is durable.
         let unflushed = measurement.faults.iter().any(|fault| fault.op == Op::Flush);
         if failed > 0 && (unflushed || failed * FAILED_SHARE >= issued) {
-            terminal::complain(&format!(
+            terminal::warn(&format!(
                 "steadfast: {target}: {failed} of {issued} I/Os failed; see the kernel log (dmesg) \
                  and the drive's error log (smartctl -x)"
             ));
@@ -377,14 +376,15 @@ fn ready<'a>(
 }
 
 /// Makes the loads of several real targets start together.
-fn seat(all: &mut [PreparedTarget<'_>]) {
+fn ticket(all: &mut [PreparedTarget<'_>]) {
     let real: Vec<&mut PreparedTarget<'_>> =
         all.iter_mut().filter(|one| !one.armed.rig.device().is_simulated()).collect();
     if real.len() < 2 {
         return;
     }
-    let seats = steadfast_runner::meeting(real.len(), vec!["measure".into()], StartSync::Steps);
-    real.into_iter().zip(seats).for_each(|(one, seat)| one.armed.rig.join(seat, None));
+    let tickets =
+        steadfast_runner::start_tickets(real.len(), vec!["measure".into()], StartSync::Steps);
+    real.into_iter().zip(tickets).for_each(|(one, ticket)| one.armed.rig.join(ticket, None));
 }
 
 /// Applies the step of every target in its own thread.
@@ -433,7 +433,7 @@ fn asked(arguments: &MeasureArguments) -> anyhow::Result<SingleLoad> {
     let demand = arguments.demand.or(demand).unwrap_or(usual);
     let pace = match arguments.rate {
         Some(rate) => {
-            let arrivals = arguments.arrivals.map(Arrivals::from).unwrap_or_default();
+            let arrivals = arguments.arrivals.unwrap_or_default();
             rate.pace(&streams, demand.threads, arrivals).map_err(|why| misuse(&why))?
         }
         None => Pace::Closed,
@@ -459,7 +459,7 @@ fn read(path: &Path) -> anyhow::Result<(WorkloadFile, Vec<IoStream>)> {
     let file = workloads::streams_of(path)?;
     let (streams, remarks) = file.io_streams().with_context(place)?;
     for remark in file.doubts.iter().chain(&remarks) {
-        terminal::complain(&format!("{}: {remark}", place()));
+        terminal::warn(&format!("{}: {remark}", place()));
     }
     Ok((file, streams))
 }

@@ -19,7 +19,7 @@ pub(super) struct TargetLine(Option<ProgressBar>);
 impl TargetBars {
     pub(super) fn new(runs: u32) -> Self {
         let bars = || (MultiProgress::new(), NoControlEcho::new());
-        TargetBars { bars: terminal::is_watched().then(bars), runs }
+        TargetBars { bars: terminal::shows_progress().then(bars), runs }
     }
 
     /// Adds the line of a target whose step is about to start.

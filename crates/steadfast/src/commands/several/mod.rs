@@ -13,8 +13,8 @@ use super::start_run::{
     ArmedRun, FinishedRun, RunIntent, RunRequest, default_directory, names, refuse_ambiguous,
 };
 use crate::cli::ResumeArguments;
-use crate::exit::{ExitState, code_of, misuse, said};
-use crate::output::{has_report, say_complete};
+use crate::exit::{ExitState, code_of, error_text, misuse};
+use crate::output::{has_report, print_complete};
 use crate::output_files::{OutputDir, OutputRule, readers_named};
 use crate::prometheus::MetricsExporter;
 use crate::{output, target, terminal};
@@ -67,7 +67,11 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
     }
     group.write(readers_named(first.group)?)?;
     let ledgers = ledgers(&armed).inspect_err(|_| group.withdraw())?;
-    terminal::tell(&format!("Directory of {} runs: {} (seed {seed})", armed.len(), out.display()));
+    terminal::status(&format!(
+        "Directory of {} runs: {} (seed {seed})",
+        armed.len(),
+        out.display()
+    ));
     let opened = armed.into_iter().zip(ledgers).zip(&group.members);
     let runs = opened.map(|((armed, ledger), member)| ReadyRun {
         name: member.directory.clone(),
@@ -101,7 +105,7 @@ pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<E
         all.push((member, ResumedRun::open_member(&own, &stop).with_context(refused)?, own));
     }
     if all.is_empty() && has_report(&group.place) {
-        say_complete(&group.place);
+        print_complete(&group.place);
         return Ok(ExitState::Done);
     }
     let mut runs = Vec::new();
@@ -168,13 +172,13 @@ fn start_together(mut runs: Vec<ReadyRun>, group: &RunGroup) -> anyhow::Result<V
         return Ok(runs);
     }
     let paths: Vec<String> = real.iter().map(|run| run.rig.device().path.clone()).collect();
-    let seats = steadfast_runner::meeting(real.len(), phases, group.together);
-    for (at, (run, seat)) in real.into_iter().zip(seats).enumerate() {
+    let tickets = steadfast_runner::start_tickets(real.len(), phases, group.together);
+    for (at, (run, ticket)) in real.into_iter().zip(tickets).enumerate() {
         let others = paths.iter().enumerate().filter(|(other, _)| *other != at);
         let others: Vec<&str> = others.map(|(_, path)| path.as_str()).collect();
         let caveat = shared_host(&others, run.rig.host().cpus);
         let is_known = threads::has_caveat(&run.lines, &caveat);
-        run.rig.join(seat, Some(caveat).filter(|_| !is_known));
+        run.rig.join(ticket, Some(caveat).filter(|_| !is_known));
     }
     Ok(runs)
 }
@@ -219,10 +223,10 @@ impl<'a> TargetOutcome<'a> {
         });
         let (state, findings, error) = match whole {
             Ok((state, findings)) => (state, findings, None),
-            Err(error) => (ExitState::Failed, None, Some(said(&error))),
+            Err(error) => (ExitState::Failed, None, Some(error_text(&error))),
         };
         if let Some(error) = &error {
-            terminal::complain(&format!("steadfast: {}: {error}", member.target));
+            terminal::warn(&format!("steadfast: {}: {error}", member.target));
         }
         TargetOutcome { member, directory, state, error, findings }
     }

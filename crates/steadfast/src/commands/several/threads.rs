@@ -74,7 +74,7 @@ fn conduct_one(
     let ReadyRun { name, directory, mut rig, ledger, plan, procedure, lines } = run;
     let mut panel = RunPanel::among(bars, &name, procedure.as_ref(), rig.device(), stop.clone());
     let about = (plan.settings.procedure.as_str(), directory.as_path());
-    let gauge = metrics.map(|metrics| metrics.gauge(rig.as_ref(), procedure.as_ref(), about));
+    let gauge = metrics.map(|metrics| metrics.add_target(rig.as_ref(), procedure.as_ref(), about));
     let mut both = ProgressTee(&mut panel, gauge);
     let ending =
         run::conduct(procedure.as_ref(), rig.as_mut(), ledger, &lines, SOFTWARE, &mut both);

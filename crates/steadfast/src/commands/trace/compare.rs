@@ -1,9 +1,9 @@
 //! `trace compare`: drives, layers or captures on one time axis, from files with every I/O or with
 //! step sums.
 
-use super::axis::StepTimeFormat;
 use super::columns::{aligned, texts};
 use super::deltas;
+use super::step_time_format::StepTimeFormat;
 use crate::cli::TimeAxis;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
@@ -151,7 +151,7 @@ fn shifts(arguments: &CompareArguments, all: &[FilteredCapture]) -> anyhow::Resu
         },
         None if overlap(all) => Ok(by_clock(all).as_deref().map(delta::delays).unwrap_or_default()),
         None => {
-            terminal::complain(
+            terminal::warn(
                 "The captures do not overlap in time, or one has no start time; all are shown \
                  from a common start (by the clock: --align clock).",
             );
@@ -193,7 +193,7 @@ fn missing(capture: &FilteredCapture) -> Vec<String> {
 
 fn say_unlisted(capture: &FilteredCapture, answer: &PassResult<SidesResult>) {
     if answer.found.unlisted > 0 {
-        terminal::complain(&format!(
+        terminal::warn(&format!(
             "{} has more than {SIDES_MAX} devices; {} I/Os of the others are left out; choose \
              devices with --device",
             capture.name, answer.found.unlisted

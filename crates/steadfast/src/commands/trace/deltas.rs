@@ -64,14 +64,14 @@ pub fn run(
         align,
         by: by.to_string(),
         total: delta::total(&sides),
-        deltas: delta::deltas(&sides, arguments.rank.into()),
+        deltas: delta::deltas(&sides, arguments.rank),
         caveats,
     };
     show(arguments, &both[0], &compared, account.unwrap_or_default())?;
     if let Some(shelf) = shelf {
         for file in output::write(&shelf, &findings(&compared, SOFTWARE), &arguments.report.format)?
         {
-            terminal::tell(&file.display().to_string());
+            terminal::status(&file.display().to_string());
         }
     }
     Ok(ExitState::worst(both.iter().map(FilteredCapture::ending)))
@@ -159,8 +159,7 @@ fn align(
 
 /// Returns the observed time that a capture's time filter selects; steps are cut at its limits.
 fn observed(capture: &FilteredCapture) -> ObservedTime {
-    let all = capture.captured.observed(&Filter::default());
-    all.passing(&capture.pass.filter.spans_ns, None)
+    capture.captured.observed(&Filter::default()).passing(&capture.pass.filter.spans_ns, None)
 }
 
 /// Returns both captures in clock time; `None` if the start of one is unknown.

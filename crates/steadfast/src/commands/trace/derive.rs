@@ -177,7 +177,7 @@ fn from_text(
     let (steps, warnings) = workloads::representation(open_regular(path)?, path)?;
     for warning in &warnings {
         let line = format!("{}:{}: {}", path.display(), warning.line, warning.text);
-        terminal::complain(&line);
+        terminal::warn(&line);
     }
     if let Some(output) = output {
         write_steps(&steps, output)?;

@@ -3,7 +3,6 @@
 use crate::cli::questions::QuestionArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
-use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::questions::quality::Completeness;
 use steadfast_analysis::questions::trust::Evidence;
@@ -23,12 +22,7 @@ pub fn run(arguments: &QuestionArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let evidence = selected.ask(Evidence::read)?;
     let content = DoctorContent { limits: evidence.limits(), quality: evidence.quality };
-    if arguments.json {
-        selected.print(evidence.account, content)?
-    } else {
-        terminal::print(&lines(&selected.name, &content))?
-    }
-    Ok(selected.ending())
+    selected.show(arguments.json, evidence.account, content, |found| lines(&selected.name, found))
 }
 
 fn lines(name: &str, content: &DoctorContent) -> String {

@@ -106,7 +106,7 @@ pub fn run(arguments: &WorkloadExportArguments) -> anyhow::Result<ExitState> {
         output.hold(export.text.as_bytes())?;
         (opened, export)
     };
-    opened.say_damage();
+    opened.warn_of_damage();
     tell(arguments, &opened, &export)?;
     let is_whole = match &opened.source {
         WorkloadSource::Capture(captured) => captured.integrity().is_whole(),
@@ -543,7 +543,7 @@ fn tell(
     opened: &SelectedSource,
     export: &WorkloadExport,
 ) -> anyhow::Result<()> {
-    export.lost.iter().for_each(|lost| terminal::complain(&format!("Note: {lost}")));
+    export.lost.iter().for_each(|lost| terminal::warn(&format!("Note: {lost}")));
     let (format, next) = (format_name(arguments.output_format), next_command(arguments));
     if arguments.json {
         return terminal::print_json(&ExportOutput {
@@ -558,7 +558,7 @@ fn tell(
     }
     let file = arguments.output.display();
     let ios = export.ios.map_or_else(String::new, |ios| format!(", {ios} I/Os"));
-    terminal::tell(&format!("Written: {file} ({format}{ios}). Next: {next}"));
+    terminal::status(&format!("Written: {file} ({format}{ios}). Next: {next}"));
     Ok(())
 }
 
@@ -601,14 +601,13 @@ mod tests {
             let text = job(&written).unwrap();
             let file = JobFile::read(text.as_bytes(), &mut SelfContained).unwrap();
             let sequence = sequence(&file, &TargetFacts::default()).unwrap();
-            let load = &sequence.steps[0].load;
-            let read = load.on(capacity, 512).unwrap();
+            let read = &sequence.steps[0].load.on(capacity, 512).unwrap();
             let distribution = |text: &str| {
                 let line = text.lines().find(|line| line.starts_with("random_distribution="));
                 line.unwrap().to_owned()
             };
             assert!(distribution(&text).contains("zoned_abs:0/"), "{text}");
-            assert_eq!(distribution(&job(&read).unwrap()), distribution(&text), "{capacity}");
+            assert_eq!(distribution(&job(read).unwrap()), distribution(&text), "{capacity}");
             let shares = |streams: &[IoStream]| -> Vec<Vec<(u32, u32, u32)>> {
                 let zone = |zone: &Zone| (zone.weight, zone.from_ppm, zone.to_ppm);
                 streams.iter().map(|stream| stream.zones.iter().map(zone).collect()).collect()

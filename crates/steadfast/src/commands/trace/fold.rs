@@ -1,7 +1,7 @@
 //! `trace fold` and `trace merge`: captures as sums in one small file.
 
 use crate::cli::fleet::{FoldArguments, MergeArguments};
-use crate::exit::{ExitState, misuse, said};
+use crate::exit::{ExitState, error_text, misuse};
 use crate::filtered_capture::{FilteredCapture, LayerDefault, open};
 use crate::output_files::OutputRule;
 use crate::terminal;
@@ -146,8 +146,8 @@ fn folded(
 
 /// Records a file that cannot be read, and prints a warning.
 fn leave_out(merge: &mut Merge<File>, path: &Path, error: &anyhow::Error) {
-    let reason = said(error);
-    terminal::complain(&format!("omitted: {reason}"));
+    let reason = error_text(error);
+    terminal::warn(&format!("omitted: {reason}"));
     let bytes = std::fs::metadata(path).ok().map(|metadata| metadata.len());
     let name = short(path);
     // The directory is meaningless on another machine.
@@ -184,9 +184,9 @@ fn finish(
     sink.flush().with_context(|| format!("{shown} cannot be written"))?;
     drop(sink);
     output.place()?;
-    content.twice.iter().take(TWICE_TOLD).for_each(|text| terminal::complain(text));
+    content.twice.iter().take(TWICE_TOLD).for_each(|text| terminal::warn(text));
     if let Some(more @ 1..) = content.twice.len().checked_sub(TWICE_TOLD) {
-        terminal::complain(&format!("{more} more are there twice and count once"));
+        terminal::warn(&format!("{more} more are there twice and count once"));
     }
     if json {
         terminal::print_json(&content)?

@@ -4,7 +4,6 @@ use super::columns::listed;
 use crate::cli::questions::{GroupsArguments, QuestionArguments};
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
-use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::questions::drives::{DriveFigures, Drives};
@@ -27,28 +26,20 @@ pub fn groups(arguments: &GroupsArguments) -> anyhow::Result<ExitState> {
     let mut facets: Vec<Facet> = arguments.by.clone();
     facets.sort_unstable();
     facets.dedup();
-    let PassResult { found, account } = selected.answer(|captured, pass| {
-        let mut found = Groups::by(&facets).with_hosts(captured.conditions());
-        let account = captured.run(pass, &mut [&mut found])?;
-        Ok(PassResult { found, account })
-    })?;
+    let groups = Groups::by(&facets).with_hosts(selected.conditions());
+    let PassResult { found, account } = selected.fold(groups)?;
     let content = GroupsContent {
         by: facets.iter().map(ToString::to_string).collect(),
         total: found.total_figures(selected.conditions()),
         groups: found.listing(arguments.rank, selected.conditions()),
         unlisted_count: found.unlisted().count(),
     };
-    if arguments.json {
-        selected.print(account, content)?
-    } else {
-        terminal::print(&content.lines(&facets, arguments))?
-    }
-    Ok(selected.ending())
+    selected.show(arguments.json, account, content, |content| content.lines(&facets, arguments))
 }
 
 impl GroupsContent {
     fn lines(&self, facets: &[Facet], arguments: &GroupsArguments) -> String {
-        let columns = GroupFigures::table(facets, arguments.show.into());
+        let columns = GroupFigures::table(facets, arguments.show);
         let shown = self.groups.iter().take(arguments.top);
         let mut text = format!(
             "{}\n{} groups by {}, {} I/Os, {} moved",
@@ -81,25 +72,14 @@ pub struct DrivesContent {
 /// Prints the drives of a capture.
 pub fn drives(arguments: &QuestionArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let PassResult { found, account } = selected.answer(|captured, pass| {
-        let mut found = Drives::default();
-        let account = captured.run(pass, &mut [&mut found])?;
-        Ok(PassResult { found, account })
-    })?;
+    let PassResult { found, account } = selected.fold(Drives::default())?;
     let conditions = selected.conditions();
     let content = DrivesContent { drives: found.listing(conditions) };
-    if arguments.json {
-        selected.print(account, content)?;
-        return Ok(selected.ending());
-    }
     let said = [("Workload", &conditions.workload), ("Comment", &conditions.comment)];
     let said = said.into_iter().filter_map(|(label, text)| {
         text.as_ref().map(|text| format!("{label}: {}\n", steadfast_domain::text::printable(text)))
     });
-    terminal::print(&format!(
-        "{}{}",
-        said.collect::<String>(),
-        listed(DriveFigures::table(conditions), &content.drives)
-    ))?;
-    Ok(selected.ending())
+    selected.show(arguments.json, account, content, |content| {
+        said.collect::<String>() + &listed(DriveFigures::table(conditions), &content.drives)
+    })
 }

@@ -1,7 +1,7 @@
 //! `trace hits`: hits by LBA range over time, as counts, bytes or streams.
 
-use super::axis::StepTimeFormat;
 use super::columns::listed;
+use super::step_time_format::StepTimeFormat;
 use crate::cli::trace::HitsArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
@@ -9,8 +9,8 @@ use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
-use steadfast_analysis::clock::{Moment, MomentResolver};
 use steadfast_analysis::device_layer::device_name;
+use steadfast_analysis::moment::{Moment, MomentResolver};
 use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::hit_maps::{DeviceHits, HIT_RANGES, HitMaps, HitMapsChoice};
 use steadfast_analysis::questions::hits::{HitMap, HitMapQuantity};
@@ -57,7 +57,7 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     if let Some(at) = &arguments.at {
         return read_out(&selected, arguments, at);
     }
-    let shown: HitMapQuantity = arguments.show.into();
+    let shown = arguments.show;
     let choice = HitMapsChoice {
         shown,
         ranges: arguments.ranges.map(usize::try_from).transpose()?,
@@ -89,7 +89,7 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
         terminal::print(&format!("{picture}{}\n", foot(map, &axis)))?;
     }
     if maps.is_empty() {
-        terminal::complain(&format!("{}: no reads or writes of a block device", selected.name));
+        terminal::warn(&format!("{}: no reads or writes of a block device", selected.name));
     }
     Ok(selected.ending())
 }
@@ -150,7 +150,7 @@ fn read_out(
     if found.is_empty() {
         let time = axis.text(from_ns);
         let text = format!("{}: no reads or writes of a block device at {time}", selected.name);
-        terminal::complain(&text);
+        terminal::warn(&text);
     }
     Ok(selected.ending())
 }

@@ -4,7 +4,6 @@ use super::columns::listed;
 use crate::cli::fleet::HostsArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
-use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::fleet::{HostFigures, Hosts};
@@ -32,14 +31,11 @@ pub fn run(arguments: &HostsArguments) -> anyhow::Result<ExitState> {
         hosts.retain(HostFigures::is_outlier);
     }
     let content = HostsContent { rank: arguments.rank.to_string(), hosts };
-    if arguments.json {
-        selected.print(account, content)?
-    } else {
-        terminal::print(&format!(
+    selected.show(arguments.json, account, content, |content| {
+        format!(
             "{}\nhosts: {all}, by {}; outliers: {apart}",
             listed(HostFigures::ALL, content.hosts.iter().take(arguments.top)),
             arguments.rank
-        ))?
-    }
-    Ok(selected.ending())
+        )
+    })
 }

@@ -66,7 +66,7 @@ pub fn run(arguments: &HotArguments) -> anyhow::Result<ExitState> {
         terminal::print(&device.lines())?;
     }
     if content.devices.is_empty() {
-        terminal::complain(&format!("{}: no reads or writes of a block device", selected.name));
+        terminal::warn(&format!("{}: no reads or writes of a block device", selected.name));
     }
     Ok(selected.ending())
 }

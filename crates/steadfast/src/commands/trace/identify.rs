@@ -1,7 +1,7 @@
 //! `trace identify`: capture and host of a file, from its footer.
 
 use crate::cli::fleet::IdentifyArguments;
-use crate::exit::{ExitState, said};
+use crate::exit::{ExitState, error_text};
 use crate::filtered_capture::open;
 use crate::terminal;
 use serde::Serialize;
@@ -61,7 +61,7 @@ impl IdentifiedTraceFile {
         let captured = match open(path) {
             Ok(captured) => captured,
             Err(error) => {
-                return IdentifiedTraceFile { error: Some(said(&error)), ..nothing };
+                return IdentifiedTraceFile { error: Some(error_text(&error)), ..nothing };
             }
         };
         let only = captured.only_capture();

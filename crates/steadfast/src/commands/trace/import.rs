@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
-use steadfast_analysis::clock::Moment;
+use steadfast_analysis::moment::Moment;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::IncompleteIos;
 use steadfast_domain::text::shell_quoted;
@@ -116,6 +116,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
             )
         }
     };
+    let format = with_kv_block(arguments, format)?;
     // An error leaves no partial output file.
     let imported = write(&output, began, |sink| import::import(&format, inputs, sink))?;
     finish(arguments, output, &imported)
@@ -185,6 +186,21 @@ fn format(
              (vscsi1, vscsi2, oracle-general)"
                 .to_owned(),
         )),
+    }
+}
+
+/// Applies the size of a block of KV cache to the format.
+fn with_kv_block(arguments: &ImportArguments, format: TraceFormat) -> anyhow::Result<TraceFormat> {
+    let Some(bytes) = arguments.kv_block else { return Ok(format) };
+    match (format, u32::try_from(bytes.0)) {
+        (TraceFormat::KvCache(name, _), Ok(bytes)) => Ok(TraceFormat::KvCache(name, bytes)),
+        (TraceFormat::KvCache(..), Err(_)) => {
+            Err(misuse("--kv-block: an I/O is smaller than 4 GiB".to_owned()))
+        }
+        (other, _) => Err(misuse(format!(
+            "--kv-block is for requests to language models, not for {}",
+            other.description()
+        ))),
     }
 }
 

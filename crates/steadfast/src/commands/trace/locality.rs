@@ -52,7 +52,7 @@ pub fn run(arguments: &QuestionArguments) -> anyhow::Result<ExitState> {
         terminal::print(&lines(device))?;
     }
     if content.devices.is_empty() {
-        terminal::complain(&format!("{}: no reads or writes of a block device", selected.name));
+        terminal::warn(&format!("{}: no reads or writes of a block device", selected.name));
     }
     Ok(selected.ending())
 }
@@ -64,7 +64,7 @@ fn devices(selected: &FilteredCapture) -> anyhow::Result<Vec<u16>> {
     let block = sides.iter().filter(|side| side.layer == Layer::Block);
     let mut devices: Vec<u16> = block.map(|side| side.device).collect();
     if devices.len() > DEVICES_MAX {
-        terminal::complain(&format!(
+        terminal::warn(&format!(
             "{}: only the first {DEVICES_MAX} of {} devices are shown; choose others with --device",
             selected.name,
             devices.len()

@@ -1,7 +1,6 @@
 //! `steadfast trace`: tables, JSON and reports of a capture. All commands accept captures of
 //! single I/Os and of step sums.
 
-mod axis;
 mod columns;
 pub mod compare;
 pub mod deltas;
@@ -23,6 +22,7 @@ mod recover;
 mod report;
 mod self_test;
 pub mod shape;
+mod step_time_format;
 pub mod streams;
 
 use crate::cli::trace::{TraceArguments, TraceCommand};

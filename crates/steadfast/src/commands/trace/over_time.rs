@@ -1,7 +1,7 @@
 //! `trace steps` and `trace map`: figures and streams over time.
 
-use super::axis::StepTimeFormat;
 use super::columns::{aligned, aligned_lines, texts};
+use super::step_time_format::StepTimeFormat;
 use crate::cli::trace::{MapArguments, StepsArguments};
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
@@ -119,16 +119,13 @@ pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     let PassResult { found, account } =
         selected.answer(|captured, pass| captured.map(pass, asked, choice))?;
     let content = MapContent::new(&found);
-    if arguments.json {
-        selected.print(account, content)?
-    } else {
+    selected.show(arguments.json, account, content, |content| {
         let over = (content.step_ns, account.span_ns.unwrap_or_default());
         let filter = &arguments.selection.filter;
         let axis =
             StepTimeFormat::new(selected.conditions(), filter, arguments.axis.time_axis, over);
-        terminal::print(&content.lines(arguments.shares.of, &axis))?;
-    }
-    Ok(selected.ending())
+        content.lines(arguments.shares.of, &axis)
+    })
 }
 
 impl MapContent {

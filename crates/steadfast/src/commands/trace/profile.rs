@@ -4,7 +4,6 @@ use super::columns::listed;
 use crate::cli::questions::ProfileArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
-use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
@@ -39,14 +38,8 @@ pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
         step_ns,
         intervals: found.listing(&selected.captured.observed(&selected.pass.filter)),
     };
-    if arguments.json {
-        selected.print(account, content)?
-    } else {
-        terminal::print(&format!(
-            "{}\nintervals of {}",
-            listed(&ProfileFigures::TABLE, &content.intervals),
-            Nanos(step_ns)
-        ))?
-    }
-    Ok(selected.ending())
+    selected.show(arguments.json, account, content, |content| {
+        let table = listed(&ProfileFigures::TABLE, &content.intervals);
+        format!("{table}\nintervals of {}", Nanos(step_ns))
+    })
 }

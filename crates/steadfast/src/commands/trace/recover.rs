@@ -50,7 +50,7 @@ fn with_remarks(captured: &Captured<File>) -> CaptureConditions {
         )
     });
     let lost: Vec<String> = no_end.into_iter().chain(captured.integrity().missing()).collect();
-    lost.iter().for_each(|text| terminal::complain(text));
+    lost.iter().for_each(|text| terminal::warn(text));
     let mut conditions = captured.conditions().clone();
     conditions.remarks.extend(lost);
     conditions

@@ -1,6 +1,6 @@
 //! `trace report`: writes the report of a capture.
 
-use super::axis;
+use super::step_time_format;
 use crate::cli::trace::ReportArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
@@ -19,8 +19,8 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     )?;
     let selected = FilteredCapture::open(&arguments.selection)?;
     let options = StudyOptions {
-        hits: arguments.show.into(),
-        clock: axis::clock(
+        hits: arguments.show,
+        clock: step_time_format::clock(
             selected.conditions(),
             &arguments.selection.filter,
             arguments.axis.time_axis,

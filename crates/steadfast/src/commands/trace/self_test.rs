@@ -1,7 +1,7 @@
 //! `trace self-test`: the Target Server Self-Test of RWSW PTS, a pseudo-test. It reports what was
 //! captured on the working server and applies nothing.
 
-use super::axis;
+use super::step_time_format;
 use crate::cli::trace::SelfTestArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
@@ -19,7 +19,7 @@ pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
     let shelf = shelf.transpose()?;
     let selected = FilteredCapture::open(&arguments.selection)?;
     let options = StudyOptions {
-        clock: axis::clock(
+        clock: step_time_format::clock(
             selected.conditions(),
             &arguments.selection.filter,
             arguments.axis.time_axis,
@@ -35,7 +35,7 @@ pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
     }
     if let Some(shelf) = shelf {
         for file in output::write(&shelf, &findings, &arguments.report.format)? {
-            terminal::tell(&file.display().to_string());
+            terminal::status(&file.display().to_string());
         }
     }
     Ok(selected.ending())

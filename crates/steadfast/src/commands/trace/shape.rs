@@ -1,12 +1,11 @@
 //! `trace shape`: distances between I/Os, queue depths over time, lengths of sequential runs and
 //! idle periods.
 
-use super::axis::StepTimeFormat;
 use super::columns::{aligned, listed};
+use super::step_time_format::StepTimeFormat;
 use crate::cli::questions::ShapeArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
-use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::questions::load_shape::DEPTH_CLASSES;
@@ -43,15 +42,10 @@ pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
         idle: idle(&found.shape, selected.conditions()),
         steps: found.over_time(),
     };
-    if arguments.json {
-        selected.print(account, content)?;
-        return Ok(selected.ending());
-    }
     let filter = &arguments.selection.filter;
     let over = (content.step_ns, account.span_ns.unwrap_or_default());
     let axis = StepTimeFormat::new(selected.conditions(), filter, arguments.axis.time_axis, over);
-    terminal::print(&content.lines(&axis))?;
-    Ok(selected.ending())
+    selected.show(arguments.json, account, content, |content| content.lines(&axis))
 }
 
 impl ShapeContent {

@@ -4,7 +4,6 @@ use super::columns::listed;
 use crate::cli::trace::{ProcessFacet, ProcessesArguments, StreamsArguments};
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
-use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::StreamTable;
 use steadfast_analysis::captured::PassResult;
@@ -29,12 +28,7 @@ pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let PassResult { found, account } = selected.answer(|captured, pass| captured.streams(pass))?;
     let content = StreamsContent::new(&found, arguments);
-    if arguments.json {
-        selected.print(account, content)?
-    } else {
-        terminal::print(&content.lines())?
-    }
-    Ok(selected.ending())
+    selected.show(arguments.json, account, content, StreamsContent::lines)
 }
 
 impl StreamsContent {
@@ -71,22 +65,14 @@ pub struct ProcessesContent {
 /// Prints the processes of a capture.
 pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let PassResult { found: mut table, account } = selected.answer(|captured, pass| {
-        let mut found = ProcessTable::default();
-        let account = captured.run(pass, &mut [&mut found])?;
-        Ok(PassResult { found, account })
-    })?;
+    let PassResult { found: mut table, account } = selected.fold(ProcessTable::default())?;
     if arguments.by == ProcessFacet::Command {
         table = table.by_command();
     }
     let content =
         ProcessesContent { processes: table.listing(), unlisted_count: table.unlisted().count() };
-    if arguments.json {
-        selected.print(account, content)?
-    } else {
+    selected.show(arguments.json, account, content, |content| {
         let has_queue = content.processes.iter().any(|process| process.sums.queued.count > 0);
-        let columns = ProcessFigures::table(has_queue);
-        terminal::print(&listed(&columns, &content.processes))?;
-    }
-    Ok(selected.ending())
+        listed(&ProcessFigures::table(has_queue), &content.processes)
+    })
 }
