@@ -111,8 +111,8 @@ impl Parameter {
         let chosen = |text: &str| choices.iter().find(|(name, _)| *name == text);
         self.parse(settings, |text| chosen(text).map(|(_, choice)| *choice))
     }
-    /// Parses the value as a list of items, separated by commas, that all differ: they are part of
-    /// phases, which identify loads in the journal.
+    /// Parses the value as a list of items, separated by commas, that all differ: they name
+    /// rows, or phases, which identify loads in the journal.
     pub(crate) fn list<T: PartialEq>(
         &self,
         settings: &Settings,

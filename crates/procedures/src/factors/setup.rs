@@ -500,7 +500,6 @@ fn used_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureErr
     Ok(USED.percents(&ground.settings, 10)?.into_iter().map(of_percent).collect())
 }
 
-/// Parses different percentages from `least` to 100, separated by commas.
 /// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match step.place.phase.as_str() {

@@ -255,13 +255,15 @@ fn compare_answers(
         }
     }
     assert_eq!(steps[0], steps[1], "{file} {query}");
-    let series = explorer.json(&format!("api/series?c=0{query}&cells=40&by=process"));
     let count = |step: &Value| step["count"].as_u64().unwrap();
     let counted: u64 = array(&theirs["steps"]).iter().map(count).sum();
     let sum = |counts: &Value| -> u64 {
         counts.as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum()
     };
-    assert_eq!(array(&series["ios"]).iter().map(sum).sum::<u64>(), counted, "{query}");
+    for by in ["", "&by=process"] {
+        let series = explorer.json(&format!("api/series?c=0{query}&cells=40{by}"));
+        assert_eq!(array(&series["ios"]).iter().map(sum).sum::<u64>(), counted, "{query}{by}");
+    }
     let heat = explorer.json(&format!("api/heat?c=0{query}&kind=rt&cells=40"));
     assert_eq!(sum(&heat["counts"]), counted, "{query}");
 }

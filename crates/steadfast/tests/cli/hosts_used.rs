@@ -240,7 +240,7 @@ fn make_ext4(path: &Path, bytes: usize) -> StageResult<()> {
     fs::write(path, fs::read(path).unwrap()).map_err(|error| error.to_string())
 }
 
-/// A use, and how a stage that has it is built.
+/// A use: its name, the stage for it, and what uses a device on that stage.
 type HostUse =
     (&'static str, fn() -> StageResult<HostStage>, fn(&mut HostStage) -> StageResult<()>);
 
