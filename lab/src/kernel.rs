@@ -2,7 +2,7 @@
 //! installed.
 
 use crate::process::output;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -100,6 +100,12 @@ struct Archive(Vec<String>);
 impl Archive {
     /// Downloads the lists of packages of a suite of Debian, next to the kernels.
     fn fetch(suite: &str, directory: &Path) -> anyhow::Result<Archive> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        ensure!(
+            !suite.is_empty() && suite.chars().all(is_name),
+            "'{suite}' is no suite of Debian; give PACKAGE/SUITE, such as \
+             linux-image-cloud-amd64/bullseye"
+        );
         let place = std::path::absolute(directory)?.join("suites").join(suite);
         fs::create_dir_all(place.join("lists/partial"))?;
         fs::create_dir_all(place.join("cache/archives/partial"))?;
@@ -177,6 +183,16 @@ fn close_over<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_suite_is_a_name_and_no_path() {
+        let scratch = tempfile::tempdir().unwrap();
+        for suite in ["", "/etc", "../sid", "sid main\ndeb http://other", "."] {
+            let error = Archive::fetch(suite, scratch.path()).err().unwrap();
+            assert!(error.to_string().contains("no suite of Debian"), "{suite}: {error}");
+        }
+        assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
+    }
 
     #[test]
     fn a_module_brings_all_that_it_needs() {

@@ -177,7 +177,7 @@ impl PurgeContext<'_> {
 
 /// State of a purge that the device carries out by itself.
 pub(super) enum PurgeState {
-    /// Its progress in percent, if known.
+    /// Still at work; the progress in percent, if the device reports it.
     Running(Option<f64>),
     Ended,
     Failed(HostError),

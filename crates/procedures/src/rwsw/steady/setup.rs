@@ -1,10 +1,10 @@
 //! Setup of the runs to steady state.
 
+use crate::common::ProcedureSetup;
 use crate::common::applied::ALIGNMENT;
 use crate::common::choices::RunChoices;
 use crate::common::cyclic_load::{self, CyclicLoad};
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -14,7 +14,7 @@ use crate::rwsw::method::{ARRIVALS, BETWEEN, CONTENT, FILLS, MEASURED, ZONES, ch
 use crate::rwsw::regime::{
     PRECONDITIONING, PreconditioningPlan, cycle, quick_fill_text, steady_composite,
 };
-use steadfast_domain::{Demand, Step};
+use steadfast_domain::Demand;
 
 /// Parameters of `multi-wsat`.
 pub const MULTI_PARAMETERS: &[Parameter] = &[
@@ -92,7 +92,7 @@ impl SteadyStreams {
             judged: true,
             preconditioning: self.regime.independent(&self.ground),
             measured_phases: self.runs.iter().map(|run| run.phase.clone()).collect(),
-            gap_effect,
+            gap_effect: cyclic_load::gap_effect,
             quick: format!(
                 "profile quick measures steps of {} instead of 60 s, one in each cycle of {}{}.",
                 self.ground.step_time,
@@ -134,12 +134,4 @@ fn stream_runs(
         });
     }
     Ok(runs)
-}
-
-/// Returns a sentence on the effect of a gap before a step.
-fn gap_effect(step: &Step) -> &'static str {
-    match step.place.phase.as_str() {
-        preconditioning::PHASE => "Preconditioning continued from its last checkpoint.",
-        _ => cyclic_load::gap_effect(step),
-    }
 }
