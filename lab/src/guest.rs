@@ -27,6 +27,9 @@ pub struct Guest {
     pub meanwhile: Vec<OutsideAction>,
     /// A number that the script reads: `given cycles`.
     pub cycles: u32,
+    /// Times that the guest loses its power and starts again, each when its script tells
+    /// [`LOSE_POWER`]. Its drives keep what a drive without power keeps.
+    pub power_losses: u32,
     /// Time after which the guest is ended, whatever it does.
     pub limit: Duration,
     /// Output files to keep as artifacts.
@@ -87,6 +90,12 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Name of the file with the guest's console output.
 pub const CONSOLE: &str = "console.log";
 
+/// The word of a guest whose power is to be lost.
+const LOSE_POWER: &str = "lose power";
+
+/// Name of the file with what a guest with served drives wrote to its third serial port.
+pub const RECEIVED: &str = "received";
+
 /// Directory of a guest's peer, within its own.
 const PEER: &str = "peer";
 
@@ -136,6 +145,7 @@ impl Guest {
             peer: None,
             meanwhile: Vec::new(),
             cycles: 0,
+            power_losses: 0,
             limit: Duration::from_secs(seconds),
             artefacts: &[],
             cases: Vec::new(),
@@ -164,6 +174,9 @@ impl Guest {
         let disk = directory.join(ANSWERS);
         let answers = result.and_then(|()| GuestOutput::unpack(&disk, directory.join("out")));
         if let Ok(answers) = &answers {
+            if !lossy.is_empty() {
+                fs::copy(directory.join(RECEIVED), answers.path(RECEIVED))?;
+            }
             for (serial, drive) in &lossy {
                 let planted = nbd::locked(drive).planted();
                 fs::write(answers.path(&format!("planted-{serial}")), planted)?;
@@ -191,15 +204,16 @@ impl Guest {
     fn to_its_end(&self, root: &GuestRoot, directory: &Path) -> anyhow::Result<()> {
         let (began, console) = (Instant::now(), directory.join(CONSOLE));
         let first = NetworkRole::First(format!("../{SOCKET}"));
-        let peer = self.peer.as_ref().map(|peer| peer.start(root, &directory.join(PEER), first));
+        let peer = self.peer.as_ref().map(|peer| peer.start(root, &directory.join(PEER), &first));
         // Its network is ready when its QMP answers. It runs until it is dropped.
         let _peer = peer.transpose().context("the guest on the same network")?;
         let role = match self.peer {
             Some(_) => NetworkRole::Second(SOCKET.to_owned()),
             None => NetworkRole::None,
         };
-        let (mut running, mut qmp) = self.start(root, directory, role)?;
+        let (mut running, mut qmp) = self.start(root, directory, &role)?;
         let mut pending = self.meanwhile.iter().peekable();
+        let mut power_losses = 0;
         while running.0.try_wait()?.is_none() {
             if began.elapsed() > self.limit {
                 bail!("the guest did not end within {} s", self.limit.as_secs());
@@ -207,7 +221,16 @@ impl Guest {
             if let Some(meanwhile) = pending.next_if(|m| has_announced(&console, m.word)) {
                 (meanwhile.act)(&mut qmp).with_context(|| format!("after '{}'", meanwhile.word))?;
             }
+            if power_losses < self.power_losses && has_announced(&console, LOSE_POWER) {
+                power_losses += 1;
+                // Killed, QEMU says goodbye to no server of a drive.
+                drop(running);
+                (running, qmp) = self.start(root, directory, &role)?;
+            }
             std::thread::sleep(LOOK);
+        }
+        if power_losses < self.power_losses {
+            bail!("the guest lost its power {power_losses} times of {}", self.power_losses);
         }
         match pending.next() {
             Some(meanwhile) => bail!("the guest never sent '{}'", meanwhile.word),
@@ -220,7 +243,7 @@ impl Guest {
         &self,
         root: &GuestRoot,
         directory: &Path,
-        role: NetworkRole,
+        role: &NetworkRole,
     ) -> anyhow::Result<(QemuProcess, Qmp)> {
         let errors = File::create(directory.join("qemu.stderr"))?;
         let child = Command::new("qemu-system-x86_64")
@@ -270,6 +293,9 @@ impl Guest {
         arguments.extend(disk(ANSWERS, ""));
         if self.drives.iter().any(|drive| drive.lossy().is_some()) {
             arguments.extend(["-serial".to_owned(), format!("unix:{}", nbd::SWITCH)]);
+            let received = format!("file,id=received,path={RECEIVED},append=on");
+            arguments.extend(["-chardev".to_owned(), received]);
+            arguments.extend(["-serial", "chardev:received"].map(str::to_owned));
         }
         arguments.extend(self.drives.iter().flat_map(GuestDrive::arguments));
         Ok(arguments)

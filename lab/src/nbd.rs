@@ -58,16 +58,22 @@ pub fn serve(drives: &SharedDrives, directory: &Path) -> io::Result<()> {
         let listener = UnixListener::bind(directory.join(format!("{serial}.sock")))?;
         let drive = Arc::clone(drive);
         std::thread::spawn(move || {
-            // The connection ends with QEMU.
-            listener.accept().and_then(|(stream, _)| transmit(stream, &drive))
+            // A connection ends with QEMU, and a host that is gone without a word has lost its
+            // power with the drive's.
+            for stream in listener.incoming().map_while(Result::ok) {
+                if transmit(stream, &drive).is_err() {
+                    locked(&drive).lose_power(DrivePower::On);
+                }
+            }
         });
     }
     let listener = UnixListener::bind(directory.join(SWITCH))?;
     let drives = drives.clone();
     std::thread::spawn(move || {
-        let Ok((stream, _)) = listener.accept() else { return };
-        for line in BufReader::new(stream).lines().map_while(Result::ok) {
-            switch(&line, &drives);
+        for stream in listener.incoming().map_while(Result::ok) {
+            for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                switch(&line, &drives);
+            }
         }
     });
     Ok(())

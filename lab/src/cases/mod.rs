@@ -10,6 +10,7 @@ mod medium;
 mod namespaces;
 mod neighbors;
 mod nvme;
+mod outage;
 mod overlaps;
 mod paths;
 mod power;
@@ -41,6 +42,7 @@ pub fn guests(cycles: u32) -> Vec<Guest> {
         mapped::guest(),
         fabric::guest(),
         power::guest(cycles),
+        outage::guest(),
         trace::guest(),
         files::guest(),
     ]

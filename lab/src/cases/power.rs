@@ -7,6 +7,7 @@ use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::ensure;
 use std::collections::BTreeSet;
 use steadfast_domain::JournalEntry;
+use steadfast_domain::power_cut::CutEvidence::DeviceFailed;
 use steadfast_domain::power_cut::{
     CountedPowerLoss, CutEvidence, PowerCutOutcome, PowerLossBehavior, ViolationKind,
 };
@@ -54,9 +55,13 @@ pub fn guest(cycles: u32) -> Guest {
     }
 }
 
-/// Returns the outcomes of a run, all of which had a cut that no counter proves: QEMU's drives count
-/// no power cycles.
-fn outcomes(answers: &GuestOutput, serial: &str) -> anyhow::Result<Vec<PowerCutOutcome>> {
+/// Returns the outcomes of a run, all of which had a cut with this evidence and none that a counter
+/// proves: QEMU's drives count no power cycles.
+pub fn outcomes(
+    answers: &GuestOutput,
+    serial: &str,
+    evidence: CutEvidence,
+) -> anyhow::Result<Vec<PowerCutOutcome>> {
     let run = answers.run(&format!("run-{serial}"))?;
     let judged = run.entries().filter_map(|entry| match entry {
         JournalEntry::PowerCutJudged(outcome) => Some((**outcome).clone()),
@@ -66,7 +71,7 @@ fn outcomes(answers: &GuestOutput, serial: &str) -> anyhow::Result<Vec<PowerCutO
     let cycles = run.parameter("cycles").unwrap_or_default();
     ensure!(judged.len().to_string() == cycles, "{serial}: {} of {cycles} cycles", judged.len());
     for outcome in &judged {
-        ensure!(outcome.evidence == CutEvidence::DeviceFailed, "{serial}: {outcome:?}");
+        ensure!(outcome.evidence == evidence, "{serial}: {outcome:?}");
         ensure!(outcome.counted == CountedPowerLoss::Unknown, "{serial}: {outcome:?}");
         let is_too_early = outcome.acknowledged == 0 && outcome.counts.is_empty();
         ensure!(outcome.is_test() || is_too_early, "{serial}: {outcome:?}");
@@ -78,14 +83,14 @@ fn outcomes(answers: &GuestOutput, serial: &str) -> anyhow::Result<Vec<PowerCutO
     Ok(judged)
 }
 
-fn ends_as(answers: &GuestOutput, serial: &str, end: &str) -> anyhow::Result<()> {
+pub fn ends_as(answers: &GuestOutput, serial: &str, end: &str) -> anyhow::Result<()> {
     let findings = answers.json(&format!("study-{serial}"))?;
     ensure!(findings["end"] == end, "{serial}: {}", findings["ending"]);
     Ok(())
 }
 
 fn honest(answers: &GuestOutput) -> anyhow::Result<()> {
-    let outcomes = outcomes(answers, "HONEST")?;
+    let outcomes = outcomes(answers, "HONEST", DeviceFailed)?;
     let all_are_tests = outcomes.iter().all(PowerCutOutcome::is_test);
     ends_as(answers, "HONEST", if all_are_tests { "complete" } else { "void" })?;
     ensure!(outcomes.iter().all(|outcome| outcome.counts.is_empty()), "{outcomes:?}");
@@ -94,21 +99,31 @@ fn honest(answers: &GuestOutput) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Returns the blocks of flushed writes that the server damaged in each cut of a drive.
+pub fn planted(answers: &GuestOutput, serial: &str) -> anyhow::Result<Vec<BTreeSet<u64>>> {
+    let cuts: Vec<BTreeSet<u64>> =
+        serde_json::from_str(&answers.text(&format!("planted-{serial}"))?)?;
+    let blocks = |offsets: BTreeSet<u64>| offsets.iter().map(|offset| offset / BLOCK).collect();
+    Ok(cuts.into_iter().map(blocks).collect())
+}
+
+/// Returns the blocks with violations.
+pub fn violated(outcome: &PowerCutOutcome) -> BTreeSet<u64> {
+    outcome.violations.iter().map(|one| one.offset.0 / BLOCK).collect()
+}
+
 /// Checks that the violations of each cycle are at the places that the server damaged, at no other,
 /// and of these kinds.
 fn found(answers: &GuestOutput, serial: &str, kinds: &[ViolationKind]) -> anyhow::Result<()> {
     ends_as(answers, serial, "failed")?;
-    let outcomes = outcomes(answers, serial)?;
-    let planted: Vec<BTreeSet<u64>> =
-        serde_json::from_str(&answers.text(&format!("planted-{serial}"))?)?;
+    let outcomes = outcomes(answers, serial, DeviceFailed)?;
+    let planted = planted(answers, serial)?;
     ensure!(planted.len() == outcomes.len(), "{} cuts, {outcomes:?}", planted.len());
     for (cycle, (outcome, planted)) in outcomes.iter().zip(planted).enumerate() {
         if !outcome.is_test() {
             continue;
         }
-        let planted: BTreeSet<u64> = planted.iter().map(|offset| offset / BLOCK).collect();
-        let found: BTreeSet<u64> =
-            outcome.violations.iter().map(|one| one.offset.0 / BLOCK).collect();
+        let found = violated(outcome);
         ensure!(!planted.is_empty(), "{serial}, cycle {cycle}: nothing was damaged");
         ensure!(found == planted, "{serial}, cycle {cycle}: damaged {planted:?}, found {found:?}");
         let has_other = outcome.counts.keys().any(|one| !kinds.contains(one));
@@ -120,7 +135,7 @@ fn found(answers: &GuestOutput, serial: &str, kinds: &[ViolationKind]) -> anyhow
 fn stopped(answers: &GuestOutput) -> anyhow::Result<()> {
     answers.ended("STOPPED", &[4])?;
     ends_as(answers, "STOPPED", "complete")?;
-    let outcomes = outcomes(answers, "STOPPED")?;
+    let outcomes = outcomes(answers, "STOPPED", DeviceFailed)?;
     ensure!(outcomes.len() == 1 && outcomes[0].flushes >= 20, "{outcomes:?}");
     ensure!(outcomes[0].counts.is_empty(), "{outcomes:?}");
     Ok(())
