@@ -630,6 +630,7 @@ fn check_recorded(
 
 fn check_foreign_files(world: &Arc<World>, scenario: &CaptureScenario) -> Result<(), String> {
     let state = world.state();
+    state.disk.check_bystanders()?;
     for name in &scenario.taken_names {
         let file = state.disk.find(ROOT, name);
         if !file.is_ok_and(|file| state.disk.read(file, 0, usize::MAX) == FOREIGN) {

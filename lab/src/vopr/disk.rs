@@ -17,6 +17,11 @@ pub type Inode = usize;
 /// The root directory, which always exists.
 pub const ROOT: Inode = 0;
 
+/// Files of other programs, which exist in every world.
+const BYSTANDERS: [&str; 2] = ["journal.jsonl", "report.html.old"];
+/// Content of each bystander.
+const BYSTANDER_CONTENT: &[u8] = b"of another program";
+
 /// A file or directory.
 #[derive(Debug, Default)]
 struct Node {
@@ -69,6 +74,28 @@ impl Disk {
     pub fn new(bug: Option<PlantedBug>) -> Disk {
         let root = Node { is_directory: true, ..Node::default() };
         Disk { nodes: vec![root], is_full: false, bug }
+    }
+
+    /// Stores the files of other programs.
+    pub fn put_bystanders(&mut self) {
+        for name in BYSTANDERS {
+            let content = BYSTANDER_CONTENT.to_vec();
+            let inode = self.nodes.len();
+            self.nodes.push(Node { durable: content.clone(), cached: content, ..Node::default() });
+            self.nodes[ROOT].names.insert(name.to_owned(), inode);
+            self.nodes[ROOT].durable_names.insert(name.to_owned(), inode);
+        }
+    }
+
+    /// Checks that no file of another program has changed or lost its name.
+    pub fn check_bystanders(&self) -> Result<(), String> {
+        for name in BYSTANDERS {
+            let content = self.find(ROOT, name).map(|file| self.read(file, 0, usize::MAX));
+            if !content.is_ok_and(|content| content == BYSTANDER_CONTENT) {
+                return Err(format!("{name} belonged to another program, and was changed"));
+            }
+        }
+        Ok(())
     }
 
     pub fn find(&self, directory: Inode, name: &str) -> io::Result<Inode> {
@@ -168,6 +195,11 @@ impl Disk {
     pub fn append(&mut self, inode: Inode, bytes: &[u8]) -> io::Result<()> {
         if self.is_full {
             return Err(error(libc::ENOSPC));
+        }
+        if self.bug == Some(PlantedBug::StrayWrite)
+            && let Ok(other) = self.find(ROOT, BYSTANDERS[0])
+        {
+            self.nodes[other].cached.extend(bytes);
         }
         let node = &mut self.nodes[inode];
         let from = node.cached.len();

@@ -47,6 +47,8 @@ pub enum InjectedFault {
     LostSync,
     /// The wall clock jumps by this many milliseconds.
     ClockJump(i64),
+    /// A host setting cannot be read or changed, a purge fails, or an idle time breaks off.
+    HostError,
     /// I/Os of the step fail.
     DeviceErrors,
     /// The drive is reset: the step must be abandoned after it wrote.
@@ -62,7 +64,7 @@ pub enum InjectedFault {
 impl InjectedFault {
     /// Returns true if the fault can hit this call.
     pub fn fits(self, call: CallKind) -> bool {
-        use CallKind::{Applied, Apply, Create, Read, Rename, Sync, Write};
+        use CallKind::{Applied, Apply, Create, Idle, Purge, Read, Rename, Setting, Sync, Write};
         match self {
             InjectedFault::Kill | InjectedFault::PowerLoss | InjectedFault::ClockJump(_) => true,
             InjectedFault::Error => is_of_storage(call),
@@ -70,6 +72,7 @@ impl InjectedFault {
             InjectedFault::Full => matches!(call, Create | Write),
             InjectedFault::Short | InjectedFault::Interrupted => matches!(call, Read | Write),
             InjectedFault::LostSync => call == Sync,
+            InjectedFault::HostError => matches!(call, Setting | Purge | Idle),
             InjectedFault::DeviceErrors
             | InjectedFault::DeviceStall
             | InjectedFault::DeviceGone => call == Apply,
@@ -101,6 +104,8 @@ pub enum PlantedBug {
     NoDirectorySync,
     /// A rename to an unused name replaces what another process has put there.
     RenameReplaces,
+    /// Data written to any file reach a file of another program as well.
+    StrayWrite,
     /// A resumed run forgets its last step.
     ForgottenStep,
     /// A host setting is changed before the change is journaled.

@@ -132,6 +132,7 @@ fn check(
     if let Some(panic) = ends.iter().find_map(|end| end.panic.clone()) {
         return Err(panic);
     }
+    world.state().disk.check_bystanders()?;
     let found = read_all(world)?;
     let undisturbed = life.faults.is_empty() && life.programs == 1;
     for (at, name) in NAMES.iter().enumerate() {

@@ -75,25 +75,29 @@ impl SimulatedHostRig {
         self.process.call(kind, about, effect)
     }
 
-    fn set(&self, to: &str) {
-        let effect = |state: &mut WorldState, _| to.clone_into(&mut state.setting);
-        self.call(CallKind::Setting, &|| format!("{SETTING} = {to}"), effect);
+    fn set(&self, to: &str) -> Result<(), Halt> {
+        self.call(CallKind::Setting, &|| format!("{SETTING} = {to}"), |state, fault| {
+            host_error(fault)?;
+            to.clone_into(&mut state.setting);
+            Ok(())
+        })
     }
 
     fn apply_setting(&self, journal: Journal<'_>) -> Result<(), Halt> {
-        let read = |state: &mut WorldState, _| (state.setting.clone(), state.disk.bug);
-        let (before, bug) = self.call(CallKind::Setting, &|| format!("{SETTING}?"), read);
+        let (before, bug) =
+            self.call(CallKind::Setting, &|| format!("{SETTING}?"), |state, fault| {
+                host_error(fault).map(|()| (state.setting.clone(), state.disk.bug))
+            })?;
         if before == WANTED_SETTING {
             return Ok(());
         }
         let after = WANTED_SETTING.to_owned();
         let change = HostChange { setting: SETTING.into(), before, after, ..HostChange::default() };
         if bug == Some(PlantedBug::ChangeBeforeJournal) {
-            self.set(WANTED_SETTING);
+            self.set(WANTED_SETTING)?;
         }
         journal(&change)?;
-        self.set(WANTED_SETTING);
-        Ok(())
+        self.set(WANTED_SETTING)
     }
 }
 
@@ -164,7 +168,7 @@ impl Rig for SimulatedHostRig {
         Ok(PurgeMethod::Simulated)
     }
     fn purge(&mut self, _: Journal<'_>, _: PurgeCallback<'_>) -> Result<Purge, Halt> {
-        self.call(CallKind::Purge, &String::new, |_, _| ());
+        self.call(CallKind::Purge, &String::new, |_, fault| host_error(fault))?;
         match self.execute(DriveCommand::Purge)? {
             DriveResult::Purged(purge) => Ok(purge),
             other => Err(Halt::Refused(format!("a purge gave {other:?}"))),
@@ -211,23 +215,31 @@ impl Rig for SimulatedHostRig {
         let _ = self.execute(DriveCommand::EndLoad);
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.call(CallKind::Idle, &|| time.to_string(), |_, _| ());
+        self.call(CallKind::Idle, &|| time.to_string(), |_, fault| host_error(fault))?;
         self.execute(DriveCommand::Idle(time)).map(drop)
     }
     fn restore(&mut self, change: &HostChange) -> Result<(), Halt> {
-        restore_setting(&self.process, change);
-        Ok(())
+        restore_setting(&self.process, change)
     }
 }
 
 /// Reverts a host change that is still in effect.
-pub fn restore_setting(process: &Process, change: &HostChange) {
+pub fn restore_setting(process: &Process, change: &HostChange) -> Result<(), Halt> {
     let about = || format!("{SETTING} back to {}", change.before);
-    process.call(CallKind::Setting, &about, |state, _| {
+    process.call(CallKind::Setting, &about, |state, fault| {
+        host_error(fault)?;
         if state.setting == change.after {
             change.before.clone_into(&mut state.setting);
         }
-    });
+        Ok(())
+    })
+}
+
+fn host_error(fault: Option<InjectedFault>) -> Result<(), Halt> {
+    if fault == Some(InjectedFault::HostError) {
+        return Err(Halt::Refused("the host refused the call".into()));
+    }
+    Ok(())
 }
 
 fn faults(step: &Step) -> Halt {

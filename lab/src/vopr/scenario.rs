@@ -109,7 +109,16 @@ impl Scenario {
         let drive_forgets = dice.percent(70);
         let setting_is_kept = dice.percent(50);
         let count = 1 + dice.below(4);
-        let lives = (0..count).map(|_| life(&mut dice, calls[run], RUNS[run].compares)).collect();
+        let mut lives: Vec<Life> =
+            (0..count).map(|_| life(&mut dice, calls[run], RUNS[run].compares)).collect();
+        // Drawn apart, so that all else of a seed's scenario does not depend on it.
+        let mut host_dice = Dice::new(seed ^ 0x686f_7374_6572_726f);
+        for life in &mut lives {
+            if host_dice.percent(25) {
+                let call = call(&mut host_dice, calls[run]);
+                life.faults.insert(0, PlannedFault { call, fault: InjectedFault::HostError });
+            }
+        }
         Scenario { seed, run, drive_forgets, setting_is_kept, lives }
     }
 

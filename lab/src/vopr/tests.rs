@@ -7,8 +7,9 @@ use crate::report;
 use crate::scenario::Scenario;
 use crate::shrink::shrink;
 use crate::trial::{TrialResult, UndisturbedRun, play, undisturbed};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex};
+use std::time::{Duration, Instant};
 
 /// Seeds that find a mended defect if it comes back.
 const FOUND: &[u64] = &[
@@ -27,13 +28,13 @@ fn scenario(seed: u64) -> Scenario {
 }
 
 /// Plays all seeds on two threads. Returns the report of the first that failed.
-fn first_failure(seeds: impl Iterator<Item = u64>) -> Option<String> {
-    let seeds: Vec<u64> = seeds.collect();
-    let (next, failed) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+fn first_failure(seeds: impl Iterator<Item = u64> + Send) -> Option<String> {
+    let (seeds, failed) = (Mutex::new(seeds), AtomicU64::new(u64::MAX));
+    let next = || seeds.lock().unwrap().next();
     let work = || {
-        while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
-            if play(&scenario(*seed), &UNDISTURBED, None, false).violation.is_some() {
-                failed.fetch_min(*seed, Ordering::Relaxed);
+        while let Some(seed) = next() {
+            if play(&scenario(seed), &UNDISTURBED, None, false).violation.is_some() {
+                failed.fetch_min(seed, Ordering::Relaxed);
             }
         }
     };
@@ -42,22 +43,30 @@ fn first_failure(seeds: impl Iterator<Item = u64>) -> Option<String> {
     Some(report(&scenario(seed), "failed", &UNDISTURBED))
 }
 
-/// Returns the number of seeds to play.
-fn seeds(usual: u64) -> u64 {
-    std::env::var("SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
+/// Returns a number of the environment.
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().filter(|text| !text.is_empty()).map(|text| text.parse().unwrap())
 }
 
-/// `make fire` sets SEEDS.
+/// Returns the seeds to play: `SEEDS` or this many from `FIRST`, until `TIME` seconds have passed.
+fn seeds(usual: u64) -> impl Iterator<Item = u64> {
+    let first = variable("FIRST").unwrap_or(0);
+    let end = variable("TIME").map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    (first..first.saturating_add(variable("SEEDS").unwrap_or(usual)))
+        .take_while(move |_| end.is_none_or(|end| Instant::now() < end))
+}
+
+/// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn runs_survive_everything() {
-    if let Some(report) = first_failure((0..seeds(1000)).chain(FOUND.iter().copied())) {
+    if let Some(report) = first_failure(FOUND.iter().copied().chain(seeds(1000))) {
         panic!("{report}");
     }
 }
 
 /// Plays seeds without a planted bug.
-fn must_hold(seeds: u64, play: fn(u64, Option<PlantedBug>) -> TrialResult) {
-    for seed in 0..seeds {
+fn must_hold(seeds: impl Iterator<Item = u64>, play: fn(u64, Option<PlantedBug>) -> TrialResult) {
+    for seed in seeds {
         let result = play(seed, None);
         if let Some(violation) = result.violation {
             panic!("seed {seed}: {violation}\n{}", result.trace.join("\n"));
@@ -74,33 +83,35 @@ fn must_be_found(bugs: &[(PlantedBug, &str)], play: fn(u64, Option<PlantedBug>) 
     }
 }
 
-/// `make fire` sets SEEDS.
+/// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn output_files_appear_whole_and_stay() {
     must_hold(seeds(1000), outputs::play);
 }
 
-/// `make fire` sets SEEDS.
+/// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn captures_lose_nothing_in_silence() {
-    must_hold(seeds(400), captures::play);
+    must_hold(seeds(1000), captures::play);
 }
 
 /// Without syncs, a power loss takes files that the recorder called complete.
 #[test]
 fn bugs_planted_below_captures_are_found() {
-    use PlantedBug::{IgnoredSourceError, NoDirectorySync, NoSync};
+    use PlantedBug::{IgnoredSourceError, NoDirectorySync, NoSync, StrayWrite};
     let ignored = (IgnoredSourceError, "the probes failed, and the capture was called complete");
-    must_be_found(&[(NoSync, "file"), (NoDirectorySync, "I/Os"), ignored], captures::play);
+    let stray = (StrayWrite, "belonged to another program");
+    must_be_found(&[(NoSync, "file"), (NoDirectorySync, "I/Os"), ignored, stray], captures::play);
 }
 
 /// Each defect breaks another invariant of output files.
 #[test]
 fn bugs_planted_below_output_files_are_found() {
-    use PlantedBug::{NoDirectorySync, NoSync, RenameReplaces};
+    use PlantedBug::{NoDirectorySync, NoSync, RenameReplaces, StrayWrite};
     let unwritten = (NoSync, "holds what no program has written");
     let replaced = (RenameReplaces, "was replaced");
-    must_be_found(&[unwritten, (NoDirectorySync, "or nothing"), replaced], outputs::play);
+    let stray = (StrayWrite, "belonged to another program");
+    must_be_found(&[unwritten, (NoDirectorySync, "or nothing"), replaced, stray], outputs::play);
 }
 
 #[test]
@@ -115,8 +126,8 @@ fn a_seed_always_means_the_same() {
 /// What the simulator is for.
 #[test]
 fn planted_bugs_are_found_and_shrunk() {
-    use PlantedBug::{ChangeBeforeJournal, ForgottenStep, NoDirectorySync, NoSync};
-    for bug in [NoSync, NoDirectorySync, ForgottenStep, ChangeBeforeJournal] {
+    use PlantedBug::{ChangeBeforeJournal, ForgottenStep, NoDirectorySync, NoSync, StrayWrite};
+    for bug in [NoSync, NoDirectorySync, ForgottenStep, ChangeBeforeJournal, StrayWrite] {
         let fails =
             |seed: &u64| play(&scenario(*seed), &UNDISTURBED, Some(bug), false).violation.is_some();
         let seed = (0..100).find(fails).unwrap_or_else(|| panic!("{bug:?} is not found"));

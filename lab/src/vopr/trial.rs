@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use steadfast_domain::{
-    EndState, Findings, Halt, JournalEntry, Measurement, Nanos, Outcome, Procedure, Step,
+    EndState, Findings, JournalEntry, Measurement, Nanos, Outcome, Procedure, Step,
 };
 use steadfast_host::ReadAccess;
 use steadfast_runner::ledger::{JournalLine, LedgerContents};
@@ -230,10 +230,7 @@ impl Trial<'_> {
         let opened = Ledger::open_in(directory).map_err(shown)?;
         let drive = self.drive.clone();
         let now = SimulatedHostRig::new(process, drive, self.scenario.drive_forgets).now_unix_ms();
-        let mut undo = |change: &_| -> Result<(), Halt> {
-            restore_setting(process, change);
-            Ok(())
-        };
+        let mut undo = |change: &_| restore_setting(process, change);
         restore_opened(opened, now, |_| true, &mut undo).map(|_| false).map_err(shown)
     }
 
@@ -255,6 +252,7 @@ impl Trial<'_> {
     }
 
     fn check_ledger(&self, complete: Option<&UndisturbedRun>) -> Result<(), String> {
+        self.world.state().disk.check_bystanders()?;
         let contents = match self.read() {
             Ok(Some(contents)) if contents.opening().is_some() => contents,
             Ok(_) | Err(LedgerError::NotARun(_)) => return self.check_not_begun(),

@@ -63,9 +63,11 @@ pub struct Process {
 
 impl World {
     pub fn new(seed: u64, bug: Option<PlantedBug>, is_traced: bool) -> Arc<World> {
+        let mut disk = Disk::new(bug);
+        disk.put_bystanders();
         let state = WorldState {
             dice: Dice::new(seed),
-            disk: Disk::new(bug),
+            disk,
             setting: ORIGINAL_SETTING.to_owned(),
             setting_is_kept: false,
             boots: 1,
