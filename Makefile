@@ -8,7 +8,7 @@ OPTIMISED = $(or $(CARGO_TARGET_DIR),target)/release
 # Captures through BPF programs; without them a capture uses tracefs alone.
 FEATURES ?= steadfast/ebpf
 
-.PHONY: build demo ui test check bench fleet lab dist dist-test image docs readme clean tools fire fuzz
+.PHONY: build demo ui test check bench fleet lab dist dist-test image docs readme clean tools fire fuzz night
 
 build: tools
 	cargo build --release --locked -p steadfast --features $(FEATURES)
@@ -61,15 +61,21 @@ bench: tools
 
 # Fuzzes every parser of untrusted files, TIME seconds each (docs/fire.md).
 fuzz: tools
-	cargo build --locked -p steadfast --features $(FEATURES)
-	TIME=$(or $(TIME),60) scripts/fuzz
+	TIME=$(or $(TIME),60) SEED=$(or $(SEED),1) scripts/fuzz
 
 # Scenarios of the fault simulator, and every system call of the commands in
-# tests/cli/failing_calls.rs fails once (docs/fire.md): an hour.
+# tests/cli/failing_calls.rs fails once (docs/fire.md): an hour. FIRST=7 plays other seeds, TIME=600
+# ends each kind of scenario after as many seconds, CALLS=20 fails so many calls of each command.
 SEEDS ?= 20000
 fire: tools
-	SEEDS=$(SEEDS) cargo test --locked --workspace --features $(FEATURES) --bin steadfast-vopr
-	FIRE=all cargo test --locked --workspace --features $(FEATURES) --test cli -- failing_calls
+	FIRST=$(FIRST) SEEDS=$(SEEDS) TIME=$(TIME) \
+	    cargo test --locked --workspace --features $(FEATURES) --bin steadfast-vopr
+	FIRST=$(FIRST) FIRE=$(or $(CALLS),all) \
+	    cargo test --locked --workspace --features $(FEATURES) --test cli -- failing_calls
+
+# What a machine does every night: fire, fuzz and lab with seeds of the date.
+night:
+	@scripts/night
 
 # The Spark package on a cluster of processes (docs/fleet.md).
 fleet: tools

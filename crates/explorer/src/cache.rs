@@ -8,7 +8,8 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use steadfast_domain::hex::to_hex;
 
-const MAGIC: &[u8; 8] = b"SFEXPLOR";
+/// First bytes of an index file.
+pub const MAGIC: &[u8; 8] = b"SFEXPLOR";
 /// Length of a SHA-256 digest, in bytes.
 const DIGEST: usize = 32;
 /// Bytes at the end of a file that are part of its identity: the footer of a trace lies there.

@@ -15,7 +15,7 @@ use steadfast_analysis::sums::content::Contents;
 use steadfast_analysis::sums::io_count::IoCount;
 use steadfast_analysis::sums::sparse::DenseCounts;
 use steadfast_analysis::{AnnotatedRows, Fold};
-use steadfast_domain::{CoarseHistogram, FineHistogram, QuarterHistogram};
+use steadfast_domain::{CoarseHistogram, QuarterHistogram};
 use steadfast_tracefile::{Field, Fields, NotRecorded, TraceError};
 
 /// Buckets of the histogram of a cell: response times, then depths.
@@ -32,21 +32,19 @@ pub fn count_buckets(io: &CountedIo, counts: &mut DenseCounts) {
     }
 }
 
-/// Returns the response times of a cube cell by bucket of `CoarseHistogram`. Each fine bucket lies
-/// within one coarse bucket.
+/// Returns the response times of a cube cell by bucket of `CoarseHistogram`.
 ///
 /// # Errors
 /// Returns [`TraceError::TooFine`] if a bucket holds more I/Os than are counted.
 pub fn coarse_buckets(cell: &CubeCell) -> Result<Vec<(usize, u32)>, TraceError> {
-    let coarse = |(bucket, ios): &(u16, u64)| {
-        let (least, _) = FineHistogram::bounds(usize::from(*bucket));
-        let ios = u32::try_from(*ios).map_err(|_| {
+    let narrow = |(bucket, ios): (usize, u64)| {
+        let ios = u32::try_from(ios).map_err(|_| {
             let what = format!("{ios} I/Os with one response time in a step; see the file with: steadfast trace report");
             TraceError::TooFine(what)
         })?;
-        Ok((CoarseHistogram::index(least), ios))
+        Ok((bucket, ios))
     };
-    cell.responses.buckets.iter().map(coarse).collect()
+    cell.responses.coarse_buckets().map(narrow).collect()
 }
 
 /// Sums over the I/Os of a pair in a cell.

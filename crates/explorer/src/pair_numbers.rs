@@ -66,9 +66,9 @@ impl PairNumbers {
         let (stream, process) = key;
         let name = u128::from_le_bytes(process.command.0) as u64;
         let who = u64::from(process.pid) << 32 ^ name;
-        let what = u64::from(stream.bytes) << 8 | (stream.op as u64) << 1;
+        let what = StreamKey::packed(stream.op, stream.sequential, stream.bytes);
         let (wanted, numbers, keys) = (self.wanted, &mut self.numbers, &mut self.keys);
-        self.recent.get_or(who ^ what ^ u64::from(stream.sequential), key, || {
+        self.recent.get_or(who ^ what, key, || {
             let stream = wanted.streams.then_some(stream);
             let process = wanted.processes.then_some(process);
             number_of(numbers, keys, PartKey { stream, process })

@@ -1,6 +1,6 @@
 //! The hottest address ranges of a selection, and the processes that hit them.
 
-use super::tables::edges;
+use super::streams_and_processes::edges;
 use crate::maps::RANGES;
 use crate::process_hits::ProcessHitsFold;
 use crate::query::QueryString;

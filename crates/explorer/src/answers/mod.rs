@@ -1,5 +1,4 @@
-//! The answers of the API about captures, with one file per kind of question; [`tables`] has those
-//! that are tables of the command line.
+//! The answers of the API about captures, with one file per kind of question.
 
 mod command;
 mod groups;
@@ -9,7 +8,7 @@ mod ios;
 mod meta;
 mod read_out;
 mod series;
-mod tables;
+mod streams_and_processes;
 mod views;
 
 use crate::capture::ExploredCapture;
@@ -68,12 +67,12 @@ pub fn answer(
     let text = match what {
         "series" => json(&series::answer(selection, query)?),
         "heat" => json(&heat::answer(&selection, query)?),
-        "streams" => json(&tables::streams(&selection, query)?),
-        "processes" => json(&tables::processes(&selection, query)?),
-        "cumulative" => json(&tables::cumulative(&selection, query)?),
+        "streams" => json(&streams_and_processes::streams(&selection, query)?),
+        "processes" => json(&streams_and_processes::processes(&selection, query)?),
+        "cumulative" => json(&streams_and_processes::cumulative(&selection, query)?),
         "ios" => json(&ios::answer(&selection, query)?),
         "steps" => json(&series::steps(&selection, query)?),
-        "workload" => json(&tables::workload(&selection, query)?),
+        "workload" => json(&streams_and_processes::workload(&selection, query)?),
         "command" => json(&command::answer(&selection, query)?),
         "hot" => json(&hot::answer(&selection, query)?),
         "read-out" => json(&read_out::answer(&selection, query)?),
