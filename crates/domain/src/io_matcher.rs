@@ -225,7 +225,7 @@ impl IoMatcher {
                 self.queued.remove(&key);
                 self.note_merged(key);
             }
-            BlockAction::FrontMerged => self.merge_to_front(key, step),
+            BlockAction::FrontMerged => return self.merge_to_front(key, step),
             BlockAction::Split => self.split(key, step),
             BlockAction::Issued => return self.issue(key, step),
             BlockAction::Requeued => self.requeue(key),
@@ -243,14 +243,21 @@ impl IoMatcher {
     }
 
     /// Moves the beginning of a request to that of the new bio. Queue time and process remain those
-    /// of the request's first bio.
-    fn merge_to_front(&mut self, key: SectorKey, step: &BlockStep) {
+    /// of the request's first bio. Returns the I/O whose sector a requeued request takes.
+    fn merge_to_front(&mut self, key: SectorKey, step: &BlockStep) -> Option<IoEvent> {
         let behind = (key.0, key.1.saturating_add(step.bytes / SECTOR), key.2);
         self.queued.remove(&key);
         if let Some(first) = self.queued.remove(&behind) {
             self.queued.insert(key, first);
         }
         self.note_merged(behind);
+        // A requeued request waits, too, and is issued at its new beginning.
+        let mut requeued = *self.issued.get(&behind).filter(|issued| issued.given_back)?;
+        self.issued.remove(&behind);
+        requeued.event.offset = requeued.event.offset.min(offset(key));
+        let missed = self.give_up(key);
+        self.issued.insert(key, requeued);
+        missed
     }
 
     /// Divides a queued bio. Both parts have its queue time and process.
@@ -572,6 +579,36 @@ mod tests {
         matcher.follow(&step(Issued, 1_700, 88, 12_288));
         let io = matcher.follow(&step(Completed, 3_000, 88, 12_288)).unwrap();
         assert_eq!((io.offset, io.bytes, io.issued_ns), (80 * SECTOR, 16_384, 1_000));
+    }
+
+    /// A requeued request that grows to the front is one I/O from its new beginning.
+    #[test]
+    fn a_requeued_io_may_grow_to_the_front() {
+        use BlockAction::{Completed, FrontMerged, Issued, Queued, Requeued};
+        let mut matcher = IoMatcher::new(100);
+        for (time_ns, action, sector, bytes) in [
+            (900, Queued, 80, 4096),
+            (1_000, Issued, 80, 4096),
+            (1_100, Requeued, 80, 4096),
+            // The completion of this one is missed.
+            (1_200, Issued, 72, 4096),
+            (1_300, Queued, 72, 4096),
+        ] {
+            assert_eq!(matcher.follow(&step(action, time_ns, sector, bytes)), None);
+        }
+        let missed = matcher.follow(&step(FrontMerged, 1_300, 72, 4096)).unwrap();
+        assert_eq!((missed.issued_ns, missed.response_ns), (1_200, RESPONSE_UNKNOWN));
+        assert_eq!(matcher.follow(&step(Issued, 1_400, 72, 8192)), None);
+        let io = matcher.follow(&step(Completed, 3_000, 72, 8192)).unwrap();
+        assert_eq!((io.offset, io.bytes, io.merged), (72 * SECTOR, 8192, 1));
+        assert_eq!((io.issued_ns, io.queued_ns, io.response_ns), (1_000, 100, 2_000));
+        assert_eq!(io.flags & flags::REQUEUED, flags::REQUEUED);
+        assert_eq!((matcher.in_part().unended, matcher.outstanding[&3]), (1, 0));
+        assert_eq!(matcher.unended(), []);
+        // A waiting request of which the device has nothing moves alone.
+        matcher.follow(&step(Issued, 4_000, 88, 4096));
+        assert_eq!(matcher.follow(&step(FrontMerged, 4_100, 80, 4096)), None);
+        assert_eq!(matcher.follow(&step(Completed, 4_200, 88, 4096)).unwrap().bytes, 4096);
     }
 
     /// A completion is that of an issued I/O, or of a bio where there are such.

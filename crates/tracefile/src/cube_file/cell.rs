@@ -4,7 +4,7 @@ use crate::batch::Batch;
 use crate::schema::{Field, Fields};
 use serde::{Deserialize, Serialize};
 use steadfast_domain::io_event::{CommandName, ContentMeasurement, StreamInStep, flags};
-use steadfast_domain::{IoOp, Layer};
+use steadfast_domain::{CoarseHistogram, FineHistogram, IoOp, Layer};
 
 /// Number of bits of `io_event::flags` that are counted.
 pub const FLAGS: usize = 9;
@@ -20,6 +20,17 @@ pub struct Times {
     pub max_ns: u64,
     /// Non-empty buckets of the domain's fine histogram as (bucket, count), ascending.
     pub buckets: Vec<(u16, u64)>,
+}
+
+impl Times {
+    /// Returns the times by bucket of `CoarseHistogram`, ascending. A bucket may repeat: each fine
+    /// bucket lies within one coarse bucket.
+    pub fn coarse_buckets(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.buckets.iter().map(|(bucket, count)| {
+            let (least, _) = FineHistogram::bounds(usize::from(*bucket));
+            (CoarseHistogram::index(least), *count)
+        })
+    }
 }
 
 /// The process, thread, cgroup and file of some I/Os.

@@ -146,14 +146,14 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
         let (source, count) = (&self.source, rows.len());
         match column.store {
             Store::Number { bits: 64, set, .. } => {
-                let values = chunk::numbers::<R, Int64Type>(source, chunk, count, 0)?;
+                let values = chunk::wide_numbers(source, chunk, count, 0)?;
                 let values = values.into_iter().map(i64::cast_unsigned);
                 set_numbers(column.name, set, rows, values)
             }
             Store::Number { set, .. } => {
                 let decides = matches!(column.name, "op" | "range");
                 let absent = if decides { NULL_KEY as u32 as i32 } else { 0 };
-                let values = chunk::numbers::<R, Int32Type>(source, chunk, count, absent)?;
+                let values = chunk::narrow_numbers(source, chunk, count, absent)?;
                 let values = values.into_iter().map(|value| u64::from(value.cast_unsigned()));
                 set_numbers(column.name, set, rows, values)
             }

@@ -4,6 +4,7 @@ use super::tests::{input, run};
 use super::*;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
+use std::path::Path;
 
 /// How an I/O is written, given its time in seconds and its size in bytes, and what precedes the
 /// first one.
@@ -185,6 +186,21 @@ fn every_format_has_a_sample() {
         let is_doubt = |remark: &&String| doubts.iter().any(|doubt| remark.contains(doubt));
         assert_eq!(ios, 4, "{}", sample.name);
         assert_eq!(result.conditions.remarks.iter().find(is_doubt), None, "{}", sample.name);
+    }
+}
+
+/// The fuzzer starts with these samples (fuzz/). `BLESS=1` writes them.
+#[test]
+#[allow(clippy::disallowed_methods)]
+fn every_sample_is_a_seed_of_the_fuzzer() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/trace_import");
+    let texts = TEXTS.iter().map(|s| (s.name, s.text(&s.at([1, 2, 3, 4])).into_bytes()));
+    for (name, sample) in texts.chain(binaries()) {
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(seeds.join(name), &sample).unwrap();
+        }
+        let seed = std::fs::read(seeds.join(name)).unwrap_or_default();
+        assert!(seed == sample, "fuzz/seeds/trace_import/{name}: run this test with BLESS=1");
     }
 }
 

@@ -955,3 +955,24 @@ fn strace_counts_delays_injections_signals_and_deaths() {
         assert!(remarks.contains(what), "{remarks}");
     }
 }
+
+/// Only calls on files and block devices are I/Os, whatever strace did to them.
+#[test]
+fn strace_counts_injections_and_delays_of_files_only() {
+    let (seen, conditions) = straced(
+        "7 9.0 write(1</dev/pts/0<char 136:0>>, \"\", 512) = 512 (INJECTED) <0.1>\n\
+         7 9.1 write(1</dev/pts/0>, \"\", 512) = 512 (DELAYED) <0.1>\n\
+         7 9.2 read(4<pipe:[81]>, \"\", 512) = -1 EIO (Input/output error) (INJECTED) <0.1>\n\
+         7 9.3 read(5<socket:[82]>, \"\", 512) = 512 (INJECTED) (DELAYED) <0.1>\n\
+         7 9.4 read(6<TCP:[127.0.0.1:5->127.0.0.1:6]>, \"\", 512) = 512 (INJECTED) <0.1>\n\
+         7 9.5 read(-1, \"\", 512) = -1 EBADF (Bad file descriptor) (INJECTED) <0.1>\n\
+         7 9.6 pread64(3</dev/sda<block 8:0>>, \"\", 512, 0) = 512 (INJECTED: args) (DELAYED) <0.1>\n\
+         7 9.7 pread64(3</dev/sda<block 8:0>>, \"\", 512, 512) = 512 (INJECTED: args, retval) <0.1>\n\
+         7 9.8 pread64(3</dev/sda<block 8:0>>, \"\", 512, 1024) = 512 (INJECTED) <0.1>\n",
+    );
+    // With changed arguments the kernel executes a call; with a result it does not.
+    assert_eq!(seen, [(IoOp::Read, 0, 512)]);
+    let unseen: Vec<u64> = conditions.unseen.iter().map(|(_, count)| *count).collect();
+    assert_eq!((unseen, conditions.unfinished), (vec![2], 0));
+    assert!(conditions.remarks.join(" ").contains("delayed 1 I/Os"));
+}

@@ -145,7 +145,11 @@ impl<'l> FinishedCall<'l> {
             };
         let (arguments, value) = split_at_value(rest)?;
         let (value, is_delayed) = without(value.trim(), " (DELAYED)");
-        let (value, is_injected) = without(value, " (INJECTED)");
+        // Changed arguments do not keep the kernel from executing the call; a result does.
+        let (value, _) = without(value, " (INJECTED: args)");
+        let (value, has_result) = without(value, " (INJECTED)");
+        let (value, has_both) = without(value, " (INJECTED: args, retval)");
+        let is_injected = has_result || has_both;
         Some(FinishedCall { name, arguments, value, response_ns, is_delayed, is_injected })
     }
 
@@ -534,11 +538,6 @@ impl StraceImport {
                     excerpt(text.trim())
                 ));
             }
-            if call.is_injected {
-                // The kernel did not execute it.
-                self.injected += 1;
-                return Ok(None);
-            }
             let io = self.io(pid, time_ns, &call, *op, *place)?;
             self.delayed += u64::from(io.is_some() && call.is_delayed);
             return Ok(io);
@@ -706,6 +705,11 @@ impl StraceImport {
                 return Ok(None);
             }
         };
+        if call.is_injected {
+            // The kernel did not execute it.
+            self.injected += 1;
+            return Ok(None);
+        }
         if call.is_cut_off() {
             // One that a signal interrupted is called again.
             self.cut += u64::from(!call.value.contains("ERESTART"));

@@ -1,12 +1,12 @@
 //! Reads whole columns of a row group.
 
-use super::column::{NameColumn, NumberColumn};
+use super::column::{NameColumn, NumberColumn, read_narrow};
 use super::guard::guarded;
 use super::packed::{PackedPages, PageMemory};
 use super::source::{HeldBytes, SharedMedium};
 use crate::error::TraceError;
 use parquet::column::reader::get_column_reader;
-use parquet::data_type::DataType;
+use parquet::data_type::{DataType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::io::{Read, Seek};
@@ -21,19 +21,32 @@ pub(crate) struct Lists<T> {
     pub values: Vec<T>,
 }
 
-/// Reads a column of `rows` numbers, with `absent` for a null.
+/// Reads a column of `rows` numbers of 64 bits, with `absent` for a null.
 ///
 /// # Errors
 /// Returns [`TraceError::Damaged`] if the column cannot be read.
-pub(crate) fn numbers<R: Read + Seek + Send + 'static, D: DataType<T: Copy>>(
+pub(crate) fn wide_numbers<R: Read + Seek + Send + 'static>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
-    absent: D::T,
-) -> Result<Vec<D::T>, TraceError> {
+    absent: i64,
+) -> Result<Vec<i64>, TraceError> {
     whole(source, chunk, rows, |pages, numbers| {
-        NumberColumn::<D>::new(chunk, pages)?.read(rows, numbers, absent)
+        NumberColumn::<Int64Type>::new(chunk, pages)?.read(rows, numbers, absent)
     })
+}
+
+/// Reads a column of `rows` numbers of 32 bits, with `absent` for a null.
+///
+/// # Errors
+/// Returns [`TraceError::Damaged`] if the column cannot be read.
+pub(crate) fn narrow_numbers<R: Read + Seek + Send + 'static>(
+    source: &SharedMedium<R>,
+    chunk: &ColumnChunkMetaData,
+    rows: usize,
+    absent: i32,
+) -> Result<Vec<i32>, TraceError> {
+    whole(source, chunk, rows, |pages, numbers| read_narrow(chunk, pages, rows, numbers, absent))
 }
 
 /// Reads a column of `rows` names, with an empty name for a null.

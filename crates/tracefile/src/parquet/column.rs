@@ -47,14 +47,11 @@ impl OpenColumn {
         field: Field,
     ) -> Result<Self> {
         let packed = pages(source, held, metadata, rows, memory)?;
-        let has_deltas = metadata.encodings().any(|e| e == Encoding::DELTA_BINARY_PACKED);
         let decoder = match (metadata.column_type(), field.bits()) {
             (Physical::BYTE_ARRAY, 0) => ColumnDecoder::Names(NameColumn::new(metadata, packed)?),
             (Physical::INT64, 8..) => ColumnDecoder::Wide(NumberColumn::new(metadata, packed)?),
-            // Parquet allows differences no more bits than the column has, but DuckDB writes
-            // differences of 33 and 34 bits between numbers of 32.
-            (Physical::INT32, 8..) if has_deltas => {
-                ColumnDecoder::Widened(NumberColumn::retyped(metadata, packed, Retyping::Widened)?)
+            (Physical::INT32, 8..) if has_deltas(metadata) => {
+                ColumnDecoder::Widened(NumberColumn::widened(metadata, packed)?)
             }
             (Physical::INT32, 8..) => ColumnDecoder::Narrow(NumberColumn::new(metadata, packed)?),
             _ => return Err(ParquetError::General("a trace has no column of its type".into())),
@@ -145,6 +142,28 @@ fn check_range(field: Field, numbers: &[i32]) -> Result<()> {
     };
     let found = numbers.iter().fold(0, |most, number| number.cast_unsigned().max(most));
     if found <= largest { Ok(()) } else { Err(outside(found.into(), largest.into())) }
+}
+
+/// Returns whether a chunk may hold differences. Parquet allows them no more bits than the column
+/// has, but DuckDB writes differences of 33 and 34 bits between numbers of 32.
+fn has_deltas(metadata: &ColumnChunkMetaData) -> bool {
+    metadata.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED)
+}
+
+/// Appends up to `count` rows of a column of 32 bits, with `absent` for a missing value; returns
+/// the number of rows, and of those with a value.
+pub(super) fn read_narrow(
+    metadata: &ColumnChunkMetaData,
+    packed: PackedPages,
+    count: usize,
+    column: &mut Vec<i32>,
+    absent: i32,
+) -> Result<(usize, usize)> {
+    if has_deltas(metadata) && metadata.column_type() == Physical::INT32 {
+        let mut numbers = NumberColumn::widened(metadata, packed)?;
+        return numbers.read_as(count, column, absent, |number| *number as i32);
+    }
+    NumberColumn::<Int32Type>::new(metadata, packed)?.read(count, column, absent)
 }
 
 fn outside(number: i64, largest: i64) -> ParquetError {
@@ -242,6 +261,13 @@ impl<D: DataType<T: Copy>> NumberColumn<D> {
         column.extend(self.values.iter().map(convert));
         put_apart(column, begin, &self.levels, absent);
         Ok((rows, known))
+    }
+}
+
+impl NumberColumn<Int64Type> {
+    /// Opens a column chunk of 32 bits, to be decoded with 64.
+    fn widened(metadata: &ColumnChunkMetaData, packed: PackedPages) -> Result<Self> {
+        Self::retyped(metadata, packed, Retyping::Widened)
     }
 }
 

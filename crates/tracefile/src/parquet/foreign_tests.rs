@@ -1,7 +1,8 @@
 //! Files of other programs: every encoding and page version, damage, and pages that describe
 //! far more than they hold.
 
-use super::{Fields, Trace};
+use super::source::SharedMedium;
+use super::{Fields, Trace, chunk};
 use crate::batch::Batch;
 use crate::error::TraceError;
 use crate::import::{ColumnMapping, import_parquet};
@@ -10,7 +11,7 @@ use bytes::Bytes;
 use parquet::basic::{Encoding, Type as Physical};
 use parquet::column::writer::{ColumnCloseResult, get_column_writer, get_typed_column_writer};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
-use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::writer::{
     SerializedFileWriter, SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite,
@@ -185,7 +186,15 @@ fn differences_may_have_more_bits_than_their_column() {
     append_as_narrow(&mut group, "bytes", &sizes);
     write_column::<Int32Type>(&mut group, &[Some(0); 3], false);
     group.close().unwrap();
-    let events = read(file.into_inner().unwrap(), 100).unwrap();
+    let bytes = file.into_inner().unwrap();
+    // As the columns of a cube file are read.
+    let source = SharedMedium::new(Cursor::new(bytes.clone())).unwrap();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&source).unwrap();
+    let group = metadata.row_group(0);
+    let numbers = chunk::narrow_numbers(&source, group.column(2), 3, 0).unwrap();
+    assert_eq!(numbers.iter().map(|n| i64::from(n.cast_unsigned())).collect::<Vec<_>>(), sizes);
+    assert!(chunk::narrow_numbers(&source, group.column(0), 3, 0).is_err());
+    let events = read(bytes, 100).unwrap();
     assert_eq!(events.iter().map(|event| i64::from(event.bytes)).collect::<Vec<_>>(), sizes);
 }
 

@@ -7,6 +7,8 @@
 //! decompressing a short page.
 
 use bytes::Bytes;
+use flate2::read::MultiGzDecoder;
+use lz4_flex::block::DecompressError;
 use parquet::basic::{Compression, Encoding, Type as Physical};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
@@ -25,6 +27,8 @@ use zstd::zstd_safe::get_frame_content_size;
 pub const PAGE_MAX: usize = 64 << 20;
 /// Memory for the decompressed pages of a row group that are held at a time.
 const PAGES_MAX: usize = 256 << 20;
+/// Size of the buffer for compressed bytes of Brotli.
+const BROTLI_BUFFER: usize = 4096;
 /// Largest number of texts in a page with delta-coded lengths, which are decoded all at once.
 pub(super) const DELTA_VALUES_MAX: usize = 1 << 22;
 
@@ -81,6 +85,9 @@ enum Codec {
     None,
     Zstd,
     Snappy,
+    Gzip,
+    Lz4,
+    Brotli,
 }
 
 /// The pages of a column chunk.
@@ -112,7 +119,16 @@ impl PackedPages {
             Compression::UNCOMPRESSED => Codec::None,
             Compression::ZSTD(_) => Codec::Zstd,
             Compression::SNAPPY => Codec::Snappy,
-            other => return Err(ParquetError::NYI(format!("it is compressed as {other}"))),
+            Compression::GZIP(_) => Codec::Gzip,
+            Compression::LZ4_RAW => Codec::Lz4,
+            Compression::BROTLI(_) => Codec::Brotli,
+            other => {
+                return Err(ParquetError::NYI(format!(
+                    "it is compressed as {other}, which is not supported; convert the file: \
+                     python3 -c \"import pyarrow.parquet as p; \
+                     p.write_table(p.read_table('FILE'), 'NEW', compression='zstd')\""
+                )));
+            }
         };
         // The library returns pages as they are stored if the metadata says that they are
         // uncompressed.
@@ -246,6 +262,12 @@ fn unpack(mut page: Page, codec: Codec, room: usize) -> Result<Page> {
     if !packed.is_empty() {
         match codec {
             Codec::Snappy => append_snappy(packed, room, &mut bytes)?,
+            Codec::Gzip => append_stream(MultiGzDecoder::new(packed), room, &mut bytes)?,
+            Codec::Lz4 => append_lz4(packed, room, &mut bytes)?,
+            Codec::Brotli => {
+                let decoder = brotli_decompressor::Decompressor::new(packed, BROTLI_BUFFER);
+                append_stream(decoder, room, &mut bytes)?;
+            }
             Codec::Zstd | Codec::None => append_zstd(packed, room, &mut bytes)?,
         }
     }
@@ -279,12 +301,38 @@ fn append_zstd(packed: &[u8], room: usize, bytes: &mut Vec<u8>) -> Result<()> {
     }
     // Several frames, or one without its length. If the data are damaged, this reports it.
     bytes.truncate(begin);
-    let decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(damaged)?;
+    append_stream(zstd::stream::read::Decoder::with_buffer(packed).map_err(damaged)?, room, bytes)
+}
+
+/// Appends all that a decoder returns, at most `room` bytes.
+fn append_stream(decoder: impl Read, room: usize, bytes: &mut Vec<u8>) -> Result<()> {
     let length = decoder.take(room as u64 + 1).read_to_end(bytes).map_err(damaged)?;
     if length > room {
         return Err(too_large());
     }
     Ok(())
+}
+
+/// Appends a block of LZ4, which does not record its length.
+fn append_lz4(packed: &[u8], room: usize, bytes: &mut Vec<u8>) -> Result<()> {
+    let begin = bytes.len();
+    let room = room.saturating_sub(begin);
+    let mut length = packed.len().saturating_mul(4).min(room);
+    loop {
+        bytes.try_reserve_exact(length).map_err(damaged)?;
+        bytes.resize(begin + length, 0);
+        match lz4_flex::block::decompress_into(packed, &mut bytes[begin..]) {
+            Ok(found) => {
+                bytes.truncate(begin + found);
+                return Ok(());
+            }
+            Err(DecompressError::OutputTooSmall { .. }) if length < room => {
+                length = length.saturating_mul(4).min(room);
+            }
+            Err(DecompressError::OutputTooSmall { .. }) => return Err(too_large()),
+            Err(error) => return Err(damaged(error)),
+        }
+    }
 }
 
 /// Appends a frame that records its length; returns false if it cannot be decompressed.
@@ -373,6 +421,39 @@ mod tests {
                 assert_eq!(unpacked(page).unwrap().buffer(), &whole);
                 let page = second(packed.clone(), [0, 0], false);
                 assert_eq!(unpacked(page).unwrap().buffer(), &packed);
+            }
+        }
+    }
+
+    /// `pyarrow.Codec(NAME).compress(b"steadfast" * 100)`.
+    const GZIP: &[u8] = &[
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 43, 46, 73, 77, 76, 73, 75, 44, 46, 41, 30, 101, 140, 50,
+        70, 25, 3, 193, 0, 0, 5, 115, 248, 118, 132, 3, 0, 0,
+    ];
+    const LZ4_RAW: &[u8] = &[
+        159, 115, 116, 101, 97, 100, 102, 97, 115, 116, 9, 0, 255, 255, 255, 102, 80, 100, 102, 97,
+        115, 116,
+    ];
+    const BROTLI: &[u8] =
+        &[27, 131, 3, 0, 4, 28, 114, 64, 252, 173, 2, 121, 209, 91, 48, 107, 250, 146, 225, 1];
+
+    #[test]
+    fn pages_of_every_codec_are_unpacked_within_the_room() {
+        let whole = b"steadfast".repeat(100);
+        for (codec, packed) in [(Codec::Gzip, GZIP), (Codec::Lz4, LZ4_RAW), (Codec::Brotli, BROTLI)]
+        {
+            let page = |packed: &[u8]| first(packed.to_vec());
+            let found = unpack(page(packed), codec, PAGE_MAX).unwrap();
+            assert_eq!(found.buffer(), &whole, "{codec:?}");
+            let exact = unpack(page(packed), codec, whole.len()).unwrap();
+            assert_eq!(exact.buffer(), &whole, "{codec:?}");
+            let small = unpack(page(packed), codec, whole.len() - 1).unwrap_err();
+            assert_eq!(small.to_string(), too_large().to_string(), "{codec:?}");
+            // What is cut off is an error, or ends early, but never panics.
+            for end in 1..packed.len() {
+                if let Ok(part) = unpack(page(&packed[..end]), codec, PAGE_MAX) {
+                    assert!(whole.starts_with(part.buffer()), "{codec:?} {end}");
+                }
             }
         }
     }

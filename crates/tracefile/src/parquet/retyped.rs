@@ -26,6 +26,7 @@ use parquet::schema::types::{ColumnDescriptor, ColumnPath, Type};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::io_event::CommandName;
+use steadfast_domain::varint;
 
 /// Length of the beginning of a text that is kept, in bytes.
 const KEPT: usize = 15;
@@ -335,7 +336,7 @@ pub(super) fn decoded_length(bytes: Bytes, encoding: Encoding, most: usize) -> R
 /// follow.
 fn deltas(bytes: Bytes, most: usize) -> Result<(Vec<i32>, Bytes)> {
     let (count, end) = extent_of_deltas(&bytes).ok_or_else(damaged)?;
-    if count > most || end > bytes.len() {
+    if count > most {
         return Err(damaged());
     }
     let column = Type::primitive_type_builder("lengths", Physical::INT32);
@@ -362,37 +363,23 @@ fn deltas(bytes: Bytes, most: usize) -> Result<(Vec<i32>, Bytes)> {
 
 /// Returns the count of delta-coded numbers and the end of their last miniblock.
 fn extent_of_deltas(bytes: &[u8]) -> Option<(usize, usize)> {
-    let mut at = 0;
-    let block = variable_length(bytes, &mut at)?;
-    let miniblocks = variable_length(bytes, &mut at)?;
-    let count = variable_length(bytes, &mut at)?;
-    variable_length(bytes, &mut at)?;
+    let mut rest = bytes;
+    let block = usize::try_from(varint::take(&mut rest)?).ok()?;
+    let miniblocks = usize::try_from(varint::take(&mut rest)?).ok()?;
+    let count = usize::try_from(varint::take(&mut rest)?).ok()?;
+    varint::take(&mut rest)?;
     let numbers_each = block.checked_div(miniblocks).filter(|numbers| *numbers > 0)?;
     let mut left = count.saturating_sub(1);
     while left > 0 {
-        variable_length(bytes, &mut at)?;
-        let widths = bytes.get(at..)?.get(..miniblocks)?;
-        at += miniblocks;
+        varint::take(&mut rest)?;
+        let (widths, after) = rest.split_at_checked(miniblocks)?;
+        rest = after;
         for width in widths.iter().take(left.div_ceil(numbers_each)) {
-            at = at.checked_add(numbers_each.checked_mul(usize::from(*width))? / 8)?;
+            rest = rest.get(numbers_each.checked_mul(usize::from(*width))? / 8..)?;
         }
         left = left.saturating_sub(block);
     }
-    Some((count, at))
-}
-
-/// Decodes a number of 7 bits per byte, lowest first; `None` if it does not end.
-fn variable_length(bytes: &[u8], at: &mut usize) -> Option<usize> {
-    let mut number = 0;
-    for shift in (0..u64::BITS).step_by(7) {
-        let byte = *bytes.get(*at)?;
-        *at += 1;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return usize::try_from(number).ok();
-        }
-    }
-    None
+    Some((count, bytes.len() - rest.len()))
 }
 
 /// Pages for the Parquet library.
