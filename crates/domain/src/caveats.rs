@@ -41,6 +41,10 @@ pub const CAPTURE_COST: &str = "capture-cost";
 pub const CAPTURE_KILLED: &str = "capture-killed";
 /// A remark that the capture itself recorded.
 pub const CAPTURE_REMARK: &str = "capture-remark";
+/// The program's control groups limited I/O to the device during steps.
+pub const CGROUP_IO_LIMIT: &str = "cgroup-io-limit";
+/// The program's control groups reached a memory limit during steps.
+pub const CGROUP_MEMORY: &str = "cgroup-memory";
 /// A CPU quota stopped the program's control groups during steps.
 pub const CGROUP_THROTTLED: &str = "cgroup-throttled";
 /// The names of some cgroups of a capture are unknown.

@@ -11,6 +11,7 @@ use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Totals of one operation in one interval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -254,6 +255,10 @@ pub struct SensorReadings {
     /// quota, or the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_throttling: Option<CpuThrottling>,
+    /// Limits of the program's control groups on I/O to the device, in force at the begin or the
+    /// end, and memory limits that were reached meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cgroup_limits: Vec<CgroupLimit>,
     /// CPU time of the busiest load thread as a share of the measured time, 0 to 1: near 1, the
     /// host and not the device is the limit. `None` if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -425,6 +430,37 @@ pub struct CpuThrottling {
     pub periods: u64,
     /// Time that runnable threads of the group waited, summed over all CPUs.
     pub time: Nanos,
+}
+
+/// Limit of a control group of the program.
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub struct CgroupLimit {
+    /// Path of the group below the mount of the control groups; version 1 has the controller first.
+    pub group: String,
+    /// Kind of limit, as the kernel names it: `io.max`, `blkio.throttle.read_iops`, `memory.high`.
+    pub file: String,
+    /// Value of the limit in the kernel's notation; empty if it was not there to be read.
+    pub set: String,
+    /// Times that the limit was reached; `None` if the kernel does not count it, as for I/O.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<u64>,
+}
+
+impl CgroupLimit {
+    /// Returns true if it limits memory, not I/O.
+    pub fn is_of_memory(&self) -> bool {
+        self.file.starts_with("memory.")
+    }
+}
+
+impl fmt::Display for CgroupLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CgroupLimit { group, file, set, .. } = self;
+        let blank = if set.is_empty() { "" } else { " " };
+        write!(f, "{file}{blank}{set} of the control group {group}")
+    }
 }
 
 impl Measurement {

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use steadfast_domain::{Device, Transport};
 
 /// One use of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -483,6 +484,22 @@ pub(crate) fn disks_below(node: &SysfsNode, roots: &SystemRoots) -> BTreeSet<Sys
 /// Like [`DeviceUses::disks_of_path`], for display: empty if unknown.
 pub(crate) fn disks_of_path(path: &Path, roots: &SystemRoots) -> BTreeSet<SysfsNode> {
     DeviceUses::take(roots).and_then(|snapshot| snapshot.disks_of_path(path)).unwrap_or_default()
+}
+
+/// Returns the device or partition itself, `None` for a file, and the disk that serves its I/Os: the
+/// whole device, or the disk below a file, `None` if a file has several.
+pub(crate) fn node_and_disk(
+    device: &Device,
+    roots: &SystemRoots,
+) -> (Option<SysfsNode>, Option<SysfsNode>) {
+    if device.transport == Transport::File {
+        let mut disks = disks_of_path(Path::new(&device.name), roots).into_iter();
+        let first = disks.next();
+        return (None, first.filter(|_| disks.next().is_none()));
+    }
+    let node = SysfsNode::named(&device.name, roots);
+    let disk = node.as_ref().map(SysfsNode::whole);
+    (node, disk)
 }
 
 /// Devices that share sectors with a device.

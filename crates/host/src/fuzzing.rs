@@ -1,8 +1,11 @@
-//! An NVMe drive that reports a fuzzer's input (fuzz/).
+//! Parsers of what devices, tools and other hosts send, for the fuzz targets (fuzz/). Each
+//! function returns false if the input was refused.
 
-use crate::device_log::DeviceHealth;
+use crate::device_log::{DeviceHealth, counted_power_losses, object, reading};
 use crate::error::HostError;
 use crate::nvme::{AdminCommand, DrivePages, NvmeAdmin};
+use crate::remote::{HostVerdict, HostView, lines_of};
+use std::io::Cursor;
 use std::sync::Mutex;
 
 /// Bytes that a drive reports. Each command takes as many as it transfers; after the last byte,
@@ -20,8 +23,30 @@ impl NvmeAdmin for FuzzedDrive<'_> {
 }
 
 /// Reads and decodes all pages of a drive that reports these bytes, one page after the other.
-pub fn nvme_drive(bytes: &[u8]) {
-    if let Ok(pages) = DrivePages::read(&FuzzedDrive(Mutex::new(bytes)), Some(1)) {
-        DeviceHealth::from_pages(&pages);
+pub fn nvme_drive(bytes: &[u8]) -> bool {
+    let pages = DrivePages::read(&FuzzedDrive(Mutex::new(bytes)), Some(1));
+    pages.map(|pages| DeviceHealth::from_pages(&pages)).is_ok()
+}
+
+/// Reads the output of `smartctl --json`.
+pub fn smartctl(bytes: &[u8]) -> bool {
+    let Some(log) = object(&String::from_utf8_lossy(bytes)) else { return false };
+    reading(&log);
+    counted_power_losses(&log);
+    true
+}
+
+/// Reads the lines that another host sends, and parses each as every kind of answer.
+pub fn host_answers(bytes: &[u8]) -> bool {
+    let mut is_understood = false;
+    for line in lines_of(Some(Cursor::new(bytes.to_vec()))) {
+        let line = line.strip_prefix("view ").or(line.strip_prefix("verdict ")).unwrap_or(&line);
+        if let Ok(view) = serde_json::from_str::<HostView>(line) {
+            is_understood = true;
+            view.unusable();
+            view.differs_from(&view);
+        }
+        is_understood |= serde_json::from_str::<HostVerdict>(line).is_ok();
     }
+    is_understood
 }

@@ -9,6 +9,7 @@
 
 use crate::backing::FileId;
 use crate::mounts::{Mount, mount_id, mount_id_of, unescape};
+use crate::retry::uninterrupted;
 use crate::system_roots::SystemRoots;
 use std::cell::RefCell;
 use std::collections::btree_map::Entry;
@@ -677,7 +678,7 @@ fn open_at(directory: &File, path: &Path, flags: i32, resolve: u64) -> io::Resul
     how.resolve = resolve;
     // SAFETY: the path ends with a zero byte, `how` has the size that is named, and both live
     // through the call.
-    let opened = unsafe {
+    let opened = uninterrupted(|| unsafe {
         libc::syscall(
             libc::SYS_openat2,
             directory.as_raw_fd(),
@@ -685,12 +686,9 @@ fn open_at(directory: &File, path: &Path, flags: i32, resolve: u64) -> io::Resul
             &raw const how,
             size_of::<libc::open_how>(),
         )
-    };
-    match i32::try_from(opened) {
-        // SAFETY: the descriptor is new and owned by nobody else.
-        Ok(new) if new >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(new) }.into()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    })?;
+    // SAFETY: the descriptor is new and owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(opened as i32) }.into())
 }
 
 /// Maximum number of layer entries searched for other names of a file.

@@ -22,8 +22,8 @@ mod file_checks;
 mod files;
 mod find_device;
 mod fuse;
-#[cfg(fuzzing)]
-mod fuzzing;
+#[doc(hidden)]
+pub mod fuzzing;
 mod host_settings;
 mod identity;
 mod inhibit;
@@ -68,8 +68,6 @@ pub use files::{
     open_regular, read_file, read_regular, read_regular_text, read_sized, sealed_text,
 };
 pub use find_device::{find_again, has_returned};
-#[cfg(fuzzing)]
-pub use fuzzing::nvme_drive;
 pub use host_settings::{
     LoadCgroups, UndoOutcome, conditions, is_password, make_change, plan_changes, undo_change,
     with_power_management,
@@ -93,8 +91,8 @@ pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;
 pub use scratch_mark::{ScratchMark, scratch_mark};
 pub use sensors::{
-    AmbientSensor, HostCounters, OwnCgroups, PowerMeter, PowerReport, PowerSource, ProcessorTimes,
-    QuotaCounts, host_counters, kernel_counters, processor_times, temperature,
+    AmbientSensor, CgroupReading, CgroupSensor, HostCounters, OwnCgroups, PowerMeter, PowerReport,
+    PowerSource, ProcessorTimes, host_counters, kernel_counters, processor_times, temperature,
 };
 pub use system_roots::SystemRoots;
 pub use target::Target;

@@ -3,6 +3,7 @@
 use crate::backing::FileId;
 use crate::mounts::{mount_id_of, mounts};
 use crate::processes::has_flock;
+use crate::retry::uninterrupted;
 use crate::system_roots::SystemRoots;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -81,7 +82,8 @@ fn control(file: &File, command: i32, value: i32) -> io::Result<()> {
 /// holds a lock. Returns true on a file system without locks, which gives no protection.
 pub(crate) fn take(file: &File) -> io::Result<bool> {
     // SAFETY: flock takes integers; the descriptor is open as long as `file` exists.
-    let whole = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+    let whole =
+        uninterrupted(|| unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) });
     if !granted(whole)? {
         return Ok(false);
     }
@@ -90,14 +92,11 @@ pub(crate) fn take(file: &File) -> io::Result<bool> {
     let mut range: libc::flock = unsafe { std::mem::zeroed() };
     range.l_type = libc::F_WRLCK as i16;
     // SAFETY: F_OFD_SETLK reads one flock, which outlives the call.
-    granted(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &range) })
+    granted(uninterrupted(|| unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &range) }))
 }
 
-fn granted(result: i32) -> io::Result<bool> {
-    if result != -1 {
-        return Ok(true);
-    }
-    let error = io::Error::last_os_error();
+fn granted(result: io::Result<i32>) -> io::Result<bool> {
+    let Err(error) = result else { return Ok(true) };
     match error.raw_os_error() {
         Some(libc::EWOULDBLOCK | libc::EACCES) => Ok(false),
         Some(libc::EOPNOTSUPP | libc::ENOLCK | libc::EINVAL | libc::ENOSYS) => Ok(true),

@@ -12,6 +12,7 @@ use crate::files::{Directory, FileError, ReadAccess};
 use crate::identity::inspect;
 use crate::pinned_path::PinnedPath;
 use crate::refusal::ArmRefusal;
+use crate::retry::uninterrupted;
 use crate::scratch_mark;
 use crate::system_roots::SystemRoots;
 use std::fs::File;
@@ -135,10 +136,7 @@ pub(crate) fn allocate(file: &File, path: &Path, size: Bytes) -> Result<(), Host
 pub(crate) fn fallocate(file: &File, mode: i32, size: Bytes) -> io::Result<()> {
     let length = i64::try_from(size.0).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))?;
     // SAFETY: takes only integers; the descriptor is open for as long as `file`.
-    match unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, length) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    uninterrupted(|| unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, length) }).map(drop)
 }
 
 /// Allocates by writing zeros, for a file system without fallocate(2).

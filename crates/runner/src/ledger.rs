@@ -492,7 +492,7 @@ impl<D: RunStorage> Ledger<D> {
                 let number = contents.lines.len() + 1;
                 let edited =
                     |why: String| LedgerError::Edited { path: path.to_owned(), line: number, why };
-                let has_ended = reader.fill_buf().map_err(io_error(path))?.is_empty();
+                let has_ended = is_at_end(&mut reader).map_err(io_error(path))?;
                 if has_ended && has_unwritten_block(&line, contents.length) {
                     contents.torn = line.len() as u64;
                     break;
@@ -829,6 +829,17 @@ fn parse_line(line: &[u8], chain: &str) -> Result<(String, JournalLine), String>
     }
     let parsed = serde_json::from_str(&format!("{{{rest}")).map_err(|e| e.to_string())?;
     Ok((digest.to_owned(), parsed))
+}
+
+/// Returns true if nothing is left to read. Unlike `fill_buf`, it repeats a read that a signal
+/// interrupted.
+fn is_at_end(reader: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        match reader.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read.map(<[u8]>::is_empty),
+        }
+    }
 }
 
 /// Refuses an incomplete last line that is damaged. A crash leaves the beginning of a line, and

@@ -12,9 +12,9 @@ use steadfast_domain::{
 };
 use steadfast_engine::StopSignal;
 use steadfast_host::{
-    AmbientSensor, DeviceLogs, Examination, HostCounters, IdleStateHold, LogReading, OwnCgroups,
-    PowerMeter, PowerSource, PurgeCommandLine, PurgeOrder, QuotaCounts, SleepInhibition,
-    SystemRoots, UndoOutcome,
+    AmbientSensor, CgroupReading, CgroupSensor, DeviceLogs, Examination, HostCounters,
+    IdleStateHold, LogReading, PowerMeter, PowerSource, PurgeCommandLine, PurgeOrder,
+    SleepInhibition, SystemRoots, UndoOutcome,
 };
 
 /// Shortest step for which the device's logs are read: asking a drive for them costs it some
@@ -83,8 +83,7 @@ pub(crate) struct Surroundings {
     ambient: Option<AmbientSensor>,
     locks: Vec<RunLock>,
     throttled: Option<u64>,
-    /// The control groups of this program.
-    cgroups: Option<OwnCgroups>,
+    cgroups: CgroupSensor,
     /// Settings that were not restored because something else has changed them.
     unrestored: Vec<Check>,
     /// Caveat on waits, until it is taken; `has_noted_wait` is true from then on.
@@ -115,7 +114,7 @@ pub(crate) struct StepBaseline {
     logs: SharedReading,
     ambient: Option<f64>,
     host: HostCounters,
-    quotas: Option<QuotaCounts>,
+    cgroups: Option<CgroupReading>,
 }
 
 impl Surroundings {
@@ -130,7 +129,7 @@ impl Surroundings {
             ambient: None,
             locks: Vec::new(),
             throttled: None,
-            cgroups: OwnCgroups::of_this_process(roots),
+            cgroups: CgroupSensor::new(device, roots),
             unrestored: Vec::new(),
             wait_caveat: None,
             has_noted_wait: false,
@@ -269,7 +268,7 @@ impl Surroundings {
             logs,
             ambient: self.ambient.as_ref().and_then(AmbientSensor::celsius),
             host: steadfast_host::host_counters(&self.roots),
-            quotas: self.quota_counts(),
+            cgroups: self.cgroups.read(),
         }
     }
 
@@ -281,11 +280,7 @@ impl Surroundings {
             power.begin();
         }
         before.host = steadfast_host::host_counters(&self.roots);
-        before.quotas = self.quota_counts();
-    }
-
-    fn quota_counts(&self) -> Option<QuotaCounts> {
-        self.cgroups.as_ref().and_then(OwnCgroups::quota_counts)
+        before.cgroups = self.cgroups.read();
     }
 
     /// Fills in the readings of a step. Readings of the engine are kept.
@@ -297,9 +292,11 @@ impl Surroundings {
     ) {
         let host = steadfast_host::host_counters(&self.roots);
         let power = self.power.as_ref().and_then(PowerMeter::mean_milliwatts);
-        let quotas = before.quotas.zip(self.quota_counts());
+        let cgroups = before.cgroups.zip(self.cgroups.read());
         let sensed = &mut measurement.sensed;
-        sensed.cpu_throttling = quotas.and_then(|(before, after)| after.since(&before));
+        if let Some((before, after)) = cgroups {
+            after.fill(&before, sensed);
+        }
         sensed.host_cpu = host.cpu_since(&before.host);
         sensed.host = host.activity_since(&before.host).map(Box::new);
         sensed.power_milliwatts = power;

@@ -22,8 +22,11 @@ pub(super) fn check(subject: &CheckSubject<'_>) -> Check {
         .flatten()
         .filter_map(SysfsNode::device_number)
         .collect();
-    let of_device: Vec<String> =
-        numbers.into_iter().flat_map(|number| groups.io_limits(number)).collect();
+    let of_device: Vec<String> = numbers
+        .into_iter()
+        .flat_map(|number| groups.io_limits(number))
+        .map(|limit| limit.to_string())
+        .collect();
     if !of_device.is_empty() {
         return LIMITS.bad(
             format!("I/O to this device is limited: {}", of_device.join(", ")),
@@ -48,6 +51,6 @@ pub(super) fn check(subject: &CheckSubject<'_>) -> Check {
     LIMITS.attention(
         found.join("; "),
         "Run steadfast in another control group, or remove the limit; steps in which a processor \
-         quota stopped it get a caveat.",
+         quota stopped it or memory was at its limit get a caveat.",
     )
 }

@@ -1,10 +1,10 @@
 //! Subject of the checks: a device, its disk and its controller.
 
-use crate::device_uses::disks_of_path;
+use crate::device_uses::node_and_disk;
 use crate::facts::pci_function;
 use crate::sysfs_node::{SysfsNode, controllers};
 use crate::system_roots::SystemRoots;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use steadfast_domain::{Device, Transport};
 
 /// Subject of the checks.
@@ -22,14 +22,7 @@ pub(super) struct CheckSubject<'a> {
 
 impl<'a> CheckSubject<'a> {
     pub fn new(device: &'a Device, roots: &'a SystemRoots) -> Self {
-        let (node, whole) = match device.transport {
-            Transport::File => (None, only_disk_below(Path::new(&device.name), roots)),
-            _ => {
-                let node = SysfsNode::named(&device.name, roots);
-                let whole = node.as_ref().map(SysfsNode::whole);
-                (node, whole)
-            }
-        };
+        let (node, whole) = node_and_disk(device, roots);
         let function = whole.as_ref().and_then(|whole| {
             let mut places = controllers(whole);
             places.push(whole.directory.clone());
@@ -46,10 +39,4 @@ impl<'a> CheckSubject<'a> {
     pub fn queue(&self, attribute: &str) -> Option<u64> {
         self.whole.as_ref()?.number(&format!("queue/{attribute}"))
     }
-}
-
-fn only_disk_below(file: &Path, roots: &SystemRoots) -> Option<SysfsNode> {
-    let mut disks = disks_of_path(file, roots).into_iter();
-    let first = disks.next()?;
-    disks.next().is_none().then_some(first)
 }

@@ -541,8 +541,8 @@ fn limits_of_the_own_control_group_are_seen() {
     let (major, minor) = disk.device_number().unwrap();
     let limit = format!("{major}:{minor} rbps=max wbps=max riops=1000 wiops=max\n");
     machine.write("sys/fs/cgroup/box/io.max", limit);
-    let limited = "I/O to this device is limited: io.max riops=1000".to_owned();
-    assert_eq!(found(&machine, &disk, "cgroup-limits"), Some((Bad, limited)));
+    let limited = "I/O to this device is limited: io.max riops=1000 of the control group /box";
+    assert_eq!(found(&machine, &disk, "cgroup-limits"), Some((Bad, limited.to_owned())));
 }
 
 /// `fstrim` moves no data and delays other I/Os all the same.

@@ -22,10 +22,12 @@ use steadfast_domain::power_cut::PowerCounters;
 use steadfast_domain::{Device, Transport};
 use units::LearnedUnit;
 
+pub(crate) use json::object;
 #[cfg(test)]
 pub(crate) use nvme::{LatencyMonitor, LifeWrites, PowerState};
 pub(crate) use nvme::{LbaFormat, NvmeFacts};
 pub use reading::{LogReading, SelfTest};
+pub(crate) use smart::{counted_power_losses, reading};
 
 /// Number of consecutive failures after which a device that answered before is not read again.
 const PATIENCE: u32 = 3;

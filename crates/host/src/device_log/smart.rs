@@ -46,7 +46,7 @@ pub(super) fn power_counters(path: &str) -> Result<PowerCounters, HostError> {
 }
 
 /// Returns the power cycles, which `smartctl` reports for ATA (attribute 12) and NVMe alike.
-fn counted_power_losses(log: &Value) -> PowerCounters {
+pub(crate) fn counted_power_losses(log: &Value) -> PowerCounters {
     PowerCounters {
         power_cycles: at(log, "/power_cycle_count"),
         unsafe_shutdowns: at(log, "/nvme_smart_health_information_log/unsafe_shutdowns"),
@@ -78,7 +78,7 @@ fn message(log: &Value) -> Option<String> {
     Some(first.get("string")?.as_str()?.to_owned())
 }
 
-fn reading(log: &Value) -> LogReading {
+pub(crate) fn reading(log: &Value) -> LogReading {
     let mut reading = match log.get("nvme_smart_health_information_log") {
         Some(nvme) => bridged_nvme(nvme),
         None if log.get("ata_smart_data").is_some() || is_ata(log) => ata(log),

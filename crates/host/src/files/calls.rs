@@ -1,5 +1,6 @@
 //! System calls relative to an open directory.
 
+use crate::retry::uninterrupted;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -9,10 +10,6 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 /// Converts a name to a C string.
 fn name(name: &OsStr) -> io::Result<CString> {
     CString::new(name.as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
-}
-
-fn checked(answer: libc::c_int) -> io::Result<libc::c_int> {
-    if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
 /// Opens an entry of a directory without following links. The descriptor is not inherited by child
@@ -27,10 +24,10 @@ pub(super) fn open(at: &File, path: &OsStr, flags: i32, mode: u32) -> io::Result
     let text = name(path)?;
     let size = std::mem::size_of::<libc::open_how>();
     // SAFETY: `text` ends with NUL, `how` is of this size, and both outlive the call; `at` is open.
-    let answer = unsafe {
+    let opened = uninterrupted(|| unsafe {
         libc::syscall(libc::SYS_openat2, at.as_raw_fd(), text.as_ptr(), &raw const how, size)
-    };
-    let file = match checked(answer as libc::c_int) {
+    });
+    let file = match opened.map(|file| file as libc::c_int) {
         // Kernels before 5.6 lack openat2(2), and some sandboxes answer unknown calls with EPERM.
         // For a single name, openat(2) with O_NOFOLLOW is equivalent.
         Err(error)
@@ -39,7 +36,7 @@ pub(super) fn open(at: &File, path: &OsStr, flags: i32, mode: u32) -> io::Result
         {
             let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
             // SAFETY: `text` ends with NUL and outlives the call; `at` is open.
-            checked(unsafe { libc::openat(at.as_raw_fd(), text.as_ptr(), flags, mode) })?
+            uninterrupted(|| unsafe { libc::openat(at.as_raw_fd(), text.as_ptr(), flags, mode) })?
         }
         opened => opened?,
     };
@@ -51,7 +48,7 @@ pub(super) fn open(at: &File, path: &OsStr, flags: i32, mode: u32) -> io::Result
 pub(super) fn open_above(at: &File) -> io::Result<File> {
     let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
     // SAFETY: the name ends with NUL; `at` is open.
-    let file = checked(unsafe { libc::openat(at.as_raw_fd(), c"..".as_ptr(), flags) })?;
+    let file = uninterrupted(|| unsafe { libc::openat(at.as_raw_fd(), c"..".as_ptr(), flags) })?;
     // SAFETY: the kernel just gave this descriptor to us alone.
     Ok(unsafe { File::from_raw_fd(file) })
 }
@@ -60,7 +57,7 @@ pub(super) fn open_above(at: &File) -> io::Result<File> {
 pub(super) fn reopen_directory(at: &File) -> io::Result<File> {
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
     // SAFETY: the name ends with NUL; `at` is open.
-    let file = checked(unsafe { libc::openat(at.as_raw_fd(), c".".as_ptr(), flags) })?;
+    let file = uninterrupted(|| unsafe { libc::openat(at.as_raw_fd(), c".".as_ptr(), flags) })?;
     // SAFETY: the kernel just gave this descriptor to us alone.
     Ok(unsafe { File::from_raw_fd(file) })
 }
@@ -115,34 +112,35 @@ fn is_single(path: &OsStr) -> bool {
 pub(super) fn make_directory(at: &File, path: &OsStr, mode: u32) -> io::Result<()> {
     let path = name(path)?;
     // SAFETY: `path` ends with NUL and outlives the call; `at` is open.
-    checked(unsafe { libc::mkdirat(at.as_raw_fd(), path.as_ptr(), mode) }).map(drop)
+    uninterrupted(|| unsafe { libc::mkdirat(at.as_raw_fd(), path.as_ptr(), mode) }).map(drop)
 }
 
 pub(super) fn remove(at: &File, path: &OsStr) -> io::Result<()> {
     let path = name(path)?;
     // SAFETY: `path` ends with NUL and outlives the call; `at` is open.
-    checked(unsafe { libc::unlinkat(at.as_raw_fd(), path.as_ptr(), 0) }).map(drop)
+    uninterrupted(|| unsafe { libc::unlinkat(at.as_raw_fd(), path.as_ptr(), 0) }).map(drop)
 }
 
 pub(super) fn remove_directory(at: &File, path: &OsStr) -> io::Result<()> {
     let path = name(path)?;
     let flags = libc::AT_REMOVEDIR;
     // SAFETY: `path` ends with NUL and outlives the call; `at` is open.
-    checked(unsafe { libc::unlinkat(at.as_raw_fd(), path.as_ptr(), flags) }).map(drop)
+    uninterrupted(|| unsafe { libc::unlinkat(at.as_raw_fd(), path.as_ptr(), flags) }).map(drop)
 }
 
 /// Renames an entry within a directory; `flags` as for renameat2(2).
 pub(super) fn rename(at: &File, from: &OsStr, to: &OsStr, flags: u32) -> io::Result<()> {
     let (from, to, at) = (name(from)?, name(to)?, at.as_raw_fd());
     // SAFETY: both names end with NUL and outlive the call; `at` is open.
-    checked(unsafe { libc::renameat2(at, from.as_ptr(), at, to.as_ptr(), flags) }).map(drop)
+    uninterrupted(|| unsafe { libc::renameat2(at, from.as_ptr(), at, to.as_ptr(), flags) })
+        .map(drop)
 }
 
 /// Creates a hard link under a new name.
 pub(super) fn link(at: &File, from: &OsStr, to: &OsStr) -> io::Result<()> {
     let (from, to, at) = (name(from)?, name(to)?, at.as_raw_fd());
     // SAFETY: both names end with NUL and outlive the call; `at` is open.
-    checked(unsafe { libc::linkat(at, from.as_ptr(), at, to.as_ptr(), 0) }).map(drop)
+    uninterrupted(|| unsafe { libc::linkat(at, from.as_ptr(), at, to.as_ptr(), 0) }).map(drop)
 }
 
 /// Returns the effective user ID.

@@ -27,10 +27,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::settings::HostList;
 use steadfast_domain::{Bytes, Device, Nanos, Transport};
-use view::{HostVerdict, HostView};
 
 pub use attendant::attend_host;
 pub use session::RemoteError;
+pub(crate) use session::lines_of;
+pub(crate) use view::{HostVerdict, HostView};
 
 /// Number of readings of a host's clock; the quickest one is used.
 const CLOCK_LOOKS: usize = 3;

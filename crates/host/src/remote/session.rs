@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -23,8 +23,14 @@ const CHUNK: usize = 1 << 18;
 
 /// Time limit for an answer. Logging in may wait for a name server.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Maximum number of lines in an answer; a valid answer is far shorter.
-const ANSWER_LINES_MAX: usize = 100_000;
+/// Maximum length of an answer in bytes; a valid answer is far shorter.
+const ANSWER_MAX: usize = 16 << 20;
+
+/// Maximum length of a line of an answer, in bytes.
+const LINE_MAX: usize = 1 << 20;
+
+/// Lines that wait for their request; a host that sends more has to wait.
+const LINES_AHEAD: usize = 16;
 
 /// Interval between two keep-alive lines. A host that receives nothing for [`PATIENCE`] ends
 /// everything.
@@ -199,6 +205,7 @@ impl RemoteSession {
         let mut begun = Instant::now();
         let mut sent = self.sent.load(Ordering::Relaxed);
         let mut lines = Vec::new();
+        let mut length = 0;
         // A refusal is returned only at the end of its answer, so that the next line read belongs
         // to the next answer.
         let mut refusal: Option<String> = None;
@@ -210,14 +217,17 @@ impl RemoteSession {
                         None => Ok(lines),
                     };
                 }
-                Ok(_) if lines.len() >= ANSWER_LINES_MAX => {
-                    self.hang_up();
-                    return Err(self.error("its answer has no end"));
+                Ok(line) => {
+                    length += line.len() + 1;
+                    if length > ANSWER_MAX {
+                        self.hang_up();
+                        return Err(self.error("its answer has no end"));
+                    }
+                    match line.strip_prefix('!') {
+                        Some(why) => refusal = Some(why.to_owned()),
+                        None => lines.push(line),
+                    }
                 }
-                Ok(line) => match line.strip_prefix('!') {
-                    Some(why) => refusal = Some(why.to_owned()),
-                    None => lines.push(line),
-                },
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(match refusal {
                         Some(why) => self.error(why),
@@ -324,34 +334,45 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-fn lines_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
-    let (sender, receiver) = channel();
+/// Reads lines in a thread. A line that is too long becomes a refusal and ends them.
+pub(crate) fn lines_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, receiver) = sync_channel(LINES_AHEAD);
     if let Some(pipe) = pipe {
         std::thread::spawn(move || {
             let mut reader = BufReader::new(pipe);
             let mut line = Vec::new();
-            while matches!(reader.read_until(b'\n', &mut line), Ok(1..)) {
-                let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-                if sender.send(text).is_err() {
+            loop {
+                line.clear();
+                match reader.by_ref().take(LINE_MAX as u64).read_until(b'\n', &mut line) {
+                    Ok(1..) => {}
+                    _ => return,
+                }
+                let is_cut = line.len() == LINE_MAX && !line.ends_with(b"\n");
+                let text = if is_cut {
+                    format!("!a line of its answer is longer than {} MiB", LINE_MAX >> 20)
+                } else {
+                    String::from_utf8_lossy(&line).trim_end().to_owned()
+                };
+                if sender.send(text).is_err() || is_cut {
                     return;
                 }
-                line.clear();
             }
         });
     }
     receiver
 }
 
+/// Reads the error output of ssh in a thread to its end and keeps its beginning.
 fn words_of(pipe: Option<impl Read + Send + 'static>) -> Arc<Mutex<String>> {
     let words = Arc::new(Mutex::new(String::new()));
-    if let Some(pipe) = pipe {
+    if let Some(mut pipe) = pipe {
         let words = Arc::clone(&words);
         std::thread::spawn(move || {
-            for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            let mut buffer = [0; WORDS];
+            while let Ok(length @ 1..) = pipe.read(&mut buffer) {
                 let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
                 if words.len() < WORDS {
-                    words.push_str(&line);
-                    words.push('\n');
+                    words.push_str(&String::from_utf8_lossy(&buffer[..length]));
                 }
             }
         });
@@ -366,6 +387,32 @@ mod tests {
     #[test]
     fn a_path_is_one_word_of_a_shell() {
         assert_eq!(quoted("/dev/it's; reboot"), "'/dev/it'\\''s; reboot'");
+    }
+
+    #[test]
+    fn a_host_that_sends_no_line_end_is_refused_in_bounded_memory() {
+        let endless = io::repeat(b'x').take(1 << 40);
+        let lines: Vec<String> = lines_of(Some(endless)).iter().collect();
+        assert_eq!(lines, ["!a line of its answer is longer than 1 MiB"]);
+        let longest = [vec![b'x'; LINE_MAX - 1], b"\n.\n".to_vec()].concat();
+        let lines: Vec<String> = lines_of(Some(io::Cursor::new(longest))).iter().collect();
+        assert_eq!(lines.iter().map(String::len).collect::<Vec<_>>(), [LINE_MAX - 1, 1]);
+    }
+
+    #[test]
+    fn error_output_of_ssh_is_kept_from_its_beginning_and_read_to_its_end() {
+        let (mut sender, receiver) = std::os::unix::net::UnixStream::pair().unwrap();
+        let words = words_of(Some(receiver));
+        sender.write_all(b"no \xff route\n").unwrap();
+        sender.write_all(&[b'y'; 1 << 20]).unwrap();
+        drop(sender);
+        // The thread holds the other reference until it has read everything.
+        while Arc::strong_count(&words) > 1 {
+            std::thread::yield_now();
+        }
+        let words = words.lock().unwrap();
+        assert!(words.starts_with("no \u{fffd} route\ny"), "{words}");
+        assert!(words.len() <= 4 * WORDS);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use steadfast_domain::Device;
 /// View of a device from one host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct HostView {
+pub(crate) struct HostView {
     /// Kernel release of the host.
     pub kernel: String,
     /// Boot ID of the kernel.
@@ -28,7 +28,7 @@ pub(super) struct HostView {
 /// Answer of a host to the question whether the device may be overwritten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) enum HostVerdict {
+pub(crate) enum HostVerdict {
     /// The device is unused; overwriting would destroy this data.
     Free(Vec<String>),
     /// Reason why the device must not be overwritten.

@@ -1,11 +1,18 @@
-//! The control groups that this program runs in: their limits, and how long a processor quota has
-//! throttled it. Versions 1 and 2 (Documentation/admin-guide/cgroup-v1 and -v2).
+//! The control groups that this program runs in: their limits, how long a processor quota has
+//! throttled it, and how often a memory limit was reached. Versions 1 and 2
+//! (Documentation/admin-guide/cgroup-v1 and -v2).
 
+use crate::device_uses::node_and_disk;
+use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, read_number, read_text};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use steadfast_domain::measurement::CpuThrottling;
-use steadfast_domain::{Bytes, Nanos};
+use steadfast_domain::measurement::{CgroupLimit, CpuThrottling, SensorReadings};
+use steadfast_domain::{Bytes, Device, Nanos};
+
+/// Version 1 reports the largest multiple of the page size if memory has no limit.
+const NO_MEMORY_LIMIT: u64 = 1 << 62;
 
 /// Default weight of a group: of version 2, and of version 1.
 const USUAL_WEIGHTS: [u64; 2] = [100, 500];
@@ -14,25 +21,93 @@ const USUAL_WEIGHTS: [u64; 2] = [100, 500];
 /// visible one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnCgroups {
+    /// Directory in which the controllers are mounted.
+    mounts: PathBuf,
     cpu: Vec<PathBuf>,
     io: Vec<PathBuf>,
     memory: Vec<PathBuf>,
 }
 
-/// Throttling so far by the processor quota of each group that has one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QuotaCounts(Vec<CpuThrottling>);
+/// Reads what limits this program's use of one device.
+pub struct CgroupSensor {
+    roots: SystemRoots,
+    /// Numbers of the device and its disk.
+    numbers: BTreeSet<(u32, u32)>,
+}
 
-impl QuotaCounts {
-    /// Returns the throttling since an earlier reading, of the group that was throttled longest.
-    pub fn since(&self, earlier: &QuotaCounts) -> Option<CpuThrottling> {
-        let groups = self.0.iter().zip(&earlier.0);
-        groups
-            .map(|(now, before)| CpuThrottling {
+impl CgroupSensor {
+    /// Creates a sensor of the limits for this device.
+    pub fn new(device: &Device, roots: &SystemRoots) -> CgroupSensor {
+        let (node, disk) = node_and_disk(device, roots);
+        let numbers = [node, disk].iter().flatten().filter_map(SysfsNode::device_number).collect();
+        CgroupSensor { roots: roots.clone(), numbers }
+    }
+
+    /// Reads the limits and counts; `None` if the kernel does not report this program's groups.
+    /// The groups are looked up each time, because another program may move this one.
+    pub fn read(&self) -> Option<CgroupReading> {
+        let groups = OwnCgroups::of_this_process(&self.roots)?;
+        let io_limits = self.numbers.iter().flat_map(|number| groups.io_limits(*number)).collect();
+        Some(CgroupReading {
+            has_quota: groups.cpu_quota().is_some(),
+            quotas: groups.throttlings(),
+            io_limits,
+            memory: groups.memory_counts(),
+        })
+    }
+}
+
+/// Limits and counts of this program's control groups at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CgroupReading {
+    has_quota: bool,
+    /// Throttling so far, per group.
+    quotas: BTreeMap<PathBuf, CpuThrottling>,
+    /// Limits for the device.
+    io_limits: Vec<CgroupLimit>,
+    /// Times so far that memory was at its limit, per group and kind of limit.
+    memory: Vec<CgroupLimit>,
+}
+
+impl CgroupReading {
+    /// Fills in what limited the program since an earlier reading.
+    pub fn fill(&self, earlier: &CgroupReading, sensed: &mut SensorReadings) {
+        sensed.cpu_throttling = self.throttling_since(earlier);
+        // A limit that was set or removed meanwhile was in force for a part of the time.
+        let mut limits = earlier.io_limits.clone();
+        limits.extend(
+            self.io_limits.iter().filter(|limit| !earlier.io_limits.contains(limit)).cloned(),
+        );
+        limits.extend(self.memory_since(earlier));
+        sensed.cgroup_limits = limits;
+    }
+
+    /// Returns the throttling of the group that was throttled longest; `None` without a quota.
+    fn throttling_since(&self, earlier: &CgroupReading) -> Option<CpuThrottling> {
+        let groups = self.quotas.iter().filter(|_| self.has_quota || earlier.has_quota);
+        let since = groups.filter_map(|(group, now)| {
+            let before = earlier.quotas.get(group)?;
+            Some(CpuThrottling {
                 periods: now.periods.saturating_sub(before.periods),
                 time: now.time.saturating_sub(before.time),
             })
-            .max_by_key(|throttling| throttling.time)
+        });
+        since.max_by_key(|throttling| throttling.time)
+    }
+
+    /// Returns the memory limits that were reached.
+    fn memory_since(&self, earlier: &CgroupReading) -> Vec<CgroupLimit> {
+        let reached = self.memory.iter().filter_map(|now| {
+            let is_same =
+                |before: &&CgroupLimit| (&before.group, &before.file) == (&now.group, &now.file);
+            let before = earlier.memory.iter().find(is_same)?;
+            let reached = now.reached?.saturating_sub(before.reached?);
+            // The limit may have been removed since.
+            let set = if now.set.is_empty() { &before.set } else { &now.set };
+            let limit = CgroupLimit { set: set.clone(), reached: Some(reached), ..now.clone() };
+            (reached > 0).then_some(limit)
+        });
+        reached.collect()
     }
 }
 
@@ -40,7 +115,8 @@ impl OwnCgroups {
     /// Reads the groups of this process; `None` if the kernel does not report them.
     pub fn of_this_process(roots: &SystemRoots) -> Option<OwnCgroups> {
         let text = fs::read_to_string(roots.proc.join("self/cgroup")).ok()?;
-        let mut groups = OwnCgroups { cpu: Vec::new(), io: Vec::new(), memory: Vec::new() };
+        let mounts = roots.sys.join("fs/cgroup");
+        let mut groups = OwnCgroups { mounts, cpu: Vec::new(), io: Vec::new(), memory: Vec::new() };
         for line in text.lines() {
             let mut fields = line.splitn(3, ':');
             let (Some(_), Some(controllers), Some(path)) =
@@ -55,18 +131,19 @@ impl OwnCgroups {
                 }
             }
             for controller in controllers.split(',') {
-                let group = match controller {
-                    "cpu" => &mut groups.cpu,
-                    "blkio" => &mut groups.io,
-                    "memory" => &mut groups.memory,
+                // Version 1 throttles I/O by the limits of a group alone, not by those above it.
+                let (group, most) = match controller {
+                    "cpu" => (&mut groups.cpu, usize::MAX),
+                    "blkio" => (&mut groups.io, 1),
+                    "memory" => (&mut groups.memory, usize::MAX),
                     _ => continue,
                 };
                 // The mount is named after all of its controllers or after this one.
                 let mount = [controllers, controller]
                     .into_iter()
-                    .map(|name| roots.sys.join("fs/cgroup").join(name))
+                    .map(|name| groups.mounts.join(name))
                     .find(|mount| mount.is_dir());
-                group.extend(mount.iter().flat_map(|mount| levels(mount, path)));
+                group.extend(mount.iter().flat_map(|mount| levels(mount, path)).take(most));
             }
         }
         let is_found = !(groups.cpu.is_empty() && groups.io.is_empty() && groups.memory.is_empty());
@@ -78,16 +155,44 @@ impl OwnCgroups {
         self.cpu.iter().filter_map(|group| quota(group)).min_by(f64::total_cmp)
     }
 
-    /// Reads the throttling so far; `None` if there is no quota.
-    pub fn quota_counts(&self) -> Option<QuotaCounts> {
-        let limited = self.cpu.iter().filter(|group| quota(group).is_some());
-        let counts: Vec<CpuThrottling> = limited.filter_map(|group| throttling(group)).collect();
-        (!counts.is_empty()).then_some(QuotaCounts(counts))
+    /// Reads the throttling so far of each group that reports it.
+    fn throttlings(&self) -> BTreeMap<PathBuf, CpuThrottling> {
+        let counted = |group: &PathBuf| Some((group.clone(), throttling(group)?));
+        self.cpu.iter().filter_map(counted).collect()
     }
 
-    /// Returns the limits of rates and latencies for the block device with this number, in the
-    /// kernel's notation.
-    pub fn io_limits(&self, (major, minor): (u32, u32)) -> Vec<String> {
+    /// Reads how often memory was at a limit so far, per group and kind of limit; `set` is empty
+    /// where there is no limit.
+    fn memory_counts(&self) -> Vec<CgroupLimit> {
+        let mut counts = Vec::new();
+        for group in &self.memory {
+            // `memory.events` of a group counts what other groups in it reached, too.
+            let events = read_text(&group.join("memory.events.local"))
+                .or_else(|| read_text(&group.join("memory.events")));
+            let event = |name| field(events.as_deref()?, name);
+            for (file, reached) in [
+                ("memory.high", event("high")),
+                ("memory.max", event("max")),
+                ("memory.limit_in_bytes", read_number(&group.join("memory.failcnt"))),
+            ] {
+                let Some(reached) = reached else { continue };
+                let limit = read_number::<u64>(&group.join(file));
+                let set = limit.filter(|limit| *limit < NO_MEMORY_LIMIT);
+                let set = set.map_or_else(String::new, |limit| limit.to_string());
+                counts.push(CgroupLimit { reached: Some(reached), ..self.limit(group, file, set) });
+            }
+        }
+        counts
+    }
+
+    fn limit(&self, group: &Path, file: impl Into<String>, set: impl Into<String>) -> CgroupLimit {
+        let group = group.strip_prefix(&self.mounts).unwrap_or(group);
+        let group = format!("/{}", group.display());
+        CgroupLimit { group, file: file.into(), set: set.into(), reached: None }
+    }
+
+    /// Returns the limits of rates and latencies for the block device with this number.
+    pub fn io_limits(&self, (major, minor): (u32, u32)) -> Vec<CgroupLimit> {
         let number = format!("{major}:{minor}");
         let mut limits = Vec::new();
         for group in &self.io {
@@ -96,13 +201,13 @@ impl OwnCgroups {
                 let set: Vec<&str> =
                     rest.split_whitespace().filter(|part| !part.ends_with("=max")).collect();
                 if !set.is_empty() {
-                    limits.push(format!("{file} {}", set.join(" ")));
+                    limits.push(self.limit(group, file, set.join(" ")));
                 }
             }
             for what in ["read_bps", "write_bps", "read_iops", "write_iops"] {
                 let file = format!("blkio.throttle.{what}_device");
                 if let Some(rest) = line_of(&group.join(&file), &number) {
-                    limits.push(format!("blkio.throttle.{what} {rest}"));
+                    limits.push(self.limit(group, format!("blkio.throttle.{what}"), rest));
                 }
             }
         }
@@ -129,8 +234,6 @@ impl OwnCgroups {
 
     /// Returns the free memory below the tightest limit, and that limit; `None` without a limit.
     pub fn memory_room(&self) -> Option<(Bytes, Bytes)> {
-        // Version 1 reports the largest multiple of the page size if there is no limit.
-        const NO_LIMIT: u64 = 1 << 62;
         let files = [
             ("memory.high", "memory.current"),
             ("memory.max", "memory.current"),
@@ -140,7 +243,7 @@ impl OwnCgroups {
         for group in &self.memory {
             for (limit, used) in files {
                 let limit =
-                    read_number::<u64>(&group.join(limit)).filter(|limit| *limit < NO_LIMIT);
+                    read_number::<u64>(&group.join(limit)).filter(|limit| *limit < NO_MEMORY_LIMIT);
                 let used = read_number::<u64>(&group.join(used));
                 if let (Some(limit), Some(used)) = (limit, used) {
                     rooms.push((Bytes(limit.saturating_sub(used)), Bytes(limit)));
@@ -188,13 +291,15 @@ fn quota(group: &Path) -> Option<f64> {
 
 fn throttling(group: &Path) -> Option<CpuThrottling> {
     let text = fs::read_to_string(group.join("cpu.stat")).ok()?;
-    let field = |name: &str| {
-        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-        value.trim().parse::<u64>().ok()
-    };
-    let micros = field("throttled_usec").map(|micros| micros.saturating_mul(1000));
-    let time = Nanos(micros.or_else(|| field("throttled_time"))?);
-    Some(CpuThrottling { periods: field("nr_throttled")?, time })
+    let micros = field(&text, "throttled_usec").map(|micros| micros.saturating_mul(1000));
+    let time = Nanos(micros.or_else(|| field(&text, "throttled_time"))?);
+    Some(CpuThrottling { periods: field(&text, "nr_throttled")?, time })
+}
+
+/// Returns the number in the line that begins with this name.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+    value.trim().parse().ok()
 }
 
 /// Returns the rest of the line that begins with the device's number.
@@ -233,15 +338,89 @@ mod tests {
         }
         let groups = OwnCgroups::of_this_process(&machine.roots).unwrap();
         assert_eq!(groups.cpu_quota(), Some(0.5));
-        assert_eq!(groups.io_limits((8, 0)), ["io.max wbps=1048576 wiops=50"]);
-        assert_eq!(groups.io_limits((8, 16)), Vec::<String>::new());
+        let limit = CgroupLimit {
+            group: "/box/inner".into(),
+            file: "io.max".into(),
+            set: "wbps=1048576 wiops=50".into(),
+            reached: None,
+        };
+        assert_eq!(groups.io_limits((8, 0)), [limit]);
+        assert_eq!(groups.io_limits((8, 16)), []);
         assert_eq!(groups.io_weights(), ["io.weight 10"]);
         assert_eq!(groups.memory_room(), Some((Bytes(600_000), Bytes(1_000_000))));
-        let before = groups.quota_counts().unwrap();
-        assert_eq!(before.0, [throttled(3, 70)]);
-        let stat = "sys/fs/cgroup/box/cpu.stat";
-        machine.write(stat, "nr_throttled 9\nthrottled_usec 570000\n");
-        assert_eq!(groups.quota_counts().unwrap().since(&before), Some(throttled(6, 500)));
+    }
+
+    /// Reads twice, with these changes in between. Returns what the step between them records.
+    fn sensed_between(machine: &MachineFixture, changes: &[(&str, &str)]) -> SensorReadings {
+        let sensor = CgroupSensor { roots: machine.roots.clone(), numbers: [(8, 0)].into() };
+        let before = sensor.read().unwrap();
+        for (file, text) in changes {
+            machine.write(&format!("sys/fs/cgroup/{file}"), text);
+        }
+        let mut sensed = SensorReadings::default();
+        sensor.read().unwrap().fill(&before, &mut sensed);
+        sensed
+    }
+
+    fn texts(sensed: &SensorReadings) -> Vec<String> {
+        sensed.cgroup_limits.iter().map(CgroupLimit::to_string).collect()
+    }
+
+    #[test]
+    fn a_step_records_every_limit_of_version_2_during_it() {
+        let machine = MachineFixture::new();
+        machine.write("proc/self/cgroup", "0::/box/inner\n");
+        for (file, text) in [
+            ("cgroup.procs", ""),
+            ("box/cpu.max", "max 100000\n"),
+            ("box/cpu.stat", "nr_throttled 3\nthrottled_usec 70000\n"),
+            ("box/inner/io.max", "8:0 rbps=max wbps=max riops=max wiops=max\n"),
+            ("box/memory.high", "max\n"),
+            ("box/memory.max", "max\n"),
+            ("box/memory.events.local", "low 0\nhigh 7\nmax 0\noom 0\n"),
+            // Another group below it: this file counts its events, too.
+            ("box/memory.events", "low 0\nhigh 90\nmax 0\noom 0\n"),
+        ] {
+            machine.write(&format!("sys/fs/cgroup/{file}"), text);
+        }
+        let calm = sensed_between(&machine, &[("box/memory.events", "high 99\nmax 4\n")]);
+        assert_eq!((calm.cpu_throttling, texts(&calm)), (None, vec![]));
+        let limited = sensed_between(
+            &machine,
+            &[
+                ("box/cpu.max", "50000 100000\n"),
+                ("box/cpu.stat", "nr_throttled 9\nthrottled_usec 570000\n"),
+                ("box/inner/io.max", "8:0 rbps=max wbps=max riops=500 wiops=max\n"),
+                ("box/memory.high", "1048576\n"),
+                ("box/memory.events.local", "low 0\nhigh 12\nmax 0\noom 0\n"),
+            ],
+        );
+        assert_eq!(limited.cpu_throttling, Some(throttled(6, 500)));
+        let expected = [
+            "io.max riops=500 of the control group /box/inner",
+            "memory.high 1048576 of the control group /box",
+        ];
+        assert_eq!(texts(&limited), expected);
+        assert_eq!(limited.cgroup_limits[1].reached, Some(5));
+        // Another limit, and then none: each was in force for a part of the step.
+        let changed = sensed_between(
+            &machine,
+            &[("box/inner/io.max", "8:0 wiops=9\n"), ("box/memory.high", "max\n")],
+        );
+        let expected = ["riops=500", "wiops=9"];
+        assert_eq!(
+            changed.cgroup_limits.iter().map(|limit| &limit.set).collect::<Vec<_>>(),
+            expected
+        );
+        let removed = sensed_between(&machine, &[("box/inner/io.max", "")]);
+        assert_eq!(texts(&removed), ["io.max wiops=9 of the control group /box/inner"]);
+        // Moved into another group in the middle.
+        machine.write("sys/fs/cgroup/slow/io.max", "8:0 rbps=1000\n");
+        machine.write("proc/self/cgroup", "0::/slow\n");
+        assert_eq!(
+            texts(&sensed_between(&machine, &[])),
+            ["io.max rbps=1000 of the control group /slow"]
+        );
     }
 
     #[test]
@@ -264,10 +443,27 @@ mod tests {
         }
         let groups = OwnCgroups::of_this_process(&machine.roots).unwrap();
         assert_eq!(groups.cpu_quota(), Some(1.5));
-        assert_eq!(groups.quota_counts().unwrap().0, [throttled(2, 30)]);
-        assert_eq!(groups.io_limits((7, 0)), ["blkio.throttle.read_iops 997"]);
+        let throttlings: Vec<_> = groups.throttlings().into_values().collect();
+        assert_eq!(throttlings, [throttled(2, 30)]);
+        let limits = groups.io_limits((7, 0));
+        assert_eq!(
+            limits[0].to_string(),
+            "blkio.throttle.read_iops 997 of the control group /blkio"
+        );
+        assert_eq!(limits.len(), 1);
         assert_eq!(groups.io_weights(), Vec::<String>::new());
         assert_eq!(groups.memory_room(), None);
+        // Throttling has no hierarchy in version 1: the limit of a group is none of those in it.
+        machine.write("sys/fs/cgroup/blkio/gone/cgroup.procs", "");
+        let groups = OwnCgroups::of_this_process(&machine.roots).unwrap();
+        assert_eq!(groups.io_limits((7, 0)), []);
+        machine.write("sys/fs/cgroup/memory/memory.failcnt", "40\n");
+        let full = sensed_between(
+            &machine,
+            &[("memory/memory.failcnt", "43\n"), ("memory/memory.limit_in_bytes", "4096\n")],
+        );
+        assert_eq!(texts(&full), ["memory.limit_in_bytes 4096 of the control group /memory"]);
+        assert_eq!(full.cgroup_limits[0].reached, Some(3));
     }
 
     #[test]

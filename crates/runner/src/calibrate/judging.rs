@@ -2,7 +2,7 @@
 
 use super::CalibrationPoint;
 use serde::Serialize;
-use steadfast_domain::Measurement;
+use steadfast_domain::{Measurement, Op};
 
 /// Share of its time on a processor from which a thread counts as never waiting for the device:
 /// the measurement then shows the engine, not the device.
@@ -22,8 +22,9 @@ pub struct CalibrationReading {
     pub iops: f64,
     /// Bytes per second.
     pub bytes_per_second: f64,
-    /// Mean response time in nanoseconds.
-    pub mean_ns: f64,
+    /// Mean response time in nanoseconds; null for commits through fio, which reports the times of
+    /// the writes alone.
+    pub mean_ns: Option<f64>,
     /// 99 % response time in nanoseconds.
     pub p99_ns: Option<u64>,
     /// 99.99 % response time in nanoseconds.
@@ -32,6 +33,31 @@ pub struct CalibrationReading {
     pub cpu_ns_per_io: Option<f64>,
     /// Share of its time that the busiest thread used a processor, from 0 to 1.
     pub busiest_thread: Option<f64>,
+    /// Flushes that this program issued and that the kernel counted at the device; null for fio,
+    /// without flushes, and if the kernel does not count them.
+    pub flushes: Option<FlushCounts>,
+}
+
+/// Flushes of one run, with those of its ramp and after its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct FlushCounts {
+    /// Flushes that this program issued.
+    pub issued: u64,
+    /// Flushes that the kernel counted (`/sys/block/DEVICE/stat`).
+    pub counted: u64,
+}
+
+impl FlushCounts {
+    /// Returns the flushes of a measurement; `None` without any, or if the kernel does not count
+    /// them.
+    fn from_measurement(measurement: &Measurement) -> Option<FlushCounts> {
+        let own = measurement.direction(Op::Flush);
+        let outside = measurement.unmeasured.iter().filter(|part| part.op == Op::Flush);
+        // A flush outstanding at the end is among those outside.
+        let issued = own.ios + outside.map(|part| part.ios).sum::<u64>();
+        let counted = measurement.kernel?.flushes?;
+        (issued > 0).then_some(FlushCounts { issued, counted })
+    }
 }
 
 impl CalibrationReading {
@@ -41,12 +67,18 @@ impl CalibrationReading {
         Some(CalibrationReading {
             iops: measurement.iops().filter(|iops| *iops > 0.0)?,
             bytes_per_second: measurement.bytes_per_second()?,
-            mean_ns: total.response_mean_ms()? * 1e6,
+            mean_ns: total.response_mean_ms().map(|mean| mean * 1e6),
             p99_ns: total.percentile(0.99).map(|time| time.0),
             p9999_ns: total.percentile(0.9999).map(|time| time.0),
             cpu_ns_per_io: measurement.cpu_ns_per_io().map(|(user, system)| user + system),
             busiest_thread: measurement.sensed.busiest_thread,
+            flushes: FlushCounts::from_measurement(measurement),
         })
+    }
+
+    /// Returns the reading without response times.
+    pub(super) fn without_times(self) -> CalibrationReading {
+        CalibrationReading { mean_ns: None, p99_ns: None, p9999_ns: None, ..self }
     }
 }
 
@@ -89,25 +121,45 @@ pub enum Judgement {
     TooFew,
     /// The median ratio is beyond the bound, and a load thread used a processor all the time.
     CpuBound,
+    /// The kernel counted another number of flushes than this program issued.
+    FlushesDiffer,
 }
 
 impl Comparison {
-    /// Compares pair by pair, with a bound in percent.
+    /// Compares pair by pair, with a bound in percent. `sends_flushes` is true if the kernel passes
+    /// flushes to the device; if it drops them, it counts none.
     pub fn new(
         point: &CalibrationPoint,
         uring: Vec<CalibrationReading>,
         fio: Vec<CalibrationReading>,
         within: f64,
+        sends_flushes: bool,
     ) -> Self {
         let mut ratios: Vec<f64> = uring.iter().zip(&fio).map(|(a, b)| a.iops / b.iops).collect();
         ratios.sort_by(f64::total_cmp);
-        let judgement = judge(&ratios, [&uring, &fio], within / 100.0);
+        let is_lost = |count: FlushCounts| {
+            count.issued != count.counted && (sends_flushes || count.counted > 0)
+        };
+        let judgement = if uring.iter().filter_map(|reading| reading.flushes).any(is_lost) {
+            Judgement::FlushesDiffer
+        } else {
+            judge(&ratios, [&uring, &fio], within / 100.0)
+        };
         Comparison { point: point.to_string(), uring, fio, ratios, judgement }
     }
 
     /// Returns the median ratio.
     pub fn ratio(&self) -> f64 {
         middle(&self.ratios)
+    }
+
+    /// Returns the flushes of all runs with this program's engine; `None` if they were not counted.
+    pub fn flushes(&self) -> Option<FlushCounts> {
+        let counts = self.uring.iter().filter_map(|reading| reading.flushes);
+        counts.reduce(|sum, one| FlushCounts {
+            issued: sum.issued + one.issued,
+            counted: sum.counted + one.counted,
+        })
     }
 
     /// Returns the distance of the median ratio from 1.
@@ -192,16 +244,19 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::measurement::{KernelCounters, StreamTally, UnmeasuredIos};
+    use steadfast_domain::{Bytes, Tally};
 
     fn reading(iops: f64, busy: f64) -> CalibrationReading {
         CalibrationReading {
             iops,
             bytes_per_second: iops * 4096.0,
-            mean_ns: 1e9 / iops,
+            mean_ns: Some(1e9 / iops),
             p99_ns: Some(1_000_000),
             p9999_ns: None,
             cpu_ns_per_io: Some(3000.0),
             busiest_thread: Some(busy),
+            flushes: None,
         }
     }
 
@@ -209,7 +264,7 @@ mod tests {
         let point: CalibrationPoint = "RND 4K R T1Q32".parse().unwrap();
         let uring = pairs.iter().map(|(ours, _)| reading(*ours, busy)).collect();
         let fio = pairs.iter().map(|(_, theirs)| reading(*theirs, 0.1)).collect();
-        Comparison::new(&point, uring, fio, 5.0)
+        Comparison::new(&point, uring, fio, 5.0, true)
     }
 
     #[test]
@@ -232,6 +287,46 @@ mod tests {
     }
 
     #[test]
+    fn flushes_that_the_kernel_did_not_count_are_a_finding() {
+        let of = |counted, sends_flushes| {
+            let flushes = Some(FlushCounts { issued: 1000, counted });
+            let uring = vec![CalibrationReading { flushes, ..reading(1000.0, 0.2) }; 2];
+            let fio = vec![reading(1000.0, 0.2).without_times(); 2];
+            let point = CalibrationPoint::commits();
+            let compared = Comparison::new(&point, uring, fio, 5.0, sends_flushes);
+            assert_eq!(
+                compared.flushes(),
+                Some(FlushCounts { issued: 2000, counted: 2 * counted })
+            );
+            assert_eq!(agree(&[compared]), counted == 1000 || !sends_flushes && counted == 0);
+        };
+        for (counted, sends_flushes) in [(1000, true), (999, true), (1001, true), (0, true)] {
+            of(counted, sends_flushes);
+        }
+        // The kernel drops flushes to a device without a volatile cache, all of them.
+        of(0, false);
+        of(999, false);
+    }
+
+    #[test]
+    fn flushes_outside_the_measured_time_count() {
+        let kernel = KernelCounters { flushes: Some(107), ..KernelCounters::default() };
+        // The last of the seven was outstanding at the end.
+        let tally = Tally { ios: 100, outstanding: 1, ..Tally::default() };
+        let measured = Measurement {
+            streams: vec![StreamTally { op: Op::Flush, tally }],
+            unmeasured: vec![UnmeasuredIos { op: Op::Flush, ios: 7, bytes: Bytes(0) }],
+            kernel: Some(kernel),
+            ..Measurement::default()
+        };
+        let counts = FlushCounts::from_measurement(&measured);
+        assert_eq!(counts, Some(FlushCounts { issued: 107, counted: 107 }));
+        let uncounted = KernelCounters { flushes: None, ..kernel };
+        let uncounted = Measurement { kernel: Some(uncounted), ..measured };
+        assert_eq!(FlushCounts::from_measurement(&uncounted), None);
+    }
+
+    #[test]
     fn engines_agree_where_nothing_speaks_against_it() {
         let (good, bad) = ([(1010.0, 1000.0)], [(1200.0, 1000.0)]);
         assert!(agree(&[compared(&good, 0.2), compared(&bad, 0.99)]));
@@ -244,9 +339,9 @@ mod tests {
     fn a_line_is_of_one_run() {
         let readings = [reading(1000.0, 0.1), reading(3000.0, 0.3), reading(2000.0, 0.2)];
         let line = median_run(&readings).unwrap();
-        assert_eq!((line.iops, line.mean_ns, line.busiest_thread), (2000.0, 5e5, Some(0.2)));
+        assert_eq!((line.iops, line.mean_ns, line.busiest_thread), (2000.0, Some(5e5), Some(0.2)));
         let of_two = median_run(&readings[..2]).unwrap();
-        assert_eq!((of_two.iops, of_two.mean_ns), (1000.0, 1e6), "no mean of two runs");
+        assert_eq!((of_two.iops, of_two.mean_ns), (1000.0, Some(1e6)), "no mean of two runs");
         assert!(median_run(&[]).is_none());
         let compared = compared(&[(1010.0, 1000.0), (990.0, 1000.0)], 0.2);
         assert_eq!((compared.ratio(), compared.spread()), (1.0, (0.99, 1.01)));

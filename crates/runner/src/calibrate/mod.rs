@@ -5,7 +5,7 @@ mod judging;
 mod own_cost;
 mod point;
 
-pub use judging::{CalibrationReading, Comparison, Judgement, agree, median_run};
+pub use judging::{CalibrationReading, Comparison, FlushCounts, Judgement, agree, median_run};
 pub use own_cost::OwnCost;
 pub use point::CalibrationPoint;
 
@@ -58,6 +58,8 @@ pub struct Calibration {
     pub seed: u64,
     /// True if the target may be written: it is then filled first, and request merging is off.
     pub may_write: bool,
+    /// True if the kernel passes flushes to the target.
+    pub sends_flushes: bool,
 }
 
 /// Result of a calibration.
@@ -260,8 +262,11 @@ impl Calibration {
             for engine in order {
                 let measurement = self.apply(engine, &self.step(point, repeat, number), context)?;
                 let nothing = || CalibrateError::Nothing { point: point.clone(), engine };
-                let reading =
+                let mut reading =
                     CalibrationReading::from_measurement(&measurement).ok_or_else(nothing)?;
+                if engine == CalibrationEngine::Fio && point.has_commits() {
+                    reading = reading.without_times();
+                }
                 context.report(&CalibrationEvent::Read {
                     point,
                     repeat,
@@ -274,7 +279,7 @@ impl Calibration {
                 }
             }
         }
-        Ok(Comparison::new(point, uring, fio, self.within_percent))
+        Ok(Comparison::new(point, uring, fio, self.within_percent, self.sends_flushes))
     }
 
     fn apply<A: CalibrationContext>(

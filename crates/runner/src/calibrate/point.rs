@@ -18,7 +18,7 @@ pub struct CalibrationPoint {
 
 impl CalibrationPoint {
     /// Returns the default points: one small I/O at a time, many, and large ones; each read, and
-    /// also written if that is allowed.
+    /// also written if that is allowed. Then commits one at a time follow.
     pub fn usual(may_write: bool) -> Vec<CalibrationPoint> {
         let usual = [
             (AccessPattern::random(Bytes::kib(4), 100), 1),
@@ -32,7 +32,8 @@ impl CalibrationPoint {
                 demand: Demand::new(1, depth),
             })
         };
-        usual.into_iter().flat_map(at).collect()
+        let commits = may_write.then(CalibrationPoint::commits);
+        usual.into_iter().flat_map(at).chain(commits).collect()
     }
 
     /// Returns commits one at a time: a write and its flush.
@@ -43,6 +44,11 @@ impl CalibrationPoint {
             ..AccessPattern::random(Bytes::kib(4), 0)
         };
         CalibrationPoint { pattern, demand: Demand::new(1, 1) }
+    }
+
+    /// Returns true if writes are flushed.
+    pub(super) fn has_commits(&self) -> bool {
+        self.pattern.read_percent < 100 && !self.pattern.durability.is_cached()
     }
 
     /// Returns the load of one thread whose rates are offered.
@@ -97,7 +103,8 @@ mod tests {
         };
         assert_eq!(names(false), ["RND 4K R T1Q1", "RND 4K R T1Q32", "SEQ 128K R T1Q32"]);
         let both = names(true);
-        assert_eq!((both.len(), both[1].as_str()), (6, "RND 4K W T1Q1"));
+        assert_eq!((both.len(), both[1].as_str()), (7, "RND 4K W T1Q1"));
+        assert_eq!(both[6], "RND 4K W FLUSH/1 T1Q1");
         assert_eq!(CalibrationPoint::filling().to_string(), "SEQ 128K W T1Q32");
         assert_eq!(CalibrationPoint::commits().to_string(), "RND 4K W FLUSH/1 T1Q1");
         assert_eq!(CalibrationPoint::rates().to_string(), "RND 4K R T1Q256");

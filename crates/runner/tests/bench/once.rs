@@ -178,6 +178,7 @@ fn calibration(may_write: bool) -> Calibration {
         within_percent: 5.0,
         seed: 1,
         may_write,
+        sends_flushes: false,
     }
 }
 
