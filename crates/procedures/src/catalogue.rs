@@ -10,9 +10,9 @@ use crate::parameters::{self, Parameter};
 use crate::power_cut::{self, PowerCut};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
-use crate::pts::method::ground;
+use crate::pts::method::setup;
 use crate::pts::{dirth, hir, iops, latency, scattered, throughput, wsat, xsr};
-use crate::rwsw::{self, method::ground as captured};
+use crate::rwsw::{self, method::setup as captured};
 use crate::sequence::SequenceProcedure;
 use crate::tkperf::hdd;
 use crate::verify_write::VerifyWrite;
@@ -46,37 +46,37 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         name: "wsat",
         summary: "write saturation of one workload after a purge, minute by minute (PTS WSAT)",
         parameters: wsat::PARAMETERS,
-        make: |asked| boxed(wsat::Wsat::on(ground(asked)?)),
+        make: |asked| boxed(wsat::Wsat::on(setup(asked)?)),
     },
     ProcedureSpec {
         name: "composite",
         summary: "WSAT of the JESD219 composite workload: 12 block sizes in 3 LBA zones",
         parameters: wsat::COMPOSITE_PARAMETERS,
-        make: |asked| boxed(wsat::Wsat::composite(ground(asked)?)),
+        make: |asked| boxed(wsat::Wsat::composite(setup(asked)?)),
     },
     ProcedureSpec {
         name: "dirth",
         summary: "IOPS and response times of 49 demands, histograms of three of them (PTS DIRTH)",
         parameters: dirth::PARAMETERS,
-        make: |asked| boxed(dirth::Dirth::on(ground(asked)?)),
+        make: |asked| boxed(dirth::Dirth::on(setup(asked)?)),
     },
     ProcedureSpec {
         name: "composite-dirth",
         summary: "DIRTH of the JESD219 composite workload",
         parameters: dirth::COMPOSITE_PARAMETERS,
-        make: |asked| boxed(dirth::Dirth::composite(ground(asked)?)),
+        make: |asked| boxed(dirth::Dirth::composite(setup(asked)?)),
     },
     ProcedureSpec {
         name: "xsr",
         summary: "MB/s of large sequential writes before and after hours of random ones (PTS XSR)",
         parameters: xsr::PARAMETERS,
-        make: |asked| boxed(xsr::Xsr::on(ground(asked)?)),
+        make: |asked| boxed(xsr::Xsr::on(setup(asked)?)),
     },
     ProcedureSpec {
         name: "hir",
         summary: "IOPS of a saturated drive after host idle times of 5 to 50 s (PTS HIR)",
         parameters: hir::PARAMETERS,
-        make: |asked| boxed(hir::Hir::on(ground(asked)?)),
+        make: |asked| boxed(hir::Hir::on(setup(asked)?)),
     },
     ProcedureSpec {
         name: "commit",

@@ -4,17 +4,13 @@
 //! function of the record computes its findings. Only this crate contains numbers from a
 //! specification, each with its source.
 //!
-//! - [`ground`]: code that all procedures share.
-//! - `exhibits`: tables and plots that all reports share.
-//! - [`pts`]: the procedures of the PTS and its numbers.
-//! - [`rwsw`]: the procedures for captured workloads.
-//! - [`tkperf`]: the procedures of TKperf.
-//! - `fill`: our test of how a drive fills and recovers.
-//! - `idle_exit`: our test of the first I/O after idle times.
-//! - `factors`: our sweeps over data, alignment, order and used capacity.
-//! - `write_amplification`: our test of flash bytes per host byte, by workload and used capacity.
-//! - [`sequence`]: the loads that other tools' files and presets ask for.
-//! - `catalogue`: the list of all procedures except those made of several.
+//! - `common`: code that all procedures share; `exhibits`: tables and plots that all reports share.
+//! - [`pts`]: the procedures of the PTS and its numbers; [`rwsw`]: those for captured workloads.
+//! - [`tkperf`]: the procedures of TKperf; [`sequence`]: loads that other tools' files and presets
+//!   ask for.
+//! - Our own tests: `commit`, `factors`, `fill`, `idle_exit`, `load_curve`, `neighbors`, `power_cut`,
+//!   `verify_write`, `write_amplification`; `portrait` runs six procedures for one page.
+//! - `catalogue`: the list of all procedures except those made of several; `suite`: those.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 

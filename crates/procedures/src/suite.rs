@@ -220,7 +220,7 @@ enum Prefix {
 /// Several procedures that run one after another.
 pub struct Suite {
     kind: &'static SuiteKind,
-    ground: ProcedureSetup,
+    setup: ProcedureSetup,
     parts: Vec<SuitePart>,
 }
 
@@ -253,8 +253,8 @@ impl Suite {
         let last = plans.len().saturating_sub(1);
         let parts = plans.iter().enumerate().map(|(at, plan)| plan.part(asked, at == last));
         let parts: Result<Vec<SuitePart>, ProcedureError> = parts.collect();
-        let ground = ProcedureSetup::new(asked, (kind.method)(asked.settings))?;
-        Ok(Suite { kind, parts: parts?, ground })
+        let setup = ProcedureSetup::new(asked, (kind.method)(asked.settings))?;
+        Ok(Suite { kind, parts: parts?, setup })
     }
 }
 
@@ -333,7 +333,7 @@ impl Procedure for Suite {
             ..frame(kind.title, &self.choices(), record, self.header(record, &studied))
         };
         findings.front.tables = on_page_one;
-        let suite = StudiedSuite { settings: &self.ground.settings, record, found: &studied };
+        let suite = StudiedSuite { settings: &self.setup.settings, record, found: &studied };
         (kind.add_to_page_one)(&mut findings, &suite);
         disclose_own_values(&mut findings, &suite);
         parts::with_parts(findings, studied, self.parts.last())
@@ -343,7 +343,7 @@ impl Procedure for Suite {
 impl Suite {
     fn header(&self, record: &Record, studied: &[PartFindings<'_>]) -> FormHeader {
         let choices = self.choices();
-        let origin = self.kind.list.origin(&self.ground.settings);
+        let origin = self.kind.list.origin(&self.setup.settings);
         let each = |number: usize| {
             let (number, title) = (number + 1, studied.get(number).map(PartFindings::title));
             let (id, label) = (format!("procedure-{number}"), format!("Procedure {number}"));
@@ -404,12 +404,12 @@ impl Suite {
     }
 
     fn choices(&self) -> RunChoices<'_> {
-        let settings = &self.ground.settings;
+        let settings = &self.setup.settings;
         let mut choices = RunChoices {
             alignment: None,
             ending: disclosure::ending_text(settings.steady_state),
             preconditioning_text: Some(own(String::new())),
-            ..self.ground.choices()
+            ..self.setup.choices()
         };
         // Each part has its own active ranges.
         if ranges::is_asked(settings) {
@@ -535,7 +535,7 @@ mod tests {
     fn each_part_is_studied_as_if_it_had_been_run_alone() {
         let suite = suite(|_| ());
         let mut bench = scripted(|_| 1000.0);
-        let whole = bench.studied(&suite, &suite.ground.settings);
+        let whole = bench.studied(&suite, &suite.setup.settings);
         assert!(whole.verdict.is_none());
         assert_eq!(whole.ending, "All procedures ended; steady: IOPS, Throughput, Latency.");
         assert_eq!(whole.parts.len(), 3);
@@ -560,7 +560,7 @@ mod tests {
             "iops/rounds" => 2f64.powi(step.place.round as i32),
             _ => 1000.0,
         });
-        let findings = bench.studied(&suite, &suite.ground.settings);
+        let findings = bench.studied(&suite, &suite.setup.settings);
         assert_eq!(findings.ending, "All procedures ended; steady: Latency; NOT steady: IOPS.");
         assert_eq!(findings.whole_end(), EndState::NotSteady, "the exit code goes by it");
         let caveat = findings.caveats.iter().find(|c| c.id == "part-not-steady").unwrap();
@@ -585,7 +585,7 @@ mod tests {
             _ => false,
         });
         bench.entries.truncate(cut.unwrap() + 2);
-        let mut broken = record(&suite.ground.settings, bench.entries);
+        let mut broken = record(&suite.setup.settings, bench.entries);
         broken.entries.pop();
         let findings = suite.study(&broken);
         assert_eq!(findings.parts.len(), 2);
@@ -631,7 +631,7 @@ mod tests {
         let bench = scripted(|_| 100_000.0).conducted(&suite);
         let purges = bench.entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_)));
         assert_eq!(purges.count(), 3);
-        let findings = suite.study(&record(&suite.ground.settings, bench.entries));
+        let findings = suite.study(&record(&suite.setup.settings, bench.entries));
         let titles: Vec<&str> = findings.parts.iter().map(|part| part.title.as_str()).collect();
         assert_eq!(titles, ["WSAT RND 8K RW65", "Latency", "WSAT SEQ 128K RW90"]);
         assert!(refused(|s| set(s, "wsat-1.workload", "oltp")).contains("'wsat-1.workload'"));
@@ -671,7 +671,7 @@ mod tests {
         assert_eq!(counts("latency/ar75-64MiB/rounds"), [Some(32)]);
         assert_eq!(counts("latency/ar75-64MiB/wipc"), [None]);
 
-        let whole = suite.study(&record(&suite.ground.settings, bench.entries));
+        let whole = suite.study(&record(&suite.setup.settings, bench.entries));
         assert_eq!(whole.ending, "All procedures ended; steady: Latency; NOT steady: Throughput.");
         let titles: Vec<&str> =
             whole.parts.iter().flat_map(|p| &p.parts).map(|p| p.title.as_str()).collect();
@@ -723,7 +723,7 @@ mod tests {
         };
         bench.response = |_| Some(Nanos(500_000));
         suite.conduct(&mut bench).unwrap();
-        suite.study(&record(&suite.ground.settings, bench.entries))
+        suite.study(&record(&suite.setup.settings, bench.entries))
     }
 
     /// The class disables the write cache for IOPS; idle-exit leaves it enabled.

@@ -98,7 +98,7 @@ impl ProcedureReport for Commit {
         let fixed =
             |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
         let parameter = |name: &str, label: &str, value: String| {
-            let known = run.test.ground.parameters.iter().find(|known| known.name == name);
+            let known = run.test.setup.parameters.iter().find(|known| known.name == name);
             let origin = known.map_or(Origin::Default, |known| known.origin(run.choices.settings));
             Setting::new(&format!("parameter-{name}"), label, value, origin)
         };
@@ -496,11 +496,11 @@ fn listing(run: &CommitRun<'_>) -> String {
          SEQ\n  For {} committers\n    {first} writes for {} after {} that are not measured: \
          plain, FUA, FLUSH/1\n    SEQ and more than one committer: all writes in one thread with \
          one flush{others}",
-        preconditioning::listing(&run.test.ground),
+        preconditioning::listing(&run.test.setup),
         run.test.preconditioning.label,
         run.test.preconditioning.stimulus.demand,
         committers_text(&run.test.committers),
-        run.test.ground.step_time,
+        run.test.setup.step_time,
         run.test.run_in,
     )
 }

@@ -40,9 +40,9 @@ impl Commit {
 
 impl Procedure for Commit {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         bench.purge()?;
-        precondition(bench, &self.ground)?;
+        precondition(bench, &self.setup)?;
         self.preconditioning.conduct(bench)?;
         for (load, point) in self.loads.iter().zip(1..) {
             self.measure(bench, point, load)?;

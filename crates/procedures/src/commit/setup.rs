@@ -206,7 +206,7 @@ impl CommitLoad {
 /// The commit test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Commit {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) preconditioning: CyclicLoad,
     pub(super) sizes: Vec<Bytes>,
     pub(super) committers: Vec<NonZeroU32>,
@@ -219,8 +219,8 @@ pub struct Commit {
 impl Commit {
     /// Creates the test.
     pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        let ground = ProcedureSetup::new(asked, commit_method(asked.settings))?;
-        let settings = &ground.settings;
+        let setup = ProcedureSetup::new(asked, commit_method(asked.settings))?;
+        let settings = &setup.settings;
         check_steady_end(
             settings,
             "its commits begin when rounds with writes between them are steady; omit \
@@ -228,24 +228,24 @@ impl Commit {
         )?;
         check_demand(settings, "; choose committers with --set committers=1,16")?;
         let committers = COMMITTERS.parse(settings, committers)?;
-        let sector = Bytes(u64::from(ground.geometry.logical_sector));
+        let sector = Bytes(u64::from(setup.geometry.logical_sector));
         let sizes = BLOCK_SIZES.list(settings, |text| block_size(text, sector))?;
         Ok(Commit {
-            preconditioning: steady_writes(&ground)?,
+            preconditioning: steady_writes(&setup)?,
             loads: loads(&sizes, &committers),
             run_in: RUN_IN.time(settings)?,
             refresh_time: REFRESH_TIME.time(settings)?,
             sizes,
             committers,
-            ground,
+            setup,
         })
     }
 
     /// Returns the measured step of a load.
     pub(super) fn step(&self, point: u32, attempt: u32, load: &CommitLoad) -> Step {
         let place = StepPlace::new(&attempt_phase(COMMITS, attempt), 0, point, load.label());
-        let until = LoadLimits::time(self.ground.step_time);
-        let stimulus = self.ground.stimulus(&load.pattern(), load.demand(), until, &place);
+        let until = LoadLimits::time(self.setup.step_time);
+        let stimulus = self.setup.stimulus(&load.pattern(), load.demand(), until, &place);
         Step::alone(place, stimulus.ramp(self.run_in))
     }
 
@@ -254,7 +254,7 @@ impl Commit {
         let phase = attempt_phase(REFRESH, attempt);
         let demand = self.preconditioning.stimulus.demand;
         let (pattern, time) = (PRECONDITIONING_PATTERN, self.refresh_time);
-        self.ground.stretch((&phase, point), &pattern, demand, time)
+        self.setup.stretch((&phase, point), &pattern, demand, time)
     }
 
     /// Returns the numbers of committers whose results are on page one.
@@ -270,7 +270,7 @@ impl Commit {
                      when every load was measured"
                 .into(),
             judged: true,
-            preconditioning: preconditioning::patterns(&self.ground),
+            preconditioning: preconditioning::patterns(&self.setup),
             measured_phases: phases_of(record, &[COMMITS, PRECONDITIONING]),
             gap_effect,
             quick: format!(
@@ -278,11 +278,11 @@ impl Commit {
                  and preconditions in steps of {}; steady state is judged before RND 4K W has \
                  filled the drive once.",
                 self.loads.len(),
-                self.ground.step_time,
+                self.setup.step_time,
                 self.run_in,
-                self.ground.step_time
+                self.setup.step_time
             ),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }
@@ -304,25 +304,25 @@ fn commit_method(settings: &Settings) -> Method {
 }
 
 /// Creates the load that runs until the drive is steady.
-fn steady_writes(ground: &ProcedureSetup) -> Result<CyclicLoad, ProcedureError> {
-    let settings = &ground.settings;
+fn steady_writes(setup: &ProcedureSetup) -> Result<CyclicLoad, ProcedureError> {
+    let settings = &setup.settings;
     let pattern = PRECONDITIONING_PATTERN;
-    let demand = ground.method.random_demand;
-    let cycle = CycleLayout::chosen(&MEASURED, settings, ground.step_time)?;
-    let fill = FillRequirement::chosen(&FILLS, settings, ground.geometry.capacity)?;
+    let demand = setup.method.random_demand;
+    let cycle = CycleLayout::chosen(&MEASURED, settings, setup.step_time)?;
+    let fill = FillRequirement::chosen(&FILLS, settings, setup.geometry.capacity)?;
     let label = pattern.to_string();
-    let load = CyclicLoad::endless(ground, PRECONDITIONING, label, &pattern, demand, cycle);
+    let load = CyclicLoad::endless(setup, PRECONDITIONING, label, &pattern, demand, cycle);
     // The parts of the run before this one wrote the active range at least once.
     let before = if settings.shares_preconditioning {
-        ground.active_range.length
+        setup.active_range.length
     } else {
-        preconditioning::written(ground)
+        preconditioning::written(setup)
     };
     // Sequential writes leave blocks free that the load then uses up; the pass does not.
-    let own_writes = ground.one_pass.is_none();
+    let own_writes = setup.one_pass.is_none();
     Ok(CyclicLoad {
         fill: FillRequirement { before, own_writes, ..fill },
-        cycles_max: ground.rounds_max(PRECONDITIONING, true, ground.method.rounds_max),
+        cycles_max: setup.rounds_max(PRECONDITIONING, true, setup.method.rounds_max),
         ..load
     })
 }

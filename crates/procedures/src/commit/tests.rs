@@ -110,7 +110,7 @@ fn the_drive_is_purged_and_steady_before_the_first_commit() {
         assert_eq!(stimulus.ramp, Nanos::from_secs(10));
         assert_eq!(stimulus.until.time, Some(Nanos::from_secs(60)));
     }
-    let findings = test.study(&record(&test.ground.settings, bench.entries));
+    let findings = test.study(&record(&test.setup.settings, bench.entries));
     assert_eq!(findings.end, EndState::Steady);
     let figures: Vec<_> = findings.front.figures.iter().map(|f| (f.id.as_str(), f.value)).collect();
     assert_eq!(figures[0], ("seq-flush-1-rate", Some(1000.0)));
@@ -140,7 +140,7 @@ fn a_gap_voids_its_step_only_and_the_drive_is_written_before_it_is_repeated() {
         "commits 0.6",
     ];
     assert_eq!(places[..12], expected);
-    let record = record(&test.ground.settings, bench.entries);
+    let record = record(&test.setup.settings, bench.entries);
     let results = CommitResults::new(&test, &record);
     assert_eq!(results.measured(), test.loads.len());
     let (step, _) = results.points[2].step.unwrap();
@@ -166,9 +166,9 @@ fn a_gap_in_the_refresh_repeats_both() {
     let third = bench.entries.iter().position(
         |entry| matches!(entry, JournalEntry::Applied { step, .. } if step.place.phase == phase),
     );
-    let broken = record(&test.ground.settings, bench.entries[..third.unwrap()].to_vec());
+    let broken = record(&test.setup.settings, bench.entries[..third.unwrap()].to_vec());
     assert!(CommitResults::new(&test, &broken).points[0].step.is_none());
-    let whole = record(&test.ground.settings, bench.entries);
+    let whole = record(&test.setup.settings, bench.entries);
     assert!(CommitResults::new(&test, &whole).points[0].step.is_some());
 }
 
@@ -183,7 +183,7 @@ fn every_block_size_has_a_cost_without_a_single_committer() {
     let test = test.unwrap();
     let mut bench = bench(volatile);
     test.conduct(&mut bench).unwrap();
-    let record = record(&test.ground.settings, bench.entries);
+    let record = record(&test.setup.settings, bench.entries);
     assert_eq!(flush_costs(&test, &CommitResults::new(&test, &record)).len(), 4);
 }
 
@@ -197,7 +197,7 @@ fn judged(
     test.conduct(&mut bench).unwrap();
     let got = Conditions { write_cache: cache, ..Conditions::default() };
     bench.entries.push(JournalEntry::Resettled { got, when: None });
-    let record = record(&test.ground.settings, bench.entries);
+    let record = record(&test.setup.settings, bench.entries);
     let results = CommitResults::new(&test, &record);
     let verdict = flush_verdict(&flush_costs(&test, &results), &record);
     let findings = test.study(&record);
@@ -257,7 +257,7 @@ fn flushes_at_the_device_are_counted_per_commit() {
         }
     };
     test.conduct(&mut bench).unwrap();
-    let record = record(&test.ground.settings, bench.entries);
+    let record = record(&test.setup.settings, bench.entries);
     let results = CommitResults::new(&test, &record);
     let point = |label: &str| results.points.iter().find(|p| p.load.label() == label).unwrap();
     let (own, group) = (point("SEQ 4K W FLUSH/1 T16Q1"), point("SEQ 4K W FLUSH/16 T1Q16"));
@@ -273,14 +273,14 @@ fn a_run_that_broke_off_shows_what_it_has() {
     let test = made(short).unwrap();
     let mut bench = bench(volatile);
     test.conduct(&mut bench).unwrap();
-    let whole = record(&test.ground.settings, bench.entries);
+    let whole = record(&test.setup.settings, bench.entries);
     assert_unfinished_wherever_it_ends(&test, &whole);
 }
 
 #[test]
 fn a_quick_run_has_fewer_loads_and_page_one_the_first_committers() {
     let quick = made(|s| s.profile = Profile::Quick).unwrap();
-    assert!(quick.loads.len() < 72 && quick.ground.step_time == Nanos::SECOND);
+    assert!(quick.loads.len() < 72 && quick.setup.step_time == Nanos::SECOND);
     // Without 1 and 16 page one shows the first.
     let other = made(|s| set(s, "committers", "3,5")).unwrap();
     let shown: Vec<u32> = other.page_one().iter().map(|n| n.get()).collect();

@@ -178,7 +178,7 @@ impl CycleLayout {
 impl CyclicLoad {
     /// Creates a load that ends by its steady state or its cycles only.
     pub fn endless(
-        ground: &ProcedureSetup,
+        setup: &ProcedureSetup,
         phase: &str,
         label: String,
         workload: &impl ApplicableWorkload,
@@ -186,13 +186,13 @@ impl CyclicLoad {
         cycle: CycleLayout,
     ) -> Self {
         let place = StepPlace::new(phase, 0, 1, "");
-        let stimulus = ground.stimulus(workload, demand, LoadLimits::time(NO_END), &place);
-        CyclicLoad::new(ground, phase, label, stimulus, cycle)
+        let stimulus = setup.stimulus(workload, demand, LoadLimits::time(NO_END), &place);
+        CyclicLoad::new(setup, phase, label, stimulus, cycle)
     }
 
     /// Creates a load with the criteria and limits of the method and without a required fill.
     pub fn new(
-        ground: &ProcedureSetup,
+        setup: &ProcedureSetup,
         phase: &str,
         label: String,
         stimulus: Stimulus,
@@ -202,12 +202,12 @@ impl CyclicLoad {
             phase: phase.to_owned(),
             label,
             stimulus,
-            step_time: ground.step_time,
+            step_time: setup.step_time,
             steps_between: cycle.steps_between,
             measured: cycle.measured,
-            criteria: ground.method.criteria,
-            cycles_max: ground.method.rounds_max,
-            stops: ground.settings.steady_state != SteadyStateMethod::Post25,
+            criteria: setup.method.criteria,
+            cycles_max: setup.method.rounds_max,
+            stops: setup.settings.steady_state != SteadyStateMethod::Post25,
             steps_max: u64::MAX,
             fill: FillRequirement::default(),
         }

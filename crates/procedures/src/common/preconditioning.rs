@@ -55,25 +55,25 @@ pub fn amount(geometry: Geometry, size: Bytes) -> Bytes {
 
 /// Returns WIPC with a pattern as one load that wraps inside the active range and is recorded at
 /// every checkpoint. It writes the whole range even if the test accesses only segments of it.
-pub fn load(ground: &ProcedureSetup, phase: &str, pattern: AccessPattern) -> ContinuousLoad {
-    let bytes = amount(ground.geometry, pattern.size);
-    let mut load = ground.amount(phase, &pattern, WIPC_DEMAND, bytes);
-    load.stimulus.active_range = ground.active_range.in_one_piece();
+pub fn load(setup: &ProcedureSetup, phase: &str, pattern: AccessPattern) -> ContinuousLoad {
+    let bytes = amount(setup.geometry, pattern.size);
+    let mut load = setup.amount(phase, &pattern, WIPC_DEMAND, bytes);
+    load.stimulus.active_range = setup.active_range.in_one_piece();
     load
 }
 
 /// Returns the pattern of the standard's WIPC; nothing if one pass replaces it, or if earlier parts
 /// of the run have preconditioned the drive.
-pub fn patterns(ground: &ProcedureSetup) -> Vec<AccessPattern> {
-    let has_own = !ground.settings.shares_preconditioning && ground.one_pass.is_none();
+pub fn patterns(setup: &ProcedureSetup) -> Vec<AccessPattern> {
+    let has_own = !setup.settings.shares_preconditioning && setup.one_pass.is_none();
     if has_own { vec![WIPC_PATTERN] } else { Vec::new() }
 }
 
 /// Returns the bytes that [`precondition`] writes.
-pub fn written(ground: &ProcedureSetup) -> Bytes {
-    match &ground.one_pass {
+pub fn written(setup: &ProcedureSetup) -> Bytes {
+    match &setup.one_pass {
         Some(pass) => pass.amount(),
-        None => amount(ground.geometry, WIPC_PATTERN.size),
+        None => amount(setup.geometry, WIPC_PATTERN.size),
     }
 }
 
@@ -81,9 +81,9 @@ pub fn written(ground: &ProcedureSetup) -> Bytes {
 pub const SHARED: &str = "The drive as the parts of the run before this one left it";
 
 /// Returns the lines on purge and preconditioning in the listing of a test.
-pub fn listing(ground: &ProcedureSetup) -> String {
-    match &ground.one_pass {
-        _ if ground.settings.shares_preconditioning => SHARED.to_owned(),
+pub fn listing(setup: &ProcedureSetup) -> String {
+    match &setup.one_pass {
+        _ if setup.settings.shares_preconditioning => SHARED.to_owned(),
         Some(pass) => format!("Purge\nPreconditioning: {}", pass.text()),
         None => format!(
             "Purge\nWorkload independent preconditioning: {WIPC_PATTERN}, {WIPC_DEMAND}, \
@@ -94,12 +94,12 @@ pub fn listing(ground: &ProcedureSetup) -> String {
 
 /// Runs the standard's WIPC, [`WIPC_PATTERN`] under [`PHASE`], or the pass that replaces it. Does
 /// nothing if earlier parts of the run have preconditioned the drive.
-pub fn precondition(bench: &mut dyn Bench, ground: &ProcedureSetup) -> Result<(), Halt> {
-    if ground.settings.shares_preconditioning {
+pub fn precondition(bench: &mut dyn Bench, setup: &ProcedureSetup) -> Result<(), Halt> {
+    if setup.settings.shares_preconditioning {
         return Ok(());
     }
-    if let Some(pass) = &ground.one_pass {
+    if let Some(pass) = &setup.one_pass {
         return pass.conduct(bench, one_pass::PHASE);
     }
-    load(ground, PHASE, WIPC_PATTERN).conduct(bench).map(|_| ())
+    load(setup, PHASE, WIPC_PATTERN).conduct(bench).map(|_| ())
 }

@@ -114,16 +114,16 @@ impl RoundValues {
 impl MixedLoop {
     /// Creates a loop that tracks IOPS, with the criteria and limits of the method. The caller sets
     /// its points and which of them are tracked.
-    pub fn new(ground: &ProcedureSetup, phase: &str, is_last: bool, demand: Demand) -> Self {
+    pub fn new(setup: &ProcedureSetup, phase: &str, is_last: bool, demand: Demand) -> Self {
         MixedLoop {
             phase: phase.to_owned(),
             points: Vec::new(),
             tracked: Vec::new(),
             metric: Measurement::iops,
             unit: "IOPS",
-            criteria: ground.method.criteria,
-            rounds_max: ground.rounds_max(phase, is_last, ground.method.rounds_max),
-            ending: ground.settings.steady_state,
+            criteria: setup.method.criteria,
+            rounds_max: setup.rounds_max(phase, is_last, setup.method.rounds_max),
+            ending: setup.settings.steady_state,
             demand,
         }
     }
@@ -131,11 +131,11 @@ impl MixedLoop {
     /// Runs rounds until the tracking variables are steady in one common window or the maximum
     /// number of rounds is reached; with `post-25`, always runs all rounds. Returns true if a
     /// window was steady.
-    pub fn conduct(&self, bench: &mut dyn Bench, ground: &ProcedureSetup) -> Result<bool, Halt> {
+    pub fn conduct(&self, bench: &mut dyn Bench, setup: &ProcedureSetup) -> Result<bool, Halt> {
         let mut rounds = Vec::new();
         let mut steady = false;
         for round in 1..=self.rounds_max {
-            rounds.push(self.conduct_round(bench, round, ground)?);
+            rounds.push(self.conduct_round(bench, round, setup)?);
             let verdict = judge(&self.tracks(&rounds), &self.criteria);
             bench.note(&Note::Verdict(verdict.clone()));
             steady |= verdict.steady;
@@ -150,11 +150,11 @@ impl MixedLoop {
         &self,
         bench: &mut dyn Bench,
         round: u32,
-        ground: &ProcedureSetup,
+        setup: &ProcedureSetup,
     ) -> Result<RoundValues, Halt> {
         let mut values = RoundValues::new(round);
         for (point, pattern) in (1..).zip(&self.points) {
-            let step = self.step(ground, round, point, pattern);
+            let step = self.step(setup, round, point, pattern);
             values.push(&bench.apply(&step)?, self.metric);
         }
         Ok(values)
@@ -162,13 +162,13 @@ impl MixedLoop {
 
     fn step(
         &self,
-        ground: &ProcedureSetup,
+        setup: &ProcedureSetup,
         round: u32,
         point: u32,
         pattern: &AccessPattern,
     ) -> Step {
         let place = StepPlace::new(&self.phase, round, point, pattern.to_string());
-        ground.step(place, pattern, self.demand, ground.step_time)
+        setup.step(place, pattern, self.demand, setup.step_time)
     }
 
     /// Returns the complete rounds of a record with the values of the tracked metric.

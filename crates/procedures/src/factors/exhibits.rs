@@ -41,7 +41,7 @@ impl ProcedureReport for Factors {
     }
 
     fn form(run: &FactorsRun<'_>) -> ReportForm {
-        let settings = &run.test.ground.settings;
+        let settings = &run.test.setup.settings;
         ReportForm::new(
             "Factors",
             "What changes the rate: data, alignment, order, used capacity",
@@ -223,7 +223,7 @@ fn sustained_table(run: &FactorsRun<'_>) -> Table {
 }
 
 fn listing(run: &FactorsRun<'_>) -> String {
-    let settings = &run.test.ground.settings;
+    let settings = &run.test.setup.settings;
     format!(
         "Steps of {} at {}, {} rounds of each level\nPurged: purge, SEQ 128K W with data of each \
          random share; purge, SEQ 128K W; purge, RND 4K W\nPurge, {}; then in each round\n  alignment: RND {} W at each alignment\n  random: 4K W, \
@@ -237,10 +237,10 @@ fn listing(run: &FactorsRun<'_>) -> String {
          fastest writes are slower than the fastest reads.\nThermal throttle: sustained steps in which the \
          drive counts throttling are slower than others, all of\n  them throttle (the OCP log counts throttling of any cause), or, without such \
          counters, the rate falls while the temperature rises by 3 °C.",
-        run.test.ground.step_time,
+        run.test.setup.step_time,
         run.test.demand,
         run.test.rounds,
-        match &run.test.ground.one_pass {
+        match &run.test.setup.one_pass {
             Some(pass) => pass.text(),
             None => "2 x user capacity SEQ 128K W, RND 4K W over the active range".to_owned(),
         },

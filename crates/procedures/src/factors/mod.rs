@@ -66,14 +66,14 @@ impl Factors {
 
 impl Procedure for Factors {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         self.conduct_fresh(bench)?;
         let preconditioned =
             [Factor::Alignment, Factor::Randomness, Factor::Entropy, Factor::Pattern];
         if preconditioned.iter().any(|factor| self.has(*factor)) {
             bench.purge()?;
-            precondition(bench, &self.ground)?;
-            if self.ground.one_pass.is_none() {
+            precondition(bench, &self.setup)?;
+            if self.setup.one_pass.is_none() {
                 self.overwrite().conduct(bench)?;
             }
             self.conduct_rounds(bench, &preconditioned)?;

@@ -240,7 +240,7 @@ pub const PARAMETERS: &[Parameter] = &[
 /// Factors, ready to run.
 #[derive(Debug, Clone)]
 pub struct Factors {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) demand: Demand,
     /// Levels of all chosen sweeps, in order.
     levels: Vec<FactorLevel>,
@@ -272,15 +272,15 @@ impl Factors {
             // The class decides the write cache and the active range.
             ..method::for_profile(base, settings.class)
         };
-        let ground = ProcedureSetup::new(asked, method)?;
+        let setup = ProcedureSetup::new(asked, method)?;
         let whole = |parameter: &Parameter, low: u32, high: u32| {
             parameter.parse(settings, |text| {
                 text.parse::<u32>().ok().filter(|value| (low..=high).contains(value))
             })
         };
-        let levels = levels(&ground)?;
+        let levels = levels(&setup)?;
         let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
-        let has_unused = |level: &FactorLevel| level.range.length < ground.active_range.length;
+        let has_unused = |level: &FactorLevel| level.range.length < setup.active_range.length;
         if !is_purged && levels.iter().any(has_unused) {
             return Err(ProcedureError(
                 "without a purge all of the drive holds data, so no smaller part can be in use; \
@@ -296,7 +296,7 @@ impl Factors {
             throttle_variation: f64::from(whole(&THROTTLE_VARIATION, 1, 30)?) / 100.0,
             sustained_steps: whole(&SUSTAINED_STEPS, 2, 1000)?,
             levels,
-            ground,
+            setup,
         })
     }
 
@@ -312,8 +312,8 @@ impl Factors {
     /// Returns a measured step of a level.
     pub(super) fn step(&self, level: &FactorLevel, round: u32) -> Step {
         let place = StepPlace::new(level.factor.id(), round, level.point, level.to_string());
-        let until = LoadLimits::time(self.ground.step_time);
-        let stimulus = self.ground.stimulus(level, self.demand, until, &place);
+        let until = LoadLimits::time(self.setup.step_time);
+        let stimulus = self.setup.stimulus(level, self.demand, until, &place);
         let stimulus = Stimulus { active_range: level.range, ..stimulus };
         Step::alone(
             place,
@@ -327,13 +327,13 @@ impl Factors {
     /// Returns a step of the sustained writes.
     pub(super) fn sustained_step(&self, point: u32) -> Step {
         let place = StepPlace::new(SUSTAINED, 0, point, SEQUENTIAL.to_string());
-        self.ground.step(place, &SEQUENTIAL, self.demand, self.ground.step_time)
+        self.setup.step(place, &SEQUENTIAL, self.demand, self.setup.step_time)
     }
 
     /// Returns the random writes that overwrite the active range after the preconditioning.
     pub(super) fn overwrite(&self) -> ContinuousLoad {
-        let bytes = self.ground.active_range.length;
-        self.ground.amount(OVERWRITE, &RANDOM, self.demand, bytes)
+        let bytes = self.setup.active_range.length;
+        self.setup.amount(OVERWRITE, &RANDOM, self.demand, bytes)
     }
 
     /// Returns the sequential writes that fill a used capacity.
@@ -348,7 +348,7 @@ impl Factors {
 
     fn over_used(&self, level: &FactorLevel, what: &str, pattern: AccessPattern) -> ContinuousLoad {
         let phase = format!("{what}-used-{}", level.x);
-        let load = self.ground.amount(&phase, &pattern, self.demand, level.range.length);
+        let load = self.setup.amount(&phase, &pattern, self.demand, level.range.length);
         ContinuousLoad { stimulus: Stimulus { active_range: level.range, ..load.stimulus }, ..load }
     }
 
@@ -359,22 +359,22 @@ impl Factors {
             alignment: None,
             demands: vec![self.demand],
             ending: "when every level has had all of its rounds".into(),
-            preconditioning: preconditioning::patterns(&self.ground),
+            preconditioning: preconditioning::patterns(&self.setup),
             measured_phases: measured.filter(is_there).map(str::to_owned).collect(),
             gap_effect,
             quick: format!(
                 "profile quick has {} rounds, used capacities of 100 and 60 % and {} sustained \
                  steps, each step of {}.",
-                self.rounds, self.sustained_steps, self.ground.step_time
+                self.rounds, self.sustained_steps, self.setup.step_time
             ),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }
 
 /// Returns the levels of the chosen sweeps.
-fn levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
-    let settings = &ground.settings;
+fn levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
+    let settings = &setup.settings;
     let chosen = FACTORS.parse(settings, |text| {
         let all: Option<Vec<Vec<Factor>>> =
             text.split(',').map(|name| Factor::parse(name.trim())).collect();
@@ -383,39 +383,39 @@ fn levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
     let mut levels = Vec::new();
     for factor in Factor::ALL.into_iter().filter(|factor| chosen.contains(factor)) {
         let of_factor = match factor {
-            Factor::FreshEntropy | Factor::Entropy => entropy_levels(ground, factor)?,
-            Factor::Alignment => alignment_levels(ground)?,
-            Factor::Randomness => randomness_levels(ground)?,
-            Factor::FreshPattern => fresh_pattern_levels(ground),
-            Factor::Pattern => pattern_levels(ground),
-            Factor::Used => used_levels(ground)?,
+            Factor::FreshEntropy | Factor::Entropy => entropy_levels(setup, factor)?,
+            Factor::Alignment => alignment_levels(setup)?,
+            Factor::Randomness => randomness_levels(setup)?,
+            Factor::FreshPattern => fresh_pattern_levels(setup),
+            Factor::Pattern => pattern_levels(setup),
+            Factor::Used => used_levels(setup)?,
         };
         levels.extend((1..).zip(of_factor).map(|(point, level)| FactorLevel { point, ..level }));
     }
     Ok(levels)
 }
 
-fn level(ground: &ProcedureSetup, factor: Factor, x: f64, streams: Vec<IoStream>) -> FactorLevel {
-    let (name, range) = (format!("{x} %"), ground.active_range);
+fn level(setup: &ProcedureSetup, factor: Factor, x: f64, streams: Vec<IoStream>) -> FactorLevel {
+    let (name, range) = (format!("{x} %"), setup.active_range);
     FactorLevel { factor, point: 0, name, x, streams, data_pattern: None, range }
 }
 
 fn entropy_levels(
-    ground: &ProcedureSetup,
+    setup: &ProcedureSetup,
     factor: Factor,
 ) -> Result<Vec<FactorLevel>, ProcedureError> {
     // Sequential writes would tidy up a preconditioned drive from step to step.
     let pattern = if factor == Factor::FreshEntropy { SEQUENTIAL } else { RANDOM };
     let of_percent = |random_percent: u8| FactorLevel {
         data_pattern: Some(DataPattern::Entropy { random_percent, duplicate_percent: 0 }),
-        ..level(ground, factor, f64::from(random_percent), pattern.streams())
+        ..level(setup, factor, f64::from(random_percent), pattern.streams())
     };
-    Ok(ENTROPIES.percents(&ground.settings, 0)?.into_iter().map(of_percent).collect())
+    Ok(ENTROPIES.percents(&setup.settings, 0)?.into_iter().map(of_percent).collect())
 }
 
-fn alignment_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
-    let settings = &ground.settings;
-    let sector = u64::from(ground.geometry.logical_sector);
+fn alignment_levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
+    let settings = &setup.settings;
+    let sector = u64::from(setup.geometry.logical_sector);
     let size = |text: &str, least: u64| {
         let size = text.trim().parse::<Bytes>().ok();
         size.filter(|size| (least..=1 << 20).contains(&size.0))
@@ -442,13 +442,13 @@ fn alignment_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, Procedu
         let x = alignment.0 as f64;
         FactorLevel {
             name: alignment.transfer_size(),
-            ..level(ground, Factor::Alignment, x, vec![stream])
+            ..level(setup, Factor::Alignment, x, vec![stream])
         }
     };
     Ok(possible.map(of_alignment).collect())
 }
 
-fn randomness_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
+fn randomness_levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
     let stream = |order, percent: u8| {
         IoStream::new(Op::Write, order, Bytes::kib(4)).weighing(u32::from(percent))
     };
@@ -456,48 +456,48 @@ fn randomness_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, Proced
         let both =
             [stream(Order::Random, percent), stream(Order::Sequential(Cursor::Own), 100 - percent)];
         let streams = both.into_iter().filter(|stream| stream.weight > 0).collect();
-        level(ground, Factor::Randomness, f64::from(percent), streams)
+        level(setup, Factor::Randomness, f64::from(percent), streams)
     };
-    Ok(RANDOM_PERCENTS.percents(&ground.settings, 0)?.into_iter().map(of_percent).collect())
+    Ok(RANDOM_PERCENTS.percents(&setup.settings, 0)?.into_iter().map(of_percent).collect())
 }
 
 /// Returns writes, then reads: large sequential ones, and random ones of several sizes.
-fn pattern_levels(ground: &ProcedureSetup) -> Vec<FactorLevel> {
+fn pattern_levels(setup: &ProcedureSetup) -> Vec<FactorLevel> {
     let mut patterns = Vec::new();
     for reads in [0, 100] {
         patterns.push(AccessPattern::sequential(Bytes::kib(128), reads));
         patterns.extend(PATTERN_SIZES.map(|size| AccessPattern::random(size, reads)));
     }
-    levels_of_patterns(ground, Factor::Pattern, &patterns)
+    levels_of_patterns(setup, Factor::Pattern, &patterns)
 }
 
 /// Returns writes whose rate garbage collection does not limit.
-fn fresh_pattern_levels(ground: &ProcedureSetup) -> Vec<FactorLevel> {
-    levels_of_patterns(ground, Factor::FreshPattern, &[SEQUENTIAL, RANDOM])
+fn fresh_pattern_levels(setup: &ProcedureSetup) -> Vec<FactorLevel> {
+    levels_of_patterns(setup, Factor::FreshPattern, &[SEQUENTIAL, RANDOM])
 }
 
 fn levels_of_patterns(
-    ground: &ProcedureSetup,
+    setup: &ProcedureSetup,
     factor: Factor,
     patterns: &[AccessPattern],
 ) -> Vec<FactorLevel> {
     let of_pattern = |(place, pattern): (u32, &AccessPattern)| FactorLevel {
         name: pattern.to_string(),
-        ..level(ground, factor, f64::from(place), pattern.streams())
+        ..level(setup, factor, f64::from(place), pattern.streams())
     };
     (0..).zip(patterns).map(of_pattern).collect()
 }
 
-fn used_levels(ground: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
+fn used_levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
     let of_percent = |percent: u8| {
-        let whole = ground.active_range;
+        let whole = setup.active_range;
         let length = Bytes(whole.length.0 / 100 * u64::from(percent)).round_down(UNIT);
         let length = if percent == 100 { whole.length } else { length };
         let range = ActiveRange { length, ..whole };
         let streams = RANDOM.streams();
-        FactorLevel { range, ..level(ground, Factor::Used, f64::from(percent), streams) }
+        FactorLevel { range, ..level(setup, Factor::Used, f64::from(percent), streams) }
     };
-    Ok(USED.percents(&ground.settings, 10)?.into_iter().map(of_percent).collect())
+    Ok(USED.percents(&setup.settings, 10)?.into_iter().map(of_percent).collect())
 }
 
 /// Returns a sentence on the effect of a gap before a step.

@@ -37,7 +37,7 @@ fn iops(step: &Step) -> f64 {
 
 fn conducted(test: &Factors, bench: &mut ScriptedBench<fn(&Step) -> f64>) -> Record {
     test.conduct(bench).unwrap();
-    record(&test.ground.settings, bench.entries.clone())
+    record(&test.setup.settings, bench.entries.clone())
 }
 
 fn bench() -> ScriptedBench<fn(&Step) -> f64> {

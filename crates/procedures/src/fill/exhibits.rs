@@ -48,7 +48,7 @@ impl ProcedureReport for DriveFill {
 
     fn form(run: &DriveFillRun<'_>) -> ReportForm {
         let demand = disclosure::form_demands(&run.choices.demands);
-        let settings = &run.test.ground.settings;
+        let settings = &run.test.setup.settings;
         ReportForm::new(
             "Fill",
             "Rate over the written amount, and what idle time brings back",

@@ -112,7 +112,7 @@ fn write(
 
 impl Procedure for DriveFill {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         for level in &self.levels {
             self.conduct_level(bench, *level)?;
         }

@@ -40,7 +40,7 @@ pub struct AgainResult {
 impl<'a> FillResults<'a> {
     /// Computes the results of a record.
     pub fn new(test: &DriveFill, record: &'a Record) -> Self {
-        let is_purged = test.ground.settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
+        let is_purged = test.setup.settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
         let level = |level: &FillLevel| {
             let is_empty = level.percent == 0;
             let steps = unbroken(record, &level.fill_phase(), is_empty);

@@ -130,7 +130,7 @@ pub struct LastWrites {
 /// Fill, ready to run.
 #[derive(Debug, Clone)]
 pub struct DriveFill {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) pattern: AccessPattern,
     pub(super) demand: Demand,
     pub(super) levels: Vec<FillLevel>,
@@ -155,14 +155,14 @@ impl DriveFill {
             // The class decides the write cache and the active range.
             ..method::for_profile(Profile::Pts20, settings.class)
         };
-        let ground = ProcedureSetup::new(asked, method)?;
+        let setup = ProcedureSetup::new(asked, method)?;
         let pattern = PATTERN.parse(settings, |text| {
             text.parse::<AccessPattern>().ok().filter(|pattern| pattern.read_percent == 0)
         })?;
         let level = |text: &str| {
             let percent = text.parse::<u8>().ok().filter(|percent| *percent <= 100)?;
             let part = u64::from(if percent == 0 { 100 } else { percent });
-            let range = ground.active_range;
+            let range = setup.active_range;
             let length = Bytes(range.length.0 / 100 * part).round_down(UNIT);
             let length = if part == 100 { range.length } else { length };
             Some(FillLevel { percent, range: ActiveRange { length, ..range } })
@@ -186,7 +186,7 @@ impl DriveFill {
             idle_times: IDLE_TIMES.times(settings)?,
             again_percent: percent(&AGAIN_MAX, 1, 75)?,
             drop_share: percent(&DROP, 5, 90)? as f64 / 100.0,
-            ground,
+            setup,
             pattern,
             levels,
         })
@@ -199,7 +199,7 @@ impl DriveFill {
         pattern: AccessPattern,
         (range, bytes): (ActiveRange, Bytes),
     ) -> (StepPlace, Stimulus) {
-        let load = self.ground.amount(phase, &pattern, self.demand, bytes);
+        let load = self.setup.amount(phase, &pattern, self.demand, bytes);
         let stimulus = Stimulus { active_range: range, ..load.stimulus };
         (load.place, stimulus)
     }
@@ -290,7 +290,7 @@ impl DriveFill {
                 joined(self.idle_times.iter())
             ),
             step_text: Some("none: each load ends with its amount".into()),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }

@@ -76,7 +76,7 @@ fn bench(retouch: fn(&Step, &mut Measurement)) -> ScriptedBench<impl FnMut(&Step
 fn conducted(bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>) -> (DriveFill, Record) {
     let test = made(|_| ()).unwrap();
     test.conduct(bench).unwrap();
-    let record = record(&test.ground.settings, bench.entries.clone());
+    let record = record(&test.setup.settings, bench.entries.clone());
     (test, record)
 }
 
@@ -282,7 +282,7 @@ fn what_is_too_little_to_time_is_not_read() {
 fn a_drive_that_is_not_purged_is_not_called_empty() {
     let purge = PurgeChoice::Method(PurgeMethod::Nothing);
     let test = made(|settings| settings.purge = purge).unwrap();
-    let findings = bench(cached).studied(&test, &test.ground.settings);
+    let findings = bench(cached).studied(&test, &test.setup.settings);
     assert!(findings.ending.starts_with("Not purged: full speed"), "{}", findings.ending);
 }
 
@@ -297,6 +297,6 @@ fn random_writes_are_not_read_back() {
     let test = made(set("pattern", "RND 4K W")).unwrap();
     let mut bench = bench(cached);
     test.conduct(&mut bench).unwrap();
-    let record = record(&test.ground.settings, bench.entries.clone());
+    let record = record(&test.setup.settings, bench.entries.clone());
     assert!(phases(&record).iter().all(|phase| !phase.starts_with("read-")));
 }

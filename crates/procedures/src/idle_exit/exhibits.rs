@@ -59,7 +59,7 @@ impl ProcedureReport for IdleExit {
     }
 
     fn form(run: &IdleExitRun<'_>) -> ReportForm {
-        let settings = &run.test.ground.settings;
+        let settings = &run.test.setup.settings;
         let range = run.test.range.length.binary();
         ReportForm::new(
             "Idle exit",
@@ -294,4 +294,15 @@ fn tallies(run: &IdleExitRun<'_>) -> Vec<(String, Tally)> {
     let measured = results.idle_times.iter().filter(|result| result.step.is_some());
     tallies.extend(measured.map(|result| (result.idle.to_string(), result.tally.clone())));
     tallies
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_a_second_and_more_keep_three_digits() {
+        let shown = [0.012_345, 12.345, 999.4, 1_234.5, 61_540.0].map(milliseconds);
+        assert_eq!(shown, ["0.0123 ms", "12.3 ms", "999 ms", "1,230 ms", "61,500 ms"]);
+    }
 }

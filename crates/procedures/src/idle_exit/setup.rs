@@ -120,7 +120,7 @@ pub const PARAMETERS: &[Parameter] =
 /// Idle exit, ready to run.
 #[derive(Debug, Clone)]
 pub struct IdleExit {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) pattern: AccessPattern,
     pub(super) range: ActiveRange,
     pub(super) idle_times: Vec<Nanos>,
@@ -156,8 +156,8 @@ impl IdleExit {
             // The class decides the active range.
             ..method::for_profile(Profile::Pts20, settings.class)
         };
-        let ground = ProcedureSetup::new(asked, method)?;
-        let whole = ground.active_range;
+        let setup = ProcedureSetup::new(asked, method)?;
+        let whole = setup.active_range;
         Ok(IdleExit {
             pattern: PATTERN.parse(settings, |text| {
                 let pattern = text.parse::<AccessPattern>().ok()?;
@@ -176,18 +176,18 @@ impl IdleExit {
             })?,
             power_state_changes: APST
                 .choice(settings, &[(UNCHANGED, None), ("on", Some(true)), ("off", Some(false))])?,
-            ground,
+            setup,
         })
     }
 
     /// Returns the writes that put data where the I/Os go.
     pub(super) fn preparation(&self) -> ContinuousLoad {
-        let load = self.ground.amount(PREPARE, &WRITES, WRITES_DEMAND, self.range.length);
+        let load = self.setup.amount(PREPARE, &WRITES, WRITES_DEMAND, self.range.length);
         ContinuousLoad { stimulus: Stimulus { active_range: self.range, ..load.stimulus }, ..load }
     }
 
     fn step(&self, place: StepPlace, time: Nanos, pace: Pace, ramp: Nanos) -> Step {
-        let stimulus = self.ground.stimulus(&self.pattern, ONE, LoadLimits::time(time), &place);
+        let stimulus = self.setup.stimulus(&self.pattern, ONE, LoadLimits::time(time), &place);
         let stimulus = Stimulus { active_range: self.range, ..stimulus };
         Step::alone(place, stimulus.pace(pace).ramp(ramp))
     }
@@ -217,7 +217,7 @@ impl IdleExit {
             write_cache: None,
             link_power: self.link_power.clone(),
             power_state_changes: self.power_state_changes,
-            ..self.ground.conditions()
+            ..self.setup.conditions()
         }
     }
 
@@ -275,7 +275,7 @@ impl IdleExit {
                 self.most
             ),
             step_text: Some("each idle time's own".into()),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }

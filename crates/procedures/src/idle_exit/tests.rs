@@ -77,7 +77,7 @@ fn the_states_their_thresholds_and_latencies_are_found() {
     let test = made(|_| ()).unwrap();
     let mut bench = bench(sleepy);
     test.conduct(&mut bench).unwrap();
-    let record = record(&test.ground.settings, bench.entries);
+    let record = record(&test.setup.settings, bench.entries);
     let results = IdleExitResults::new(&test, &record);
     let states: Vec<(Option<Nanos>, Nanos, f64)> = results
         .states
@@ -97,7 +97,7 @@ fn the_states_their_thresholds_and_latencies_are_found() {
 #[test]
 fn a_drive_that_never_sleeps_has_no_state() {
     let test = made(|_| ()).unwrap();
-    let findings = bench(|_| Some(Nanos(100_000))).studied(&test, &test.ground.settings);
+    let findings = bench(|_| Some(Nanos(100_000))).studied(&test, &test.setup.settings);
     assert_eq!(
         findings.ending,
         "At no idle time up to 10 min was every first I/O slower than 99 % of the back-to-back I/Os."
@@ -109,7 +109,7 @@ fn a_record_that_ends_anywhere_shows_what_it_has() {
     let test = made(|_| ()).unwrap();
     let mut bench = bench(sleepy);
     test.conduct(&mut bench).unwrap();
-    let whole = record(&test.ground.settings, bench.entries);
+    let whole = record(&test.setup.settings, bench.entries);
     assert_unfinished_wherever_it_ends(&test, &whole);
 }
 

@@ -168,10 +168,10 @@ impl ProcedureReport for LoadCurve {
             ));
         }
         if let Some(composite) = run.test.workload.captured() {
-            let (ground, plan) = (&run.test.ground, &run.test.preparation);
+            let (setup, plan) = (&run.test.setup, &run.test.preparation);
             // Unwritten blocks are disclosed above, for all workloads.
             let others = [ids::READS_UNWRITTEN, ids::RWSW_RULES];
-            let own = rwsw_disclosure::caveats(composite, ground, plan).into_iter();
+            let own = rwsw_disclosure::caveats(composite, setup, plan).into_iter();
             caveats.extend(own.filter(|caveat| !others.contains(&caveat.id.as_str())));
         }
         caveats
@@ -474,7 +474,7 @@ fn listing(run: &LoadCurveRun<'_>) -> String {
          maximum\nPoisson arrivals at {} % of it, each {} unmeasured and then for {} to {}{search}",
         test.preparation_text(),
         test.maximum.label,
-        test.ground.step_time,
+        test.setup.step_time,
         count_word(test.maximum.criteria.window),
         limits_text(&test.maximum.criteria),
         percents.join(", "),

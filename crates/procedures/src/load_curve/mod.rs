@@ -90,7 +90,7 @@ fn until_no_gap(
 
 impl Procedure for LoadCurve {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        self.preparation.conduct(bench, &self.ground, &self.workload)?;
+        self.preparation.conduct(bench, &self.setup, &self.workload)?;
         let minutes = self.maximum.conduct(bench)?;
         let Some(maximum) = self.maximum_of(&minutes) else {
             return Err(Halt::Refused(

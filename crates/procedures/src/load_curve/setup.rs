@@ -127,7 +127,7 @@ fn runs_to_steady_state(settings: &Settings) -> bool {
 /// Load-curve, ready to run.
 #[derive(Debug, Clone)]
 pub struct LoadCurve {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) workload: CurveWorkload,
     pub(super) demand: Demand,
     pub(super) preparation: PreconditioningPlan,
@@ -151,13 +151,13 @@ impl LoadCurve {
         )?;
         let settings = with_content(asked.settings)?;
         let request = ProcedureRequest { settings: &settings, ..asked.clone() };
-        let ground = ProcedureSetup::new(&request, of_profile(&settings))?;
-        let workload = CurveWorkload::chosen(&WORKLOAD, &ground)?;
-        let demand = workload.demand(&ground);
-        let preparation = preparation(&ground, &workload, demand)?;
+        let setup = ProcedureSetup::new(&request, of_profile(&settings))?;
+        let workload = CurveWorkload::chosen(&WORKLOAD, &setup)?;
+        let demand = workload.demand(&setup);
+        let preparation = preparation(&setup, &workload, demand)?;
         let every = CycleLayout { steps_between: 0, measured: CyclePosition::Last };
         let label = format!("{workload} {demand}");
-        let load = CyclicLoad::endless(&ground, MAXIMUM, label, &workload, demand, every);
+        let load = CyclicLoad::endless(&setup, MAXIMUM, label, &workload, demand, every);
         let (point_time, point_time_max) =
             (POINT_TIME.time(&settings)?, POINT_TIME_MAX.time(&settings)?);
         if point_time > point_time_max {
@@ -168,7 +168,7 @@ impl LoadCurve {
         }
         Ok(LoadCurve {
             maximum: CyclicLoad {
-                cycles_max: ground.rounds_max(MAXIMUM, true, ground.method.rounds_max),
+                cycles_max: setup.rounds_max(MAXIMUM, true, setup.method.rounds_max),
                 ..load
             },
             points: POINTS.parse(&settings, percents)?,
@@ -179,7 +179,7 @@ impl LoadCurve {
             preparation,
             demand,
             workload,
-            ground,
+            setup,
         })
     }
 
@@ -257,7 +257,7 @@ impl LoadCurve {
         let needed = Nanos((needed.min(cap) * 1e9) as u64);
         let until = LoadLimits::time(needed.max(self.point_time));
         let stimulus = self
-            .ground
+            .setup
             .stimulus(&self.workload, self.demand, until, &place)
             .pace(Pace::poisson(self.drawn(rate)))
             .ramp(self.settling);
@@ -300,13 +300,13 @@ impl LoadCurve {
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
         RunChoices {
-            alignment: Some(self.workload.alignment_name(self.ground.alignment)),
+            alignment: Some(self.workload.alignment_name(self.setup.alignment)),
             demands: vec![self.demand],
-            recommended: self.workload.recommended_demand(&self.ground.method),
+            recommended: self.workload.recommended_demand(&self.setup.method),
             rounds_max: Some(self.maximum.cycles_max),
-            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            ending: disclosure::ending_text(self.setup.settings.steady_state),
             judged: true,
-            preconditioning: self.preparation.independent(&self.ground),
+            preconditioning: self.preparation.independent(&self.setup),
             measured_phases: phases_of(record, &[MAXIMUM, CURVE, SEARCH]),
             closed_loop_maximum: self.measured_maximum(record).map(|maximum| self.drawn(maximum)),
             gap_effect,
@@ -316,16 +316,16 @@ impl LoadCurve {
                 self.points.len(),
                 self.point_time,
                 self.point_time_max,
-                self.ground.step_time
+                self.setup.step_time
             ),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 
     /// Returns the text for purge and preconditioning.
     pub(super) fn preparation_text(&self) -> String {
-        let purge = if is_purged(&self.ground.settings) { "purge" } else { "no purge" };
-        let wipc = match &self.ground.one_pass {
+        let purge = if is_purged(&self.setup.settings) { "purge" } else { "no purge" };
+        let wipc = match &self.setup.one_pass {
             Some(pass) => pass.text(),
             None if self.preparation.wipc => {
                 "2 x user capacity written sequentially (WIPC)".to_owned()
@@ -340,7 +340,7 @@ impl LoadCurve {
     /// Returns true if reads may access blocks that were not written since the purge.
     pub(super) fn reads_unwritten(&self) -> bool {
         let reads = self.workload.streams().iter().any(|stream| stream.op == Op::Read);
-        is_purged(&self.ground.settings) && !self.preparation.wipc && reads
+        is_purged(&self.setup.settings) && !self.preparation.wipc && reads
     }
 }
 
@@ -386,11 +386,11 @@ fn of_profile(settings: &Settings) -> Method {
 }
 
 fn preparation(
-    ground: &ProcedureSetup,
+    setup: &ProcedureSetup,
     workload: &CurveWorkload,
     demand: Demand,
 ) -> Result<PreconditioningPlan, ProcedureError> {
-    let settings = &ground.settings;
+    let settings = &setup.settings;
     let choices = [("steady", (true, true)), ("wipc", (true, false)), ("none", (false, false))];
     let (wipc, steady) = PRECONDITIONING.choice(settings, &choices)?;
     one_pass::check_place(wipc, settings)?;
@@ -399,12 +399,12 @@ fn preparation(
         return Ok(plan);
     }
     let writes = workload.preparing();
-    let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.step_time)?;
+    let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, setup.step_time)?;
     let label = format!("{writes} {demand}");
-    let load = CyclicLoad::endless(ground, STEADY, label, &writes, demand, cycle);
+    let load = CyclicLoad::endless(setup, STEADY, label, &writes, demand, cycle);
     let load = CyclicLoad {
-        cycles_max: ground.rounds_max(STEADY, false, ground.method.rounds_max),
-        fill: plan.fill(ground, &writes.streams())?,
+        cycles_max: setup.rounds_max(STEADY, false, setup.method.rounds_max),
+        fill: plan.fill(setup, &writes.streams())?,
         ..load
     };
     Ok(PreconditioningPlan { steady: Some(load), ..plan })

@@ -23,9 +23,9 @@ impl CurveWorkload {
     /// Returns the captured workload of the settings, or the one that `parameter` names.
     pub(super) fn chosen(
         parameter: &Parameter,
-        ground: &ProcedureSetup,
+        setup: &ProcedureSetup,
     ) -> Result<Self, ProcedureError> {
-        let (settings, geometry) = (&ground.settings, ground.geometry);
+        let (settings, geometry) = (&setup.settings, setup.geometry);
         if settings.workload.is_some() {
             let composite = CapturedComposite::from_settings(settings, geometry)?.with_streams()?;
             return Ok(CurveWorkload::Captured(Box::new(composite)));
@@ -35,12 +35,12 @@ impl CurveWorkload {
     }
 
     /// Returns the demand that bounds the outstanding I/Os.
-    pub(super) fn demand(&self, ground: &ProcedureSetup) -> Demand {
+    pub(super) fn demand(&self, setup: &ProcedureSetup) -> Demand {
         match self {
             CurveWorkload::Synthetic(workload) => {
-                ground.settings.demand_or(workload.recommended_demand(&ground.method))
+                setup.settings.demand_or(workload.recommended_demand(&setup.method))
             }
-            CurveWorkload::Captured(composite) => composite.demand(ground),
+            CurveWorkload::Captured(composite) => composite.demand(setup),
         }
     }
 

@@ -127,10 +127,10 @@ impl Neighbors {
 
 impl Procedure for Neighbors {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        let initial = bench.settle(&self.ground.conditions())?;
+        let initial = bench.settle(&self.setup.conditions())?;
         let controls = self.available(bench, &initial)?;
         bench.purge()?;
-        precondition(bench, &self.ground)?;
+        precondition(bench, &self.setup)?;
         let pace = self.victim_pace(bench)?;
         for number in 0..self.offenders.len() {
             self.disturb(bench, number, pace, (&controls, initial.scheduler.as_deref()))?;

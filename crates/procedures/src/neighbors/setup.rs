@@ -228,7 +228,7 @@ pub(super) struct ControlChoice {
 /// Neighbors, ready to run.
 #[derive(Debug, Clone)]
 pub struct Neighbors {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) victim: AccessPattern,
     pub(super) demand: Demand,
     pub(super) rate: RateChoice,
@@ -266,7 +266,7 @@ impl Neighbors {
             ..base
         };
         let test = Neighbors {
-            ground: ProcedureSetup::new(asked, method)?,
+            setup: ProcedureSetup::new(asked, method)?,
             victim: VICTIM.parse(settings, |text| text.parse().ok())?,
             demand: settings.demand_or(DEMAND),
             rate: RATE.parse(settings, RateChoice::parse)?,
@@ -308,7 +308,7 @@ impl Neighbors {
         Conditions {
             io_control: Some(control),
             scheduler: scheduler.map(str::to_owned),
-            ..self.ground.conditions()
+            ..self.setup.conditions()
         }
     }
 
@@ -344,7 +344,7 @@ impl Neighbors {
 
     /// Returns the halves of the active range: the victim's and the offender's.
     fn halves(&self) -> [ActiveRange; 2] {
-        let range = self.ground.active_range;
+        let range = self.setup.active_range;
         let half = range.length.0 / 2 / HALF_UNIT * HALF_UNIT;
         [
             ActiveRange::new(range.start, Bytes(half)),
@@ -364,12 +364,12 @@ impl Neighbors {
     }
 
     fn stimulus(&self, streams: Vec<IoStream>, range: ActiveRange, demand: Demand) -> Stimulus {
-        Stimulus::new(streams, range, demand, LoadLimits::time(self.ground.step_time))
-            .data_pattern(self.ground.settings.data_pattern.clone())
+        Stimulus::new(streams, range, demand, LoadLimits::time(self.setup.step_time))
+            .data_pattern(self.setup.settings.data_pattern.clone())
     }
 
     fn seed(&self, place: &StepPlace) -> u64 {
-        place.seed(self.ground.settings.seed)
+        place.seed(self.setup.settings.seed)
     }
 
     /// Returns the step of the victim alone in a closed loop.
@@ -408,7 +408,7 @@ impl Neighbors {
     pub(super) fn refill(&self, phase: &str) -> ContinuousLoad {
         let [_, range] = self.halves();
         let mut load =
-            self.ground.amount(&format!("fill-{phase}"), &WIPC_PATTERN, WIPC_DEMAND, range.length);
+            self.setup.amount(&format!("fill-{phase}"), &WIPC_PATTERN, WIPC_DEMAND, range.length);
         load.stimulus.active_range = range;
         load
     }
@@ -425,8 +425,8 @@ impl Neighbors {
             ending: format!("after {} cycles of each offender and control", self.cycles),
             measured_phases,
             gap_effect: |_| "The drive rested before the step; other steps are not affected.",
-            preconditioning: preconditioning::patterns(&self.ground),
-            ..self.ground.choices()
+            preconditioning: preconditioning::patterns(&self.setup),
+            ..self.setup.choices()
         }
     }
 

@@ -104,7 +104,7 @@ fn isolation_and_utilization_are_quotients_of_what_was_measured() {
     let test = made(SHORT).unwrap();
     let mut bench = bench();
     test.conduct(&mut bench).unwrap();
-    let record = record(&test.ground.settings, bench.entries.clone());
+    let record = record(&test.setup.settings, bench.entries.clone());
     let results = NeighborsResults::new(&test, &record);
     let near = |value: Option<f64>, expected: f64| {
         assert!(value.is_some_and(|v| (v / expected - 1.0).abs() < 0.01), "{value:?} {expected}");
@@ -180,7 +180,7 @@ fn steps_without_their_control_do_not_count() {
     );
     let got = Conditions { io_control: None, ..Conditions::default() };
     bench.entries.insert(first.unwrap() + 2, JournalEntry::Resettled { got, when: None });
-    let record = record(&test.ground.settings, bench.entries);
+    let record = record(&test.setup.settings, bench.entries);
     let results = NeighborsResults::new(&test, &record);
     let lengths: Vec<usize> = results.disturbances.iter().map(|one| one.course.len()).collect();
     assert_eq!(lengths, [4, 2]);
@@ -240,7 +240,7 @@ fn a_run_that_broke_off_has_no_result_of_what_it_did_not_measure() {
     let first = bench.entries.iter().position(
         |entry| matches!(entry, JournalEntry::Applied { step, .. } if step.place.point == ON),
     );
-    let mut broken = record(&test.ground.settings, bench.entries[..first.unwrap()].to_vec());
+    let mut broken = record(&test.setup.settings, bench.entries[..first.unwrap()].to_vec());
     broken.entries.pop();
     let results = NeighborsResults::new(&test, &broken);
     assert_eq!(results.disturbances.len(), 1);
@@ -264,7 +264,7 @@ fn a_victim_that_could_not_keep_up_has_no_response_times() {
     let usual = bench();
     (slow.settle, slow.response, slow.retouch) = (usual.settle, usual.response, usual.retouch);
     test.conduct(&mut slow).unwrap();
-    let record = record(&test.ground.settings, slow.entries);
+    let record = record(&test.setup.settings, slow.entries);
     let results = NeighborsResults::new(&test, &record);
     let [none, limited] = results.disturbances.as_slice() else { panic!("two controls") };
     assert!(none.on.fell_behind && !none.off.fell_behind && !limited.on.fell_behind);

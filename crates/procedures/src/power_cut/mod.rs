@@ -20,7 +20,7 @@ use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for PowerCut {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         for cycle in 1..=self.cycles {
             if !bench.cut_power(&self.trial(cycle))?.is_cut() {
                 break;

@@ -87,7 +87,7 @@ pub const PARAMETERS: &[Parameter] =
 /// Power-cut, ready to run.
 #[derive(Debug, Clone)]
 pub struct PowerCut {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     /// Number of cycles.
     pub(super) cycles: u32,
     /// Longest time until the cut.
@@ -117,7 +117,7 @@ impl PowerCut {
             write_cache: None,
             ..method::for_profile(Profile::Pts20, settings.class)
         };
-        let ground = ProcedureSetup::new(asked, method)?;
+        let setup = ProcedureSetup::new(asked, method)?;
         let whole = |parameter: Parameter, least: u64, most: u64| {
             let read = |text: &str| text.parse().ok().filter(|n| (least..=most).contains(n));
             parameter.parse(settings, read)
@@ -131,15 +131,15 @@ impl PowerCut {
             kib.filter(|kib| (4..=1024).contains(kib)).map(Bytes::kib)
         })?;
         let flush_every = whole(FLUSH_EVERY, 1, 256)? as u32;
-        let area = Bytes::mib(whole(AREA, 1, 1 << 20)?).min(ground.active_range.length);
+        let area = Bytes::mib(whole(AREA, 1, 1 << 20)?).min(setup.active_range.length);
         let blocks = area.0 / block.0 / u64::from(flush_every) * u64::from(flush_every);
         check_blocks(blocks, flush_every)?;
         let first = PowerCutTrial {
             cycle: 1,
-            start: ground.active_range.start,
+            start: setup.active_range.start,
             block,
             blocks,
-            sector: ground.geometry.logical_sector,
+            sector: setup.geometry.logical_sector,
             flush_every,
             cut_after: Nanos::ZERO,
             cut_limit: time(CUT_LIMIT, 1)?,
@@ -147,13 +147,13 @@ impl PowerCut {
             seed: 0,
         };
         let cycles = whole(CYCLES, 1, 100_000)? as u32;
-        Ok(PowerCut { cycles, within: time(WITHIN, 1)?, first, ground })
+        Ok(PowerCut { cycles, within: time(WITHIN, 1)?, first, setup })
     }
 
     /// Returns the trial of a cycle. The time of the cut is random, but the same in every run with
     /// this seed.
     pub(super) fn trial(&self, cycle: u32) -> PowerCutTrial {
-        let seed = StepPlace::new(NAME, 0, cycle, "").seed(self.ground.settings.seed);
+        let seed = StepPlace::new(NAME, 0, cycle, "").seed(self.setup.settings.seed);
         let earliest = self.within.0 / 10;
         let cut_after = Nanos(earliest + mix64(seed) % (self.within.0 - earliest + 1));
         PowerCutTrial { cycle, seed, cut_after, ..self.first.clone() }
@@ -165,7 +165,7 @@ impl PowerCut {
             ending: "after the last cycle, or the first in which no power cut was seen".into(),
             gap_effect: |_| "",
             step_text: Some("none: each cycle ends with the power cut".into()),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 

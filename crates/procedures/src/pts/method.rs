@@ -36,8 +36,8 @@ pub const STEP_TIME: Nanos = Nanos::from_secs(60);
 /// Length of a step in profile `quick`: our choice.
 const QUICK_STEP_TIME: Nanos = Nanos::from_secs(1);
 
-/// Computes the ground of a test with the method of its profile and class.
-pub fn ground(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
+/// Computes the setup of a test with the method of its profile and class.
+pub fn setup(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
     ProcedureSetup::new(asked, for_profile(asked.settings.profile, asked.settings.class))
 }
 

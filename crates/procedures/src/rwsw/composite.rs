@@ -56,9 +56,9 @@ impl CapturedComposite {
     /// # Errors
     /// Returns the errors of [`Self::from_settings`], or [`ProcedureError`] if the streams have zones
     /// and the range has segments.
-    pub fn on_range(ground: &ProcedureSetup) -> Result<Self, ProcedureError> {
-        let composite = Self::from_settings(&ground.settings, ground.geometry)?;
-        if ground.active_range.segments.is_some() && has_zones(&composite.workload) {
+    pub fn on_range(setup: &ProcedureSetup) -> Result<Self, ProcedureError> {
+        let composite = Self::from_settings(&setup.settings, setup.geometry)?;
+        if setup.active_range.segments.is_some() && has_zones(&composite.workload) {
             return Err(ProcedureError(format!(
                 "workload '{}' has address zones, and the active range has segments; omit the \
                  segments, or the zones with --set zones=none",
@@ -93,10 +93,10 @@ impl CapturedComposite {
 
     /// Returns the demand: the user's choice, otherwise the default of a schedule, the captured
     /// demand, or the one that the class recommends.
-    pub fn demand(&self, ground: &ProcedureSetup) -> Demand {
-        let captured = self.workload.demand.unwrap_or(ground.method.random_demand);
+    pub fn demand(&self, setup: &ProcedureSetup) -> Demand {
+        let captured = self.workload.demand.unwrap_or(setup.method.random_demand);
         let preset = if self.pace == Pace::Closed { captured } else { Demand::SCHEDULED };
-        ground.settings.demand_or(preset)
+        setup.settings.demand_or(preset)
     }
 
     /// Returns the streams left out because their transfer size is not a multiple of the sector

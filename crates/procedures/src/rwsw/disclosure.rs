@@ -142,14 +142,14 @@ pub fn workload_chapter(composite: &CapturedComposite) -> Page {
 /// Returns the caveats of all tests of captured workloads, in addition to those of any report.
 pub fn caveats(
     composite: &CapturedComposite,
-    ground: &ProcedureSetup,
+    setup: &ProcedureSetup,
     regime: &PreconditioningPlan,
 ) -> Vec<Caveat> {
     let mut caveats = vec![rules()];
     let remarks = composite.workload.remarks.iter();
     caveats.extend(remarks.map(|text| Caveat::remark(ids::WORKLOAD_REMARK, text.clone(), "")));
-    caveats.extend(streams_left_out(composite, ground));
-    if regime.reads_unwritten(&ground.settings, composite) {
+    caveats.extend(streams_left_out(composite, setup));
+    if regime.reads_unwritten(&setup.settings, composite) {
         caveats.push(Caveat::deviation(
             ids::READS_UNWRITTEN,
             "Reads also find blocks that nothing was written to since the purge; a drive answers \
@@ -170,7 +170,7 @@ fn rules() -> Caveat {
     )
 }
 
-fn streams_left_out(composite: &CapturedComposite, ground: &ProcedureSetup) -> Option<Caveat> {
+fn streams_left_out(composite: &CapturedComposite, setup: &ProcedureSetup) -> Option<Caveat> {
     let streams = composite.left_out();
     let names: Vec<String> = streams.iter().map(|stream| stream.to_string()).collect();
     let ios: u64 = streams.iter().map(|stream| u64::from(stream.weight)).sum();
@@ -181,7 +181,7 @@ fn streams_left_out(composite: &CapturedComposite, ground: &ProcedureSetup) -> O
                 "{} of the workload's streams ({ios} I/Os) are not applied, because their transfers \
                  are no whole sectors of {} bytes: {}.",
                 streams.len(),
-                ground.geometry.logical_sector,
+                setup.geometry.logical_sector,
                 names.join(", ")
             ),
             "",
@@ -190,15 +190,15 @@ fn streams_left_out(composite: &CapturedComposite, ground: &ProcedureSetup) -> O
 }
 
 /// Returns the caveat that the cadence of the steady-state check is our choice.
-pub fn cadence(ground: &ProcedureSetup, cycle: &str) -> Caveat {
-    let criteria = &ground.method.criteria;
+pub fn cadence(setup: &ProcedureSetup, cycle: &str) -> Caveat {
+    let criteria = &setup.method.criteria;
     Caveat::unverified(
         ids::RWSW_CADENCE,
         format!(
             "Steady state of {} is judged by the rule and the cadence of the PTS's WSAT: {} \
              measured steps meet {}, one in each cycle of {cycle}. The cadence of RWSW PTS could \
              not be read.",
-            ground.settings.procedure,
+            setup.settings.procedure,
             count_word(criteria.window),
             limits_text(criteria)
         ),

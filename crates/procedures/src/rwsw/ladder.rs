@@ -50,13 +50,13 @@ impl DemandLadder {
     pub fn conduct(
         &self,
         bench: &mut dyn Bench,
-        ground: &ProcedureSetup,
+        setup: &ProcedureSetup,
         applied: &impl ApplicableWorkload,
         phase: &str,
     ) -> Result<Vec<Outcome>, Halt> {
         let apply = |(point, demand): (u32, &Demand)| {
             let place = StepPlace::new(phase, 0, point, format!("{applied} {demand}"));
-            bench.apply(&ground.step(place, applied, *demand, ground.step_time))
+            bench.apply(&setup.step(place, applied, *demand, setup.step_time))
         };
         (1..).zip(&self.demands).map(apply).collect()
     }

@@ -99,8 +99,8 @@ pub fn captured_pace(settings: &Settings) -> Result<Pace, ProcedureError> {
     }
 }
 
-/// Computes the ground of a test of a captured workload.
-pub fn ground(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
+/// Computes the setup of a test of a captured workload.
+pub fn setup(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
     let method = for_profile(asked.settings.profile, asked.settings.class);
     let settings = with_content(asked.settings)?;
     ProcedureSetup::new(&ProcedureRequest { settings: &settings, ..asked.clone() }, method)

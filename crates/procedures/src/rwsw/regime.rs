@@ -70,11 +70,11 @@ impl PreconditioningPlan {
     /// Returns [`ProcedureError`] if a parameter is invalid or the workload has no streams to
     /// precondition with.
     pub fn before_replay(
-        ground: &ProcedureSetup,
+        setup: &ProcedureSetup,
         composite: &CapturedComposite,
         demand: Demand,
     ) -> Result<Self, ProcedureError> {
-        let settings = &ground.settings;
+        let settings = &setup.settings;
         let choices = [
             ("none", (false, false, false)),
             ("wipc", (true, false, false)),
@@ -93,13 +93,13 @@ impl PreconditioningPlan {
         let ladder = ladder.then(|| DemandLadder::parse(&OUTSTANDING, settings)).transpose()?;
         let demand = ladder.as_ref().map_or(demand, DemandLadder::highest);
         let regime = PreconditioningPlan { wipc, steady: None, ladder };
-        let steady = steady.then(|| steady_composite(ground, composite, demand, &regime, false));
+        let steady = steady.then(|| steady_composite(setup, composite, demand, &regime, false));
         Ok(PreconditioningPlan { steady: steady.transpose()?, ..regime })
     }
 
     /// Returns the workload-independent preconditioning; empty if there is none.
-    pub fn independent(&self, ground: &ProcedureSetup) -> Vec<AccessPattern> {
-        if self.wipc { preconditioning::patterns(ground) } else { Vec::new() }
+    pub fn independent(&self, setup: &ProcedureSetup) -> Vec<AccessPattern> {
+        if self.wipc { preconditioning::patterns(setup) } else { Vec::new() }
     }
 
     /// Returns the amount that these streams must write before a window counts. What
@@ -107,14 +107,14 @@ impl PreconditioningPlan {
     /// that do not write need no fill.
     pub fn fill(
         &self,
-        ground: &ProcedureSetup,
+        setup: &ProcedureSetup,
         streams: &[IoStream],
     ) -> Result<FillRequirement, ProcedureError> {
-        let chosen = FillRequirement::chosen(&FILLS, &ground.settings, ground.geometry.capacity)?;
+        let chosen = FillRequirement::chosen(&FILLS, &setup.settings, setup.geometry.capacity)?;
         if !streams.iter().any(|stream| stream.op == Op::Write) {
             return Ok(FillRequirement::default());
         }
-        let before = if self.wipc { preconditioning::written(ground) } else { Bytes(0) };
+        let before = if self.wipc { preconditioning::written(setup) } else { Bytes(0) };
         Ok(FillRequirement { before, own_writes: true, ..chosen })
     }
 
@@ -122,19 +122,19 @@ impl PreconditioningPlan {
     pub fn conduct(
         &self,
         bench: &mut dyn Bench,
-        ground: &ProcedureSetup,
+        setup: &ProcedureSetup,
         applied: &impl ApplicableWorkload,
     ) -> Result<(), Halt> {
-        bench.settle(&ground.conditions())?;
+        bench.settle(&setup.conditions())?;
         bench.purge()?;
         if self.wipc {
-            precondition(bench, ground)?;
+            precondition(bench, setup)?;
         }
         if let Some(steady) = &self.steady {
             steady.conduct(bench)?;
         }
         if let Some(ladder) = &self.ladder {
-            ladder.conduct(bench, ground, applied, LADDER)?;
+            ladder.conduct(bench, setup, applied, LADDER)?;
         }
         Ok(())
     }
@@ -185,24 +185,24 @@ pub fn is_purged(settings: &Settings) -> bool {
 
 /// Creates the run of the composite until measured minutes are steady.
 pub fn steady_composite(
-    ground: &ProcedureSetup,
+    setup: &ProcedureSetup,
     composite: &CapturedComposite,
     demand: Demand,
     regime: &PreconditioningPlan,
     is_last: bool,
 ) -> Result<CyclicLoad, ProcedureError> {
-    let cycle = cycle(ground)?;
-    let label = ground.rated_label(format!("{composite} {demand}"));
-    let load = CyclicLoad::endless(ground, STEADY, label, composite, demand, cycle);
+    let cycle = cycle(setup)?;
+    let label = setup.rated_label(format!("{composite} {demand}"));
+    let load = CyclicLoad::endless(setup, STEADY, label, composite, demand, cycle);
     Ok(CyclicLoad {
-        stimulus: ground.at_the_rate(load.stimulus.clone())?,
-        cycles_max: ground.rounds_max(STEADY, is_last, ground.method.rounds_max),
-        fill: regime.fill(ground, &composite.streams())?,
+        stimulus: setup.at_the_rate(load.stimulus.clone())?,
+        cycles_max: setup.rounds_max(STEADY, is_last, setup.method.rounds_max),
+        fill: regime.fill(setup, &composite.streams())?,
         ..load
     })
 }
 
 /// Returns the cycle of measured minutes that the parameters ask for.
-pub fn cycle(ground: &ProcedureSetup) -> Result<CycleLayout, ProcedureError> {
-    CycleLayout::chosen(&MEASURED, &ground.settings, ground.step_time)
+pub fn cycle(setup: &ProcedureSetup) -> Result<CycleLayout, ProcedureError> {
+    CycleLayout::chosen(&MEASURED, &setup.settings, setup.step_time)
 }

@@ -32,7 +32,7 @@ pub const NAME: &str = "sequence";
 
 impl Procedure for SequenceProcedure {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         for planned in &self.steps {
             for attempt in 1..=planned.step.attempts() {
                 if planned.step.purge {

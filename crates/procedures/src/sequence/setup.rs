@@ -28,7 +28,7 @@ const LESSER_PURGED: &str = "ANOTHER TOOL'S TEST: no steady state; not a method 
 /// A sequence, ready to run.
 #[derive(Debug, Clone)]
 pub struct SequenceProcedure {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) sequence: Sequence,
     pub(super) steps: Vec<DeviceStep>,
     /// Reasons why steps are left out, one sentence each.
@@ -124,12 +124,12 @@ impl SequenceProcedure {
         if let Some(pattern) = own {
             settings.data_pattern = pattern;
         }
-        let ground = ProcedureSetup::new(
+        let setup = ProcedureSetup::new(
             &ProcedureRequest { settings: &settings, ..asked.clone() },
             method_of(&sequence, &settings),
         )?;
-        let (steps, left_out) = planned(&ground, &sequence)?;
-        Ok(SequenceProcedure { ground, sequence, steps, left_out })
+        let (steps, left_out) = planned(&setup, &sequence)?;
+        Ok(SequenceProcedure { setup, sequence, steps, left_out })
     }
 
     /// Applies an attempt at a step: as one step, or in parts if it is longer than a checkpoint or
@@ -141,7 +141,7 @@ impl SequenceProcedure {
         attempt: u32,
     ) -> Result<(), Halt> {
         let place = StepPlace::new(&planned.phase(attempt), 0, 1, planned.label(attempt));
-        let load = planned.load(place.seed(self.ground.settings.seed));
+        let load = planned.load(place.seed(self.setup.settings.seed));
         let times: Option<Vec<Nanos>> = load.stimuli().iter().map(|s| s.until.time).collect();
         let time = times.and_then(|times| times.into_iter().max());
         if let Some(steady) = &planned.step.steady {
@@ -189,7 +189,7 @@ impl SequenceProcedure {
             ending: "when its last step is complete".into(),
             measured_phases: phases.collect(),
             gap_effect,
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }
@@ -299,17 +299,17 @@ fn method_of(sequence: &Sequence, settings: &Settings) -> Method {
 /// Plans the steps that fit the device; the second value contains the reasons why others are left
 /// out.
 fn planned(
-    ground: &ProcedureSetup,
+    setup: &ProcedureSetup,
     sequence: &Sequence,
 ) -> Result<(Vec<DeviceStep>, Vec<String>), ProcedureError> {
     let (mut steps, mut left_out) = (Vec::new(), Vec::new());
     for (number, step) in sequence.numbered() {
-        let (capacity, sector) = (ground.geometry.capacity, ground.geometry.logical_sector);
+        let (capacity, sector) = (setup.geometry.capacity, setup.geometry.logical_sector);
         let stimulus = |load: &SequenceLoad| {
             let own = load.data_pattern.clone();
-            let pattern = own.unwrap_or_else(|| ground.settings.data_pattern.clone());
+            let pattern = own.unwrap_or_else(|| setup.settings.data_pattern.clone());
             let stimulus = load.on(capacity, sector)?;
-            Ok(stimulus.data_pattern(pattern).verify(ground.settings.verify))
+            Ok(stimulus.data_pattern(pattern).verify(setup.settings.verify))
         };
         let stimuli: Result<Vec<Stimulus>, LoadError> =
             step.loads().map(|(_, load)| stimulus(load)).collect();

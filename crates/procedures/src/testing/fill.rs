@@ -26,7 +26,7 @@ const DEMAND: Demand = Demand::new(1, 32);
 
 /// Fill, ready to run.
 pub(super) struct FillOnce {
-    ground: ProcedureSetup,
+    setup: ProcedureSetup,
     demand: Demand,
 }
 
@@ -40,16 +40,16 @@ impl FillOnce {
             ..method::for_profile(Profile::Pts20, asked.settings.class)
         };
         let demand = asked.settings.demand_or(DEMAND);
-        Ok(FillOnce { ground: ProcedureSetup::new(asked, method)?, demand })
+        Ok(FillOnce { setup: ProcedureSetup::new(asked, method)?, demand })
     }
 }
 
 impl Procedure for FillOnce {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         bench.purge()?;
-        let everything = self.ground.active_range.length;
-        self.ground.amount(PHASE, &WRITES, self.demand, everything).conduct(bench)?;
+        let everything = self.setup.active_range.length;
+        self.setup.amount(PHASE, &WRITES, self.demand, everything).conduct(bench)?;
         Ok(())
     }
 
@@ -77,7 +77,7 @@ impl ProcedureReport for FillOnce {
             ending: "when everything is written".into(),
             measured_phases: vec![PHASE.into()],
             gap_effect: |_| "The load continued from its last checkpoint.",
-            ..self.ground.choices()
+            ..self.setup.choices()
         };
         let results = record.steps().map(|(_, outcome)| &outcome.measurement).collect();
         StudiedRun { test: self, record, choices, results }

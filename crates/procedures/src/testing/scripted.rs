@@ -195,14 +195,14 @@ pub(crate) fn requested<T>(
     new(&asked(offer, settings, GEOMETRY, &[]))
 }
 
-/// Returns the ground of a test with the method of its profile and class.
-pub(crate) fn ground(
+/// Returns the setup of a test with the method of its profile and class.
+pub(crate) fn setup(
     settings: &Settings,
     geometry: Geometry,
     amendments: &[Amendment],
 ) -> Result<ProcedureSetup, ProcedureError> {
     let offer = crate::offer(&settings.procedure).unwrap();
-    method::ground(&asked(offer, settings, geometry, amendments))
+    method::setup(&asked(offer, settings, geometry, amendments))
 }
 
 /// Returns the record of a run that ended.

@@ -85,7 +85,7 @@ pub const OFFER: ProcedureSpec = ProcedureSpec {
 
 /// The tests of TKperf, which run one after another.
 pub struct TkperfRun {
-    ground: ProcedureSetup,
+    setup: ProcedureSetup,
     parts: Vec<SuitePart>,
 }
 
@@ -104,7 +104,7 @@ impl TkperfRun {
         let last = procedures.last().copied();
         let parts: Result<Vec<SuitePart>, ProcedureError> =
             procedures.iter().map(|name| part(&asked, name, last == Some(name))).collect();
-        Ok(TkperfRun { parts: parts?, ground: method::ground(&asked)? })
+        Ok(TkperfRun { parts: parts?, setup: method::setup(&asked)? })
     }
 }
 
@@ -214,7 +214,7 @@ fn is_of_rounds(id: &str) -> bool {
 
 impl TkperfRun {
     fn choices(&self) -> RunChoices<'_> {
-        let asked = &self.ground.settings;
+        let asked = &self.setup.settings;
         RunChoices {
             demands: vec![asked.demand_or(DEMAND)],
             parameters: &[TESTS],
@@ -222,13 +222,13 @@ impl TkperfRun {
             ending: disclosure::ending_text(asked.steady_state),
             judged: true,
             rounds_max: Some(asked.rounds_max.unwrap_or(method::ROUNDS_MAX)),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 
     fn header(&self, record: &Record, studied: &[PartFindings<'_>]) -> FormHeader {
         let choices = self.choices();
-        let origin = TESTS.origin(&self.ground.settings);
+        let origin = TESTS.origin(&self.setup.settings);
         let each = |(number, part): (usize, &PartFindings<'_>)| {
             let (id, label) = (format!("test-{}", number + 1), format!("Test {}", number + 1));
             Setting::new(&id, &label, part.title(), origin)
@@ -270,25 +270,25 @@ impl TkperfRun {
             (FEATURES, "Feature matrix (-fm):"),
         ];
         for (parameter, title) in user_texts {
-            let text = parameter.value(&self.ground.settings);
+            let text = parameter.value(&self.setup.settings);
             if !text.is_empty() {
                 exhibits.push(Exhibit::Text(title.to_owned()));
                 exhibits.push(Exhibit::Listing(text.to_owned()));
             }
         }
         exhibits.push(Exhibit::Text("Used command line:".into()));
-        exhibits.push(Exhibit::Listing(self.ground.settings.command.clone()));
+        exhibits.push(Exhibit::Listing(self.setup.settings.command.clone()));
         exhibits.extend(self.performance_system(record).map(Exhibit::Facts));
         page("Setup Information", exhibits)
     }
 
     fn performance_system(&self, record: &Record) -> impl Iterator<Item = Facts> {
-        let demand = self.ground.settings.demand_or(DEMAND);
+        let demand = self.setup.settings.demand_or(DEMAND);
         let host = record.opening();
         let of = |value: fn(&steadfast_domain::Host) -> Option<String>| {
             host.and_then(|(_, host, ..)| value(host))
         };
-        let name = RUN_NAME.value(&self.ground.settings);
+        let name = RUN_NAME.value(&self.setup.settings);
         let system = Facts::new("Performance System").rows([
             Setting::identity("Name of the run", name).by(Origin::Chosen),
             Setting::identity("Software", host.map(|(.., software)| software)),
@@ -296,7 +296,7 @@ impl TkperfRun {
             Setting::outcome("Tests", self.parts.len().to_string()),
             Setting::outcome("Number of jobs (-nj)", demand.threads.to_string()),
             Setting::outcome("Number of outstanding IOs (-iod)", demand.depth.to_string()),
-            Setting::outcome("Length of a step (-rt)", self.ground.step_time.to_string()),
+            Setting::outcome("Length of a step (-rt)", self.setup.step_time.to_string()),
         ]);
         let operating_system = Facts::new("Operating System").rows([
             Setting::identity("Kernel", of(|host| host.kernel.clone())),

@@ -34,7 +34,7 @@ impl VerifyWrite {
 
 impl Procedure for VerifyWrite {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         until_unbroken(bench, "the writes", |bench, attempt| self.attempt(bench, attempt))
     }
 

@@ -40,7 +40,7 @@ impl<'a> VerifyWriteResults<'a> {
                 sum.merge(&more);
                 sum
             });
-        let sectors = test.ground.active_range.length.0 / SECTOR;
+        let sectors = test.setup.active_range.length.0 / SECTOR;
         let end = end(record.has_ended(), compared.as_ref(), sectors);
         VerifyWriteResults { fill: pass(FILL), read, compared, sectors, end }
     }

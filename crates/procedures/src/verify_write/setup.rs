@@ -27,7 +27,7 @@ const DEMAND: Demand = Demand::new(1, 32);
 /// Verify-write, ready to run.
 #[derive(Debug, Clone)]
 pub struct VerifyWrite {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) demand: Demand,
 }
 
@@ -45,17 +45,17 @@ impl VerifyWrite {
             // The class decides the write cache and the active range.
             ..method::for_profile(Profile::Pts20, settings.class)
         };
-        let ground = ProcedureSetup::new(
+        let setup = ProcedureSetup::new(
             &ProcedureRequest { settings: &settings, ..asked.clone() },
             method,
         )?;
-        Ok(VerifyWrite { demand: settings.demand_or(DEMAND), ground })
+        Ok(VerifyWrite { demand: settings.demand_or(DEMAND), setup })
     }
 
     /// Returns one pass over the active range.
     pub(super) fn pass(&self, phase: &str, pattern: AccessPattern, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(phase, attempt);
-        self.ground.amount(&phase, &pattern, self.demand, self.ground.active_range.length)
+        self.setup.amount(&phase, &pattern, self.demand, self.setup.active_range.length)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
@@ -65,7 +65,7 @@ impl VerifyWrite {
             measured_phases: phases_of(record, &[READ_BACK]),
             gap_effect,
             step_text: Some("none: each pass ends with the active range".into()),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }

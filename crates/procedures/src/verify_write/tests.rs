@@ -31,7 +31,7 @@ fn found(step: &Step, measurement: &mut Measurement, wrong: u64, unknown: u64) {
 fn conducted(bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>) -> Findings {
     let test = made(|_| ()).unwrap();
     test.conduct(bench).unwrap();
-    test.study(&record(&test.ground.settings, bench.entries.clone()))
+    test.study(&record(&test.setup.settings, bench.entries.clone()))
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn what_was_wrong_in_an_attempt_that_broke_off_stays_wrong() {
 #[test]
 fn a_run_that_broke_off_has_no_verdict() {
     let test = made(|_| ()).unwrap();
-    let mut broken = record(&test.ground.settings, Vec::new());
+    let mut broken = record(&test.setup.settings, Vec::new());
     broken.entries.pop();
     assert_eq!(VerifyWriteResults::new(&test, &broken).end, EndState::Unfinished);
     assert_eq!(test.study(&broken).end, EndState::Unfinished);

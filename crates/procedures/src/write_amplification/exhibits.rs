@@ -66,7 +66,7 @@ impl ProcedureReport for WriteAmplificationTest {
     }
 
     fn form(run: &AmplificationRun<'_>) -> ReportForm {
-        let settings = &run.test.ground.settings;
+        let settings = &run.test.setup.settings;
         ReportForm::new(
             "Write Amplification",
             "Write Amplification - Flash Bytes per Host Byte",
@@ -383,7 +383,7 @@ fn window_page(run: &AmplificationRun<'_>, name: &str) -> Option<Page> {
 fn listing(run: &AmplificationRun<'_>) -> String {
     let test = run.test;
     let cells: Vec<String> = test.cells.iter().map(|cell| cell.name()).collect();
-    let settings = &test.ground.settings;
+    let settings = &test.setup.settings;
     format!(
         "RND 4K R for 10 s: the drive must report host and flash bytes\nFor each of: {}\n  \
          Purge\n  SEQ 128K W over the used capacity\n  The workload over it, {}, in windows of {} % \

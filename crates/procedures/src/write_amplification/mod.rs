@@ -53,7 +53,7 @@ impl WriteAmplificationTest {
         let mut windows = Vec::new();
         for number in 1..=self.windows_max {
             windows.push(self.conduct_window(bench, cell, number)?);
-            let verdict = judge(&[track(&cell.name(), &windows)], &self.ground.method.criteria);
+            let verdict = judge(&[track(&cell.name(), &windows)], &self.setup.method.criteria);
             bench.note(&Note::Verdict(verdict.clone()));
             if verdict.steady {
                 break;
@@ -97,7 +97,7 @@ fn missing_counters(log: Option<&LogDelta>) -> Option<&'static str> {
 
 impl Procedure for WriteAmplificationTest {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         self.check_counters(bench)?;
         for cell in &self.cells {
             let purge = bench.purge()?;

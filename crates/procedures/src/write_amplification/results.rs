@@ -64,7 +64,7 @@ impl<'a> AmplificationResults<'a> {
         let nand_unit = logs().filter_map(|log| log.nand_unit).last();
         let cells = test.cells.iter().map(|cell| {
             let (windows, steps) = windows(record, &cell.phase());
-            let (tracks, criteria) = ([track(&cell.name(), &windows)], test.ground.method.criteria);
+            let (tracks, criteria) = ([track(&cell.name(), &windows)], test.setup.method.criteria);
             let verdict = judge_every(&tracks, &criteria)
                 .into_iter()
                 .find(|verdict| verdict.steady)

@@ -145,7 +145,7 @@ impl AmplificationCell {
 /// Write-amplification, ready to run.
 #[derive(Debug, Clone)]
 pub struct WriteAmplificationTest {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) demand: Demand,
     /// Cells in order.
     pub(super) cells: Vec<AmplificationCell>,
@@ -201,22 +201,22 @@ impl WriteAmplificationTest {
             ..method::for_profile(Profile::Pts20, settings.class)
         };
         let request = ProcedureRequest { settings: &settings, ..asked.clone() };
-        let ground = ProcedureSetup::new(&request, method)?;
-        let cells = cells(&ground)?;
-        let demand = demand(&ground, &cells);
-        Ok(WriteAmplificationTest { demand, cells, window_percent, windows_max, ground })
+        let setup = ProcedureSetup::new(&request, method)?;
+        let cells = cells(&setup)?;
+        let demand = demand(&setup, &cells);
+        Ok(WriteAmplificationTest { demand, cells, window_percent, windows_max, setup })
     }
 
     /// Returns a step of reads, during which the counters of the drive are read.
     pub(super) fn counters_step(&self) -> Step {
         let place = StepPlace::new(COUNTERS, 0, 1, COUNTERS_PATTERN.to_string());
-        self.ground.step(place, &COUNTERS_PATTERN, Demand::new(1, 1), COUNTERS_TIME)
+        self.setup.step(place, &COUNTERS_PATTERN, Demand::new(1, 1), COUNTERS_TIME)
     }
 
     /// Returns the sequential writes that fill the used capacity of a cell.
     pub(super) fn fill(&self, cell: &AmplificationCell) -> ContinuousLoad {
         let length = cell.range.length;
-        let fill = self.ground.amount(&cell.fill_phase(), &FILL_PATTERN, FILL_DEMAND, length);
+        let fill = self.setup.amount(&cell.fill_phase(), &FILL_PATTERN, FILL_DEMAND, length);
         ContinuousLoad { stimulus: Stimulus { active_range: cell.range, ..fill.stimulus }, ..fill }
     }
 
@@ -226,7 +226,7 @@ impl WriteAmplificationTest {
         let written = u128::from(cell.range.length.0) * u128::from(self.window_percent) / 100;
         let written = Bytes(u64::try_from(written).unwrap_or(u64::MAX));
         let until = LoadLimits::bytes(cell.workload.bytes_until(written));
-        let stimulus = self.ground.stimulus(&cell.workload, self.demand, until, &place);
+        let stimulus = self.setup.stimulus(&cell.workload, self.demand, until, &place);
         (place, Stimulus { active_range: cell.range, ..stimulus })
     }
 
@@ -252,7 +252,7 @@ impl WriteAmplificationTest {
                 number(self.window_percent.into(), 0)
             )),
             preconditioning_text: Some(format!("{FILL_PATTERN} over the used capacity, per cell")),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 
@@ -263,11 +263,11 @@ impl WriteAmplificationTest {
 }
 
 /// Returns the cells: every workload at its used capacities.
-fn cells(ground: &ProcedureSetup) -> Result<Vec<AmplificationCell>, ProcedureError> {
-    let settings = &ground.settings;
+fn cells(setup: &ProcedureSetup) -> Result<Vec<AmplificationCell>, ProcedureError> {
+    let settings = &setup.settings;
     let size = TRANSFER.parse(settings, |text| {
         let size = text.parse::<Bytes>().ok()?;
-        let sector = u64::from(ground.geometry.logical_sector);
+        let sector = u64::from(setup.geometry.logical_sector);
         let is_possible = (512..=1 << 20).contains(&size.0) && size.0.is_multiple_of(sector);
         is_possible.then_some(size)
     })?;
@@ -282,7 +282,7 @@ fn cells(ground: &ProcedureSetup) -> Result<Vec<AmplificationCell>, ProcedureErr
         all.collect::<Option<Vec<_>>>().filter(|_| !is_repeated)
     })?;
     if settings.workload.is_some() {
-        let composite = CapturedComposite::from_settings(settings, ground.geometry)?;
+        let composite = CapturedComposite::from_settings(settings, setup.geometry)?;
         workloads.push(WrittenWorkload::captured(composite.with_streams()?)?);
     }
     let used = USED.percents(settings, 10)?;
@@ -290,7 +290,7 @@ fn cells(ground: &ProcedureSetup) -> Result<Vec<AmplificationCell>, ProcedureErr
     let mut cells = Vec::new();
     for workload in workloads {
         for percent in if workload.is_uniform() { &used } else { &used_others } {
-            let whole = ground.active_range;
+            let whole = setup.active_range;
             let length = Bytes(whole.length.0 / 100 * u64::from(*percent)).round_down(UNIT);
             let length = if *percent == 100 { whole.length } else { length };
             let range = ActiveRange { length, ..whole };
@@ -310,11 +310,11 @@ fn cells(ground: &ProcedureSetup) -> Result<Vec<AmplificationCell>, ProcedureErr
 
 /// Returns the demand: the user's choice, else that of a captured workload that is alone, else that
 /// of the class.
-fn demand(ground: &ProcedureSetup, cells: &[AmplificationCell]) -> Demand {
+fn demand(setup: &ProcedureSetup, cells: &[AmplificationCell]) -> Demand {
     let composites: Option<Vec<_>> = cells.iter().map(|cell| cell.workload.composite()).collect();
     match composites.as_deref() {
-        Some([composite, ..]) => composite.demand(ground),
-        _ => ground.settings.demand_or(ground.method.random_demand),
+        Some([composite, ..]) => composite.demand(setup),
+        _ => setup.settings.demand_or(setup.method.random_demand),
     }
 }
 

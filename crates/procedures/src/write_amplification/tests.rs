@@ -54,7 +54,7 @@ fn conducted(
 ) -> (WriteAmplificationTest, Record) {
     let test = made(|_| ()).unwrap();
     test.conduct(bench).unwrap();
-    let record = record(&test.ground.settings, bench.entries.clone());
+    let record = record(&test.setup.settings, bench.entries.clone());
     (test, record)
 }
 

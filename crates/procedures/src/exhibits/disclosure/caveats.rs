@@ -6,6 +6,7 @@ use crate::common::one_pass::{self, OnePass};
 use crate::common::preconditioning::{self, WIPC_DEMAND};
 use crate::exhibits::checks;
 use crate::parameters;
+use std::collections::BTreeMap;
 use steadfast_domain::measurement::{KernelCounters, Measurement, Silence};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::start_error::START_ERROR_LIMIT;
@@ -29,6 +30,7 @@ pub fn caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     caveats.extend(of_kernel_counts(record));
     caveats.extend(of_silences(record));
     caveats.extend(of_quotas(record));
+    caveats.extend(of_cgroup_limits(record));
     caveats.extend(of_the_processor(choices, record));
     caveats.extend(checks::caveats(record));
     caveats.extend(of_unverified_rules(choices));
@@ -311,6 +313,11 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
     caveats
 }
 
+/// Returns true for `wipc`, `wipc-128K` and their further attempts, `wipc (attempt 2)`.
+fn is_preconditioning(phase: &str) -> bool {
+    phase.split(['-', ' ']).next() == Some(preconditioning::PHASE)
+}
+
 fn of_gaps(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     record
         .steps()
@@ -318,7 +325,7 @@ fn of_gaps(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
             let gap = outcome.gap_before.as_ref()?;
             let effect = if is_attempt_of(&step.place.phase, one_pass::PHASE) {
                 one_pass::GAP_EFFECT
-            } else if step.place.phase.starts_with(preconditioning::PHASE) {
+            } else if is_preconditioning(&step.place.phase) {
                 "Preconditioning continued from its last checkpoint."
             } else {
                 (choices.gap_effect)(step)
@@ -524,6 +531,63 @@ fn of_quotas(record: &Record) -> Option<Caveat> {
     ))
 }
 
+/// Returns caveats on steps during which the program's control groups limited its I/O or reached
+/// their memory limit.
+fn of_cgroup_limits(record: &Record) -> Vec<Caveat> {
+    let [mut io, mut memory]: [BTreeMap<String, LimitedSteps>; 2] = Default::default();
+    for (step, outcome) in record.steps() {
+        for limit in &outcome.measurement.sensed.cgroup_limits {
+            let limits = if limit.is_of_memory() { &mut memory } else { &mut io };
+            let first = || LimitedSteps { steps: 0, first: step.place.to_string(), reached: 0 };
+            let found = limits.entry(limit.to_string()).or_insert_with(first);
+            found.steps += 1;
+            found.reached += limit.reached.unwrap_or(0);
+        }
+    }
+    let list = |limits: &BTreeMap<String, LimitedSteps>| {
+        let texts: Vec<String> =
+            limits.iter().map(|(limit, found)| found.describe(limit)).collect();
+        texts.join("; ")
+    };
+    let mut caveats = Vec::new();
+    if !io.is_empty() {
+        let text = format!(
+            "I/O of the program to the device was limited: {}. The limit, not the device, may be \
+             what was measured.",
+            list(&io)
+        );
+        let remedy = "Run steadfast in another control group, or remove the limit.";
+        caveats.push(Caveat::deviation(ids::CGROUP_IO_LIMIT, text, remedy));
+    }
+    if !memory.is_empty() {
+        let text = format!(
+            "Memory of the program was at its limit: {}. The kernel delays a program that reaches \
+             it: the limit, not the device, may be what was measured.",
+            list(&memory)
+        );
+        let remedy = "Run steadfast in a control group with more memory.";
+        caveats.push(Caveat::deviation(ids::CGROUP_MEMORY, text, remedy));
+    }
+    caveats
+}
+
+/// Steps during which one limit was in force.
+struct LimitedSteps {
+    steps: u64,
+    first: String,
+    /// Times that it was reached; 0 if the kernel does not count it.
+    reached: u64,
+}
+
+impl LimitedSteps {
+    fn describe(&self, limit: &str) -> String {
+        let LimitedSteps { steps, first, reached } = self;
+        let noun = if *steps == 1 { "step" } else { "steps" };
+        let times = if *reached > 0 { format!(", {reached} times") } else { String::new() };
+        format!("{limit} in {steps} {noun}{times}, first in {first}")
+    }
+}
+
 /// Processor use per thread above which the host may be the limit (our choice).
 const BUSY: f64 = 0.90;
 
@@ -612,12 +676,20 @@ mod tests {
     use super::*;
     use crate::common::asked::ProcedureRequest;
     use crate::testing::scripted::record;
-    use steadfast_domain::measurement::{CpuThrottling, StreamTally};
+    use steadfast_domain::measurement::{CgroupLimit, CpuThrottling, StreamTally};
     use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
     use steadfast_domain::{
         Demand, Gap, IoStream, JournalEntry, Order, Outcome, Settings, Step, StepPlace, Stimulus,
         Tally,
     };
+
+    #[test]
+    fn only_phases_of_wipc_are_preconditioning() {
+        let phases = ["wipc", "wipc-128K", "wipc (attempt 2)", "wipc-128K (attempt 2)"];
+        assert_eq!(phases.map(is_preconditioning), [true; 4]);
+        let others = ["wipcase", "rounds", "throughput/wipc", "wip"];
+        assert_eq!(others.map(is_preconditioning), [false; 4]);
+    }
 
     /// A step of 1,000 writes of 4 KiB that the kernel counted so.
     fn measured(kernel: KernelCounters) -> Measurement {
@@ -669,8 +741,8 @@ mod tests {
                 amendments: &[],
                 parameters: Vec::new(),
             };
-            let ground = crate::pts::method::ground(&asked).unwrap();
-            let caveats = of_gaps(&ground.choices(), &record);
+            let setup = crate::pts::method::setup(&asked).unwrap();
+            let caveats = of_gaps(&setup.choices(), &record);
             caveats.into_iter().next().unwrap().text
         };
         assert!(text(Some(Bytes(218_000_000))).contains("218 MB written to the device in it"));
@@ -722,5 +794,29 @@ mod tests {
         };
         assert_eq!(throttled(100), []);
         assert_eq!(throttled(101), [("cgroup-throttled".to_owned(), CaveatKind::Deviation)]);
+    }
+
+    #[test]
+    fn limits_of_a_control_group_are_named_with_their_steps() {
+        let limit = |file: &str, set: &str, reached| CgroupLimit {
+            group: "/box".into(),
+            file: file.into(),
+            set: set.into(),
+            reached,
+        };
+        let mut measurement = measured(KernelCounters::default());
+        assert_eq!(of_cgroup_limits(&of(measurement.clone())), []);
+        measurement.sensed.cgroup_limits =
+            vec![limit("io.max", "wiops=50", None), limit("memory.high", "4096", Some(3))];
+        let caveats = of_cgroup_limits(&of(measurement));
+        let expected =
+            ["cgroup-io-limit", "cgroup-memory"].map(|id| (id.to_owned(), CaveatKind::Deviation));
+        assert_eq!(ids(caveats.clone()), expected);
+        let has = |number: usize, part: &str| caveats[number].text.contains(part);
+        assert!(has(0, "io.max wiops=50 of the control group /box in 1 step"), "{caveats:?}");
+        assert!(
+            has(1, "memory.high 4096 of the control group /box in 1 step, 3 times"),
+            "{caveats:?}"
+        );
     }
 }

@@ -119,7 +119,7 @@ impl ProcedureReport for Dirth {
             fixed(
                 "wipc",
                 "Pre Condition 1",
-                match &run.test.ground.one_pass {
+                match &run.test.setup.one_pass {
                     Some(pass) => pass.text(),
                     None => format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}, {amount}"),
                 },
@@ -354,7 +354,7 @@ fn pre_writes_plot(run: &DirthRun<'_>) -> Plot {
     let mut plot = Plot::lines(
         "pre-writes",
         format!("Between Round Pre Writes - {} {}", run.test.writes, run.test.matrix.highest()),
-        PlotTimeAxis::for_steps("Time", run.test.ground.step_time).axis,
+        PlotTimeAxis::for_steps("Time", run.test.setup.step_time).axis,
         Axis::new("IOPS", Scale::Linear),
     )
     .caption("IOPS of the writes before each round's matrix; one line per round.");
@@ -399,7 +399,7 @@ fn rounds_plot(run: &DirthRun<'_>) -> Plot {
 
 /// Returns the IOPS of a load's steps on the axis of time, each at the end of the step.
 fn times(run: &DirthRun<'_>, steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
-    let time = PlotTimeAxis::for_steps("Time", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
     let ends = step_ends(steps).into_iter();
     ends.map(|(minutes, iops)| (time.position(minutes), iops)).collect()
 }
@@ -625,7 +625,7 @@ fn listing(run: &DirthRun<'_>) -> String {
          state, at most {} rounds\n  {} at {highest} for {}\n  For TC {}\n    For QD {}\n      {} \
          for {}; record IOPS and ART (reads + writes)\nChoose MaxIOPS, MidIOPS (ART below {}) and \
          MinIOPS ({})\nFor each: {} for {}, then {} for {}, recording every response time",
-        preconditioning::listing(&run.test.ground),
+        preconditioning::listing(&run.test.setup),
         run.test.writes,
         run.test.preconditioning.steps_per_cycle(),
         run.test.matrix.rounds_max,
@@ -634,7 +634,7 @@ fn listing(run: &DirthRun<'_>) -> String {
         loops_text(run),
         loops_text(run),
         run.test.workload,
-        run.test.ground.step_time,
+        run.test.setup.step_time,
         run.test.art_ceiling,
         run.test.matrix.lowest(),
         run.test.writes,
@@ -683,7 +683,7 @@ fn point_pages(run: &DirthRun<'_>, role: PointRole) -> Vec<Page> {
     let plot = Plot::lines(
         &role.pre_write_phase(),
         format!("{} Pre Writes - {demand}", role.name()),
-        PlotTimeAxis::for_steps("Time", run.test.ground.step_time).axis,
+        PlotTimeAxis::for_steps("Time", run.test.setup.step_time).axis,
         Axis::new("IOPS", Scale::Linear),
     )
     .caption("IOPS of the writes (R/W 0/100) before the histogram, at its demand.")

@@ -44,7 +44,7 @@ impl Dirth {
     fn conduct_round(&self, bench: &mut dyn Bench, round: u32) -> Result<matrix::Round, Halt> {
         let highest = self.matrix.highest();
         let pre_write =
-            self.ground.stretch((PRE_WRITE, round), &self.writes, highest, self.pre_write_time);
+            self.setup.stretch((PRE_WRITE, round), &self.writes, highest, self.pre_write_time);
         let pieces = pre_write.conduct(bench)?;
         let mut values = matrix::Round::new(round);
         values.add_pre_write(pieces);
@@ -58,7 +58,7 @@ impl Dirth {
     fn conduct_point(&self, bench: &mut dyn Bench, chosen: &ChosenPoint) -> Result<(), Halt> {
         for attempt in 1.. {
             let phase = attempt_phase(&chosen.role.pre_write_phase(), attempt);
-            let writes = self.ground.stretch(
+            let writes = self.setup.stretch(
                 (&phase, 0),
                 &self.writes,
                 chosen.demand,
@@ -83,9 +83,9 @@ fn note_choice(bench: &mut dyn Bench, chosen: &points::PointSelection) {
 
 impl Procedure for Dirth {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         bench.purge()?;
-        precondition(bench, &self.ground)?;
+        precondition(bench, &self.setup)?;
         self.preconditioning.conduct(bench)?;
         let rounds = self.conduct_rounds(bench)?;
         let Some(selection) = points::select(&self.matrix, &rounds, self.art_ceiling) else {

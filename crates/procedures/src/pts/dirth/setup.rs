@@ -91,7 +91,7 @@ pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
 /// The DIRTH test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Dirth {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) workload: PtsWorkload,
     pub(super) writes: PtsWorkload,
     left_out: Vec<Bytes>,
@@ -105,33 +105,32 @@ pub struct Dirth {
 
 impl Dirth {
     /// Creates DIRTH of the workload that the settings name.
-    pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        Dirth::new(Some(&WORKLOAD), ground)
+    pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        Dirth::new(Some(&WORKLOAD), setup)
     }
 
     /// Creates DIRTH of the JESD219 composite.
-    pub fn composite(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        Dirth::new(None, ground)
+    pub fn composite(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        Dirth::new(None, setup)
     }
 
-    fn new(own: Option<&Parameter>, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        let workload = PtsWorkload::chosen(own, &MIX_JESD219, &ground.settings, ground.geometry)?;
-        let settings = &ground.settings;
+    fn new(own: Option<&Parameter>, setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        let workload = PtsWorkload::chosen(own, &MIX_JESD219, &setup.settings, setup.geometry)?;
+        let settings = &setup.settings;
         check(settings)?;
         let writes = workload.all_writes();
         let loops = LOOPS.parse(settings, matrix::loops)?;
-        let cycle = CycleLayout::chosen(&MEASURED_FIRST, settings, ground.step_time)?;
-        let rounds_max =
-            |phase, is_last| ground.rounds_max(phase, is_last, ground.method.rounds_max);
+        let cycle = CycleLayout::chosen(&MEASURED_FIRST, settings, setup.step_time)?;
+        let rounds_max = |phase, is_last| setup.rounds_max(phase, is_last, setup.method.rounds_max);
         let matrix = DemandMatrix {
             demands: matrix::demands(&loops),
             label: workload.to_string(),
-            criteria: ground.method.criteria,
+            criteria: setup.method.criteria,
             rounds_max: rounds_max(DEMAND, true),
         };
         let highest = matrix.highest();
         let label = format!("{writes} {highest}");
-        let load = CyclicLoad::endless(&ground, PRECONDITIONING, label, &writes, highest, cycle);
+        let load = CyclicLoad::endless(&setup, PRECONDITIONING, label, &writes, highest, cycle);
         Ok(Dirth {
             left_out: workload.left_out(),
             preconditioning: CyclicLoad { cycles_max: rounds_max(PRECONDITIONING, false), ..load },
@@ -143,7 +142,7 @@ impl Dirth {
             matrix,
             workload,
             writes,
-            ground,
+            setup,
         })
     }
 
@@ -151,14 +150,14 @@ impl Dirth {
     pub(super) fn demand_step(&self, round: u32, point: u32, demand: Demand) -> Step {
         let label = format!("{} {demand}", self.workload);
         let place = StepPlace::new(DEMAND, round, point, label);
-        self.ground.step(place, &self.workload, demand, self.ground.step_time)
+        self.setup.step(place, &self.workload, demand, self.setup.step_time)
     }
 
     pub(super) fn histogram_step(&self, chosen: &ChosenPoint, attempt: u32) -> Step {
         let phase = attempt_phase(&chosen.role.histogram_phase(), attempt);
         let label = format!("{} {}", self.workload, chosen.demand);
         let place = StepPlace::new(&phase, 0, 1, label);
-        self.ground.step(place, &self.workload, chosen.demand, self.histogram_time)
+        self.setup.step(place, &self.workload, chosen.demand, self.histogram_time)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
@@ -166,25 +165,25 @@ impl Dirth {
         let mut measured = vec![DEMAND];
         measured.extend(histograms.iter().map(String::as_str));
         RunChoices {
-            alignment: Some(self.workload.alignment_name(self.ground.alignment)),
+            alignment: Some(self.workload.alignment_name(self.setup.alignment)),
             demands: self.matrix.demands.clone(),
             block_sizes_left_out: &self.left_out,
             rounds_max: Some(self.matrix.rounds_max),
-            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            ending: disclosure::ending_text(self.setup.settings.steady_state),
             judged: true,
-            preconditioning: preconditioning::patterns(&self.ground),
+            preconditioning: preconditioning::patterns(&self.setup),
             measured_phases: phases_of(record, &measured),
             gap_effect,
             quick: format!(
                 "profile quick runs {} demands (the standard's flow: 49) in steps of {} instead \
                  of 60 s, writes {} before a round and {} before a histogram of {}.",
                 self.matrix.demands.len(),
-                self.ground.step_time,
+                self.setup.step_time,
                 self.pre_write_time,
                 self.point_pre_write_time,
                 self.histogram_time
             ),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }

@@ -2,13 +2,13 @@ use super::results::DirthResults;
 use super::setup::PRECONDITIONING;
 use super::*;
 use crate::testing::scripted::{
-    GEOMETRY, ground, phases, record, scripted, set, settings_of, steps, study_of_nothing,
+    GEOMETRY, phases, record, scripted, set, settings_of, setup, steps, study_of_nothing,
 };
 use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{Demand, JournalEntry, Load, Nanos, Op, Profile, Settings, Step};
 
 fn dirth_test(change: impl FnOnce(&mut Settings)) -> Dirth {
-    ground(&settings_of("dirth", change), GEOMETRY, &[]).and_then(Dirth::on).unwrap()
+    setup(&settings_of("dirth", change), GEOMETRY, &[]).and_then(Dirth::on).unwrap()
 }
 
 fn demand(step: &Step) -> Demand {
@@ -120,7 +120,7 @@ fn points_are_chosen_noted_and_measured_at_their_demand() {
     assert_eq!(outstanding_of(&entries, "max-histogram"), 24);
     assert_eq!(outstanding_of(&entries, "mid-histogram"), 12);
     assert_eq!(demand_of(&entries, "min-histogram"), "T1Q1");
-    let findings = dirth.study(&record(&dirth.ground.settings, entries));
+    let findings = dirth.study(&record(&dirth.setup.settings, entries));
     assert_eq!(findings.form_pages.len(), 15);
     assert!(!findings.caveats.iter().any(|c| c.id == "art-ceiling"));
 }
@@ -139,7 +139,7 @@ fn outstanding_of(entries: &[JournalEntry], phase: &str) -> u64 {
 fn no_point_below_the_ceiling_is_a_caveat() {
     let dirth = dirth_test(set("art-ceiling", "500us"));
     let entries = conducted(&dirth);
-    let findings = dirth.study(&record(&dirth.ground.settings, entries));
+    let findings = dirth.study(&record(&dirth.setup.settings, entries));
     let caveat = findings.caveats.iter().find(|c| c.id == "art-ceiling").unwrap();
     assert!(caveat.text.contains("500 µs"), "{}", caveat.text);
 }
@@ -151,7 +151,7 @@ fn a_gap_inside_a_round_voids_it() {
         let mut bench = scripted(saturating);
         bench.response = queueing;
         bench.gap_before = vec![(phase, round, point)];
-        let findings = bench.studied(&dirth, &dirth.ground.settings);
+        let findings = bench.studied(&dirth, &dirth.setup.settings);
         findings.verdict.unwrap().window
     };
     assert_eq!(window("demand", 3, 20), Some((4, 8)));
@@ -176,7 +176,7 @@ fn a_gap_before_a_histogram_repeats_its_hour_of_writes() {
             "mid-histogram (attempt 2)", "min-pre-write", "min-histogram"
         ]
     );
-    let record = record(&dirth.ground.settings, bench.entries);
+    let record = record(&dirth.setup.settings, bench.entries);
     let results = DirthResults::new(&dirth, &record);
     assert!(results.histograms.iter().all(|h| h.measurement.is_some()));
     let in_the_writes = |point: u32| {
@@ -200,7 +200,7 @@ fn rounds_end_at_25_and_preconditioning_too() {
         steps(&bench.entries).iter().rfind(|s| s.place.phase == phase).unwrap().place.round
     };
     assert_eq!((last("preconditioning"), last("demand")), (25, 25));
-    let findings = dirth.study(&record(&dirth.ground.settings, bench.entries));
+    let findings = dirth.study(&record(&dirth.setup.settings, bench.entries));
     let ids: Vec<_> = findings.caveats.iter().map(|c| c.id.as_str()).collect();
     assert!(
         ids.contains(&"steady-state-not-achieved") && ids.contains(&"preconditioning-not-steady")
@@ -210,7 +210,7 @@ fn rounds_end_at_25_and_preconditioning_too() {
 #[test]
 fn the_composite_is_40_60_preconditioned_by_writes() {
     let settings = Settings::new("composite-dirth", 1);
-    let dirth = ground(&settings, GEOMETRY, &[]).and_then(Dirth::composite).unwrap();
+    let dirth = setup(&settings, GEOMETRY, &[]).and_then(Dirth::composite).unwrap();
     assert_eq!(
         (dirth.workload.to_string(), dirth.writes.to_string()),
         ("composite RW40".into(), "composite W".into())
@@ -221,7 +221,7 @@ fn the_composite_is_40_60_preconditioned_by_writes() {
 #[test]
 fn forms_have_ten_rows() {
     let dirth = dirth_test(|s| s.profile = Profile::Quick);
-    let findings = study_of_nothing(&dirth, &dirth.ground.settings);
+    let findings = study_of_nothing(&dirth, &dirth.setup.settings);
     assert_eq!(findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [10; 4]);
     assert_eq!(findings.form_pages.len(), 15);
 }
@@ -234,7 +234,7 @@ fn rounds_after_an_unsteady_preconditioning_are_not_steady() {
         _ => 1000.0,
     });
     bench.response = |_| Some(Nanos::from_millis(1));
-    let findings = bench.studied(&dirth, &dirth.ground.settings);
+    let findings = bench.studied(&dirth, &dirth.setup.settings);
     assert_eq!(findings.whole_end().steady(), Some(false));
     let verdict = findings.verdict.unwrap();
     assert!(verdict.tracks[0].steady, "the rounds themselves were");

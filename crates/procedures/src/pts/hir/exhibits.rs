@@ -219,7 +219,7 @@ fn preconditioning_rounds(run: &HirRun<'_>) -> Plot {
 }
 
 fn waits_plot(run: &HirRun<'_>) -> Plot {
-    let longest = run.test.access_time.max(run.test.ground.step_time);
+    let longest = run.test.access_time.max(run.test.setup.step_time);
     let time = PlotTimeAxis::for_steps("Wall time", longest);
     let scaled = |points: &[(f64, Option<f64>)]| -> Vec<(f64, Option<f64>)> {
         points.iter().map(|(minutes, iops)| (time.position(*minutes), *iops)).collect()
@@ -285,7 +285,7 @@ fn listing(run: &HirRun<'_>) -> String {
         "Purge ({})\n{} at {}, one step of every {} measured, \
          until steady\nFor idle time {} s\n  {} times: {} for {}, then host idle\n  {} for {} \
          without a pause, one value every {}",
-        match &run.test.ground.one_pass {
+        match &run.test.setup.one_pass {
             Some(pass) => pass.text(),
             None => "no workload independent preconditioning".to_owned(),
         },

@@ -25,7 +25,7 @@ impl Hir {
     /// wait states and baselines.
     fn attempt(&self, bench: &mut dyn Bench, attempt: u32) -> Result<bool, Halt> {
         bench.purge()?;
-        if let Some(pass) = &self.ground.one_pass {
+        if let Some(pass) = &self.setup.one_pass {
             pass.conduct(bench, &Hir::one_pass_phase(attempt))?;
         }
         self.load(attempt).conduct(bench)?;
@@ -57,7 +57,7 @@ impl Hir {
 
 impl Procedure for Hir {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         until_unbroken(bench, "the purge", |bench, attempt| self.attempt(bench, attempt))
     }
 

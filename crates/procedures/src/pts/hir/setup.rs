@@ -56,7 +56,7 @@ pub const PARAMETERS: &[Parameter] = &[
 /// The HIR test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Hir {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) workload: PtsWorkload,
     pub(super) demand: Demand,
     pub(super) preconditioning: CyclicLoad,
@@ -67,25 +67,25 @@ pub struct Hir {
 
 impl Hir {
     /// Creates the test.
-    pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        let settings = &ground.settings;
+    pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        let settings = &setup.settings;
         check_steady_end(
             settings,
             "its wait states begin when rounds with writes between them are steady; \
              choose btw",
         )?;
         let workload = PtsWorkload::from_pattern(PATTERN);
-        let demand = settings.demand_or(workload.recommended_demand(&ground.method));
-        let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.step_time)?;
+        let demand = settings.demand_or(workload.recommended_demand(&setup.method));
+        let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, setup.step_time)?;
         let label = workload.to_string();
-        let load = CyclicLoad::endless(&ground, PRECONDITIONING, label, &workload, demand, cycle);
+        let load = CyclicLoad::endless(&setup, PRECONDITIONING, label, &workload, demand, cycle);
         let own = BEFORE_RANDOM_WRITES;
         own.parse(settings, |text| [own.default, ONE_PASS].contains(&text).then_some(()))?;
-        let before = ground.one_pass.as_ref().map(OnePass::amount).unwrap_or_default();
-        let fill = FillRequirement::chosen(&LEAST_FILLS, settings, ground.geometry.capacity)?;
+        let before = setup.one_pass.as_ref().map(OnePass::amount).unwrap_or_default();
+        let fill = FillRequirement::chosen(&LEAST_FILLS, settings, setup.geometry.capacity)?;
         let preconditioning = CyclicLoad {
             fill: FillRequirement { before, ..fill },
-            cycles_max: ground.rounds_max(PRECONDITIONING, true, ground.method.rounds_max),
+            cycles_max: setup.rounds_max(PRECONDITIONING, true, setup.method.rounds_max),
             ..load
         };
         Ok(Hir {
@@ -94,7 +94,7 @@ impl Hir {
             accesses: ACCESSES.parse(settings, |text| {
                 text.parse::<u32>().ok().filter(|n| (1..=100_000).contains(n))
             })?,
-            ground,
+            setup,
             workload,
             demand,
             preconditioning,
@@ -115,7 +115,7 @@ impl Hir {
         let phase = attempt_phase(&wait_phase(idle), attempt);
         let label = format!("{} {}, then {idle} idle", self.workload, self.demand);
         let place = StepPlace::new(&phase, 0, access, label);
-        self.ground.step(place, &self.workload, self.demand, self.access_time)
+        self.setup.step(place, &self.workload, self.demand, self.access_time)
     }
 
     /// Returns the baseline of a wait state: the same total access time as one load without
@@ -123,7 +123,7 @@ impl Hir {
     pub(super) fn baseline(&self, idle: Nanos, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(&baseline_phase(idle), attempt);
         let time = Nanos(self.access_time.0.saturating_mul(u64::from(self.accesses)));
-        let stretch = self.ground.stretch((&phase, 0), &self.workload, self.demand, time);
+        let stretch = self.setup.stretch((&phase, 0), &self.workload, self.demand, time);
         ContinuousLoad { cut: self.access_time, ..stretch }
     }
 
@@ -136,7 +136,7 @@ impl Hir {
         let bases: Vec<&str> = bases.iter().map(String::as_str).collect();
         RunChoices {
             demands: vec![self.demand],
-            recommended: Some(self.workload.recommended_demand(&self.ground.method)),
+            recommended: Some(self.workload.recommended_demand(&self.setup.method)),
             rounds_max: Some(self.preconditioning.cycles_max),
             ending: "preconditioning: five measurements with writes between them (btw); wait \
                      states: by their count"
@@ -147,9 +147,9 @@ impl Hir {
             quick: format!(
                 "profile quick makes {} accesses of {} per idle time instead of 360 of 5 s, and \
                  preconditions in steps of {}.",
-                self.accesses, self.access_time, self.ground.step_time
+                self.accesses, self.access_time, self.setup.step_time
             ),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }

@@ -2,12 +2,12 @@ use super::results::HirResults;
 use super::setup::{PRECONDITIONING, wait_phase};
 use super::*;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, ground, record, scripted, set, settings_of, steps, study_of_nothing,
+    GEOMETRY, ScriptedBench, record, scripted, set, settings_of, setup, steps, study_of_nothing,
 };
 use steadfast_domain::{JournalEntry, Measurement, Profile, Settings, Step};
 
 fn hir_test(change: impl FnOnce(&mut Settings)) -> Hir {
-    ground(&settings_of("hir", change), GEOMETRY, &[]).and_then(Hir::on).unwrap()
+    setup(&settings_of("hir", change), GEOMETRY, &[]).and_then(Hir::on).unwrap()
 }
 
 /// 1000 IOPS when saturated; the idle seconds x 100 more after a pause.
@@ -94,7 +94,7 @@ fn iops_are_of_the_access_and_x_is_wall_time() {
         measurement.began_unix_ms = base + u64::from(step.place.point - 1) * every;
     };
     hir.conduct(&mut bench).unwrap();
-    let record = record(&hir.ground.settings, bench.entries);
+    let record = record(&hir.setup.settings, bench.entries);
     let results = HirResults::new(&hir, &record);
     let wait = &results.waits[0];
     let minutes = |seconds: f64| seconds / 60.0;
@@ -119,7 +119,7 @@ fn a_gap_in_a_wait_state_begins_anew_with_the_purge() {
         bench.gap_before = vec![(phase, round, point)];
         hir.conduct(&mut bench).unwrap();
         let purges = bench.entries.iter().filter(|e| matches!(e, JournalEntry::Purged(_))).count();
-        let record = record(&hir.ground.settings, bench.entries);
+        let record = record(&hir.setup.settings, bench.entries);
         let results = HirResults::new(&hir, &record);
         assert!(results.waits.iter().all(|w| w.accesses.steps.len() == 4));
         assert!(results.verdict.steady);
@@ -142,7 +142,7 @@ fn never_steady_goes_on_after_25_and_says_so() {
     let minutes =
         steps(&bench.entries).iter().filter(|s| s.place.phase == "preconditioning").count();
     assert_eq!(minutes, 25 * 31);
-    let findings = hir.study(&record(&hir.ground.settings, bench.entries));
+    let findings = hir.study(&record(&hir.setup.settings, bench.entries));
     assert!(findings.caveats.iter().any(|c| c.id == "steady-state-not-achieved"));
     assert_eq!(findings.form_pages.len(), 3);
 }
@@ -150,7 +150,7 @@ fn never_steady_goes_on_after_25_and_says_so() {
 #[test]
 fn forms_have_ten_rows() {
     let hir = hir_test(|s| s.profile = Profile::Quick);
-    let findings = study_of_nothing(&hir, &hir.ground.settings);
+    let findings = study_of_nothing(&hir, &hir.setup.settings);
     assert_eq!(findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [10; 4]);
 }
 
@@ -162,7 +162,7 @@ fn a_preconditioning_counts_only_once_the_drive_was_filled() {
         let bench = scripted(|_| 100.0).conducted(&hir);
         let all = steps(&bench.entries);
         let count = all.iter().filter(|s| s.place.phase == PRECONDITIONING).count() / 31;
-        let findings = hir.study(&record(&hir.ground.settings, bench.entries));
+        let findings = hir.study(&record(&hir.setup.settings, bench.entries));
         let fresh = findings.caveats.iter().any(|c| c.id == "steady-within-first-fill");
         (count, fresh, findings.whole_end().steady())
     };

@@ -277,11 +277,11 @@ fn listing(run: &IopsRun<'_>) -> String {
     format!(
         "{}\nWhile not steady state, at most {} rounds\n  For R/W mix {}\n    For block size \
          {}\n      Random I/O for {}, {}; record IOPS (reads + writes)",
-        preconditioning::listing(&run.test.ground),
+        preconditioning::listing(&run.test.setup),
         run.test.mixed_loop.rounds_max,
         mixes.join(", "),
         sizes.join(", "),
-        run.test.ground.step_time,
+        run.test.setup.step_time,
         run.test.mixed_loop.demand
     )
 }

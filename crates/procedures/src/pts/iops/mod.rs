@@ -18,10 +18,10 @@ use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for Iops {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         bench.purge()?;
-        precondition(bench, &self.ground)?;
-        self.mixed_loop.conduct(bench, &self.ground)?;
+        precondition(bench, &self.setup)?;
+        self.mixed_loop.conduct(bench, &self.setup)?;
         Ok(())
     }
 

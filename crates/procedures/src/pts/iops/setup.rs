@@ -47,7 +47,7 @@ pub const PARAMETERS: &[Parameter] = &[ALIGNMENT, INSTEAD_OF_WIPC, SPARE];
 /// The IOPS test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Iops {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) mixes: Vec<u8>,
     pub(super) sizes: Vec<Bytes>,
     left_out: Vec<Bytes>,
@@ -55,12 +55,12 @@ pub struct Iops {
 }
 
 impl RangedTest for Iops {
-    fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        rounds::check_ending(&ground.settings)?;
-        let profile = ground.settings.profile;
+    fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        rounds::check_ending(&setup.settings)?;
+        let profile = setup.settings.profile;
         let (mixes, sizes) = matrix(profile);
-        let (sizes, left_out) = ground.sizes(sizes);
-        let demand = ground.settings.demand_or(ground.method.random_demand);
+        let (sizes, left_out) = setup.sizes(sizes);
+        let demand = setup.settings.demand_or(setup.method.random_demand);
         let points = mixes
             .iter()
             .flat_map(|mix| sizes.iter().map(|size| AccessPattern::random(*size, *mix)))
@@ -68,32 +68,32 @@ impl RangedTest for Iops {
         let mixed_loop = MixedLoop {
             points,
             tracked: tracked(profile),
-            ..MixedLoop::new(&ground, rounds::PHASE, true, demand)
+            ..MixedLoop::new(&setup, rounds::PHASE, true, demand)
         };
-        Ok(Iops { mixes: mixes.to_vec(), sizes, left_out, mixed_loop, ground })
+        Ok(Iops { mixes: mixes.to_vec(), sizes, left_out, mixed_loop, setup })
     }
 
     fn choices(&self) -> RunChoices<'_> {
         RunChoices {
             demands: vec![self.mixed_loop.demand],
-            recommended: Some(self.ground.method.random_demand),
+            recommended: Some(self.setup.method.random_demand),
             block_sizes_left_out: &self.left_out,
             rounds_max: Some(self.mixed_loop.rounds_max),
-            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            ending: disclosure::ending_text(self.setup.settings.steady_state),
             judged: true,
-            preconditioning: preconditioning::patterns(&self.ground),
+            preconditioning: preconditioning::patterns(&self.setup),
             measured_phases: vec![self.mixed_loop.phase.clone()],
             gap_effect: disclosure::loop_gap_effect,
             quick: format!(
                 "profile quick runs 3 mixes x 3 block sizes in steps of {} (the standard: 7 x 8 \
                  in steps of 60 s) and at most {} rounds.",
-                self.ground.step_time, self.mixed_loop.rounds_max
+                self.setup.step_time, self.mixed_loop.rounds_max
             ),
             tkperf: "Profile tkperf follows TKperf's matrix, order and single tracking variable. \
                 Differences: every step has its own random offsets; WIPC runs at T1Q32 instead of \
                 the test's demand and writes twice the capacity once (not once per thread); a \
                 failed purge is reported.",
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }

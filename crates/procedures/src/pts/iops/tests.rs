@@ -1,14 +1,14 @@
 use super::*;
 use crate::common::results::LoopResults;
 use crate::pts::scattered::RangedTest;
-use crate::testing::scripted::{GEOMETRY, ground, record, scripted, set, settings_of, steps};
+use crate::testing::scripted::{GEOMETRY, record, scripted, set, settings_of, setup, steps};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{Bytes, Demand, Load, Nanos, Profile, Settings, Step};
 
 fn iops_test(change: impl FnOnce(&mut Settings)) -> Iops {
-    ground(&settings_of("iops", change), GEOMETRY, &[]).and_then(Iops::on).unwrap()
+    setup(&settings_of("iops", change), GEOMETRY, &[]).and_then(Iops::on).unwrap()
 }
 
 #[test]
@@ -46,10 +46,10 @@ fn rounds_run_in_the_mandatory_order_after_twice_the_capacity() {
 fn the_classes_differ_as_the_standard_says() {
     let client = iops_test(|s| s.class = steadfast_domain::Class::Client);
     assert_eq!(client.mixed_loop.demand, Demand::new(2, 16));
-    assert_eq!(client.ground.active_range.length, Bytes(3 << 28));
-    assert_eq!(client.ground.conditions().write_cache, Some(steadfast_domain::WriteCache::Enabled));
+    assert_eq!(client.setup.active_range.length, Bytes(3 << 28));
+    assert_eq!(client.setup.conditions().write_cache, Some(steadfast_domain::WriteCache::Enabled));
     let enterprise = iops_test(|_| ());
-    assert_eq!(enterprise.ground.active_range.length, Bytes::gib(1));
+    assert_eq!(enterprise.setup.active_range.length, Bytes::gib(1));
 }
 
 #[test]
@@ -73,11 +73,11 @@ fn never_steady_stops_at_25_says_so_and_goes_on_when_amended() {
     let iops = iops_test(|_| ());
     iops.conduct(&mut bench).unwrap();
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
-    let findings = iops.study(&record(&iops.ground.settings, bench.entries));
+    let findings = iops.study(&record(&iops.setup.settings, bench.entries));
     assert!(!findings.verdict.as_ref().unwrap().steady);
     assert_eq!(findings.verdict.unwrap().window, Some((21, 25)));
     assert!(findings.caveats.iter().any(|c| c.id == "steady-state-not-achieved"));
-    let amended = ground(&iops.ground.settings, GEOMETRY, &[Amendment::RoundsMax(31)])
+    let amended = setup(&iops.setup.settings, GEOMETRY, &[Amendment::RoundsMax(31)])
         .and_then(Iops::on)
         .unwrap();
     assert_eq!(amended.mixed_loop.rounds_max, 31);
@@ -90,7 +90,7 @@ fn post_25_runs_on_and_reports_the_first_steady_window() {
         iops_test(|s| s.steady_state = steadfast_domain::settings::SteadyStateMethod::Post25);
     iops.conduct(&mut bench).unwrap();
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
-    let findings = iops.study(&record(&iops.ground.settings, bench.entries));
+    let findings = iops.study(&record(&iops.setup.settings, bench.entries));
     assert_eq!(findings.verdict.unwrap().window, Some((3, 7)));
 }
 
@@ -99,14 +99,14 @@ fn a_gap_inside_a_round_voids_it_and_begins_the_window_anew() {
     let mut bench = scripted(|_| 1000.0);
     bench.gap_before = vec![("", 3, 20)];
     let iops = iops_test(|_| ());
-    let findings = bench.studied(&iops, &iops.ground.settings);
+    let findings = bench.studied(&iops, &iops.setup.settings);
     assert_eq!(findings.verdict.unwrap().window, Some((4, 8)));
     assert!(findings.caveats.iter().any(|c| c.id == "gap" && c.text.contains("void")));
 
     let mut between = scripted(|_| 1000.0);
     between.gap_before = vec![("", 3, 1)];
     iops.conduct(&mut between).unwrap();
-    let findings = iops.study(&record(&iops.ground.settings, between.entries));
+    let findings = iops.study(&record(&iops.setup.settings, between.entries));
     assert_eq!(findings.verdict.unwrap().window, Some((3, 7)), "a gap between rounds voids none");
 }
 
@@ -116,7 +116,7 @@ fn a_mixed_step_counts_reads_plus_writes() {
         scripted(|step| if step.place.label == "RND 4K RW65" { 3000.0 } else { 1000.0 });
     let iops = iops_test(|_| ());
     iops.conduct(&mut bench).unwrap();
-    let record = record(&iops.ground.settings, bench.entries);
+    let record = record(&iops.setup.settings, bench.entries);
     let results = LoopResults::new(&iops.mixed_loop, &record);
     let cell = results.cell(&AccessPattern::random(Bytes::kib(4), 65)).unwrap();
     assert_eq!(cell.iops.mean, Some(3000.0));
@@ -127,7 +127,7 @@ fn a_mixed_step_counts_reads_plus_writes() {
 fn the_form_has_eight_pages_in_2_0_and_six_in_1_1() {
     for (profile, pages) in [(Profile::Pts20, 8), (Profile::Pts11, 6)] {
         let iops = iops_test(|s| s.profile = profile);
-        let findings = scripted(|_| 1000.0).studied(&iops, &iops.ground.settings);
+        let findings = scripted(|_| 1000.0).studied(&iops, &iops.setup.settings);
         assert_eq!(findings.form_pages.len(), pages);
         assert_eq!(
             findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(),
@@ -139,17 +139,17 @@ fn the_form_has_eight_pages_in_2_0_and_six_in_1_1() {
 #[test]
 fn a_4kn_device_leaves_the_half_kib_out_and_says_so() {
     let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 4096 };
-    let iops = ground(&Settings::new("iops", 1), geometry, &[]).and_then(Iops::on).unwrap();
+    let iops = setup(&Settings::new("iops", 1), geometry, &[]).and_then(Iops::on).unwrap();
     let bench = scripted(|_| 1000.0).conducted(&iops);
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 49);
-    let findings = iops.study(&record(&iops.ground.settings, bench.entries));
+    let findings = iops.study(&record(&iops.setup.settings, bench.entries));
     assert!(findings.caveats.iter().any(|c| c.id == "block-size-left-out"));
 }
 
 #[test]
 fn what_cannot_be_done_is_refused_with_the_reason() {
     let refuse = |geometry: Geometry, change: fn(&mut Settings)| {
-        ground(&settings_of("iops", change), geometry, &[]).and_then(Iops::on).unwrap_err().0
+        setup(&settings_of("iops", change), geometry, &[]).and_then(Iops::on).unwrap_err().0
     };
     let tiny = Geometry { capacity: Bytes::mib(32), logical_sector: 512 };
     assert!(refuse(tiny, |_| ()).contains("too small"));
@@ -163,7 +163,7 @@ fn quick_says_that_it_is_not_the_full_method() {
     let iops = iops_test(|s| s.profile = Profile::Quick);
     let bench = scripted(|_| 1000.0).conducted(&iops);
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 9);
-    let findings = iops.study(&record(&iops.ground.settings, bench.entries));
+    let findings = iops.study(&record(&iops.setup.settings, bench.entries));
     let quick = findings.caveats.iter().find(|c| c.id == "quick").unwrap();
     assert_eq!(quick.kind, steadfast_domain::CaveatKind::Invalidates);
 }
@@ -174,7 +174,7 @@ fn a_void_round_is_in_no_table() {
     let iops = iops_test(|s| s.rounds_max = Some(6));
     let mut bench = scripted(|step| if step.place.round == 4 { 9e9 } else { 1000.0 });
     bench.gap_before = vec![("rounds", 4, 7)];
-    let findings = bench.studied(&iops, &iops.ground.settings);
+    let findings = bench.studied(&iops, &iops.setup.settings);
     assert_eq!(findings.verdict.as_ref().unwrap().window, None);
     let steadfast_domain::findings::Exhibit::Table(table) = &findings.summary[0] else {
         panic!("a table");
@@ -192,7 +192,7 @@ fn rounds_that_are_all_void_leave_dashes() {
     let iops = iops_test(|s| s.rounds_max = Some(2));
     let mut bench = scripted(|_| 1000.0);
     bench.gap_before = vec![("rounds", 1, 7), ("rounds", 2, 7)];
-    let findings = bench.studied(&iops, &iops.ground.settings);
+    let findings = bench.studied(&iops, &iops.setup.settings);
     let text = serde_json::to_string(&findings.summary[0]).unwrap();
     assert!(!text.contains("number"), "{text}");
 }
@@ -202,7 +202,7 @@ fn rounds_that_are_all_void_leave_dashes() {
 fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
     for profile in [Profile::Quick, Profile::Tkperf] {
         let iops = iops_test(|s| s.profile = profile);
-        let findings = iops.study(&record(&iops.ground.settings, Vec::new()));
+        let findings = iops.study(&record(&iops.setup.settings, Vec::new()));
         let header = &findings.header;
         let lesser = header.lesser.as_ref().unwrap();
         assert!(lesser.contains(&profile.to_string().to_uppercase()), "{lesser}");
@@ -213,7 +213,7 @@ fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
         assert!(!header.specification.contains("Solid State Storage"));
     }
     let full = iops_test(|_| ());
-    let header = full.study(&record(&full.ground.settings, Vec::new())).header;
+    let header = full.study(&record(&full.setup.settings, Vec::new())).header;
     // The layout is SNIA's, the report is not.
     assert_eq!((header.issuer.as_str(), header.lesser), ("Issued by steadfast", None));
     assert!(header.specification.starts_with("in the layout of "), "{}", header.specification);
@@ -234,6 +234,6 @@ fn offsets_can_be_aligned_to_4_kib() {
     };
     assert!(steps[1..].iter().all(aligned));
     assert!(!aligned(&steps[0]), "sequential I/O lies at multiples of its size");
-    let findings = iops.study(&record(&iops.ground.settings, bench.entries));
+    let findings = iops.study(&record(&iops.setup.settings, bench.entries));
     assert!(findings.headline.ends_with("Aln=4K"), "{}", findings.headline);
 }

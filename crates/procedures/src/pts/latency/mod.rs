@@ -17,10 +17,10 @@ use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for Latency {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         bench.purge()?;
-        precondition(bench, &self.ground)?;
-        let steady = self.mixed_loop.conduct(bench, &self.ground)?;
+        precondition(bench, &self.setup)?;
+        let steady = self.mixed_loop.conduct(bench, &self.setup)?;
         // Without steady state, the rounds may be resumed, and a histogram run must not lie
         // between them.
         if let Some(time) = self.histogram_time.filter(|_| steady) {

@@ -46,7 +46,7 @@ pub const PARAMETERS: &[Parameter] = &[HISTOGRAM_TIME, ALIGNMENT, INSTEAD_OF_WIP
 /// The latency test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Latency {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) demand: Demand,
     /// Length of the histogram run; `None` if the profile has none.
     pub(super) histogram_time: Option<Nanos>,
@@ -56,15 +56,15 @@ pub struct Latency {
 }
 
 impl RangedTest for Latency {
-    fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        rounds::check_ending(&ground.settings)?;
-        let (sizes, left_out) = ground.sizes(&SIZES);
-        let demand = ground.settings.demand_or(DEMAND);
+    fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        rounds::check_ending(&setup.settings)?;
+        let (sizes, left_out) = setup.sizes(&SIZES);
+        let demand = setup.settings.demand_or(DEMAND);
         let points = MIXES
             .iter()
             .flat_map(|mix| sizes.iter().map(|size| AccessPattern::random(*size, *mix)))
             .collect();
-        let histogram_time = HISTOGRAM_TIME.parse(&ground.settings, |text| {
+        let histogram_time = HISTOGRAM_TIME.parse(&setup.settings, |text| {
             let possible = Nanos::SECOND..=Nanos::from_secs(86_400);
             text.parse::<Nanos>().ok().filter(|time| possible.contains(time))
         })?;
@@ -73,15 +73,15 @@ impl RangedTest for Latency {
             tracked: vec![TRACKED],
             metric: average_response,
             unit: "ms",
-            ..MixedLoop::new(&ground, rounds::PHASE, true, demand)
+            ..MixedLoop::new(&setup, rounds::PHASE, true, demand)
         };
         Ok(Latency {
             demand,
-            histogram_time: has_histogram(ground.settings.profile).then_some(histogram_time),
+            histogram_time: has_histogram(setup.settings.profile).then_some(histogram_time),
             sizes,
             left_out,
             mixed_loop,
-            ground,
+            setup,
         })
     }
 
@@ -90,15 +90,15 @@ impl RangedTest for Latency {
             demands: vec![self.demand],
             block_sizes_left_out: &self.left_out,
             rounds_max: Some(self.mixed_loop.rounds_max),
-            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            ending: disclosure::ending_text(self.setup.settings.steady_state),
             judged: true,
-            preconditioning: preconditioning::patterns(&self.ground),
+            preconditioning: preconditioning::patterns(&self.setup),
             measured_phases: vec![self.mixed_loop.phase.clone(), HISTOGRAM.to_owned()],
             gap_effect,
             quick: format!(
                 "profile quick runs steps of {} (the standard: 60 s), at most {} rounds, and a \
                  histogram run of {} (20 min).",
-                self.ground.step_time,
+                self.setup.step_time,
                 self.mixed_loop.rounds_max,
                 self.histogram_time.unwrap_or_default()
             ),
@@ -109,7 +109,7 @@ impl RangedTest for Latency {
                 reported.",
             // No recommended demand: any other is a deviation from the test, which the exhibits
             // report.
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }
@@ -118,7 +118,7 @@ impl Latency {
     /// Returns the histogram run: a single step, so that its response times are uninterrupted.
     pub(super) fn histogram_step(&self, time: Nanos) -> Step {
         let place = StepPlace::new(HISTOGRAM, 0, 1, TRACKED.to_string());
-        self.ground.step(place, &TRACKED, self.demand, time)
+        self.setup.step(place, &TRACKED, self.demand, time)
     }
 }
 

@@ -2,7 +2,7 @@ use super::setup::{HISTOGRAM, average_response};
 use super::*;
 use crate::pts::scattered::RangedTest;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, ground, number, page, plot_of, record, scripted, settings_of, steps,
+    GEOMETRY, ScriptedBench, number, page, plot_of, record, scripted, settings_of, setup, steps,
     table,
 };
 use steadfast_domain::findings::{Cell, Exhibit, PlotKind};
@@ -17,7 +17,7 @@ const TABLES_PAGE: &str = "LAT - Ave, 5 9s, Max Response Times & IOPS - Tabular 
 const HISTOGRAM_PAGE: &str = "LAT - Response Time Histogram - Confidence Level Plot";
 
 fn latency_test(change: impl FnOnce(&mut Settings)) -> Latency {
-    ground(&settings_of("latency", change), GEOMETRY, &[]).and_then(Latency::on).unwrap()
+    setup(&settings_of("latency", change), GEOMETRY, &[]).and_then(Latency::on).unwrap()
 }
 
 /// A drive of 1 ms for 8 KiB, 0.5 ms for all else.
@@ -64,7 +64,7 @@ fn the_average_response_time_of_4k_writes_decides() {
         }))
     };
     let test = latency_test(|_| ());
-    let findings = bench.studied(&test, &test.ground.settings);
+    let findings = bench.studied(&test, &test.setup.settings);
     let verdict = findings.verdict.unwrap();
     assert_eq!(verdict.window, Some((3, 7)));
     assert_eq!((verdict.tracks[0].average, verdict.tracks[0].unit.as_str()), (3.0, "ms"));
@@ -76,7 +76,7 @@ fn the_form_has_seven_pages_in_2_0_and_six_in_1_1() {
         [(Profile::Pts20, 7, PlotKind::Histogram), (Profile::Pts11, 6, PlotKind::Columns3d)]
     {
         let test = latency_test(|s| s.profile = profile);
-        let findings = drive().studied(&test, &test.ground.settings);
+        let findings = drive().studied(&test, &test.setup.settings);
         assert_eq!(findings.form_pages.len(), pages);
         let rows = findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>();
         assert_eq!(rows, [10; 4]);
@@ -87,7 +87,7 @@ fn the_form_has_seven_pages_in_2_0_and_six_in_1_1() {
 #[test]
 fn the_tables_hold_average_five_nines_maximum_and_iops() {
     let test = latency_test(|_| ());
-    let findings = drive().studied(&test, &test.ground.settings);
+    let findings = drive().studied(&test, &test.setup.settings);
     let tables = page(&findings, TABLES_PAGE).exhibits.iter().filter_map(Exhibit::as_table);
     let ids: Vec<&str> = tables.map(|table| table.id.as_str()).collect();
     assert_eq!(ids, ["average", "five-nines", "maximum", "iops"]);
@@ -105,7 +105,7 @@ fn the_tables_hold_average_five_nines_maximum_and_iops() {
 #[test]
 fn the_histogram_s_title_has_rate_and_maximum() {
     let test = latency_test(|_| ());
-    let findings = drive().studied(&test, &test.ground.settings);
+    let findings = drive().studied(&test, &test.setup.settings);
     let title = &plot_of(page(&findings, HISTOGRAM_PAGE)).title;
     assert!(title.contains("1,000.0 IOPS, 4.1 MB/s, MRT 0.500 ms"), "{title}");
 }
@@ -122,7 +122,7 @@ fn without_steady_state_there_is_no_histogram() {
     let test = latency_test(|_| ());
     let bench = never_steady().conducted(&test);
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
-    let findings = test.study(&record(&test.ground.settings, bench.entries));
+    let findings = test.study(&record(&test.setup.settings, bench.entries));
     let text = serde_json::to_string(page(&findings, HISTOGRAM_PAGE)).unwrap();
     assert!(text.contains("did not take place"), "{text}");
 }
@@ -130,7 +130,7 @@ fn without_steady_state_there_is_no_histogram() {
 #[test]
 fn an_amendment_allows_more_rounds() {
     let settings = settings_of("latency", |_| ());
-    let amended = ground(&settings, GEOMETRY, &[Amendment::RoundsMax(27)]).and_then(Latency::on);
+    let amended = setup(&settings, GEOMETRY, &[Amendment::RoundsMax(27)]).and_then(Latency::on);
     let bench = never_steady().conducted(&amended.unwrap());
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 27);
 }
@@ -151,7 +151,7 @@ fn gaps_in_rounds_and_before_the_histogram_have_caveats_of_their_own() {
     let test = latency_test(|_| ());
     let mut bench = drive();
     bench.gap_before = vec![("rounds", 2, 5), ("histogram", 0, 1)];
-    let findings = bench.studied(&test, &test.ground.settings);
+    let findings = bench.studied(&test, &test.setup.settings);
     assert_eq!(findings.verdict.unwrap().window, Some((3, 7)));
     let gaps: Vec<_> = findings.caveats.iter().filter(|c| c.id == "gap").collect();
     assert_eq!(gaps.len(), 2);
@@ -161,7 +161,7 @@ fn gaps_in_rounds_and_before_the_histogram_have_caveats_of_their_own() {
 #[test]
 fn another_demand_is_a_deviation() {
     let busy = latency_test(|s| s.depth = Some(4));
-    let findings = busy.study(&record(&busy.ground.settings, Vec::new()));
+    let findings = busy.study(&record(&busy.setup.settings, Vec::new()));
     let caveat = findings.caveats.iter().find(|c| c.id == "demand").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Deviation);
 }
@@ -191,7 +191,7 @@ fn every_average_is_the_mean_of_the_rounds() {
         }
     };
     let test = latency_test(|_| ());
-    let findings = bench.studied(&test, &test.ground.settings);
+    let findings = bench.studied(&test, &test.setup.settings);
     let track = findings.verdict.as_ref().unwrap().tracks[0].average;
     assert!((track - 1.04).abs() < 1e-9, "{track}");
     let averages = averages_of_4k_writes(&findings);

@@ -29,7 +29,7 @@ use steadfast_domain::{
 /// A test that can run on one of several active ranges.
 pub trait RangedTest: Procedure + Clone + Sized {
     /// Creates the test.
-    fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError>;
+    fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError>;
 
     /// Returns the choices that the report discloses.
     fn choices(&self) -> RunChoices<'_>;
@@ -44,7 +44,7 @@ pub fn offered<T: RangedTest + 'static>(
     if is_asked(asked.settings) {
         boxed(ScatteredTest::<T>::new(title, asked))
     } else {
-        boxed(T::on(method::ground(asked)?))
+        boxed(T::on(method::setup(asked)?))
     }
 }
 

@@ -112,7 +112,7 @@ impl ProcedureReport for Throughput {
     }
 
     fn verdict(run: &ThroughputRun<'_>) -> Option<Verdict> {
-        Some(together(&run.results, &run.test.ground.method.criteria))
+        Some(together(&run.results, &run.test.setup.method.criteria))
     }
 
     fn caveats(run: &ThroughputRun<'_>) -> Vec<Caveat> {
@@ -128,7 +128,7 @@ impl ProcedureReport for Throughput {
     }
 
     fn later_caveats(run: &ThroughputRun<'_>) -> Vec<Caveat> {
-        match (run.test.ground.settings.profile, run.test.ground.settings.class) {
+        match (run.test.setup.settings.profile, run.test.setup.settings.class) {
             (Profile::Pts11, Class::Client) => vec![Caveat::unverified(
                 ids::TP_WIPC,
                 "WIPC writes at the block size under test, 1024K, as in the public implementations.",
@@ -369,7 +369,7 @@ fn tkperf_chapters(run: &ThroughputRun<'_>) -> Vec<Page> {
 fn listing(run: &ThroughputRun<'_>) -> String {
     let sizes: Vec<String> = run.test.loops.iter().map(|size| size.size.transfer_size()).collect();
     let wipc = match run.test.preconditions() {
-        true if run.test.ground.settings.profile == Profile::Tkperf => {
+        true if run.test.setup.settings.profile == Profile::Tkperf => {
             "  Workload independent preconditioning: SEQ 128K W, T1Q32, 2 x user capacity\n"
         }
         true => {
@@ -383,7 +383,7 @@ fn listing(run: &ThroughputRun<'_>) -> String {
          mix 100/0, 0/100\n      Sequential I/O for {}, {}; record MB/s",
         sizes.join(", "),
         run.test.choices().rounds_max.unwrap_or_default(),
-        run.test.ground.step_time,
+        run.test.setup.step_time,
         run.test.demand
     )
 }

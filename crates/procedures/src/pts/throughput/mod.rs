@@ -23,16 +23,16 @@ impl Throughput {
         bench.purge()?;
         if self.preconditions() {
             let pattern = self.wipc_pattern(size);
-            preconditioning::load(&self.ground, &size.wipc_phase, pattern).conduct(bench)?;
+            preconditioning::load(&self.setup, &size.wipc_phase, pattern).conduct(bench)?;
         }
-        size.mixed_loop.conduct(bench, &self.ground)?;
+        size.mixed_loop.conduct(bench, &self.setup)?;
         Ok(())
     }
 }
 
 impl Procedure for Throughput {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         self.loops.iter().try_for_each(|size| self.conduct_size(size, bench))
     }
 

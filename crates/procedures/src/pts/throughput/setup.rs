@@ -65,7 +65,7 @@ impl SizeLoop {
 /// The throughput test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Throughput {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) demand: Demand,
     left_out: Vec<Bytes>,
     preconditions: bool,
@@ -73,27 +73,25 @@ pub struct Throughput {
 }
 
 impl RangedTest for Throughput {
-    fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        rounds::check_ending(&ground.settings)?;
-        let (sizes, left_out) = ground.sizes(sizes(&ground.settings));
-        let demand = ground.settings.demand_or(recommended(ground.settings.profile));
-        let preconditions = preconditions(&ground.settings)?;
+    fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        rounds::check_ending(&setup.settings)?;
+        let (sizes, left_out) = setup.sizes(sizes(&setup.settings));
+        let demand = setup.settings.demand_or(recommended(setup.settings.profile));
+        let preconditions = preconditions(&setup.settings)?;
         let last = sizes.last();
-        let loops = sizes
-            .iter()
-            .map(|size| size_loop(&ground, *size, Some(size) == last, demand))
-            .collect();
-        Ok(Throughput { demand, left_out, preconditions, loops, ground })
+        let loops =
+            sizes.iter().map(|size| size_loop(&setup, *size, Some(size) == last, demand)).collect();
+        Ok(Throughput { demand, left_out, preconditions, loops, setup })
     }
 
     fn choices(&self) -> RunChoices<'_> {
         let cap = self.loops.iter().map(|l| l.mixed_loop.rounds_max).max();
         RunChoices {
             demands: vec![self.demand],
-            recommended: Some(recommended(self.ground.settings.profile)),
+            recommended: Some(recommended(self.setup.settings.profile)),
             block_sizes_left_out: &self.left_out,
             rounds_max: cap,
-            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            ending: disclosure::ending_text(self.setup.settings.steady_state),
             judged: true,
             preconditioning: if self.preconditions() {
                 self.loops.iter().map(|size| self.wipc_pattern(size)).collect()
@@ -105,11 +103,11 @@ impl RangedTest for Throughput {
             quick: format!(
                 "profile quick runs steps of {} (the standard: 60 s) and at most {} rounds of \
                  each block size.",
-                self.ground.step_time,
+                self.setup.step_time,
                 cap.unwrap_or_default()
             ),
             tkperf: tkperf_text(self.preconditions),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }
@@ -122,7 +120,7 @@ impl Throughput {
     /// Returns the pattern of the preconditioning: the block size under test, except in profile
     /// tkperf, whose smallest size would take days; it uses the standard's pattern.
     pub(super) fn wipc_pattern(&self, size: &SizeLoop) -> AccessPattern {
-        match self.ground.settings.profile {
+        match self.setup.settings.profile {
             Profile::Tkperf => WIPC_PATTERN,
             _ => size.writes(),
         }
@@ -155,7 +153,7 @@ fn tkperf_text(preconditions: bool) -> &'static str {
     }
 }
 
-fn size_loop(ground: &ProcedureSetup, size: Bytes, is_last: bool, demand: Demand) -> SizeLoop {
+fn size_loop(setup: &ProcedureSetup, size: Bytes, is_last: bool, demand: Demand) -> SizeLoop {
     let phase = |of: &str| format!("{of}-{}", size.transfer_size());
     SizeLoop {
         size,
@@ -165,7 +163,7 @@ fn size_loop(ground: &ProcedureSetup, size: Bytes, is_last: bool, demand: Demand
             tracked: vec![AccessPattern::sequential(size, 0)],
             metric: Measurement::mb_per_second,
             unit: "MB/s",
-            ..MixedLoop::new(ground, &phase(rounds::PHASE), is_last, demand)
+            ..MixedLoop::new(setup, &phase(rounds::PHASE), is_last, demand)
         },
     }
 }

@@ -1,13 +1,13 @@
 use super::*;
 use crate::common::results::LoopResults;
 use crate::pts::scattered::RangedTest;
-use crate::testing::scripted::{GEOMETRY, ground, record, scripted, settings_of, steps};
+use crate::testing::scripted::{GEOMETRY, record, scripted, settings_of, setup, steps};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, SteadyStateMethod};
 use steadfast_domain::{Bytes, CaveatKind, Class, Demand, JournalEntry, Profile, Settings, Step};
 
 fn throughput_test(change: impl FnOnce(&mut Settings)) -> Throughput {
-    ground(&settings_of("throughput", change), GEOMETRY, &[]).and_then(Throughput::on).unwrap()
+    setup(&settings_of("throughput", change), GEOMETRY, &[]).and_then(Throughput::on).unwrap()
 }
 
 fn conducted(test: &Throughput, iops: impl FnMut(&Step) -> f64) -> Vec<JournalEntry> {
@@ -54,7 +54,7 @@ fn megabytes_are_decimal_and_of_one_direction() {
     let test = throughput_test(|_| ());
     let writes_at_half = |step: &Step| if step.place.label.ends_with('W') { 50.0 } else { 100.0 };
     let entries = conducted(&test, writes_at_half);
-    let record = record(&test.ground.settings, entries);
+    let record = record(&test.setup.settings, entries);
     let results: Vec<LoopResults> =
         test.loops.iter().map(|size| LoopResults::new(&size.mixed_loop, &record)).collect();
     let rate = |n: usize, pattern: AccessPattern| {
@@ -86,7 +86,7 @@ fn only_writes_are_tracked_and_each_size_on_its_own() {
         of_phase.unwrap().place.round
     };
     assert_eq!((last("rounds-1024K"), last("rounds-128K")), (5, 8));
-    let findings = test.study(&record(&test.ground.settings, entries));
+    let findings = test.study(&record(&test.setup.settings, entries));
     assert!(findings.ending.contains("SEQ 1024K W steady in rounds 1 to 5 of 5"));
     assert!(findings.ending.contains("SEQ 128K W steady in rounds 4 to 8 of 8"));
     let verdict = findings.verdict.unwrap();
@@ -100,7 +100,7 @@ fn one_size_without_steady_state_spoils_the_verdict_and_is_named() {
         "rounds-1024K" => 2f64.powi(step.place.round as i32),
         _ => 100.0,
     });
-    let findings = test.study(&record(&test.ground.settings, entries));
+    let findings = test.study(&record(&test.setup.settings, entries));
     assert!(!findings.verdict.unwrap().steady);
     let caveats: Vec<_> =
         findings.caveats.iter().filter(|c| c.id == "steady-state-not-achieved").collect();
@@ -115,7 +115,7 @@ fn a_gap_voids_a_round_of_its_own_size_only() {
     let mut bench = scripted(|_| 100.0);
     bench.gap_before = vec![("rounds-128K", 2, 2)];
     test.conduct(&mut bench).unwrap();
-    let record = record(&test.ground.settings, bench.entries);
+    let record = record(&test.setup.settings, bench.entries);
     let loops = test.loops.iter();
     let windows: Vec<_> =
         loops.map(|size| LoopResults::new(&size.mixed_loop, &record).verdict.window).collect();
@@ -143,7 +143,7 @@ fn profiles_and_classes_have_their_own_sizes() {
     };
     assert_eq!(sizes(client_1), ["1024K"]);
     let test_1 = throughput_test(client_1);
-    let findings = test_1.study(&record(&test_1.ground.settings, conducted(&test_1, |_| 100.0)));
+    let findings = test_1.study(&record(&test_1.setup.settings, conducted(&test_1, |_| 100.0)));
     assert!(findings.caveats.iter().any(|c| c.id == "tp-wipc"));
     assert_eq!(findings.form_pages.len(), 5);
     let tkperf = |s: &mut Settings| s.profile = Profile::Tkperf;
@@ -156,7 +156,7 @@ fn tkperf_purges_without_preconditioning_and_says_so() {
     let entries = conducted(&test, |_| 100.0);
     assert!(steps(&entries).iter().all(|s| s.place.phase.starts_with("rounds-")));
     assert_eq!(entries.iter().filter(|e| matches!(e, JournalEntry::Purged(_))).count(), 5);
-    let findings = test.study(&record(&test.ground.settings, entries));
+    let findings = test.study(&record(&test.setup.settings, entries));
     let caveat = findings.caveats.iter().find(|c| c.id == "no-wipc").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Deviation);
 }
@@ -165,7 +165,7 @@ fn tkperf_purges_without_preconditioning_and_says_so() {
 fn an_amendment_is_for_the_last_loop_or_for_the_one_that_it_names() {
     let caps = |amendments: &[Amendment]| -> Vec<u32> {
         let settings = Settings::new("throughput", 7);
-        let test = ground(&settings, GEOMETRY, amendments).and_then(Throughput::on).unwrap();
+        let test = setup(&settings, GEOMETRY, amendments).and_then(Throughput::on).unwrap();
         test.loops.iter().map(|l| l.mixed_loop.rounds_max).collect()
     };
     let named = |phase: &str, rounds| Amendment::RoundsMaxOf { phase: phase.to_owned(), rounds };

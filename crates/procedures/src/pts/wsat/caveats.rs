@@ -28,9 +28,9 @@ pub(super) fn caveats(run: &WsatRun<'_>) -> Vec<Caveat> {
     if run.test.histogram_time.is_some() {
         caveats.push(bins_caveat());
     }
-    let document = &run.test.ground.method.document;
+    let document = &run.test.setup.method.document;
     let is_own = run.test.workload.to_string() == "RND 4K W";
-    if !is_own && matches!(run.test.ground.settings.profile, Profile::Pts11 | Profile::Tkperf) {
+    if !is_own && matches!(run.test.setup.settings.profile, Profile::Pts11 | Profile::Tkperf) {
         caveats.push(Caveat::deviation(
             ids::WORKLOAD,
             format!("WSAT of {document} writes RND 4K W; this run uses {}.", run.test.workload),

@@ -321,7 +321,7 @@ fn listing(run: &WsatRun<'_>) -> String {
         },
         run.test.workload,
         run.test.demand,
-        run.test.ground.step_time,
+        run.test.setup.step_time,
         run.test.ending_rule(),
         histogram.unwrap_or_default()
     )

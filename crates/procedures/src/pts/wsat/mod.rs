@@ -28,11 +28,11 @@ use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for Wsat {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         bench.purge()?;
         match &self.preconditioning {
             WsatPreconditioning::Nothing => {}
-            WsatPreconditioning::Wipc => precondition(bench, &self.ground)?,
+            WsatPreconditioning::Wipc => precondition(bench, &self.setup)?,
             WsatPreconditioning::OnePass(pass) => pass.conduct(bench, one_pass::PHASE)?,
         }
         match &self.saturation {

@@ -43,7 +43,7 @@ impl WsatAxis {
 
 /// Returns the axis of the time since the load began.
 fn time_axis(run: &WsatRun<'_>) -> PlotTimeAxis {
-    PlotTimeAxis::for_steps("Time", run.test.ground.step_time)
+    PlotTimeAxis::for_steps("Time", run.test.setup.step_time)
 }
 
 /// Reads a value of a step.
@@ -76,7 +76,7 @@ pub(super) fn iops_plot(run: &WsatRun<'_>, against: WsatAxis, scale: Scale) -> P
     )
     .caption(format!(
         "IOPS of every step of {}, reads and writes added, since the purge. A gap breaks the line.",
-        run.test.ground.step_time
+        run.test.setup.step_time
     ))
     .with(Series::new(
         run.test.workload.to_string(),
@@ -112,7 +112,7 @@ pub(super) fn seconds_plot(run: &WsatRun<'_>) -> Plot {
         .caption(format!(
             "IOPS of every second, and the mean of every step of {} at the step's middle; reads \
              and writes added. Marked: once, twice, ... the user capacity written.",
-            run.test.ground.step_time
+            run.test.setup.step_time
         ))
         .with(Series::new(
             "every second",

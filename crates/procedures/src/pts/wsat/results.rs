@@ -178,7 +178,7 @@ fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> S
 }
 
 fn step_values(wsat: &Wsat, outcomes: &[(&Step, &Outcome)]) -> Vec<WsatStep> {
-    let capacity = wsat.ground.geometry.capacity;
+    let capacity = wsat.setup.geometry.capacity;
     let (mut time, mut bytes) = (Nanos::ZERO, Bytes(0));
     // If the byte limit is reached exactly at a cut, the last step has no length.
     let whole = outcomes.iter().filter(|(_, outcome)| outcome.measurement.elapsed.0 > 0);

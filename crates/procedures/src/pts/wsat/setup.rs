@@ -100,7 +100,7 @@ pub(super) enum SaturationLoad {
 /// The WSAT test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Wsat {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) workload: PtsWorkload,
     left_out: Vec<Bytes>,
     pub(super) demand: Demand,
@@ -113,28 +113,28 @@ pub struct Wsat {
 
 impl Wsat {
     /// Creates WSAT of the workload that the settings name.
-    pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        Wsat::new(Some(&WORKLOAD), ground)
+    pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        Wsat::new(Some(&WORKLOAD), setup)
     }
 
     /// Creates WSAT of the JESD219 composite.
-    pub fn composite(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        Wsat::new(None, ground)
+    pub fn composite(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        Wsat::new(None, setup)
     }
 
-    fn new(own: Option<&Parameter>, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        let workload = PtsWorkload::chosen(own, &MIX_WRITES, &ground.settings, ground.geometry)?;
-        let (settings, geometry) = (&ground.settings, ground.geometry);
-        let demand = settings.demand_or(workload.recommended_demand(&ground.method));
+    fn new(own: Option<&Parameter>, setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        let workload = PtsWorkload::chosen(own, &MIX_WRITES, &setup.settings, setup.geometry)?;
+        let (settings, geometry) = (&setup.settings, setup.geometry);
+        let demand = settings.demand_or(workload.recommended_demand(&setup.method));
         let place = StepPlace::new(PHASE, 0, 1, "");
         let until = limits(&workload, settings, geometry)?;
-        let stimulus = ground.at_the_rate(ground.stimulus(&workload, demand, until, &place))?;
-        let label = ground.rated_label(workload.to_string());
-        let time_limit = time_limit(&ground)?;
-        let preconditioning = WsatPreconditioning::chosen(&ground)?;
+        let stimulus = setup.at_the_rate(setup.stimulus(&workload, demand, until, &place))?;
+        let label = setup.rated_label(workload.to_string());
+        let time_limit = time_limit(&setup)?;
+        let preconditioning = WsatPreconditioning::chosen(&setup)?;
         check_reads(&workload, settings, &preconditioning)?;
         let fill = fill(&workload, settings, geometry, &preconditioning)?;
-        let mut saturation = saturation(&ground, &label, stimulus, time_limit)?;
+        let mut saturation = saturation(&setup, &label, stimulus, time_limit)?;
         if let SaturationLoad::Judged(load) = &mut saturation {
             load.fill = fill;
         }
@@ -143,7 +143,7 @@ impl Wsat {
         Ok(Wsat {
             left_out: workload.left_out(),
             histogram_time: has_histogram.then_some(histogram_time),
-            ground,
+            setup,
             workload,
             demand,
             saturation,
@@ -157,10 +157,10 @@ impl Wsat {
             &attempt_phase(HISTOGRAM, attempt),
             0,
             1,
-            self.ground.rated_label(format!("{} {}", self.workload, self.demand)),
+            self.setup.rated_label(format!("{} {}", self.workload, self.demand)),
         );
         let until = LoadLimits::time(time);
-        let stimulus = self.ground.stimulus(&self.workload, self.demand, until, &place);
+        let stimulus = self.setup.stimulus(&self.workload, self.demand, until, &place);
         // The saturation has the same pace.
         Step::alone(place, stimulus.pace(self.stimulus().pace))
     }
@@ -183,15 +183,15 @@ impl Wsat {
     /// failure.
     pub(super) fn only_steady(&self) -> bool {
         matches!(
-            self.ground.settings.steady_state,
+            self.setup.settings.steady_state,
             SteadyStateMethod::Btw | SteadyStateMethod::Post25
         )
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
-        let recommended = self.workload.recommended_demand(&self.ground.method);
+        let recommended = self.workload.recommended_demand(&self.setup.method);
         RunChoices {
-            alignment: Some(self.workload.alignment_name(self.ground.alignment)),
+            alignment: Some(self.workload.alignment_name(self.setup.alignment)),
             demands: vec![self.demand],
             recommended: Some(recommended),
             block_sizes_left_out: &self.left_out,
@@ -206,13 +206,13 @@ impl Wsat {
             gap_effect,
             quick: format!(
                 "profile quick saturates in steps of {} instead of 60 s{}.",
-                self.ground.step_time,
+                self.setup.step_time,
                 self.time_limit.map(|time| format!(", for {time} at most")).unwrap_or_default()
             ),
             tkperf: "Profile tkperf runs TKperf's minutes without a steady-state check. \
                 Differences: the minutes are one continuous load (TKperf restarts fio every \
                 minute, with the same offsets); a failed purge is reported.",
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 
@@ -244,7 +244,7 @@ impl Wsat {
     /// Returns the text for the byte limit. A mix ends by the sum of read and written bytes, so
     /// that its text names the writes as expected.
     pub(super) fn fills_text(&self) -> String {
-        let amount = match self.ground.settings.steady_state {
+        let amount = match self.setup.settings.steady_state {
             SteadyStateMethod::Bytes(bytes) => bytes.to_string(),
             SteadyStateMethod::Fills(fills) => format!("{fills} x user capacity"),
             _ => format!("{FILLS} x user capacity"),
@@ -270,11 +270,11 @@ pub(super) enum WsatPreconditioning {
 
 impl WsatPreconditioning {
     /// Parses the parameter `precondition`.
-    fn chosen(ground: &ProcedureSetup) -> Result<Self, ProcedureError> {
+    fn chosen(setup: &ProcedureSetup) -> Result<Self, ProcedureError> {
         let is_known = |text: &str| ["no", "wipc", ONE_PASS].contains(&text);
         let chosen =
-            PRECONDITION.parse(&ground.settings, |text| is_known(text).then(|| text.to_owned()))?;
-        Ok(match &ground.one_pass {
+            PRECONDITION.parse(&setup.settings, |text| is_known(text).then(|| text.to_owned()))?;
+        Ok(match &setup.one_pass {
             Some(pass) => WsatPreconditioning::OnePass(pass.clone()),
             None if chosen == "wipc" => WsatPreconditioning::Wipc,
             None => WsatPreconditioning::Nothing,
@@ -385,8 +385,8 @@ fn limits(
 }
 
 /// Returns the time after which the load is stopped at a cut; `None` for no time limit.
-fn time_limit(ground: &ProcedureSetup) -> Result<Option<Nanos>, ProcedureError> {
-    let settings = &ground.settings;
+fn time_limit(setup: &ProcedureSetup) -> Result<Option<Nanos>, ProcedureError> {
+    let settings = &setup.settings;
     match settings.steady_state {
         SteadyStateMethod::Time(time) if time < Nanos::from_millis(100) => {
             Err(ProcedureError(format!("WSAT for {time} is not possible; give at least 100 ms")))
@@ -397,8 +397,8 @@ fn time_limit(ground: &ProcedureSetup) -> Result<Option<Nanos>, ProcedureError> 
             Profile::Pts11 => TIME_LIMIT_11,
             Profile::Quick => TIME_LIMIT_QUICK,
             Profile::Tkperf => {
-                let minutes = ground.rounds_max(PHASE, true, TKPERF_MINUTES);
-                Nanos(ground.step_time.0.saturating_mul(u64::from(minutes)))
+                let minutes = setup.rounds_max(PHASE, true, TKPERF_MINUTES);
+                Nanos(setup.step_time.0.saturating_mul(u64::from(minutes)))
             }
         })),
         _ => Ok(None),
@@ -406,16 +406,16 @@ fn time_limit(ground: &ProcedureSetup) -> Result<Option<Nanos>, ProcedureError> 
 }
 
 fn saturation(
-    ground: &ProcedureSetup,
+    setup: &ProcedureSetup,
     label: &str,
     stimulus: Stimulus,
     time_limit: Option<Nanos>,
 ) -> Result<SaturationLoad, ProcedureError> {
-    let settings = &ground.settings;
+    let settings = &setup.settings;
     let ends_by_rounds = settings.steady_state == SteadyStateMethod::Rounds;
     if !is_judged(settings) {
         let place = StepPlace::new(PHASE, 0, 1, label);
-        let cut = ground.step_time;
+        let cut = setup.step_time;
         return Ok(SaturationLoad::Plain(ContinuousLoad {
             place,
             stimulus,
@@ -423,12 +423,12 @@ fn saturation(
             time: time_limit,
         }));
     }
-    let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.step_time)?;
-    let mut load = CyclicLoad::new(ground, PHASE, label.to_owned(), stimulus, cycle);
-    let preset = if ends_by_rounds { u32::MAX } else { ground.method.rounds_max };
-    load.cycles_max = ground.rounds_max(PHASE, true, preset);
+    let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, setup.step_time)?;
+    let mut load = CyclicLoad::new(setup, PHASE, label.to_owned(), stimulus, cycle);
+    let preset = if ends_by_rounds { u32::MAX } else { setup.method.rounds_max };
+    load.cycles_max = setup.rounds_max(PHASE, true, preset);
     if let Some(time) = time_limit {
-        load.steps_max = time.0.div_ceil(ground.step_time.0);
+        load.steps_max = time.0.div_ceil(setup.step_time.0);
     }
     Ok(SaturationLoad::Judged(load))
 }

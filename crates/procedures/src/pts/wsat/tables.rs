@@ -98,7 +98,7 @@ pub(super) fn steps_table(run: &WsatRun<'_>) -> Table {
 
 pub(super) fn histogram_percentiles(run: &WsatRun<'_>) -> Option<Table> {
     let columns = [(run.test.workload.to_string(), run.results.histogram?.total())];
-    let time = HISTOGRAM_TIME.value(&run.test.ground.settings);
+    let time = HISTOGRAM_TIME.value(&run.test.setup.settings);
     let title = format!("Response times of the histogram run ({time}), ms");
     Some(percentile_table("histogram-percentiles", &title, &columns))
 }

@@ -1,7 +1,7 @@
 use super::results::WsatResults;
 use super::setup::{HISTOGRAM, PHASE};
 use super::*;
-use crate::testing::scripted::{GEOMETRY, figure, ground, record, scripted, settings_of, steps};
+use crate::testing::scripted::{GEOMETRY, figure, record, scripted, settings_of, setup, steps};
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::SteadyStateMethod;
@@ -11,7 +11,7 @@ use steadfast_domain::{
 };
 
 fn wsat_test(change: impl FnOnce(&mut Settings)) -> Wsat {
-    ground(&settings_of("wsat", change), GEOMETRY, &[]).and_then(Wsat::on).unwrap()
+    setup(&settings_of("wsat", change), GEOMETRY, &[]).and_then(Wsat::on).unwrap()
 }
 
 fn set(settings: &mut Settings, name: &str, value: &str) {
@@ -68,7 +68,7 @@ fn five_measured_minutes_31_apart_end_it() {
 #[test]
 fn texts_name_the_criteria_of_the_run() {
     let criteria = Criteria { window: 7, data_excursion: 0.30, slope_excursion: 0.05 };
-    let mut setup = ground(&settings_of("wsat", |_| ()), GEOMETRY, &[]).unwrap();
+    let mut setup = setup(&settings_of("wsat", |_| ()), GEOMETRY, &[]).unwrap();
     setup.method.criteria = criteria;
     let wsat = Wsat::on(setup).unwrap();
     assert!(wsat.ending_rule().contains("seven rounds meet 30/5 "), "{}", wsat.ending_rule());
@@ -96,7 +96,7 @@ fn four_fills_end_it_first_where_the_drive_is_fast() {
     // 20 480 x 4 KiB x 60 s = 5.03 GB in a minute: over 4 GiB in the first.
     let wsat = wsat_test(|_| ());
     assert_eq!(saturate(&wsat, |_| 20_480.0).len(), 1);
-    let findings = scripted(|_| 20_480.0).studied(&wsat, &wsat.ground.settings);
+    let findings = scripted(|_| 20_480.0).studied(&wsat, &wsat.setup.settings);
     assert!(findings.ending.contains("4 x user capacity written"), "{}", findings.ending);
     assert!(findings.verdict.is_none(), "a limit that the method allows is no failure");
     assert!(findings.caveats.iter().any(|c| c.id == "ended-before-steady-state"));
@@ -121,7 +121,7 @@ fn tkperf_runs_1440_minutes_and_judges_none() {
     assert_eq!(saturate(&wsat, |_| 20_480.0).len(), 1, "four fills end it too");
     let bench = scripted(|_| 1.0).conducted(&wsat);
     assert!(!bench.entries.iter().any(|e| matches!(e, steadfast_domain::JournalEntry::Noted(_))));
-    let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
+    let findings = wsat.study(&record(&wsat.setup.settings, bench.entries));
     assert!(findings.verdict.is_none());
     assert_eq!(findings.form_pages.len(), 2);
 }
@@ -151,7 +151,7 @@ fn btw_alone_gives_up_after_25_measured_minutes_and_says_so() {
     let bench = scripted(|step| f64::from(step.place.round * step.place.round)).conducted(&wsat);
     let count = steps(&bench.entries).iter().filter(|s| s.place.phase == PHASE).count();
     assert_eq!(count, 25 * 31);
-    let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
+    let findings = wsat.study(&record(&wsat.setup.settings, bench.entries));
     assert!(!findings.verdict.unwrap().steady);
     let caveat = findings.caveats.iter().find(|c| c.id == "steady-state-not-achieved").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Invalidates);
@@ -191,7 +191,7 @@ fn a_gap_before_the_histogram_repeats_it() {
     let all = steps(&bench.entries);
     let phases: Vec<_> = all[all.len() - 2..].iter().map(|s| s.place.phase.as_str()).collect();
     assert_eq!(phases, ["histogram", "histogram (attempt 2)"]);
-    let record = record(&wsat.ground.settings, bench.entries);
+    let record = record(&wsat.setup.settings, bench.entries);
     let results = WsatResults::new(&wsat, &record);
     assert!(results.histogram.is_some());
     let findings = wsat.study(&record);
@@ -208,7 +208,7 @@ fn written_bytes_fills_and_response_times_are_added_up() {
     let mut bench = scripted(|_| 2000.0);
     bench.response = |_| Some(Nanos::from_millis(3));
     wsat.conduct(&mut bench).unwrap();
-    let record = record(&wsat.ground.settings, bench.entries);
+    let record = record(&wsat.setup.settings, bench.entries);
     let results = WsatResults::new(&wsat, &record);
     let last = results.steps.last().unwrap();
     // 1000 writes of 8 KiB per second for 240 s.
@@ -225,12 +225,12 @@ fn a_mix_needs_more_bytes_than_it_writes_and_reads_none_by_bytes() {
     let mut settings = Settings::new("wsat", 1);
     set(&mut settings, "workload", "read-intensive");
     settings.steady_state = "fills:4".parse().unwrap();
-    let refused = ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
+    let refused = setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
     assert!(refused.contains("writes nothing"), "{refused}");
     settings.steady_state = SteadyStateMethod::Rounds;
     set(&mut settings, "precondition", "wipc");
     assert_eq!(
-        ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap().stimulus().until.bytes,
+        setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap().stimulus().until.bytes,
         None
     );
 }
@@ -243,13 +243,13 @@ fn sequential_workloads_run_at_t1q32_and_the_composite_at_the_class_demand() {
         (Demand::new(1, 32), "SEQ 128K RW90".into())
     );
     let settings = Settings::new("composite", 1);
-    let composite = ground(&settings, GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
+    let composite = setup(&settings, GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
     assert_eq!(composite.demand, Demand::new(4, 32));
     assert_eq!(composite.workload.to_string(), "composite W");
     assert_eq!(composite.stimulus().zones.len(), 3);
     let mut mixed = settings;
     set(&mut mixed, "mix", "40/60");
-    let composite = ground(&mixed, GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
+    let composite = setup(&mixed, GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
     assert_eq!(composite.stimulus().streams.len(), 24);
 }
 
@@ -259,7 +259,7 @@ fn each_profile_has_its_pages_and_forms_of_ten_rows() {
         let wsat = wsat_test(|s| s.profile = profile);
         let mut bench = scripted(|_| 100.0);
         bench.response = |_| Some(Nanos::from_millis(1));
-        let findings = bench.studied(&wsat, &wsat.ground.settings);
+        let findings = bench.studied(&wsat, &wsat.setup.settings);
         let rows: Vec<usize> = findings.header.blocks.iter().map(|b| b.rows.len()).collect();
         assert_eq!(rows, [10; 4], "{profile}");
         findings.form_pages.len()
@@ -270,7 +270,7 @@ fn each_profile_has_its_pages_and_forms_of_ten_rows() {
 #[test]
 fn unverified_parameters_stand_in_the_report() {
     let wsat = wsat_test(|s| set(s, "histogram-time", "5min"));
-    let findings = wsat.study(&record(&wsat.ground.settings, Vec::new()));
+    let findings = wsat.study(&record(&wsat.setup.settings, Vec::new()));
     let caveat = findings.caveats.iter().find(|c| c.id == "parameter-histogram-time").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Unverified);
     assert!(caveat.text.contains("5min (chosen)"), "{}", caveat.text);
@@ -279,7 +279,7 @@ fn unverified_parameters_stand_in_the_report() {
 fn conducted(wsat: &Wsat, iops: impl FnMut(&Step) -> f64) -> (Vec<Step>, Findings) {
     let bench = scripted(iops).conducted(wsat);
     let all = steps(&bench.entries).into_iter().cloned().collect();
-    (all, wsat.study(&record(&wsat.ground.settings, bench.entries)))
+    (all, wsat.study(&record(&wsat.setup.settings, bench.entries)))
 }
 
 fn caveat<'a>(findings: &'a Findings, id: &str) -> Option<&'a steadfast_domain::Caveat> {
@@ -330,14 +330,14 @@ fn a_limit_that_comes_first_leaves_a_verdict_that_does_not_count() {
 fn reads_of_a_purged_drive_are_refused_unless_it_is_written_first() {
     let mut settings = Settings::new("wsat", 7);
     set(&mut settings, "workload", "RND 4K R");
-    let why = ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
+    let why = setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
     assert!(why.contains("--set precondition=wipc") && why.contains("--purge none"), "{why}");
     settings.purge = PurgeChoice::Method(PurgeMethod::Nothing);
-    assert!(ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).is_ok());
+    assert!(setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).is_ok());
     settings.purge = PurgeChoice::Auto;
     set(&mut settings, "precondition", "wipc");
     let (all, findings) =
-        conducted(&ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
+        conducted(&setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
     assert_eq!(all[0].place.phase, "wipc");
     assert_eq!(all[0].load.stimulus().unwrap().until.bytes, Some(Bytes::gib(2)));
     assert!(caveat(&findings, "reads-unwritten").is_none());
@@ -358,7 +358,7 @@ fn a_minute_two_milliseconds_short_counts_and_one_of_three_does_not() {
         });
         let mut bench = scripted(|_| 100.0);
         bench.retouch = retouch;
-        let findings = bench.studied(&wsat, &wsat.ground.settings);
+        let findings = bench.studied(&wsat, &wsat.setup.settings);
         findings.verdict.unwrap().window
     };
     let short = Some((1, 5));
@@ -370,7 +370,7 @@ fn a_minute_two_milliseconds_short_counts_and_one_of_three_does_not() {
 fn parameters_without_use_are_not_called_unverified() {
     let ids = |change: fn(&mut Settings)| -> Vec<String> {
         let wsat = wsat_test(change);
-        let findings = wsat.study(&record(&wsat.ground.settings, Vec::new()));
+        let findings = wsat.study(&record(&wsat.setup.settings, Vec::new()));
         let ids = findings.caveats.iter().map(|c| c.id.clone());
         ids.filter(|id| id.starts_with("parameter-")).collect()
     };
@@ -416,7 +416,7 @@ fn without_a_steady_window_page_one_has_the_histogram_and_nothing_sustained() {
         let mut bench = scripted(falling);
         bench.response =
             |step| Some(Nanos::from_millis(if step.place.phase == HISTOGRAM { 9 } else { 2 }));
-        let findings = bench.studied(&wsat, &wsat.ground.settings);
+        let findings = bench.studied(&wsat, &wsat.setup.settings);
         assert_eq!(figure(&findings, "fresh-iops"), Some(1900.0));
         assert_eq!(figure(&findings, "after-iops"), Some(700.0), "{time}");
         assert_eq!(figure(&findings, "after-mean"), Some(9.0), "of the same run");
@@ -486,7 +486,7 @@ fn an_alignment_is_applied_and_named() {
     assert_eq!(own.stimulus().streams[0].alignment, None, "as before the option");
     assert!(conducted(&own, |_| 100.0).1.headline.ends_with("Aln=BS"));
     let composite =
-        ground(&Settings::new("composite", 1), GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
+        setup(&Settings::new("composite", 1), GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
     assert!(conducted(&composite, |_| 100.0).1.headline.ends_with("Aln=4K"));
 }
 
@@ -539,13 +539,13 @@ fn one_pass_needs_the_spare_and_precedes_the_saturation() {
     let mut settings = Settings::new("wsat", 7);
     set(&mut settings, "precondition", "one-pass");
     let refused =
-        |settings: &Settings| ground(settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
+        |settings: &Settings| setup(settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
     assert!(refused(&settings).contains("--set spare=7%"), "{}", refused(&settings));
     set(&mut settings, "spare", "0");
     assert!(refused(&settings).contains("1% to 400%"), "{}", refused(&settings));
     set(&mut settings, "spare", "7%");
     let (all, findings) =
-        conducted(&ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
+        conducted(&setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
     let regions = all.iter().take_while(|step| step.place.phase == "one-pass").count();
     assert_eq!((regions, all[regions].place.phase.as_str()), (64, PHASE));
     let told = caveat(&findings, "precondition").unwrap();

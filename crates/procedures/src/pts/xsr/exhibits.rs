@@ -136,7 +136,7 @@ impl ProcedureReport for Xsr {
         };
         let mut figures: Vec<KeyFigure> =
             run.results.segments.iter().enumerate().map(rate).collect();
-        let step = run.test.ground.step_time;
+        let step = run.test.setup.step_time;
         for (id, label, recovery) in [
             ("recovery", format!("Bandwidth recovery, in steps of {step}"), run.results.recovery),
             ("recovery-nearly", format!("To {NEARLY} % of segment 1"), run.results.nearly),
@@ -189,7 +189,7 @@ fn near_text(run: &XsrRun<'_>) -> String {
 
 /// Returns a recovery time with the resolution of a step.
 fn recovery_time(run: &XsrRun<'_>, minutes: f64) -> (f64, &'static str, String) {
-    let step = run.test.ground.step_time;
+    let step = run.test.setup.step_time;
     let (value, unit) = if step.0.is_multiple_of(60_000_000_000) {
         (minutes, "min")
     } else {
@@ -200,7 +200,7 @@ fn recovery_time(run: &XsrRun<'_>, minutes: f64) -> (f64, &'static str, String) 
 
 /// Returns the number of decimals of minutes that steps can resolve.
 fn minute_decimals(run: &XsrRun<'_>) -> u8 {
-    if run.test.ground.step_time.0.is_multiple_of(60_000_000_000) { 0 } else { 2 }
+    if run.test.setup.step_time.0.is_multiple_of(60_000_000_000) { 0 } else { 2 }
 }
 
 fn recovery_text(run: &XsrRun<'_>) -> String {
@@ -279,7 +279,7 @@ type XsrStepValue = fn(&XsrStep) -> Option<f64>;
 
 /// Returns one series per segment within a time window.
 fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrStepValue) -> Vec<Series> {
-    let time = PlotTimeAxis::for_steps("Time", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
     run.results
         .segments
         .iter()
@@ -300,7 +300,7 @@ fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrStepValue) -> 
 
 /// Marks the switches between segments.
 fn switches(run: &XsrRun<'_>) -> Vec<Marker> {
-    let time = PlotTimeAxis::for_steps("Time", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
     (1..run.results.segments.len())
         .filter(|index| !run.results.segments[*index].steps.is_empty())
         .map(|index| Marker {
@@ -311,7 +311,7 @@ fn switches(run: &XsrRun<'_>) -> Vec<Marker> {
 }
 
 fn throughput_plot(run: &XsrRun<'_>, window: Option<(f64, f64)>, id: &str, title: &str) -> Plot {
-    let time = PlotTimeAxis::for_steps("Time", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
     let mut plot = Plot::lines(
         id,
         title,
@@ -321,7 +321,7 @@ fn throughput_plot(run: &XsrRun<'_>, window: Option<(f64, f64)>, id: &str, title
         },
         Axis::new("Throughput (MB/s)", Scale::Linear),
     )
-    .caption(format!("MB/s of every step of {}, since the purge.", run.test.ground.step_time));
+    .caption(format!("MB/s of every step of {}, since the purge.", run.test.setup.step_time));
     plot.series = curves(run, window, |m| m.mb_per_second);
     plot.markers = switches(run);
     if let Some((from, to)) = window {
@@ -358,7 +358,7 @@ fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
     };
     let reach = recovered.map_or(whole, |minutes| (minutes * RECOVERY_SHOWN).max(RECOVERY_LEAST));
     let end = reach.min(whole);
-    let time = PlotTimeAxis::for_steps("Time since the switch", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time since the switch", run.test.setup.step_time);
     let seconds = seconds::curve(&seconds::seconds(&last.outcomes), &time, |s| s.mb_per_second);
     let right = time.position(end);
     let seconds = seconds.into_iter().filter(|(x, _)| *x <= right).collect();
@@ -399,21 +399,21 @@ fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
 }
 
 fn response_plot(run: &XsrRun<'_>, what: &str, id: &str, value: XsrStepValue) -> Plot {
-    let time = PlotTimeAxis::for_steps("Time", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
     let mut plot = Plot::lines(
         id,
         format!("XSR {what} v Time"),
         time.axis,
         Axis::new(format!("{what} (ms)"), Scale::Log10),
     )
-    .caption(format!("Every step of {}, since the purge.", run.test.ground.step_time));
+    .caption(format!("Every step of {}, since the purge.", run.test.setup.step_time));
     plot.series = curves(run, None, value);
     plot.markers = switches(run);
     plot
 }
 
 fn combined_plot(run: &XsrRun<'_>) -> Plot {
-    let time = PlotTimeAxis::for_steps("Time", run.test.ground.step_time);
+    let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
     let curve = |value: XsrStepValue| -> Vec<(f64, Option<f64>)> {
         run.results.all().map(|m| (time.position(m.time), value(m))).collect()
     };
@@ -445,7 +445,7 @@ fn listing(run: &XsrRun<'_>) -> String {
     format!(
         "Purge\nWithout a pause, accounted in steps of {}:\n{}\nRecovery: the first step of the \
          last segment with {} % of the first segment's average throughput",
-        run.test.ground.step_time,
+        run.test.setup.step_time,
         segments.join("\n"),
         run.test.recovery_level
     )

@@ -36,7 +36,7 @@ impl Xsr {
 
 impl Procedure for Xsr {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         until_unbroken(bench, "the purge", |bench, attempt| self.attempt(bench, attempt))
     }
 

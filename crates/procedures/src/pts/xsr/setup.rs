@@ -81,15 +81,15 @@ pub struct XsrSegment {
 /// The XSR test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Xsr {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) segments: Vec<XsrSegment>,
     pub(super) recovery_level: u8,
 }
 
 impl Xsr {
     /// Creates the test.
-    pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        let settings = &ground.settings;
+    pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        let settings = &setup.settings;
         check_no_rounds(
             settings,
             "its segments end by their time; change that with --set first-time=8h, middle-time \
@@ -111,13 +111,13 @@ impl Xsr {
         ];
         let recovery_level = RECOVERY_LEVEL
             .parse(settings, |text| steadfast_domain::units::parse_percent(text).ok())?;
-        Ok(Xsr { ground, segments, recovery_level })
+        Ok(Xsr { setup, segments, recovery_level })
     }
 
     /// Returns the load of a segment.
     pub(super) fn load(&self, segment: &XsrSegment, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(segment.phase, attempt);
-        self.ground.stretch((&phase, 0), &segment.workload, segment.demand, segment.time)
+        self.setup.stretch((&phase, 0), &segment.workload, segment.demand, segment.time)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
@@ -130,7 +130,7 @@ impl Xsr {
                 "profile quick runs segments of {} instead of 8, 6 and 8 h.",
                 joined(self.segments.iter().map(|s| s.time))
             ),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }

@@ -1,11 +1,11 @@
 use super::results::XsrResults;
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ground, record, scripted, set, settings_of, steps};
+use crate::testing::scripted::{GEOMETRY, record, scripted, set, settings_of, setup, steps};
 use results::RecoveryTime;
 use steadfast_domain::{Demand, JournalEntry, Profile, Settings, Step};
 
 fn xsr_test(change: impl FnOnce(&mut Settings)) -> Xsr {
-    ground(&settings_of("xsr", change), GEOMETRY, &[]).and_then(Xsr::on).unwrap()
+    setup(&settings_of("xsr", change), GEOMETRY, &[]).and_then(Xsr::on).unwrap()
 }
 
 /// 1024 KiB writes at 500 per second in the first segment; the last one begins
@@ -42,7 +42,7 @@ fn recovery_is_the_first_step_at_the_first_segments_average() {
     let recovery = |level: &str| {
         let xsr = xsr_test(set("recovery-level", level));
         let bench = scripted(recovering).conducted(&xsr);
-        let record = record(&xsr.ground.settings, bench.entries);
+        let record = record(&xsr.setup.settings, bench.entries);
         let results = XsrResults::new(&xsr, &record);
         let rate = results.segments[0].average().unwrap();
         assert!((rate - 500.0 * 1.048_576).abs() < 1e-6, "{rate}");
@@ -58,7 +58,7 @@ fn recovery_is_the_first_step_at_the_first_segments_average() {
 fn never_recovered_reads_not_yet() {
     let xsr = xsr_test(|_| ());
     let findings = scripted(|step| if step.place.phase == "segment-3" { 1.0 } else { 100.0 })
-        .studied(&xsr, &xsr.ground.settings);
+        .studied(&xsr, &xsr.setup.settings);
     assert!(findings.ending.contains("Not recovered yet"), "{}", findings.ending);
     assert!(serde_json::to_string(&findings.summary).unwrap().contains("not yet"));
     assert!(findings.verdict.is_none());
@@ -76,7 +76,7 @@ fn recovery_is_to_the_step_and_its_approach_stands_next_to_it() {
         ("segment-3", 4) => 99.9,
         _ => 100.0,
     });
-    let findings = bench.studied(&xsr, &xsr.ground.settings);
+    let findings = bench.studied(&xsr, &xsr.setup.settings);
     let figure = |id: &str| {
         let found = findings.front.figures.iter().find(|figure| figure.id == id).unwrap();
         (found.value.unwrap(), found.unit.as_str(), found.digits)
@@ -95,7 +95,7 @@ fn a_gap_begins_the_test_anew_with_the_purge() {
         xsr.conduct(&mut bench).unwrap();
         let purges = bench.entries.iter().filter(|e| matches!(e, JournalEntry::Purged(_))).count();
         let last = steps(&bench.entries).last().unwrap().place.phase.clone();
-        let record = record(&xsr.ground.settings, bench.entries);
+        let record = record(&xsr.setup.settings, bench.entries);
         let results = XsrResults::new(&xsr, &record);
         let steps: Vec<usize> = results.segments.iter().map(|s| s.steps.len()).collect();
         assert_eq!(steps, [480, 360, 480], "only the last attempt counts");
@@ -118,7 +118,7 @@ fn an_attempt_that_was_just_begun_anew_shows_nothing_of_the_old_one() {
         |e| matches!(e, JournalEntry::Applied { step, .. } if step.place.phase.contains("attempt 2")),
     );
     entries.truncate(anew.unwrap() + 3);
-    let mut record = record(&xsr.ground.settings, entries);
+    let mut record = record(&xsr.setup.settings, entries);
     record.entries.pop();
     let results = XsrResults::new(&xsr, &record);
     let steps: Vec<usize> = results.segments.iter().map(|s| s.steps.len()).collect();
@@ -138,7 +138,7 @@ fn durations_and_the_middle_demand_are_parameters() {
     let all = steps(&bench.entries);
     assert_eq!(all.len(), 2 + 3 + 480);
     assert_eq!(all[2].load.stimulus().unwrap().demand, Demand::new(8, 32));
-    let findings = xsr.study(&record(&xsr.ground.settings, bench.entries));
+    let findings = xsr.study(&record(&xsr.setup.settings, bench.entries));
     let unverified = findings.caveats.iter().filter(|c| c.id.starts_with("parameter-")).count();
     assert_eq!(unverified, 6, "with the alignment");
 }
@@ -147,7 +147,7 @@ fn durations_and_the_middle_demand_are_parameters() {
 fn each_profile_has_its_pages() {
     for (profile, pages) in [(Profile::Pts20, 3), (Profile::Pts11, 5), (Profile::Quick, 3)] {
         let xsr = xsr_test(|s| s.profile = profile);
-        let findings = scripted(recovering).studied(&xsr, &xsr.ground.settings);
+        let findings = scripted(recovering).studied(&xsr, &xsr.setup.settings);
         assert_eq!(findings.form_pages.len(), pages, "{profile}");
         let rows: Vec<usize> = findings.header.blocks.iter().map(|b| b.rows.len()).collect();
         assert_eq!(rows, [10; 4]);

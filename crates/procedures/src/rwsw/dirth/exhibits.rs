@@ -144,7 +144,7 @@ impl ProcedureReport for RwswDirth {
         set_up.push(Setting::outcome("SS Rounds", disclosure::window_text(&run.results.verdict)));
         let mut test_parameters = disclosure::common_test_rows(&run.choices);
         test_parameters
-            .extend(captured::workload_rows(&run.test.composite, &run.test.ground.settings));
+            .extend(captured::workload_rows(&run.test.composite, &run.test.setup.settings));
         test_parameters.extend([
             Setting::method(
                 "steady-demand",
@@ -200,9 +200,8 @@ impl ProcedureReport for RwswDirth {
         }
         caveats.extend(above_ceiling(run));
         caveats.extend(not_held(run));
-        caveats
-            .push(captured::cadence(&run.test.ground, &run.test.steady.cycle_time().to_string()));
-        caveats.extend(captured::caveats(&run.test.composite, &run.test.ground, &run.test.regime));
+        caveats.push(captured::cadence(&run.test.setup, &run.test.steady.cycle_time().to_string()));
+        caveats.extend(captured::caveats(&run.test.composite, &run.test.setup, &run.test.regime));
         caveats
     }
 
@@ -266,7 +265,7 @@ fn listing(run: &RwswDirthRun<'_>) -> String {
         count_word(criteria.window),
         run.test.steady.cycle_time(),
         limits_text(criteria),
-        run.test.ground.step_time,
+        run.test.setup.step_time,
         demands.join(", "),
         run.test.run_in_time,
         run.test.histogram_time

@@ -23,7 +23,7 @@ impl RwswDirth {
             let whole =
                 attempt == 1 || self.run_in(bench, DEMAND, attempt, self.ladder.highest())?;
             let phase = attempt_phase(DEMAND, attempt);
-            let outcomes = self.ladder.conduct(bench, &self.ground, &self.composite, &phase)?;
+            let outcomes = self.ladder.conduct(bench, &self.setup, &self.composite, &phase)?;
             if whole && outcomes.iter().all(|outcome| outcome.gap_before.is_none()) {
                 return Ok(outcomes);
             }
@@ -41,7 +41,7 @@ impl RwswDirth {
         demand: Demand,
     ) -> Result<bool, Halt> {
         let phase = attempt_phase(&format!("{before}{RUN_IN}"), attempt);
-        let load = self.ground.stretch((&phase, 0), &self.composite, demand, self.run_in_time);
+        let load = self.setup.stretch((&phase, 0), &self.composite, demand, self.run_in_time);
         Ok(!load.conduct(bench)?.gap_inside)
     }
 
@@ -59,7 +59,7 @@ impl RwswDirth {
 
 impl Procedure for RwswDirth {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        self.regime.conduct(bench, &self.ground, &self.composite)?;
+        self.regime.conduct(bench, &self.setup, &self.composite)?;
         self.steady.conduct(bench)?;
         let outcomes = self.conduct_ladder(bench)?;
         let measured: Vec<_> = outcomes.iter().map(|outcome| &outcome.measurement).collect();

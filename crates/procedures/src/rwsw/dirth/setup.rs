@@ -64,7 +64,7 @@ pub const PARAMETERS: &[Parameter] = &[
 /// RWSW DIRTH, ready to run.
 #[derive(Debug, Clone)]
 pub struct RwswDirth {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) composite: CapturedComposite,
     pub(super) regime: PreconditioningPlan,
     pub(super) steady: CyclicLoad,
@@ -76,15 +76,15 @@ pub struct RwswDirth {
 
 impl RwswDirth {
     /// Creates the test for the captured workload of the settings.
-    pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        let settings = &ground.settings;
-        let composite = CapturedComposite::on_range(&ground)?.with_streams()?;
+    pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        let settings = &setup.settings;
+        let composite = CapturedComposite::on_range(&setup)?.with_streams()?;
         check_ending(settings)?;
         check_demand(settings, ", or change them with --set outstanding=32,8,1")?;
         let regime = PreconditioningPlan::from_settings(settings)?;
         let ladder = DemandLadder::parse(&OUTSTANDING, settings)?;
         Ok(RwswDirth {
-            steady: steady_composite(&ground, &composite, ladder.highest(), &regime, true)?,
+            steady: steady_composite(&setup, &composite, ladder.highest(), &regime, true)?,
             art_ceiling: ART_CEILING
                 .parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| t.0 > 0))?,
             run_in_time: RUN_IN_TIME.time(settings)?,
@@ -92,35 +92,35 @@ impl RwswDirth {
             ladder,
             regime,
             composite,
-            ground,
+            setup,
         })
     }
 
     pub(super) fn histogram(&self, attempt: u32, demand: Demand) -> Step {
         let label = format!("{} {demand}", self.composite);
         let place = StepPlace::new(&attempt_phase(HISTOGRAM, attempt), 0, 1, label);
-        self.ground.step(place, &self.composite, demand, self.histogram_time)
+        self.setup.step(place, &self.composite, demand, self.histogram_time)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
         RunChoices {
             demands: self.ladder.demands.clone(),
             rounds_max: Some(self.steady.cycles_max),
-            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            ending: disclosure::ending_text(self.setup.settings.steady_state),
             judged: true,
-            preconditioning: self.regime.independent(&self.ground),
+            preconditioning: self.regime.independent(&self.setup),
             measured_phases: phases_of(record, &[DEMAND, HISTOGRAM]),
             gap_effect,
             quick: format!(
                 "profile quick runs {} demands in steps of {} instead of 60 s, and {} before a \
                  histogram of {}{}.",
                 self.ladder.demands.len(),
-                self.ground.step_time,
+                self.setup.step_time,
                 self.run_in_time,
                 self.histogram_time,
                 quick_fill_text(&self.steady.fill)
             ),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }

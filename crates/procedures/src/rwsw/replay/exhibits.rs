@@ -76,7 +76,7 @@ impl ProcedureReport for Replay {
         let settings = run.choices.settings;
         let mut test_parameters = disclosure::common_test_rows(&run.choices);
         test_parameters
-            .extend(captured::workload_rows(&run.test.composite, &run.test.ground.settings));
+            .extend(captured::workload_rows(&run.test.composite, &run.test.setup.settings));
         let own =
             |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Chosen);
         test_parameters.push(own("replayed", "Replayed", what_text(run)));
@@ -141,7 +141,7 @@ impl ProcedureReport for Replay {
             "Read the workload from the trace or the step file of the capture.",
         ));
         }
-        caveats.extend(captured::caveats(&run.test.composite, &run.test.ground, &run.test.regime));
+        caveats.extend(captured::caveats(&run.test.composite, &run.test.setup, &run.test.regime));
         caveats
     }
 
@@ -244,7 +244,7 @@ fn mapping_text(script: &ScriptLoad) -> String {
 fn of_preconditioning(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let Some(steady) = &run.test.regime.steady else { return Vec::new() };
     let cycle = steady.cycle_time().to_string();
-    let mut caveats = vec![captured::cadence(&run.test.ground, &cycle)];
+    let mut caveats = vec![captured::cadence(&run.test.setup, &cycle)];
     let steps = steps_of(run.record, &steady.phase);
     let verdict = steady.verdict(&steps);
     if run.record.has_ended() && !verdict.steady {
@@ -288,7 +288,7 @@ fn of_the_steps(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
             "Replay the single I/Os with --exact.",
         ));
     }
-    let settings = &run.test.ground.settings;
+    let settings = &run.test.setup.settings;
     let (longest, pauses) = (LONGEST.value(settings), PAUSES.value(settings));
     if (longest, pauses) != (LONGEST.default, PAUSES.default) {
         caveats.push(Caveat::deviation(
@@ -500,8 +500,8 @@ fn listing(run: &RwswReplayRun<'_>) -> String {
             "{regime}\n{all} capture steps in their order, each with its own streams, counts, \
              demand and duration\n  {paced} of them paced by their rate; pauses: {}; longest step: \
              {}",
-            PAUSES.value(&run.test.ground.settings),
-            LONGEST.value(&run.test.ground.settings)
+            PAUSES.value(&run.test.setup.settings),
+            LONGEST.value(&run.test.setup.settings)
         ),
         ReplayContent::Script(script, _) => format!(
             "{regime}\n{} single I/Os in their order; timing {}; addresses {}; overlaps {}",

@@ -118,7 +118,7 @@ impl PlannedCaptureStep {
 /// A replay, ready to run.
 #[derive(Debug, Clone)]
 pub struct Replay {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) composite: CapturedComposite,
     pub(super) regime: PreconditioningPlan,
     pub(super) course: ReplayContent,
@@ -127,21 +127,21 @@ pub struct Replay {
 
 impl Replay {
     /// Creates the replay of the captured workload of the settings.
-    pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        let settings = &ground.settings;
-        let composite = CapturedComposite::on_range(&ground)?;
+    pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        let settings = &setup.settings;
+        let composite = CapturedComposite::on_range(&setup)?;
         check_ending(settings)?;
         if composite.workload.script.is_none() {
             check_demand(settings, ": every capture step has its own")?;
         }
-        let demand = composite.demand(&ground);
-        let regime = PreconditioningPlan::before_replay(&ground, &composite, demand)?;
+        let demand = composite.demand(&setup);
+        let regime = PreconditioningPlan::before_replay(&setup, &composite, demand)?;
         let course = match &composite.workload.script {
             Some(script) => {
                 let often = |text: &str| text.parse().ok().filter(|time: &Nanos| *time >= CUT_MIN);
                 ReplayContent::Script(Box::new(script.clone()), CUT.parse(settings, often)?)
             }
-            None => ReplayContent::Steps(planned(&ground, &composite)?),
+            None => ReplayContent::Steps(planned(&setup, &composite)?),
         };
         let mut demands = match &course {
             ReplayContent::Script(script, _) => vec![script.demand],
@@ -149,7 +149,7 @@ impl Replay {
         };
         demands.sort_by_key(|demand| (demand.outstanding(), demand.threads));
         demands.dedup();
-        Ok(Replay { ground, composite, regime, course, demands })
+        Ok(Replay { setup, composite, regime, course, demands })
     }
 
     /// Returns the number of capture steps that are played at their captured rate, and the number
@@ -167,7 +167,7 @@ impl Replay {
         let ReplayContent::Steps(steps) = &self.course else { return String::new() };
         let captured = &self.composite.workload.steps;
         let known = steps.iter().filter(|step| captured[step.index].data_pattern.is_some()).count();
-        if known > 0 && writes_as_captured(&self.ground.settings) {
+        if known > 0 && writes_as_captured(&self.setup.settings) {
             format!("as captured in {known} of {} steps", steps.len())
         } else {
             "the same in every step".to_owned()
@@ -181,16 +181,16 @@ impl Replay {
             ending: "when the capture is played to its end".to_owned(),
             step_text: Some("each capture step's own".to_owned()),
             judged: self.regime.steady.is_some(),
-            preconditioning: self.regime.independent(&self.ground),
+            preconditioning: self.regime.independent(&self.setup),
             measured_phases: vec![PHASE.to_owned()],
             gap_effect,
             quick: format!(
                 "profile quick plays at most {} of every capture step and preconditions in steps \
                  of {}.",
-                LONGEST.value(&self.ground.settings),
-                self.ground.step_time
+                LONGEST.value(&self.setup.settings),
+                self.setup.step_time
             ),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }
@@ -207,10 +207,10 @@ pub(super) fn part(script: &ScriptLoad, cut: Nanos, point: u32) -> Step {
 
 /// Plans the capture steps that have I/Os that can be applied.
 fn planned(
-    ground: &ProcedureSetup,
+    setup: &ProcedureSetup,
     composite: &CapturedComposite,
 ) -> Result<Vec<PlannedCaptureStep>, ProcedureError> {
-    let settings = &ground.settings;
+    let settings = &setup.settings;
     let longest = LONGEST.parse(settings, longest)?;
     let keeps = PAUSES.choice(settings, &[("keep", true), ("skip", false)])?;
     let mut steps = Vec::new();
@@ -220,7 +220,7 @@ fn planned(
             continue;
         }
         check_length(captured, &composite.workload.name)?;
-        let step = step(ground, composite, (index, steps.len()), longest);
+        let step = step(setup, composite, (index, steps.len()), longest);
         let pause = if keeps { captured.began.saturating_sub(ended) } else { Nanos::ZERO };
         ended = Nanos(captured.began.0.saturating_add(captured.lasted.0));
         steps.push(PlannedCaptureStep { pause, index, step });
@@ -255,7 +255,7 @@ fn check_length(step: &AppliedStep, name: &str) -> Result<(), ProcedureError> {
 }
 
 fn step(
-    ground: &ProcedureSetup,
+    setup: &ProcedureSetup,
     composite: &CapturedComposite,
     (index, played): (usize, usize),
     longest: Nanos,
@@ -269,9 +269,9 @@ fn step(
     let place = StepPlace::new(PHASE, 0, point, label.clone());
     let until = LoadLimits::time(captured.lasted.min(longest));
     let of_step = StepStreams { label: &label, streams };
-    let stimulus = ground.stimulus(&of_step, captured.demand, until, &place);
+    let stimulus = setup.stimulus(&of_step, captured.demand, until, &place);
     let stimulus = stimulus.pace(composite.pace_of(captured));
-    let own = captured.data_pattern.clone().filter(|_| writes_as_captured(&ground.settings));
+    let own = captured.data_pattern.clone().filter(|_| writes_as_captured(&setup.settings));
     Step::alone(place, own.into_iter().fold(stimulus, Stimulus::data_pattern))
 }
 

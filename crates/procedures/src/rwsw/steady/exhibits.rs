@@ -67,7 +67,7 @@ impl ProcedureReport for SteadyStreams {
                 runs.push((judged.run.label.clone(), judged.steps.clone()));
             }
             let title = format!("{} Segment IOPS v Time", name(run.test));
-            iops_over_time(&title, run.test.ground.step_time, &runs)
+            iops_over_time(&title, run.test.setup.step_time, &runs)
         }),
         ReportEntry::FormPlot(|run| {
             let title = format!("{} IOPS & Response Time by Segment", name(run.test));
@@ -123,7 +123,7 @@ impl ProcedureReport for SteadyStreams {
         };
         let mut test_parameters = disclosure::common_test_rows(&run.choices);
         test_parameters
-            .extend(captured::workload_rows(&run.test.composite, &run.test.ground.settings));
+            .extend(captured::workload_rows(&run.test.composite, &run.test.setup.settings));
         test_parameters.extend([
             run.choices.demand_row("TOIO - TC/QD", form_demands(&run.choices.demands)),
             run.choices.step_row("Step"),
@@ -177,8 +177,8 @@ impl ProcedureReport for SteadyStreams {
             caveats.extend(not_steady(&run.results.judged));
         }
         caveats.extend(run.results.judged.iter().find_map(|judged| fresh_caveat(&judged.verdict)));
-        caveats.push(captured::cadence(&run.test.ground, &run.test.cycle_text()));
-        caveats.extend(captured::caveats(&run.test.composite, &run.test.ground, &run.test.regime));
+        caveats.push(captured::cadence(&run.test.setup, &run.test.cycle_text()));
+        caveats.extend(captured::caveats(&run.test.composite, &run.test.setup, &run.test.regime));
         caveats
     }
 
@@ -363,12 +363,12 @@ fn listing(run: &RwswSteadyRun<'_>) -> String {
         RwswWsatKind::Multi => "The composite of all applied I/O streams",
         RwswWsatKind::Individual => "For each applied I/O stream, one after the other: it alone",
     };
-    let criteria = &run.test.ground.method.criteria;
+    let criteria = &run.test.setup.method.criteria;
     format!(
         "{}\n{what}, without a pause, accounted in steps of {}\n  one step in each cycle of {} is \
          measured; stop when {} measured steps meet {}",
         run.test.regime.text(&run.choices),
-        run.test.ground.step_time,
+        run.test.setup.step_time,
         run.test.cycle_text(),
         count_word(criteria.window),
         limits_text(criteria)

@@ -38,7 +38,7 @@ pub enum RwswWsatKind {
 #[derive(Debug, Clone)]
 pub struct SteadyStreams {
     pub(super) kind: RwswWsatKind,
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) composite: CapturedComposite,
     pub(super) regime: PreconditioningPlan,
     /// Runs to steady state: one for all streams, or one per stream.
@@ -51,29 +51,29 @@ impl SteadyStreams {
     ///
     /// # Errors
     /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
-    pub fn multi(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        SteadyStreams::new(RwswWsatKind::Multi, ground)
+    pub fn multi(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        SteadyStreams::new(RwswWsatKind::Multi, setup)
     }
 
     /// Creates Individual Streams WSAT.
     ///
     /// # Errors
     /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
-    pub fn individual(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        SteadyStreams::new(RwswWsatKind::Individual, ground)
+    pub fn individual(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        SteadyStreams::new(RwswWsatKind::Individual, setup)
     }
 
-    fn new(kind: RwswWsatKind, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        let settings = &ground.settings;
-        let composite = CapturedComposite::on_range(&ground)?.with_streams()?;
+    fn new(kind: RwswWsatKind, setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        let settings = &setup.settings;
+        let composite = CapturedComposite::on_range(&setup)?.with_streams()?;
         check_ending(settings)?;
         let regime = PreconditioningPlan::from_settings(settings)?;
         let runs = match kind {
             RwswWsatKind::Multi => {
-                let demand = composite.demand(&ground);
-                vec![steady_composite(&ground, &composite, demand, &regime, true)?]
+                let demand = composite.demand(&setup);
+                vec![steady_composite(&setup, &composite, demand, &regime, true)?]
             }
-            RwswWsatKind::Individual => stream_runs(&ground, &composite, &regime)?,
+            RwswWsatKind::Individual => stream_runs(&setup, &composite, &regime)?,
         };
         let mut demands: Vec<Demand> = Vec::new();
         for demand in runs.iter().map(|run| run.stimulus.demand) {
@@ -81,25 +81,25 @@ impl SteadyStreams {
                 demands.push(demand);
             }
         }
-        Ok(SteadyStreams { kind, ground, composite, regime, runs, demands })
+        Ok(SteadyStreams { kind, setup, composite, regime, runs, demands })
     }
 
     pub(super) fn choices(&self) -> RunChoices<'_> {
         RunChoices {
             demands: self.demands.clone(),
             rounds_max: self.runs.first().map(|run| run.cycles_max),
-            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            ending: disclosure::ending_text(self.setup.settings.steady_state),
             judged: true,
-            preconditioning: self.regime.independent(&self.ground),
+            preconditioning: self.regime.independent(&self.setup),
             measured_phases: self.runs.iter().map(|run| run.phase.clone()).collect(),
             gap_effect: cyclic_load::gap_effect,
             quick: format!(
                 "profile quick measures steps of {} instead of 60 s, one in each cycle of {}{}.",
-                self.ground.step_time,
+                self.setup.step_time,
                 self.cycle_text(),
                 self.runs.first().map(|run| quick_fill_text(&run.fill)).unwrap_or_default()
             ),
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 
@@ -112,7 +112,7 @@ impl SteadyStreams {
 /// Creates one run per stream, at the demand for which manufacturers specify their drives: that of
 /// the class for random streams, T1Q32 for sequential ones.
 fn stream_runs(
-    ground: &ProcedureSetup,
+    setup: &ProcedureSetup,
     composite: &CapturedComposite,
     regime: &PreconditioningPlan,
 ) -> Result<Vec<CyclicLoad>, ProcedureError> {
@@ -121,15 +121,15 @@ fn stream_runs(
     for (index, stream) in composite.data_streams().enumerate() {
         let alone = SingleStream(stream.weighing(1));
         let preset =
-            if alone.is_sequential() { SEQUENTIAL_DEMAND } else { ground.method.random_demand };
-        let demand = ground.settings.demand_or(preset);
+            if alone.is_sequential() { SEQUENTIAL_DEMAND } else { setup.method.random_demand };
+        let demand = setup.settings.demand_or(preset);
         let phase = format!("stream-{}", index + 1);
         let label = format!("{alone} {demand}");
-        let load = CyclicLoad::endless(ground, &phase, label, &alone, demand, cycle(ground)?);
+        let load = CyclicLoad::endless(setup, &phase, label, &alone, demand, cycle(setup)?);
         let is_last = index + 1 == count;
         runs.push(CyclicLoad {
-            cycles_max: ground.rounds_max(&phase, is_last, ground.method.rounds_max),
-            fill: regime.fill(ground, std::slice::from_ref(&alone.0))?,
+            cycles_max: setup.rounds_max(&phase, is_last, setup.method.rounds_max),
+            fill: regime.fill(setup, std::slice::from_ref(&alone.0))?,
             ..load
         });
     }

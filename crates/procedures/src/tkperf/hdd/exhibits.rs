@@ -105,7 +105,7 @@ fn unit(kind: ZoneTestKind) -> &'static str {
 /// Returns the chapter on the procedure's loop.
 fn loop_chapter(run: &HddRun<'_>) -> Vec<Page> {
     let size = run.test.zones.first().map(|zone| zone.length.binary()).unwrap_or_default();
-    let (count, time, demand) = (run.test.zones.len(), run.test.ground.step_time, run.test.demand);
+    let (count, time, demand) = (run.test.zones.len(), run.test.setup.step_time, run.test.demand);
     let text = match run.test.kind {
         ZoneTestKind::Iops => format!(
             "For each of {count} zones of {size}\n  For R/W mix 100/0, 50/50, 0/100\n    For block \

@@ -17,7 +17,7 @@ use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for ZoneTest {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.settle(&self.ground.conditions())?;
+        bench.settle(&self.setup.conditions())?;
         for step in self.steps() {
             bench.apply(&step)?;
         }

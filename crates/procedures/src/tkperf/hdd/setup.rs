@@ -39,7 +39,7 @@ const UNIT: u64 = 1 << 20;
 /// A test of zones, ready to run.
 #[derive(Debug, Clone)]
 pub struct ZoneTest {
-    pub(super) ground: ProcedureSetup,
+    pub(super) setup: ProcedureSetup,
     pub(super) demand: Demand,
     pub(super) zones: Vec<ActiveRange>,
     pub(super) kind: ZoneTestKind,
@@ -87,12 +87,12 @@ impl ZoneTest {
             lesser: Some("TKPERF HDD MODE: the method of TKperf 2.x, not of the PTS"),
             ..method::for_profile(Profile::Tkperf, asked.settings.class)
         };
-        let ground = ProcedureSetup::new(asked, method)?;
-        let count = ZONES.parse(&ground.settings, |text| {
+        let setup = ProcedureSetup::new(asked, method)?;
+        let count = ZONES.parse(&setup.settings, |text| {
             text.parse::<u32>().ok().filter(|count| (2..=1024).contains(count))
         })?;
-        let zones = zones(ground.active_range, count)?;
-        Ok(ZoneTest { demand: ground.settings.demand_or(DEMAND), zones, kind, ground })
+        let zones = zones(setup.active_range, count)?;
+        Ok(ZoneTest { demand: setup.settings.demand_or(DEMAND), zones, kind, setup })
     }
 
     /// Returns the steps in order: the IOPS test passes over the zones once, the throughput test
@@ -115,8 +115,8 @@ impl ZoneTest {
     fn step(&self, (zone, range): (u32, ActiveRange), of: (u32, AccessPattern)) -> Step {
         let (point, pattern) = of;
         let place = StepPlace::new(&self.phase(pattern), zone, point, pattern.to_string());
-        let until = LoadLimits::time(self.ground.step_time);
-        let mut stimulus = self.ground.stimulus(&pattern, self.demand, until, &place);
+        let until = LoadLimits::time(self.setup.step_time);
+        let mut stimulus = self.setup.stimulus(&pattern, self.demand, until, &place);
         stimulus.active_range = range;
         Step::alone(place, stimulus)
     }
@@ -143,7 +143,7 @@ impl ZoneTest {
                 zones are whole numbers of 1 MiB of the device's bytes (TKperf mistakes the size \
                 of devices with sectors of 4,096 bytes); every step has its own random offsets; \
                 threads share one sequential position.",
-            ..self.ground.choices()
+            ..self.setup.choices()
         }
     }
 }
