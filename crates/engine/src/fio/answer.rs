@@ -123,7 +123,10 @@ fn section(spot: &JsonNode<'_>) -> Result<FioReportSection, String> {
         Ok((spot.at(name)?.amount()? / 100.0 * run_ns as f64).round() as u64)
     };
     let short = |spot: &JsonNode<'_>| -> Result<u64, String> {
-        Ok(spot.at("short_ios")?.count()? + spot.at("drop_ios")?.count()?)
+        let short = spot.at("short_ios")?.count()? + spot.at("drop_ios")?.count()?;
+        // fio 3.33 counts the flushes of psync, which move nothing, as short reads: no I/O of a job
+        // that reads nothing was one.
+        Ok(if spot.at("total_ios")?.count()? > 0 { short } else { 0 })
     };
     Ok(FioReportSection {
         error: errno(&spot.at("error")?)?,

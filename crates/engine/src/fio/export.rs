@@ -1,6 +1,6 @@
 //! A stimulus as a job for any installed fio: the same load, without this program.
 
-use super::expression::{Expression, FioTarget, whole_percent, zones_of};
+use super::expression::{Expression, FioTarget, durable, whole_percent, zones_of};
 use std::fmt::Write;
 use steadfast_domain::stimulus::{Durability, Order, Pace};
 use steadfast_domain::{Bytes, Distribution, Nanos, Op, Stimulus};
@@ -45,10 +45,12 @@ fn job_of(
         sector: sector.max(512),
         direct: true,
         io_engine: IO_ENGINE,
+        commit_rates: false,
     };
     let zones = absolute_zones(stimulus)?;
+    let durable = durable(stimulus)?.map(|(name, value)| format!("{name}={value}\n"));
     let options = paced(stimulus)?
-        + &durable(stimulus)?
+        + &durable.unwrap_or_default()
         + &distributed(stimulus)?
         + zones.as_deref().unwrap_or_default();
     let mut plain =
@@ -88,22 +90,6 @@ fn job_of(
         let _ = writeln!(text, "startdelay={}us", stimulus.delay.0.div_ceil(1000));
     }
     Ok(text)
-}
-
-/// Returns the option that makes the writes of all jobs durable.
-fn durable(stimulus: &Stimulus) -> Result<String, String> {
-    let mut writes = stimulus.streams.iter().filter(|stream| stream.op == Op::Write);
-    let Some(first) = writes.next().map(|stream| stream.durability) else {
-        return Ok(String::new());
-    };
-    if writes.any(|stream| stream.durability != first) {
-        return Err("all writes of a fio job are equally durable".into());
-    }
-    Ok(match first {
-        Durability::Cached => String::new(),
-        Durability::Fua | Durability::Sync => "sync=dsync\n".to_owned(),
-        Durability::Flush(every) => format!("fdatasync={every}\n"),
-    })
 }
 
 /// Returns the option that distributes the offsets of all jobs.

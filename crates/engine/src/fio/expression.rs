@@ -10,7 +10,7 @@ use crate::start::{StepStart, WorkDone};
 use std::collections::BTreeMap;
 use steadfast_domain::hex::to_hex;
 use steadfast_domain::step::mix64;
-use steadfast_domain::stimulus::{DataPattern, Pace, Zone};
+use steadfast_domain::stimulus::{DataPattern, Durability, Pace, Zone};
 use steadfast_domain::{Bytes, IoStream, Load, Nanos, Op, Order, Stimulus};
 
 /// Maximum number of jobs of a load.
@@ -36,7 +36,12 @@ pub(super) struct FioTarget<'t> {
     pub sector: u64,
     pub direct: bool,
     pub io_engine: &'static str,
+    /// True if writes may be flushed, as in [`FioOptions::commit_rates`](super::FioOptions).
+    pub commit_rates: bool,
 }
+
+/// Engine of fio that writes and flushes by blocking calls, as a database does.
+const BLOCKING_ENGINE: &str = "psync";
 
 /// One call of fio: the byte range that it may touch, and its limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +150,13 @@ impl Expression {
     /// Returns the reason if fio cannot apply it.
     pub(super) fn new(stimulus: &Stimulus, facts: &FioTarget<'_>) -> Result<Expression, String> {
         refuse_place(stimulus, facts)?;
-        stimulus.streams.iter().try_for_each(|stream| refuse_stream(stream, facts.sector))?;
+        // fio counts flushes among the reads that moved too little.
+        let reads = stimulus.streams.iter().any(|stream| stream.op == Op::Read);
+        let may_flush = facts.commit_rates && stimulus.demand.depth == 1 && !reads;
+        stimulus
+            .streams
+            .iter()
+            .try_for_each(|stream| refuse_stream(stream, facts.sector, may_flush))?;
         refuse_manner(stimulus)?;
         let used = used_streams(stimulus);
         let place = match used[0].order {
@@ -159,7 +170,11 @@ impl Expression {
             .collect();
         let jobs = stimulus.demand.threads;
         let apart = jobs <= JOBS_APART;
+        let durable = durable(stimulus)?;
+        let io_engine = if durable.is_some() { BLOCKING_ENGINE } else { facts.io_engine };
+        let facts = &FioTarget { io_engine, ..*facts };
         let mut options = fixed_options(stimulus, facts, apart);
+        options.extend(durable);
         options.extend(pattern_options(stimulus)?);
         options.extend(mix_options(&used, &ops)?);
         options.extend(size_options(&used, &ops)?);
@@ -339,14 +354,16 @@ fn refuse_place(stimulus: &Stimulus, facts: &FioTarget<'_>) -> Result<(), String
     DrawPlan::new(stimulus).map(|_| ())
 }
 
-fn refuse_stream(stream: &IoStream, sector: u64) -> Result<(), String> {
+fn refuse_stream(stream: &IoStream, sector: u64, may_flush: bool) -> Result<(), String> {
+    let is_possible = stream.durability.is_cached()
+        || may_flush && matches!(stream.durability, Durability::Flush(_));
     let cannot = match stream.op {
         Op::Discard => Some(
             "fio waits for every discard to complete, so it does not keep the queue depth"
                 .to_owned(),
         ),
         Op::Flush => Some("fio flushes after a number of writes, not as one of the I/Os".into()),
-        Op::Write if !stream.durability.is_cached() => {
+        Op::Write if !is_possible => {
             Some("fio does not report the time of a write until the commit".into())
         }
         _ if !stream.distribution.is_uniform() => Some(
@@ -431,6 +448,22 @@ fn fixed_options(
         }
     }
     options
+}
+
+/// Returns the option that makes the writes of all jobs durable.
+pub(super) fn durable(stimulus: &Stimulus) -> Result<Option<(&'static str, String)>, String> {
+    let mut writes = stimulus.streams.iter().filter(|stream| stream.op == Op::Write);
+    let Some(first) = writes.next().map(|stream| stream.durability) else {
+        return Ok(None);
+    };
+    if writes.any(|stream| stream.durability != first) {
+        return Err("all writes of a fio job are equally durable".into());
+    }
+    Ok(match first {
+        Durability::Cached => None,
+        Durability::Fua | Durability::Sync => Some(("sync", "dsync".to_owned())),
+        Durability::Flush(every) => Some(("fdatasync", every.to_string())),
+    })
 }
 
 /// Returns a seed that fits fio, which multiplies it by a job's number and reads it as a signed

@@ -123,6 +123,7 @@ impl Fio {
             sector: u64::from(self.target.offset_alignment()).max(512),
             direct: self.target.is_direct(),
             io_engine: self.interface.name(),
+            commit_rates: self.options.commit_rates,
         }
     }
 

@@ -16,6 +16,10 @@ pub struct FioOptions {
     /// fio's own engine (`io_uring` or `libaio`). `None` selects the kernel interface that
     /// [`crate::native::Native`] would use on this target.
     pub interface: Option<FioIoEngine>,
+    /// True if a load of writes at queue depth 1 may flush, because only rates matter: fio (`psync`,
+    /// `fdatasync`) does not report the time of a write until the commit. Response times are then
+    /// those of the writes alone.
+    pub commit_rates: bool,
     /// A step with more failed I/Os than this is void.
     pub fault_limit: u64,
 }
@@ -27,6 +31,7 @@ impl FioOptions {
             program: PathBuf::from("fio"),
             directory: directory.into(),
             interface: None,
+            commit_rates: false,
             fault_limit: 100,
         }
     }

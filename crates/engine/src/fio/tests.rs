@@ -38,6 +38,7 @@ fn facts() -> FioTarget<'static> {
         sector: 512,
         direct: true,
         io_engine: "io_uring",
+        commit_rates: false,
     }
 }
 
@@ -208,6 +209,29 @@ fn a_step_is_a_job_file() {
     );
     assert_eq!(job, expected);
     assert_eq!(expression.next_part(Nanos::from_secs(60), 1000), None);
+}
+
+/// Only where rates alone are compared, and one I/O at a time.
+#[test]
+fn a_commit_is_a_blocking_write_and_its_flush() {
+    let until = LoadLimits::time(Nanos::SECOND);
+    let commits = stimulus("RND 4K W FLUSH/1", "T1Q1", until);
+    let rates = FioTarget { commit_rates: true, ..facts() };
+    let expression = Expression::new(&commits, &rates).unwrap();
+    let body = expression.body(&expression.next_part(Nanos::ZERO, 0).unwrap());
+    let lines: Vec<&str> = body.lines().collect();
+    assert!(lines.contains(&"ioengine=psync") && lines.contains(&"fdatasync=1"), "{body}");
+    assert!(!body.contains("fixedbufs"), "an option of io_uring: {body}");
+    let refused = |pattern, demand, facts: &FioTarget<'_>| {
+        let why = Expression::new(&stimulus(pattern, demand, until), facts).err();
+        assert!(why.unwrap().contains("until the commit"), "{pattern} {demand}");
+    };
+    refused("RND 4K W FLUSH/1", "T1Q1", &facts());
+    refused("RND 4K W FLUSH/1", "T1Q2", &rates);
+    refused("RND 4K W FUA", "T1Q1", &rates);
+    refused("RND 4K RW50 FLUSH/1", "T1Q1", &rates);
+    let plain = Expression::new(&stimulus("RND 4K W", "T1Q4", until), &rates).unwrap();
+    assert!(plain.body(&plain.next_part(Nanos::ZERO, 0).unwrap()).contains("ioengine=io_uring"));
 }
 
 #[test]

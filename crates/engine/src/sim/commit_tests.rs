@@ -89,7 +89,8 @@ fn a_commit_outstanding_at_the_end_has_its_whole_time() {
 /// M/D/1: Poisson arrivals at one server of constant time wait rho / (2 mu (1 - rho)) on average.
 #[test]
 fn open_loop_waiting_times_are_those_of_m_d_1() {
-    for (percent, ios) in [(10, 400_000), (50, 1_000_000), (90, 3_000_000)] {
+    let loads = [(10, 400_000), (30, 600_000), (50, 1_000_000), (70, 2_000_000), (90, 3_000_000)];
+    for (percent, ios) in loads {
         let mut stimulus = load("RND 4K R", "T1Q1024", LoadLimits::ios(ios));
         stimulus.pace = Pace::Poisson { ios: 100 * percent, per: Nanos::SECOND };
         let m = run(&mut exact(None), stimulus);

@@ -21,7 +21,7 @@
 //! | `job` | `numjobs`, `offset_increment`, `ramp_time`, `startdelay`, `readonly` |
 //! | `sequence` | `stonewall`, `wait_for`, `group_reporting` |
 //! | `remarks` | options whose effect differs here: `direct`, `buffered`, `randrepeat`, `randseed`, `random_generator`, `dedupe_mode` |
-//! | `latency_target` | `latency_target`, `latency_percentile`: refused, with the command to type |
+//! | `latency_target` | `latency_target` with its window and percentile: refused, with the command to type and how it differs |
 //! | `known` | all others: without effect, with a remark, or refused |
 
 mod access;

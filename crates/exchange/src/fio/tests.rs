@@ -342,11 +342,20 @@ fn a_latency_target_names_the_command_that_meets_it() {
         ),
         ("rw=randwrite\nsync=1\nlatency_target=2ms", "\"RND 4K W SYNC\"", "p99.99=2ms"),
         ("bssplit=4k/50:8k/50\nlatency_target=2ms", "PATTERN", "p99.99=2ms"),
+        ("latency_target=2ms\nlatency_percentile=99.999", "\"RND 4K R\"", "p99.999=2ms"),
+        ("latency_target=2ms\nlatency_percentile=0.5", "\"RND 4K R\"", "p1=2ms"),
     ] {
         let why = one(&format!("rw=randread\n{options}")).unwrap_err();
         let command =
             format!("steadfast run load-curve --workload {workload} --slo {level} --target TARGET");
-        assert!(why.ends_with(&command), "{why}");
+        assert!(why.contains(&format!("type: {command}; it differs: ")), "{why}");
+        assert_eq!(why.lines().count(), 1, "{why}");
+        // Each difference is named, and none that is not there.
+        let has_window = options.contains("latency_window");
+        assert_eq!(why.contains("latency_window is not used"), has_window, "{why}");
+        let replaced = ["p99.99=", "p1="].iter().any(|percent| level.starts_with(percent));
+        assert_eq!(why.contains(" % in place of "), replaced, "{why}");
+        assert!(["not a depth", "is due", "--purge none"].iter().all(|part| why.contains(part)));
         assert!(level.parse::<ServiceLevel>().is_ok());
         let pattern = workload.trim_matches('"');
         assert!(pattern == "PATTERN" || pattern.parse::<AccessPattern>().is_ok());

@@ -169,6 +169,7 @@ impl FioHosts {
             sector: u64::from(device.logical_sector),
             direct: true,
             io_engine: "libaio",
+            commit_rates: false,
         };
         // Checked for one host first, so that a refusal concerns the load as given.
         Expression::new(stimulus, &facts).map_err(StepRefusal)?;

@@ -149,6 +149,7 @@ mod tests {
             sector: 512,
             direct: true,
             io_engine: "libaio",
+            commit_rates: false,
         }
     }
 
