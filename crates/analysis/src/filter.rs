@@ -9,7 +9,7 @@ use crate::device_layer::device_name;
 use crate::questions::compare::{cgroup_name, host_name};
 use crate::questions::streams::StreamKey;
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::ops::RangeInclusive;
 use steadfast_domain::io_event::{CapturedDevice, CommandName, inode_and_file};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
@@ -489,8 +489,8 @@ fn first_names(mut names: Vec<String>) -> String {
 }
 
 /// Returns the number of every device; 0 if the conditions have none.
-fn device_numbers(conditions: &CaptureConditions) -> Range<u16> {
-    0..u16::try_from(conditions.devices.len().max(1)).unwrap_or(u16::MAX)
+fn device_numbers(conditions: &CaptureConditions) -> RangeInclusive<u16> {
+    0..=u16::try_from(conditions.devices.len().saturating_sub(1)).unwrap_or(u16::MAX)
 }
 
 fn devices_of_host(host: &str, conditions: &CaptureConditions) -> Vec<u16> {
@@ -583,6 +583,20 @@ mod tests {
         assert!(refused.contains("none of the 2 hosts") && refused.ends_with("a, b, c"));
         let host_and_role = Filter::default().with_host("b", &conditions).unwrap();
         assert!(with(host_and_role, &["x"]).unwrap_err().contains("'x'"));
+    }
+
+    #[test]
+    fn the_last_of_65536_devices_is_on_its_host() {
+        let device = |number: usize| CapturedDevice {
+            host: Some(if number == 65_535 { "z" } else { "a" }.to_owned()),
+            ..CapturedDevice::default()
+        };
+        let devices = (0..65_536).map(device).collect();
+        let conditions = CaptureConditions { devices, ..CaptureConditions::default() };
+        assert_eq!(devices_of_host("z", &conditions), [65_535]);
+        let host = Some("z".to_owned());
+        let conditions = CaptureConditions { host, ..CaptureConditions::default() };
+        assert_eq!(devices_of_host("z", &conditions), [0]);
     }
 
     #[test]

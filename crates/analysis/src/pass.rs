@@ -7,7 +7,7 @@ use crate::annotate::sequential::{DepthSource, Sequencer, WINDOW};
 use crate::filter::Filter;
 use crate::fold::{AnnotatedBatch, AnnotatedRows, Fold};
 use crate::questions::streams::{STREAMS_MAX, StreamKey};
-use crate::tables::recent_cache::{RecentCache, stream_number};
+use crate::tables::recent_cache::RecentCache;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek};
@@ -359,7 +359,7 @@ impl LastArrivals {
     /// Returns the time since the last I/O of a stream, and remembers this one.
     fn gap(&mut self, key: StreamKey, at_ns: u64) -> Option<u64> {
         let LastArrivals { recent, numbers, last_ns } = self;
-        let stream = stream_number(key.op, key.sequential, key.bytes);
+        let stream = StreamKey::packed(key.op, key.sequential, key.bytes);
         let number = recent.get_or(stream, key, || {
             let next = last_ns.len();
             if next >= STREAMS_MAX && !numbers.contains_key(&key) {

@@ -42,43 +42,32 @@ struct FoldCellKey {
     originator: Who,
 }
 
-/// Sums of a cell.
-#[derive(Debug, Default)]
-struct FoldSums {
-    sums: IoSums,
-    /// I/Os that end beyond their device.
-    beyond: u64,
-}
-
-impl FoldSums {
-    /// Returns the cell of a key in the step that begins at `begin_ns`. Issue times in the sums count
-    /// from `began_ns`.
-    fn into_cell(self, key: FoldCellKey, begin_ns: u64, began_ns: u64) -> CubeCell {
-        let FoldSums { sums, beyond } = self;
-        let (first, last) = sums.span_ns.unwrap_or_default();
-        CubeCell {
-            begin_ns,
-            device: key.device,
-            layer: key.layer,
-            op: key.op,
-            sequential: key.sequential,
-            bytes: key.bytes,
-            who: key.originator,
-            ios: sums.count(),
-            span_ns: (first.saturating_add(began_ns), last.saturating_add(began_ns)),
-            responses: sums.responses.times(),
-            queued: sums.queued.times(),
-            both_queued_ns: sums.together.queued_ns,
-            both_response_ns: sums.together.response_ns,
-            depth_sum: sums.depth_sum,
-            depths: sums.depths,
-            depth_max: sums.depth_max,
-            offsets: sums.offsets,
-            flags: sums.flags,
-            beyond,
-            merged: sums.merged,
-            contents: sums.contents,
-        }
+/// Returns the cell of a key in the step that begins at `begin_ns`. Issue times in the sums count from
+/// `began_ns`.
+fn fold_cell(key: FoldCellKey, sums: &IoSums, begin_ns: u64, began_ns: u64) -> CubeCell {
+    let (first, last) = sums.span_ns.unwrap_or_default();
+    CubeCell {
+        begin_ns,
+        device: key.device,
+        layer: key.layer,
+        op: key.op,
+        sequential: key.sequential,
+        bytes: key.bytes,
+        who: key.originator,
+        ios: sums.count(),
+        span_ns: (first.saturating_add(began_ns), last.saturating_add(began_ns)),
+        responses: sums.responses.times(),
+        queued: sums.queued.times(),
+        both_queued_ns: sums.together.queued_ns,
+        both_response_ns: sums.together.response_ns,
+        depth_sum: sums.depth_sum,
+        depths: sums.depths,
+        depth_max: sums.depth_max,
+        offsets: sums.offsets,
+        flags: sums.flags,
+        beyond: sums.beyond,
+        merged: sums.merged,
+        contents: sums.contents,
     }
 }
 
@@ -94,10 +83,10 @@ pub(super) struct FoldCellBuilder {
     sizes: Vec<Option<u64>>,
     /// Number of the current step.
     step: u64,
-    current: FxHashMap<FoldCellKey, FoldSums>,
+    current: FxHashMap<FoldCellKey, IoSums>,
     /// Cells of I/Os that came after their step was written. They get rows of their own, which
     /// readers add to the others.
-    late: BTreeMap<(u64, FoldCellKey), FoldSums>,
+    late: BTreeMap<(u64, FoldCellKey), IoSums>,
     open_busy_spans: OpenBusySpans,
     busy_ns_by_step: BTreeMap<(u64, DeviceLayer), u64>,
     writer: CubeWriter<Vec<u8>>,
@@ -210,10 +199,10 @@ impl FoldCellBuilder {
             self.step = step;
         }
         let (key, is_beyond) = (self.key(rows, row), self.is_beyond(rows, row));
-        let cell =
+        let sums =
             if step < self.step { self.late_cell(step, key)? } else { self.current_cell(key)? };
-        cell.sums.add(columns, row);
-        cell.beyond += u64::from(is_beyond);
+        sums.add(columns, row);
+        sums.beyond += u64::from(is_beyond);
         let side = DeviceLayer { device: key.device, layer: key.layer };
         let (from, to) = rows.busy[row];
         let busy = (from.saturating_add(self.began_ns), to.saturating_add(self.began_ns));
@@ -224,7 +213,7 @@ impl FoldCellBuilder {
     }
 
     /// Returns the cell of a key in the current step.
-    fn current_cell(&mut self, key: FoldCellKey) -> Result<&mut FoldSums, TraceError> {
+    fn current_cell(&mut self, key: FoldCellKey) -> Result<&mut IoSums, TraceError> {
         if self.current.len() >= CELLS_MAX && !self.current.contains_key(&key) {
             return Err(TraceError::TooFine(format!(
                 "a step of {} has more than {CELLS_MAX} combinations of stream, file, thread and \
@@ -237,7 +226,7 @@ impl FoldCellBuilder {
 
     /// Returns the cell of a key in a step that was written.
     #[cold]
-    fn late_cell(&mut self, step: u64, key: FoldCellKey) -> Result<&mut FoldSums, TraceError> {
+    fn late_cell(&mut self, step: u64, key: FoldCellKey) -> Result<&mut IoSums, TraceError> {
         if self.late.len() >= LATE_MAX && !self.late.contains_key(&(step, key)) {
             self.write_late()?;
         }
@@ -260,7 +249,7 @@ impl FoldCellBuilder {
 
     /// Writes the cells of the current step.
     fn write_current(&mut self) -> Result<(), TraceError> {
-        let mut cells: Vec<(FoldCellKey, FoldSums)> = self.current.drain().collect();
+        let mut cells: Vec<(FoldCellKey, IoSums)> = self.current.drain().collect();
         cells.sort_unstable_by_key(|(key, _)| *key);
         cells.into_iter().try_for_each(|(key, sums)| self.write(self.step, key, sums))
     }
@@ -271,10 +260,10 @@ impl FoldCellBuilder {
         late.try_for_each(|((step, key), sums)| self.write(step, key, sums))
     }
 
-    fn write(&mut self, step: u64, key: FoldCellKey, sums: FoldSums) -> Result<(), TraceError> {
+    fn write(&mut self, step: u64, key: FoldCellKey, sums: IoSums) -> Result<(), TraceError> {
         self.cells += 1;
         let begin_ns = step.saturating_mul(self.step_ns);
-        self.writer.add(sums.into_cell(key, begin_ns, self.began_ns))
+        self.writer.add(fold_cell(key, &sums, begin_ns, self.began_ns))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::annotate::data_transfers::{DataTransfer, DataTransfers};
 use crate::cells::{CubeCell, Dimensions, FilteredCells};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::streams::{ShareMeasure, StreamKey};
-use crate::tables::recent_cache::{RecentCache, stream_number};
+use crate::tables::recent_cache::RecentCache;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -304,7 +304,7 @@ impl Fold for HitMap {
                 let mut lately = RecentCache::new();
                 self.take_moved(rows, |row, DataTransfer { op, bytes, .. }| {
                     let sequential = rows.sequential[row];
-                    let stream = stream_number(op, sequential, bytes);
+                    let stream = StreamKey::packed(op, sequential, bytes);
                     let key = StreamKey { op, sequential, bytes };
                     let find = || numbers.get(&key).copied().unwrap_or(numbers.len());
                     lately.get_or(stream, stream, find)

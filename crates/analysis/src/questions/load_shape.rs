@@ -6,7 +6,7 @@ use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::streams::StreamKey;
 use crate::sums::response::ResponseHistogram;
-use crate::tables::recent_cache::{RecentCache, stream_number};
+use crate::tables::recent_cache::RecentCache;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use steadfast_domain::{IoOp, Nanos};
@@ -262,7 +262,7 @@ impl LoadShape {
             let op = op.op(row);
             if let Some(gap) = annotations.gap_ns {
                 let (sequential, bytes) = (rows.sequential[row], bytes.at(row));
-                let stream = stream_number(op, sequential, bytes);
+                let stream = StreamKey::packed(op, sequential, bytes);
                 let find = || self.numbers.get(&StreamKey { op, sequential, bytes }).copied();
                 if let Some(number) = recent.get_or(stream, stream, find) {
                     self.gaps[number].add(gap);

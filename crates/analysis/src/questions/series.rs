@@ -7,7 +7,7 @@ use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
 use crate::sums::io_count::IoCount;
 use crate::sums::step_width::made_of;
-use crate::tables::recent_cache::{RecentCache, stream_number};
+use crate::tables::recent_cache::RecentCache;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use steadfast_tracefile::error::TraceError;
@@ -134,7 +134,7 @@ impl Fold for SeriesOverTime {
                 self.cells.add(rows, |row| {
                     let (op, sequential) = (ops.op(row), rows.sequential[row]);
                     let key = StreamKey { op, sequential, bytes: sizes.at(row) };
-                    let stream = stream_number(op, sequential, key.bytes);
+                    let stream = StreamKey::packed(op, sequential, key.bytes);
                     recent.get_or(stream, stream, || known.get(&key).copied().unwrap_or(others))
                 })
             }

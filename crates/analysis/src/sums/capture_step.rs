@@ -6,7 +6,7 @@ use crate::sums::content::Contents;
 use crate::sums::queue_time::QueueTimeSums;
 use crate::sums::response::HISTOGRAM_SHARE_MIN;
 use serde::{Deserialize, Serialize};
-use steadfast_domain::histogram::{CoarseHistogram, FineHistogram};
+use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::{IoOp, Nanos};
 
 /// Sums over the I/Os of one operation. Sums from files saturate; single I/Os cannot overflow a count.
@@ -155,18 +155,14 @@ impl CaptureStep {
         (ios > 0).then(|| sequential as f64 / ios as f64)
     }
 
-    /// Adds a cell of a fold file. Each fine bucket lies within one coarse bucket. `dense` is scratch
-    /// memory of [`CoarseHistogram::LEN`] counts.
+    /// Adds a cell of a fold file. `dense` is scratch memory of [`CoarseHistogram::LEN`] counts.
     pub(crate) fn add_cell(&mut self, cell: &CubeCell, dense: &mut [u64]) {
         let sequential = if cell.sequential { cell.ios } else { 0 };
         let op = OpSums { ios: cell.ios, bytes: cell.amount(), sequential };
         self.ops[cell.op as usize].merge(op);
         self.times.merge(&StepTimes::from_cell(cell));
         dense.fill(0);
-        for (index, count) in &cell.responses.buckets {
-            let (least, _) = FineHistogram::bounds(usize::from(*index));
-            dense[CoarseHistogram::index(least)] += count;
-        }
+        cell.responses.coarse_buckets().for_each(|(bucket, count)| dense[bucket] += count);
         self.histogram.merge(&CoarseHistogram::from_dense(dense));
     }
 }

@@ -41,6 +41,8 @@ pub struct IoSums {
     pub flags: [u64; FLAGS],
     /// I/Os with known flags.
     pub flagged: u64,
+    /// I/Os that end beyond their device; 0 from [`Self::add`], which does not know its size.
+    pub beyond: u64,
     /// Requests that were merged into these I/Os.
     pub merged: u64,
     /// Content measurements of the blocks that they wrote.
@@ -138,6 +140,7 @@ impl IoSums {
             *ours = ours.saturating_add(*theirs);
         }
         self.flagged = self.flagged.saturating_add(other.flagged);
+        self.beyond = self.beyond.saturating_add(other.beyond);
         self.merged = self.merged.saturating_add(other.merged);
         self.contents.merge(other.contents);
         if let Some(span_ns) = other.span_ns {
@@ -234,6 +237,7 @@ impl IoSums {
         self.offsets |= cell.offsets;
         let flagged = if knows_flags { cell.ios } else { 0 };
         self.flagged = self.flagged.saturating_add(flagged);
+        self.beyond = self.beyond.saturating_add(cell.beyond);
         self.merged = self.merged.saturating_add(cell.merged);
         self.contents.merge(cell.contents);
         for (ours, theirs) in self.flags.iter_mut().zip(&cell.flags) {

@@ -3,7 +3,6 @@
 
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
-use steadfast_domain::IoOp;
 
 /// Number of slots: far more than keys in use at a time, so that two keys seldom share a slot.
 pub(crate) const PLACES: usize = 1 << 10;
@@ -59,12 +58,6 @@ impl<K: Copy + PartialEq, V: Copy> RecentCache<K, V> {
     pub(crate) fn clear(&mut self) {
         self.0.fill(None);
     }
-}
-
-/// Returns a distinct number for each I/O stream.
-#[inline(always)]
-pub(crate) fn stream_number(op: IoOp, sequential: bool, bytes: u32) -> u64 {
-    u64::from(bytes) << 4 | (op as u64) << 1 | u64::from(sequential)
 }
 
 /// Returns the slot of a number.
