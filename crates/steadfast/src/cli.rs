@@ -639,8 +639,8 @@ pub struct CalibrateArguments {
     #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
     /// Access patterns with their demand, such as "RND 4K R T1Q32,SEQ 128K W
-    /// T1Q32"; default: RND 4K at Q1 and Q32 and SEQ 128K at Q32, with writes if
-    /// they are allowed
+    /// T1Q32"; default: RND 4K at Q1 and Q32 and SEQ 128K at Q32, with writes and
+    /// RND 4K W FLUSH/1 at Q1 if they are allowed
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub points: Vec<CalibrationPoint>,
     /// Measured time; of every run

@@ -179,6 +179,8 @@ pub enum EngineChoice {
     Uring,
     /// fio, with the directory of its job files and results.
     Fio(PathBuf),
+    /// fio, with the same directory; its writes may be flushed, as far as only rates matter.
+    FioCommitRates(PathBuf),
 }
 
 impl EngineChoice {
@@ -186,7 +188,7 @@ impl EngineChoice {
     pub fn name(&self) -> &'static str {
         match self {
             EngineChoice::Uring => "uring",
-            EngineChoice::Fio(_) => "fio",
+            EngineChoice::Fio(_) | EngineChoice::FioCommitRates(_) => "fio",
         }
     }
 }
@@ -240,8 +242,9 @@ pub fn rig(
             let engine = engine.with_context(unusable)?;
             Ok(Box::new(DeviceRig::new(engine, roots, stop.clone())))
         }
-        EngineChoice::Fio(directory) => {
-            let options = FioOptions::in_directory(directory);
+        EngineChoice::Fio(directory) | EngineChoice::FioCommitRates(directory) => {
+            let commit_rates = matches!(mover, EngineChoice::FioCommitRates(_));
+            let options = FioOptions { commit_rates, ..FioOptions::in_directory(directory) };
             let engine = Fio::new(target, stop.clone(), options).with_context(unusable)?;
             Ok(Box::new(DeviceRig::new(engine, roots, stop.clone())))
         }

@@ -14,7 +14,7 @@ use steadfast_host::{Consent, SystemRoots};
 use steadfast_report::text_table;
 use steadfast_runner::calibrate::{
     self, Calibration, CalibrationContext, CalibrationEngine, CalibrationEvent, CalibrationPoint,
-    CalibrationReading, CalibrationResult, Comparison, Judgement, OwnCost, median_run,
+    CalibrationReading, CalibrationResult, Comparison, FlushCounts, Judgement, OwnCost, median_run,
 };
 use steadfast_runner::{HostChanges, Rig};
 
@@ -89,6 +89,7 @@ fn calibration(arguments: &CalibrateArguments, device: &Device, may_write: bool)
         within_percent: arguments.within,
         seed: arguments.seed,
         may_write,
+        sends_flushes: steadfast_host::sends_flushes(device, &SystemRoots::real()) == Some(true),
     }
 }
 
@@ -126,7 +127,7 @@ impl CalibrationContext for CalibrationTarget {
     fn rig(&mut self, engine: CalibrationEngine) -> anyhow::Result<Box<dyn Rig>> {
         let mover = match engine {
             CalibrationEngine::Uring => EngineChoice::Uring,
-            CalibrationEngine::Fio => EngineChoice::Fio(self.directory.clone()),
+            CalibrationEngine::Fio => EngineChoice::FioCommitRates(self.directory.clone()),
         };
         target::rig(&mover, &self.named, &self.consent, &[], self.course, &self.stop)
     }
@@ -238,6 +239,7 @@ fn rows(comparison: &Comparison) -> [[String; 10]; 2] {
         Judgement::Unsteady => "unsteady",
         Judgement::TooFew => "too few",
         Judgement::CpuBound => "CPU-bound",
+        Judgement::FlushesDiffer => "FLUSHES DIFFER",
     };
     [
         engine_row(&comparison.point, CalibrationEngine::Uring, &comparison.uring, &range),
@@ -265,7 +267,7 @@ fn engine_row(
         engine.to_string(),
         number(run.map(|run| run.iops), 1),
         number(run.map(|run| run.bytes_per_second / 1e6), 2),
-        ms(run.map(|run| run.mean_ns)),
+        ms(run.and_then(|run| run.mean_ns)),
         ms(percentile(|run| run.p99_ns)),
         ms(percentile(|run| run.p9999_ns)),
         number(run.and_then(|run| run.cpu_ns_per_io), 0),
@@ -310,13 +312,25 @@ fn verdict(comparisons: &[Comparison], within: f64) -> String {
             "The host, not the device, was the limit, so the engines cannot be compared, \
              at",
         ),
+        (Judgement::FlushesDiffer, "The kernel did not count the flushes that uring issued, at"),
     ] {
         let found = named(judgement);
         if !found.is_empty() {
             parts.push(format!("{what} {}.", list(&found)));
         }
     }
+    parts.extend(comparisons.iter().filter_map(flush_line));
     parts.join("\n")
+}
+
+/// Compares the flushes that were issued with those that the kernel counted.
+fn flush_line(comparison: &Comparison) -> Option<String> {
+    let FlushCounts { issued, counted } = comparison.flushes()?;
+    Some(format!(
+        "{}: uring issued {issued} flushes, the kernel counted {counted} (difference {:+}).",
+        comparison.point,
+        i128::from(counted) - i128::from(issued)
+    ))
 }
 
 #[cfg(test)]
@@ -327,11 +341,12 @@ mod tests {
         CalibrationReading {
             iops,
             bytes_per_second: iops * 4096.0,
-            mean_ns: 1e9 / iops,
+            mean_ns: Some(1e9 / iops),
             p99_ns: Some(1_000_000),
             p9999_ns: None,
             cpu_ns_per_io: Some(3000.0),
             busiest_thread: Some(0.2),
+            flushes: None,
         }
     }
 
@@ -339,7 +354,7 @@ mod tests {
         let point: CalibrationPoint = "RND 4K R T1Q32".parse().unwrap();
         let uring = pairs.iter().map(|(ours, _)| reading(*ours)).collect();
         let fio = pairs.iter().map(|(_, theirs)| reading(*theirs)).collect();
-        Comparison::new(&point, uring, fio, 5.0)
+        Comparison::new(&point, uring, fio, 5.0, true)
     }
 
     #[test]
@@ -347,6 +362,17 @@ mod tests {
         let text = verdict(&[compared(&[(1010.0, 1000.0)]), compared(&[(1200.0, 1000.0); 4])], 5.0);
         assert!(text.contains("agree within 1.0 % at 1 of 2 points"), "{text}");
         assert!(text.contains("DIFFER at RND 4K R T1Q32 (+20.0 %)"), "{text}");
+    }
+
+    #[test]
+    fn lost_flushes_are_in_the_verdict() {
+        let flushes = Some(FlushCounts { issued: 500, counted: 480 });
+        let point: CalibrationPoint = "RND 4K W FLUSH/1 T1Q1".parse().unwrap();
+        let uring = vec![CalibrationReading { flushes, ..reading(1000.0) }];
+        let compared = Comparison::new(&point, uring, vec![reading(1000.0)], 5.0, true);
+        let text = verdict(&[compared], 5.0);
+        assert!(text.contains("issued 500 flushes") && text.contains("(difference -20)"), "{text}");
+        assert!(!text.contains("agree"), "{text}");
     }
 
     #[test]

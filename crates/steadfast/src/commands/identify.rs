@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::text::printable;
 use steadfast_exchange::identify::FileKind;
+use steadfast_tracefile::TraceError;
 
 /// The JSON output.
 #[derive(Serialize, schemars::JsonSchema)]
@@ -92,10 +93,10 @@ fn directory(
     }
 }
 
-/// Returns true if a system call failed, so that the file was not read.
-fn is_refused_by_system(error: &anyhow::Error) -> bool {
-    let is_of_kernel = |io: &std::io::Error| io.raw_os_error().is_some();
-    error.chain().any(|cause| cause.downcast_ref().is_some_and(is_of_kernel))
+/// Returns true if a Parquet file was read and is no capture.
+fn is_other_table(error: &anyhow::Error) -> bool {
+    let found = error.chain().find_map(|cause| cause.downcast_ref::<TraceError>());
+    matches!(found, Some(TraceError::NotATrace(_)))
 }
 
 /// Identifies a Parquet file by its footer.
@@ -109,7 +110,8 @@ fn parquet(
             of(Some("fold"), "a fold of captures", Some(format!("steadfast trace hosts {name}")))
         }
         Ok(_) => of(Some("capture"), "a capture", Some(format!("steadfast trace streams {name}"))),
-        Err(error) if is_refused_by_system(&error) => of(None, &error_text(&error), None),
+        // Damaged or not read: it may be a capture.
+        Err(error) if !is_other_table(&error) => of(None, &error_text(&error), None),
         Err(_) => {
             let text =
                 "a Parquet file without a capture: exported steps, or another program's table";

@@ -32,6 +32,12 @@ pub fn add_options(
             "{option} is for {PROCEDURE} only; omit it, or run {PROCEDURE} instead of {procedure}"
         )));
     }
+    if settings.procedure == PROCEDURE && settings.power_command.is_some() && command.is_none() {
+        return Err(misuse(
+            "--power-command reads a power meter, and no command cuts the power; give that as \
+             --cut-command, or '--cut-command' with '--power-command' for both",
+        ));
+    }
     settings.cut_command = command.map(|line| with_full_path("--cut-command", line)).transpose()?;
     // Otherwise a missing program would be noticed only after the area was overwritten.
     if let Some(line) = &settings.cut_command {

@@ -2,38 +2,61 @@
 //! result, and a run that broke off resumes to the results of an undisturbed one.
 //!
 //! strace makes the k-th call of each thread fail. `make test` tries some calls of every command,
-//! chosen by a fixed seed; `make fire` tries all.
+//! chosen by a fixed seed. `FIRE=all` (`make fire`) tries all, `FIRE=40` so many of each command;
+//! `FIRST` is another seed.
 
 use super::scratch::*;
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{fs, io};
 
 /// System calls that fail, with the error numbers that the kernel gives them.
-const FAILURES: [(&str, &[&str]); 20] = [
-    ("openat", &["EMFILE", "EACCES"]),
-    ("openat2", &["EMFILE", "EACCES"]),
-    ("read", &["EIO"]),
-    ("pread64", &["EIO"]),
-    ("write", &["ENOSPC", "EIO"]),
-    ("pwrite64", &["ENOSPC", "EIO"]),
-    ("fsync", &["EIO", "ENOSPC"]),
-    ("fdatasync", &["EIO", "ENOSPC"]),
+const FAILURES: [(&str, &[&str]); 31] = [
+    ("openat", &["EMFILE", "EACCES", INTERRUPTED]),
+    ("openat2", &["EMFILE", "EACCES", INTERRUPTED]),
+    ("read", &["EIO", INTERRUPTED]),
+    ("pread64", &["EIO", INTERRUPTED]),
+    ("preadv2", &["EIO", INTERRUPTED]),
+    ("write", &["ENOSPC", "EIO", INTERRUPTED]),
+    ("pwrite64", &["ENOSPC", "EIO", INTERRUPTED]),
+    ("pwritev2", &["ENOSPC", "EIO", INTERRUPTED]),
+    ("copy_file_range", &["ENOSPC", "EIO"]),
+    ("fallocate", &["ENOSPC", INTERRUPTED]),
+    ("fsync", &["EIO", "ENOSPC", INTERRUPTED]),
+    ("fdatasync", &["EIO", "ENOSPC", INTERRUPTED]),
     ("renameat", &["EIO"]),
     ("renameat2", &["EIO", "ENOSPC"]),
     ("linkat", &["EIO"]),
     ("mkdirat", &["ENOSPC"]),
     ("unlinkat", &["EIO"]),
-    ("ftruncate", &["ENOSPC"]),
+    ("ftruncate", &["ENOSPC", INTERRUPTED]),
     ("fchmod", &["EIO"]),
     ("statx", &["EIO", "ENOMEM"]),
     ("lseek", &["EIO"]),
     ("getdents64", &["EIO"]),
-    ("flock", &["EIO"]),
+    ("flock", &["EIO", INTERRUPTED]),
     ("clone3", &["EAGAIN"]),
+    ("execve", &["EACCES"]),
+    ("fcntl", &["EMFILE"]),
+    ("ioctl", &["EIO"]),
+    ("mmap", &["ENOMEM"]),
+    ("newfstatat", &["EACCES", "ENOMEM"]),
+    ("pipe2", &["EMFILE"]),
+    ("io_uring_setup", &["ENOMEM", "EPERM"]),
 ];
+
+/// Error of a call that a signal interrupted. The program repeats such a call, so that it succeeds
+/// as if nothing had happened.
+const INTERRUPTED: &str = "EINTR";
+
+/// Last call of Rust's startup code, which precedes `main`; it sets the stack of signal handlers.
+const LAST_OF_STARTUP: &str = "sigaltstack({ss_sp=0x";
+
+/// Messages with which Rust's library ends a process if memory cannot be mapped.
+const MEMORY_ABORTS: [&str; 2] =
+    ["memory allocation of", "failed to allocate an alternative stack"];
 
 /// Calls without which a result would not be durable; success although one failed is a defect.
 const MUST_SUCCEED: [&str; 6] =
@@ -55,6 +78,9 @@ struct Failure {
     call: &'static str,
     position: usize,
     error: &'static str,
+    /// True if the main thread makes the call in the loader or in Rust's startup code, which end
+    /// the process if it fails.
+    is_before_main: bool,
 }
 
 /// A command on small inputs.
@@ -127,32 +153,49 @@ fn undisturbed(here: &Path, case: &CommandCase<'_>) -> (WholeResult, Vec<Failure
     let calls = FAILURES.map(|(call, _)| call).join(",");
     let log = here.with_extension("calls");
     let log_name = log.to_str().unwrap();
-    let output = traced(here, &["-o", log_name, "-e", &format!("trace={calls}")], case);
+    let trace = format!("trace={calls},sigaltstack");
+    let output = traced(here, &["-o", log_name, "-e", &trace], case);
     let output = output.unwrap();
     assert!(case.has_succeeded(&output), "{}: {}", case.arguments, stderr(&output));
     let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut before_main: Option<HashMap<(&str, &str), usize>> = None;
     let text = String::from_utf8_lossy(&fs::read(&log).unwrap()).into_owned();
     for line in text.lines() {
         let Some((thread, rest)) = line.split_once(' ') else { continue };
-        let Some((call, _)) = rest.trim_start().split_once('(') else { continue };
+        let rest = rest.trim_start();
+        let Some((call, _)) = rest.split_once('(') else { continue };
         *counts.entry((thread, call)).or_default() += 1;
+        // The first thread is the only one until then.
+        if rest.starts_with(LAST_OF_STARTUP) && before_main.is_none() {
+            before_main = Some(counts.clone());
+        }
     }
+    let before_main = before_main.expect("Rust's startup code sets a signal stack");
     let mut failures = Vec::new();
     for (call, errors) in FAILURES {
         let most = counts.iter().filter(|((_, name), _)| *name == call).map(|(_, n)| *n).max();
+        let started =
+            before_main.iter().find(|((_, name), _)| *name == call).map_or(0, |(_, n)| *n);
         for position in 1..=most.unwrap_or(0) {
-            failures.extend(errors.iter().map(|error| Failure { call, position, error }));
+            let is_before_main = position <= started;
+            let failure = |error: &&'static str| Failure { call, position, error, is_before_main };
+            failures.extend(errors.iter().map(failure));
         }
     }
     (WholeResult { files: files_below(here), stdout: output.stdout }, failures)
 }
 
-/// Returns `size` of the failures, chosen by a fixed seed; all of them with `FIRE=all`.
+/// Returns `size` of the failures after the beginning of `main`, chosen by a seed; another number
+/// with `FIRE`, and all of them with `FIRE=all`.
 fn sample(mut failures: Vec<Failure>, size: usize) -> Vec<Failure> {
-    if std::env::var("FIRE").is_ok_and(|wanted| wanted == "all") {
+    let wanted = std::env::var("FIRE").unwrap_or_default();
+    if wanted == "all" {
         return failures;
     }
-    let mut state = 7_u64;
+    let size = if wanted.is_empty() { size } else { wanted.parse().expect("FIRE is a number") };
+    failures.retain(|failure| !failure.is_before_main);
+    let seed = std::env::var("FIRST").ok().and_then(|first| first.parse().ok());
+    let mut state = seed.unwrap_or(0_u64).wrapping_add(7);
     for index in (1..failures.len()).rev() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         failures.swap(index, (state >> 33) as usize % (index + 1));
@@ -161,11 +204,17 @@ fn sample(mut failures: Vec<Failure>, size: usize) -> Vec<Failure> {
     failures
 }
 
-/// Returns true if the call failed before the program began: in the loader or in the startup code
-/// of the Rust runtime, which abort.
-fn failed_before_main(output: &Output) -> bool {
+/// Returns true if a process ended because memory could not be mapped, as Rust's library does it.
+fn is_memory_abort(failure: Failure, output: &Output) -> bool {
     let said = stderr(output);
-    said.contains("error while loading shared libraries") || said.contains("fatal runtime error")
+    failure.call == "mmap" && MEMORY_ABORTS.iter().any(|message| said.contains(message))
+}
+
+/// Removes the files without a final name that a killed process leaves.
+fn remove_unfinished(directory: &Path) {
+    for name in files_below(directory).keys().filter(|name| name.ends_with(".unfinished")) {
+        fs::remove_file(directory.join(name)).unwrap();
+    }
 }
 
 /// Makes the calls of a command fail, one per run, and checks what is left each time.
@@ -188,12 +237,15 @@ fn check_failures(
         let here = scratch.path().join(number.to_string());
         fs::create_dir(&here).unwrap();
         write_files(&here, inputs);
-        let Failure { call, position, error } = failure;
+        let Failure { call, position, error, is_before_main } = failure;
         let trace = format!("trace={call}");
         let inject = format!("inject={call}:error={error}:when={position}");
         let options = ["-o", "/dev/null", "-e", &trace, "-e", &inject];
         let output = traced(&here, &options, case).unwrap();
-        if !failed_before_main(&output) {
+        if is_memory_abort(*failure, &output) {
+            remove_unfinished(&here);
+        }
+        if !is_before_main || case.has_succeeded(&output) {
             let judged = judge(&here, case, inputs, &expected.files, *failure, &output);
             if let Err(defect) = judged.and_then(|()| check(&here, &expected, &output)) {
                 defects.push(format!("{failure:?}: {defect}\n{}", stderr(&output)));
@@ -216,11 +268,16 @@ fn judge(
 ) -> Result<(), String> {
     let left = files_below(here);
     let said = stderr(output);
-    if said.contains("panicked") || !matches!(code(output), 0..=9) {
+    let is_ended = !said.contains("panicked") && matches!(output.status.code(), Some(0..=9));
+    if !is_ended && !is_memory_abort(failure, output) {
         return Err(format!("ended with {:?}", output.status));
     }
+    let is_interrupted = failure.error == INTERRUPTED;
+    if is_interrupted && !case.has_succeeded(output) {
+        return Err("an interrupted call was not repeated".to_owned());
+    }
     if case.has_succeeded(output) {
-        if MUST_SUCCEED.contains(&failure.call) {
+        if MUST_SUCCEED.contains(&failure.call) && !is_interrupted {
             return Err("success although a result may be lost".to_owned());
         }
         let names = |files: &Files| files.keys().cloned().collect::<Vec<_>>();
@@ -360,6 +417,15 @@ fn commands_on_traces_lose_nothing() {
     ] {
         check_outputs(&inputs, &CommandCase::new(arguments));
     }
+    for arguments in [
+        "trace map t.parquet", "trace processes t.parquet --json",
+        "trace groups t.cube --by op --json", "trace hosts t.cube", "trace drives t.cube",
+        "trace profile t.cube", "trace locality t.parquet", "trace shape t.parquet",
+        "trace hits t.parquet", "trace identify t.parquet t.cube",
+    ] {
+        let case = CommandCase { sample: SLOW_SAMPLE, ..CommandCase::new(arguments) };
+        check_outputs(&inputs, &case);
+    }
     for (format, size) in [
         ("fio", " --device-size 1TB"),
         ("iometer", " --device-size 1TB"),
@@ -421,6 +487,26 @@ fn commands_on_runs_lose_nothing() {
     }
 }
 
+#[test]
+fn commands_without_inputs_lose_nothing() {
+    if !can_inject() {
+        return;
+    }
+    for arguments in [
+        "schema findings",
+        "workload list",
+        "workload show pgbench",
+        "iometer export iops --target sim:small -o out.icf",
+        "tkperf-cmp ssd a.xml b.xml",
+        "tkperf ssd run sim:small --plan",
+        "restore",
+    ] {
+        let endings: &[i32] = if arguments.starts_with("tkperf-cmp") { &[2] } else { &[0] };
+        let case = CommandCase { endings, sample: SLOW_SAMPLE, ..CommandCase::new(arguments) };
+        check_outputs(&Files::new(), &case);
+    }
+}
+
 /// Checks that a run that broke off resumes to the tables of an undisturbed one, and that one of
 /// which nothing is left can be repeated.
 fn resumes(
@@ -458,7 +544,15 @@ fn a_run_resumes_after_any_failed_call() {
     let simulated = "run iops --profile quick --target sim:small -o run";
     let in_file = "run verify-write --target disk --size 64MiB -o run";
     let power_cuts = "run power-cut --profile quick --target sim:small -o run";
-    for (arguments, tables) in [(simulated, &TABLES[..]), (in_file, &[]), (power_cuts, &[])] {
+    let disk_mark = "crystaldiskmark --target sim:small --test-size 16MiB --runs 1 --time 1s \
+        --interval 0s -o run";
+    let atto = "atto --target sim:small --min-size 4KiB --max-size 8KiB --test-size 4MiB -o run";
+    let mut runs = vec![(simulated, &TABLES[..]), (in_file, &[]), (power_cuts, &[])];
+    // These write a PDF, which takes seconds.
+    if std::env::var_os("FIRE").is_some() {
+        runs.extend([(disk_mark, &TABLES[..2]), (atto, &TABLES[..2])]);
+    }
+    for (arguments, tables) in runs {
         let case = CommandCase { endings: &[0, 3], sample: 3, ..CommandCase::new(arguments) };
         check_failures(&Files::new(), &case, |here, expected, output| {
             resumes(&case, tables, here, expected, output)
@@ -487,8 +581,8 @@ fn a_resumed_run_resumes_after_any_failed_call() {
 /// Limits of address space in MiB: the loader needs about 150 for an unoptimized program.
 const ADDRESS_SPACE_MIB: [u64; 4] = [120, 160, 200, 400];
 
-/// Limits of a memory control group in MiB.
-const GROUP_MIB: [u64; 4] = [6, 10, 20, 64];
+/// Halvings of the memory that a command needs in a control group.
+const HALVINGS: u32 = 4;
 
 /// Runs the program with at most this much address space.
 fn with_memory(here: &Path, mib: u64, case: &CommandCase<'_>) -> Output {
@@ -506,28 +600,56 @@ fn with_memory(here: &Path, mib: u64, case: &CommandCase<'_>) -> Output {
     command.output().unwrap()
 }
 
-/// A memory control group of version 1 for the processes of a test, removed at the end.
-struct MemoryGroup(std::path::PathBuf);
+/// A memory control group for the processes of a test, removed at the end.
+struct MemoryGroup {
+    directory: PathBuf,
+    limit: &'static str,
+}
 
 impl MemoryGroup {
-    /// `None` with the reason printed where there is no such controller.
+    /// Makes a group of version 1, or of version 2 where the root group passes its memory
+    /// controller on. `None` with the reason printed where there is neither.
     fn new() -> Option<MemoryGroup> {
-        let root = Path::new("/sys/fs/cgroup/memory");
-        if !is_root() || !root.join("memory.limit_in_bytes").exists() {
-            skip("no memory controller of version 1, or not root");
+        let (old, new) = (Path::new("/sys/fs/cgroup/memory"), Path::new("/sys/fs/cgroup"));
+        let passed_on = fs::read_to_string(new.join("cgroup.subtree_control")).unwrap_or_default();
+        let (root, limit) = if old.join("memory.limit_in_bytes").exists() {
+            (old, "memory.limit_in_bytes")
+        } else if passed_on.split_whitespace().any(|controller| controller == "memory") {
+            (new, "memory.max")
+        } else {
+            skip("no memory control group");
+            return None;
+        };
+        let directory = root.join(format!("steadfast-test-{}", std::process::id()));
+        if let Err(error) = fs::create_dir(&directory) {
+            skip(&format!("no memory control group: {error}"));
             return None;
         }
-        let group = root.join(format!("steadfast-test-{}", std::process::id()));
-        fs::create_dir(&group).unwrap();
-        Some(MemoryGroup(group))
+        Some(MemoryGroup { directory, limit })
+    }
+
+    /// Returns the memory that a command needs, by half of it, a quarter and so on, in MiB.
+    fn halved(&self, inputs: &Files, case: &CommandCase<'_>) -> Vec<u64> {
+        let here = &TestDirectory::new();
+        write_files(here, inputs);
+        // What the group needed before does not count.
+        let _ = fs::write(self.directory.join("memory.max_usage_in_bytes"), "0");
+        let _ = fs::write(self.directory.join("memory.peak"), "0");
+        let output = self.run(here, 1 << 20, case);
+        assert!(case.has_succeeded(&output), "{}: {}", case.arguments, stderr(&output));
+        let peaks = ["memory.max_usage_in_bytes", "memory.peak"];
+        let peak = peaks.iter().find_map(|name| fs::read_to_string(self.directory.join(name)).ok());
+        // Linux before 5.19 has no peak in version 2; a command needs about this much.
+        let peak = peak.map_or(64 << 20, |text| text.trim().parse::<u64>().unwrap());
+        (1..=HALVINGS).map(|halving| (peak >> halving >> 20).max(1)).collect()
     }
 
     fn run(&self, here: &Path, mib: u64, case: &CommandCase<'_>) -> Output {
-        fs::write(self.0.join("memory.limit_in_bytes"), (mib << 20).to_string()).unwrap();
+        fs::write(self.directory.join(self.limit), (mib << 20).to_string()).unwrap();
         let mut command = steadfast();
         command.args(case.arguments.words()).current_dir(here);
         command.env("STATE_DIRECTORY", here.join("state"));
-        let processes = self.0.join("cgroup.procs");
+        let processes = self.directory.join("cgroup.procs");
         // SAFETY: between fork and exec only open, write and close are called, on a path that was
         // allocated before.
         unsafe {
@@ -539,7 +661,7 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        let _ = fs::remove_dir(&self.directory);
     }
 }
 
@@ -593,6 +715,8 @@ fn with_too_little_memory_nothing_partial_is_left() {
     for arguments in [
         "trace import a.csv --input-format msr-cambridge -o out.parquet",
         "trace fold t.parquet -o out.cube",
+        "trace merge t.cube -o out.cube",
+        "trace recover t.parquet -o out.parquet",
         "workload derive t.parquet -o out.toml",
         "trace report t.parquet -o out --format html",
         "run iops --profile quick --target sim:small -o run",
@@ -600,7 +724,8 @@ fn with_too_little_memory_nothing_partial_is_left() {
         let case = CommandCase { endings: &[0, 3], ..CommandCase::new(arguments) };
         check_memory(&inputs, &case, &ADDRESS_SPACE_MIB, with_memory);
         if let Some(group) = &group {
-            check_memory(&inputs, &case, &GROUP_MIB, |here, mib, case| group.run(here, mib, case));
+            let limits = group.halved(&inputs, &case);
+            check_memory(&inputs, &case, &limits, |here, mib, case| group.run(here, mib, case));
         }
     }
 }

@@ -104,6 +104,42 @@ fn both_say_the_throttle(output: &Output) -> bool {
         && answer["verdict"].as_str().unwrap().contains("at 2 of 2 points")
 }
 
+/// Commits through both engines: the kernel counts every flush of ours, and fio, which reports no
+/// time of a commit, has a rate and no times.
+#[test]
+fn commits_of_both_engines_are_compared_by_their_rate() {
+    if !has_fio() {
+        return;
+    }
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
+    let mut command = steadfast();
+    command.current_dir(here).args(["calibrate", "--target", &device.path]);
+    command.args(["--yes-destroy", device.name(), "--points", "RND 4K W FLUSH/1 T1Q1"]);
+    command.args(["--test-size", "16MiB", "--ramp", "200ms", "--time", "1s", "--runs", "2"]);
+    let output = command.args(["--keep", "kept", "--json"]).output().unwrap();
+    assert!(matches!(code(&output), 0 | 5), "{}", stderr(&output));
+    let answer: serde_json::Value = parse_json(&output);
+    let commits = &answer["comparisons"][0];
+    for reading in array(&commits["uring"]) {
+        let flushes = &reading["flushes"];
+        assert!(flushes["issued"].as_u64().unwrap() >= reading["iops"].as_f64().unwrap() as u64);
+        assert_eq!(flushes["issued"], flushes["counted"], "{reading}");
+        assert!(reading["mean_ns"].as_f64().unwrap() > 0.0);
+    }
+    for reading in array(&commits["fio"]) {
+        assert!(reading["iops"].as_f64().unwrap() > 0.0, "{reading}");
+        assert!(reading["mean_ns"].is_null() && reading["p99_ns"].is_null(), "{reading}");
+    }
+    assert_eq!(array(&commits["ratios"]).len(), 2);
+    assert_ne!(commits["judgement"], "flushes-differ");
+    assert!(answer["verdict"].as_str().unwrap().contains("(difference +0)"), "{answer}");
+    let jobs = std::fs::read_dir(here.join("kept")).unwrap().map(|job| job.unwrap().path());
+    let jobs: Vec<_> = jobs.filter(|job| job.extension().is_some_and(|end| end == "fio")).collect();
+    let text = std::fs::read_to_string(&jobs[0]).unwrap();
+    assert!(text.contains("ioengine=psync\n") && text.contains("fdatasync=1\n"), "{text}");
+}
+
 #[test]
 fn one_stimulus_is_measured_through_fio_and_its_job_is_kept() {
     if !has_fio() {

@@ -27,6 +27,8 @@ fn an_exact_drive_has_the_curve_of_the_formulas() {
     };
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).starts_with("p99=500us: "), "{}", stdout(&output));
+    // Four of each of the seven rates up to 90 %.
+    assert!(stdout(&output).ends_with("28 percentiles\n"), "{}", stdout(&output));
 }
 
 fn has_caveat(findings: &Value, id: &str) -> bool {

@@ -1,6 +1,7 @@
 //! `run neighbors`: on a simulated drive, on a loop device below the kernel's control groups, and
 //! what is left of it when it is stopped or killed.
 
+use super::resume::repeats_no_step_and_tells_every_gap;
 use super::scratch::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -216,6 +217,27 @@ fn the_groups_of_a_killed_run_are_removed_by_restore() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).contains("control group blkio/steadfast-"), "{}", stdout(&output));
     assert_eq!(groups(&device), Vec::<PathBuf>::new());
+}
+
+/// Killed with the offender on: the run that is resumed removes the groups of the killed one,
+/// repeats no finished step and leaves nothing.
+#[test]
+fn a_killed_run_is_resumed_in_groups_of_its_own() {
+    let Some(device) = throttled_device() else { return };
+    let state = tempfile::tempdir().unwrap();
+    let mut child = begin(&device, state.path(), "2s");
+    wait_until("a step with groups", || !grouped_steps(state.path()).is_empty());
+    wait_until("the offender", || !offenders(&device).is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut resume = steadfast();
+    let resume = resume.current_dir(state.path()).env("STATE_DIRECTORY", state.path());
+    let output = resume.args(["resume", "run"]).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(groups(&device), Vec::<PathBuf>::new());
+    repeats_no_step_and_tells_every_gap(&state.path().join("run"));
+    // The offender alone, and four times off and on without a rule and with one.
+    assert_eq!(grouped_steps(state.path()).len(), 1 + 2 * 2 * 4);
 }
 
 #[test]

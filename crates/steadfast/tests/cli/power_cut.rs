@@ -2,6 +2,8 @@
 
 use super::scratch::*;
 use std::fs::File;
+use std::io::Read;
+use std::net::TcpListener;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -72,6 +74,9 @@ fn options_that_do_not_belong_together_are_refused() {
         refuse(here, &run("power-cut", &given), &[option, "virtual time"]);
     }
     refuse(here, &run("power-cut", &[&sim[..], &["--depth", "4"]].concat()), &["flush-every"]);
+    // A meter's command in place of the relay's.
+    let meter = [&sim[..], &["--power-command", "true"]].concat();
+    refuse(here, &run("power-cut", &meter), &["--cut-command", "meter"]);
     let several = [&sim[..], &["--target", "sim:client"]].concat();
     refuse(here, &run("power-cut", &several), &["one target at a time"]);
     // The log would be on the file system whose power is cut.
@@ -176,22 +181,46 @@ fn a_medium_error_is_no_power_cut() {
     assert!(ending.starts_with("NO POWER CUT WAS MADE"), "{ending}");
 }
 
+/// Runs one cycle whose command cuts no power, with a second log.
+fn cut_nothing(here: &Path, device: &LoopDevice, log_to: &str) -> PowerCutOutcome {
+    let given = ["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
+    let cut = ["--cut-command", "true", "--set", "cut-limit=1s", "--log-to", log_to];
+    let set = ["--set", "area=1", "--set", "within=1s"];
+    run_ending(here, &[&["run", "power-cut"], &given[..], &cut, &set].concat(), &[3]);
+    let mut found = outcomes(here);
+    assert_eq!((found.len(), found[0].evidence), (1, CutEvidence::Nothing));
+    found.remove(0)
+}
+
 /// A command that cuts no power: the first sentence says so.
 #[test]
 fn a_command_that_cuts_nothing_is_no_power_cut() {
     let Some(device) = LoopDevice::new(128) else { return };
     let here = &TestDirectory::new();
-    let given = ["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
-    let cut = ["--cut-command", "true", "--set", "cut-limit=1s", "--log-to", "second.log"];
-    let set = ["--set", "area=1", "--set", "within=1s"];
-    run_ending(here, &[&["run", "power-cut"], &given[..], &cut, &set].concat(), &[3]);
+    let found = cut_nothing(here, &device, "second.log");
     let ending = findings(here.join("run"))["ending"].as_str().unwrap().to_owned();
     assert!(ending.starts_with("NO POWER CUT WAS MADE"), "{ending}");
-    let found = outcomes(here);
-    assert_eq!((found.len(), found[0].evidence), (1, CutEvidence::Nothing));
     // The blocks were read back all the same, and hold everything.
-    assert!(found[0].counts.is_empty() && found[0].acknowledged > 0);
+    assert!(found.counts.is_empty() && found.acknowledged > 0);
     let second = std::fs::read_to_string(here.join("second.log")).unwrap();
     assert_eq!(second, std::fs::read_to_string(here.join("run").join(CUT_LOG)).unwrap());
-    assert_eq!(second.lines().count() as u64, found[0].flushes);
+    assert_eq!(second.lines().count() as u64, found.flushes);
+}
+
+#[test]
+fn a_listener_receives_every_acknowledgment() {
+    let Some(device) = LoopDevice::new(128) else { return };
+    let here = &TestDirectory::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let received = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    });
+    let found = cut_nothing(here, &device, &address);
+    let received = received.join().unwrap();
+    assert_eq!(received, std::fs::read_to_string(here.join("run").join(CUT_LOG)).unwrap());
+    assert_eq!(received.lines().count() as u64, found.flushes);
 }

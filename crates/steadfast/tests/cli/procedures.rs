@@ -109,6 +109,16 @@ fn a_load_curve_finds_what_was_accepted() {
     quick("load-curve", &["--slo", "p99=2ms"]);
 }
 
+/// Next to writes of 32 in the queue, the victim cannot keep up; next to one at a time, it can.
+#[test]
+fn neighbors_find_what_was_accepted() {
+    quick("neighbors", &[]);
+    let mild = ["neighbors", "--target", "sim:small", "--profile", "quick", "--step-time", "5s"];
+    let sets = ["rate=1000", "offender-demand=T1Q1", "offenders=RND 4K RW50,SEQ 128K W"];
+    let sets = sets.into_iter().flat_map(|set| ["--set", set]);
+    accepted("mild-neighbors", &mild.into_iter().chain(sets).collect::<Vec<_>>(), 0);
+}
+
 #[test]
 fn fills_idle_exits_and_power_cuts_find_what_was_accepted() {
     quick("fill", &[]);

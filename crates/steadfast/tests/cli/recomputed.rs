@@ -215,6 +215,9 @@ procedures! {
     recomputed_hir: "hir", [];
     recomputed_commit: "commit", [("committers", "1,4,16"), ("block-sizes", "4K,16K")];
     recomputed_load_curve: "load-curve", [("slo", "p99=20ms"), ("workload", "RND 4K RW70")];
+    recomputed_neighbors: "neighbors", [];
+    recomputed_mild_neighbors: "neighbors",
+        [("rate", "1000"), ("offender-demand", "T1Q1"), ("offenders", "RND 4K RW50,SEQ 128K W")];
     recomputed_fill: "fill", [("levels", "30,45"), ("idle-times", "10,240")];
     recomputed_idle_exit: "idle-exit", [];
     recomputed_factors: "factors", [];

@@ -176,6 +176,13 @@ fn a_simulated_run_killed_sixty_times_finds_what_an_unbroken_one_finds() {
     killed(60, &["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"]);
 }
 
+/// An offender that was on when the run was killed is off before the victim runs alone again.
+#[test]
+fn neighbors_killed_twenty_times_find_the_same() {
+    let run = ["run", "neighbors", "--target", "sim:small", "--profile", "quick", "-o", "run"];
+    killed(20, &[&run[..], &["--set", "offenders=SEQ 128K W,RND 4K W"]].concat());
+}
+
 /// The segments of every active range lie where they lay.
 #[test]
 fn a_run_on_scattered_ranges_killed_ten_times_finds_the_same() {

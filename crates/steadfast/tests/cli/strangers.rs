@@ -21,7 +21,7 @@ const SIMULATED: [&str; 8] =
     ["run", "iops", "--profile", "quick", "--target", "sim:small", "-o", "his/run"];
 
 /// Job files that `measure` and `calibrate` keep.
-const JOBS: [&str; 7] = [
+const JOBS: [&str; 8] = [
     "0001-measure-0-1-rnd-4k-w.fio",
     "0001-calibrate-1-1-rnd-4k-r-t1q1.fio",
     "0002-calibrate-1-2-rnd-4k-w-t1q1.fio",
@@ -29,6 +29,7 @@ const JOBS: [&str; 7] = [
     "0004-calibrate-1-4-rnd-4k-w-t1q32.fio",
     "0005-calibrate-1-5-seq-128k-r-t1q32.fio",
     "0006-calibrate-1-6-seq-128k-w-t1q32.fio",
+    "0007-calibrate-1-7-rnd-4k-w-flush-1-t1q1.fio",
 ];
 
 /// A directory of the stranger's with a thread of his that exchanges what lies in it, and a

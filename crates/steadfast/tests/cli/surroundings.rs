@@ -4,7 +4,9 @@
 use super::scratch::*;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Stdio;
 use steadfast_domain::{JournalEntry, Nanos, Op, PurgeMethod, Record};
 use steadfast_runner::Ledger;
 
@@ -191,4 +193,57 @@ fn a_vendors_purge_command_is_confirmed_recorded_and_shown() {
     }
     let without = ["run", "iops", "--target", "sim:small", "--purge", "vendor-command"];
     refuse(here, &without, &["--purge-command"]);
+}
+
+/// Another program limits the I/O of the group while the load runs: nothing was limited when the
+/// run began.
+#[test]
+fn a_throttle_that_is_set_during_a_step_is_named_in_it() {
+    let Some(device) = LoopDevice::new(64) else { return };
+    // 0 is no limit.
+    let Some(throttle) = Throttle::new(&device, 0) else { return };
+    let here = &TestDirectory::new();
+    let procs = throttle.procs();
+    let before = device.reads();
+    let mut command = steadfast();
+    let line = ["measure", "RND 4K R", "--target", &device.path, "--time", "2s", "--json"];
+    command.current_dir(here).args(line).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // SAFETY: between fork and exec, writes one file; 0 is the writing process.
+    unsafe { command.pre_exec(move || std::fs::write(&procs, "0")) };
+    let child = command.spawn().unwrap();
+    wait_until("the load", || device.reads() > before + 200);
+    throttle.limit(&device, 50);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let group = format!("/blkio/steadfast-test-{}-{}", std::process::id(), device.name());
+    let expected = serde_json::json!([
+        {"group": group, "file": "blkio.throttle.read_iops", "set": "50"},
+        {"group": group, "file": "blkio.throttle.write_iops", "set": "50"},
+    ]);
+    assert_eq!(answer["measurement"]["sensed"]["cgroup_limits"], expected);
+}
+
+/// A run whose group has a limit from the beginning has the caveat, with the group and the value.
+#[test]
+fn a_throttle_of_the_own_group_is_a_caveat_of_the_run() {
+    let Some(device) = LoopDevice::new(64) else { return };
+    let Some(throttle) = Throttle::new(&device, 400) else { return };
+    let here = &TestDirectory::new();
+    let mut command = steadfast();
+    command.current_dir(here).args(["run", "latency", "-o", "run", "--purge", "none"]).args(QUICK);
+    command.args(["--target", &device.path, "--yes-destroy", device.name()]);
+    let output = throttle.run(&mut command);
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let steps = record(&here.join("run"));
+    let limits = |(_, outcome): (_, &steadfast_domain::Outcome)| {
+        outcome.measurement.sensed.cgroup_limits.len()
+    };
+    assert!(steps.steps().map(limits).all(|count| count == 2));
+    let findings: Value = read_json(here.join("run/findings.json"));
+    let caveats = array(&findings["caveats"]);
+    let found = caveats.iter().find(|caveat| caveat["id"] == "cgroup-io-limit").unwrap();
+    let group = format!("/blkio/steadfast-test-{}-{}", std::process::id(), device.name());
+    let expected = format!("blkio.throttle.read_iops 400 of the control group {group}");
+    assert!(found["text"].as_str().unwrap().contains(&expected), "{found}");
 }

@@ -105,7 +105,9 @@ class Step:
         place = entry["step"]["place"]
         self.phase, self.round, self.point = place["phase"], place["round"], place["point"]
         self.label = place["label"]
-        self.load = entry["step"]["load"]["stimulus"]
+        load = entry["step"]["load"]
+        # Of loads that are applied at once, the first.
+        self.load = load["stimulus"] if "stimulus" in load else load["together"][0]
         self.gap = "gap_before" in entry["outcome"]
         self.measurement = entry["outcome"]["measurement"]
         self.elapsed = self.measurement["elapsed"]
@@ -732,6 +734,73 @@ def load_curve(run):
     run.same("highest rate", low, figures["slo-iops"])
 
 
+def neighbors(run):
+    """The victim with each offender off and on, under no control: a simulated drive has no other."""
+
+    def part(step, number):
+        """The tally and the seconds of one of the loads that were applied at once."""
+        parts = step.measurement.get("parts") or [
+            {"streams": len(step.measurement["streams"]), "elapsed": step.elapsed}
+        ]
+        begin = sum(one["streams"] for one in parts[:number])
+        tally = Tally()
+        for stream in step.measurement["streams"][begin : begin + parts[number]["streams"]]:
+            tally.add(stream["tally"])
+        return tally, parts[number]["elapsed"] / 1e9
+
+    def merged(steps, number):
+        tally, seconds = Tally(), 0
+        for step in steps:
+            own, time = part(step, number)
+            seconds += time
+            for name in ("ios", "outstanding", "bytes", "sum"):
+                setattr(tally, name, getattr(tally, name) + getattr(own, name))
+            tally.max = max(tally.max, own.max)
+            tally.counts += own.counts
+        return tally, seconds
+
+    def keeps_up(step):
+        pace = step.load["pace"]["poisson"]
+        own, seconds = part(step, 0)
+        due = pace["ios"] / (pace["per"] / 1e9) * seconds
+        return own.ios + 1 >= 0.99 * due - 3 * math.sqrt(due)
+
+    metrics = {(m["metric"], m["point"]): m["value"] for m in run.findings["metrics"]}
+    figures = {f["id"]: f.get("value") for f in run.findings["front"]["figures"]}
+    felt = []
+    offenders = run.parameter("offenders", "SEQ 128K W").split(",")
+    for number, offender in enumerate(offenders, 1):
+        alone = run.of_phase(f"offender-{number}")[0].mbps()
+        steps = run.of_phase(f"none-{number}")
+        off, on = ([s for s in steps if s.point == point] for point in (1, 2))
+        run.same("cycles", (len(off), len(on)), (4, 4))
+        values, p99 = {}, {}
+        for word, side in (("off", off), ("on", on)):
+            tally, seconds = merged(side, 0)
+            kept = all(keeps_up(step) for step in side)
+            for name in ("50 %", "99 %", "99.9 %"):
+                values[f"{name} {word}"] = tally.percentile_ms(FRACTIONS[name]) if kept else None
+            p99[word] = values[f"99 % {word}"]
+            run.cells("neighbors-rates", f"none-{number}", {f"Victim IOPS {word}": tally.ios / seconds})
+        moved, time = merged(on, 1)
+        offended = moved.bytes / 1e6 / time
+        isolation = p99["off"] / p99["on"] if None not in p99.values() else None
+        utilization = (tally.bytes / 1e6 / seconds + offended) / alone
+        values |= {"Isolation": isolation, "Utilization": utilization}
+        run.cells("neighbors", f"none-{number}", values)
+        values = {"Offender alone MB/s": alone, "Offender limit MB/s": None, "Offender MB/s": offended}
+        run.cells("neighbors-rates", f"none-{number}", values)
+        point = f"{offender} / none"
+        for name, value in (("isolation", isolation), ("p99-off", p99["off"]), ("p99-on", p99["on"]),
+                            ("utilization", utilization), ("offender-throughput", offended)):
+            run.same(f"{name} of {point}", value, metrics.get((name, point)))
+        if isolation is not None or not kept:
+            felt.append((0 if not kept else isolation, isolation, utilization))
+    _, isolation, utilization = min(felt, key=lambda one: one[0])
+    run.same("isolation", isolation, figures["isolation-none"])
+    run.same("utilization", utilization, figures["utilization-none"])
+
+
 def unbroken(run, phase, may_begin_after_a_gap):
     """The last attempt at a phase, if it is complete and no gap matters to it."""
     attempts = [s for s in run.steps if s.phase == phase or s.phase.startswith(f"{phase} (att")]
@@ -944,6 +1013,7 @@ PROCEDURES = {
     "factors": factors,
     "write-amplification": write_amplification,
     "load-curve": load_curve,
+    "neighbors": neighbors,
     "iops": iops,
     "throughput": throughput,
     "latency": latency,

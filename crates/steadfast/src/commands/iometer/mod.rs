@@ -41,7 +41,7 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
 
 /// Reports an Iometer result file.
 fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
-    let shelf = match &arguments.output {
+    let output_dir = match &arguments.output {
         Some(path) => Some(OutputDir::named(
             path,
             OutputRule::from_arguments(&arguments.writing)?,
@@ -55,8 +55,8 @@ fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
     } else {
         terminal::print(&steadfast_report::text(&findings, terminal::width()))?
     }
-    if let Some(shelf) = shelf {
-        for path in output::write(&shelf, &findings, &output::FORMATS)? {
+    if let Some(output_dir) = output_dir {
+        for path in output::write(&output_dir, &findings, &output::FORMATS)? {
             terminal::status(&path.display().to_string());
         }
     }

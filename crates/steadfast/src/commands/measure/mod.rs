@@ -184,7 +184,7 @@ fn measure_once(
 ) -> anyhow::Result<()> {
     let mut ready: Vec<PreparedTarget<'_>> =
         armed.iter_mut().map(|armed| ready(asked, armed, run)).collect::<anyhow::Result<_>>()?;
-    ticket(&mut ready);
+    start_together(&mut ready);
     let mut all = Ok(());
     for (target, step, once) in apply(ready, asked.alters(), run, watch) {
         rig_remarks::print(&once.checks, &once.caveats);
@@ -376,7 +376,7 @@ fn ready<'a>(
 }
 
 /// Makes the loads of several real targets start together.
-fn ticket(all: &mut [PreparedTarget<'_>]) {
+fn start_together(all: &mut [PreparedTarget<'_>]) {
     let real: Vec<&mut PreparedTarget<'_>> =
         all.iter_mut().filter(|one| !one.armed.rig.device().is_simulated()).collect();
     if real.len() < 2 {
@@ -644,6 +644,14 @@ fn course(measurement: &Measurement) -> Vec<String> {
              processor's time; run it in a group without a quota",
             100.0 * share
         ));
+    }
+    for limit in &measurement.sensed.cgroup_limits {
+        lines.push(if limit.is_of_memory() {
+            let times = limit.reached.unwrap_or(0);
+            format!("MEMORY LIMIT: {limit} was reached {times} times, which delays steadfast")
+        } else {
+            format!("I/O LIMIT: {limit} may be what was measured, not the device")
+        });
     }
     lines
 }

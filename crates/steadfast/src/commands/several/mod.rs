@@ -290,8 +290,8 @@ fn report(group: &RunGroup, outcomes: &[TargetOutcome<'_>], json: bool) -> anyho
         if sides.len() == outcomes.len() { Some(findings_together(&sides)?) } else { None };
     if let Some(combined) = &combined {
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers: group.readers() };
-        let shelf = OutputDir::named(&group.place, rule, &[])?;
-        output::write(&shelf, combined, &output::FORMATS)?;
+        let output_dir = OutputDir::named(&group.place, rule, &[])?;
+        output::write(&output_dir, combined, &output::FORMATS)?;
     }
     if json {
         let targets = outcomes.iter().map(TargetOutcome::output).collect();

@@ -43,8 +43,9 @@ pub fn run(
 ) -> anyhow::Result<ExitState> {
     let rule = OutputRule::from_arguments(&arguments.report.writing)?;
     let names = output::names(&arguments.report.format);
-    let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
-    let shelf = shelf.transpose()?;
+    let output_dir =
+        arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
+    let output_dir = output_dir.transpose()?;
     let align = align(arguments, &mut both)?;
     let mut sides = Vec::new();
     let (mut caveats, mut observed_ns, mut account) = (Vec::new(), [0; 2], None);
@@ -68,8 +69,9 @@ pub fn run(
         caveats,
     };
     show(arguments, &both[0], &compared, account.unwrap_or_default())?;
-    if let Some(shelf) = shelf {
-        for file in output::write(&shelf, &findings(&compared, SOFTWARE), &arguments.report.format)?
+    if let Some(output_dir) = output_dir {
+        for file in
+            output::write(&output_dir, &findings(&compared, SOFTWARE), &arguments.report.format)?
         {
             terminal::status(&file.display().to_string());
         }

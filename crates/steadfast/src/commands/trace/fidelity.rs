@@ -42,7 +42,7 @@ pub fn measured(
 ) -> anyhow::Result<DerivedFidelity> {
     let range = selected.ask(AddressRange::of)?.ok();
     let mut captured = selected.ask(|captured, pass| TraceProfile::read(captured, pass, range))?;
-    let mut lost = Vec::new();
+    let mut lost = simplifications(file);
     let (against, applied_ios, aspects) = match &arguments.against {
         Some(path) => {
             let FilterArguments { window, layer, .. } = arguments.selection.filter;
@@ -53,7 +53,6 @@ pub fn measured(
             (Some(other.name.clone()), applied.ios, AspectScore::all(&captured, &applied))
         }
         None => {
-            lost.extend(simplifications(file));
             let application = application(file, selected, arguments.demand, (captured.ios, range));
             if application.ios < captured.ios {
                 captured.forget_locality();

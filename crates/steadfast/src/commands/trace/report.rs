@@ -12,7 +12,7 @@ use steadfast_analysis::{Study, StudyOptions, findings};
 /// Writes the report of a capture in every chosen format.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.format);
-    let shelf = OutputDir::named(
+    let output_dir = OutputDir::named(
         &arguments.output,
         OutputRule::from_arguments(&arguments.writing)?,
         &names,
@@ -29,7 +29,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     };
     let study = selected.ask(|captured, _| Study::read(captured, &options))?;
     let findings = findings(&study, SOFTWARE);
-    for file in output::write(&shelf, &findings, &arguments.format)? {
+    for file in output::write(&output_dir, &findings, &arguments.format)? {
         terminal::print(&file.display().to_string())?;
     }
     Ok(selected.ending())

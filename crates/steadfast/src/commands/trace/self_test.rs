@@ -15,8 +15,9 @@ use steadfast_analysis::{Study, StudyOptions};
 pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.report.format);
     let rule = OutputRule::from_arguments(&arguments.report.writing)?;
-    let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
-    let shelf = shelf.transpose()?;
+    let output_dir =
+        arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
+    let output_dir = output_dir.transpose()?;
     let selected = FilteredCapture::open(&arguments.selection)?;
     let options = StudyOptions {
         clock: step_time_format::clock(
@@ -33,8 +34,8 @@ pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
     } else {
         terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
     }
-    if let Some(shelf) = shelf {
-        for file in output::write(&shelf, &findings, &arguments.report.format)? {
+    if let Some(output_dir) = output_dir {
+        for file in output::write(&output_dir, &findings, &arguments.report.format)? {
             terminal::status(&file.display().to_string());
         }
     }
