@@ -369,7 +369,12 @@ fn words_of(pipe: Option<impl Read + Send + 'static>) -> Arc<Mutex<String>> {
         let words = Arc::clone(&words);
         std::thread::spawn(move || {
             let mut buffer = [0; WORDS];
-            while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+            loop {
+                let length = match pipe.read(&mut buffer) {
+                    Ok(length @ 1..) => length,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Ok(0) | Err(_) => return,
+                };
                 let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
                 if words.len() < WORDS {
                     words.push_str(&String::from_utf8_lossy(&buffer[..length]));

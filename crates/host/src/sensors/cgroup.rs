@@ -191,18 +191,17 @@ impl OwnCgroups {
         CgroupLimit { group, file: file.into(), set: set.into(), reached: None }
     }
 
-    /// Returns the limits of rates and latencies for the block device with this number.
+    /// Returns the limits of rates for the block device with this number. A target of `io.latency`
+    /// is none: it limits other groups for the sake of this one.
     pub fn io_limits(&self, (major, minor): (u32, u32)) -> Vec<CgroupLimit> {
         let number = format!("{major}:{minor}");
         let mut limits = Vec::new();
         for group in &self.io {
-            for file in ["io.max", "io.latency"] {
-                let Some(rest) = line_of(&group.join(file), &number) else { continue };
-                let set: Vec<&str> =
-                    rest.split_whitespace().filter(|part| !part.ends_with("=max")).collect();
-                if !set.is_empty() {
-                    limits.push(self.limit(group, file, set.join(" ")));
-                }
+            let rest = line_of(&group.join("io.max"), &number).unwrap_or_default();
+            let set: Vec<&str> =
+                rest.split_whitespace().filter(|part| !part.ends_with("=max")).collect();
+            if !set.is_empty() {
+                limits.push(self.limit(group, "io.max", set.join(" ")));
             }
             for what in ["read_bps", "write_bps", "read_iops", "write_iops"] {
                 let file = format!("blkio.throttle.{what}_device");

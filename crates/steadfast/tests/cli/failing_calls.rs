@@ -628,11 +628,12 @@ impl MemoryGroup {
         Some(MemoryGroup { directory, limit })
     }
 
-    /// Returns the memory that a command needs, by half of it, a quarter and so on, in MiB.
+    /// Returns half of the memory that a command uses, page cache included, a quarter and so on, in
+    /// MiB.
     fn halved(&self, inputs: &Files, case: &CommandCase<'_>) -> Vec<u64> {
         let here = &TestDirectory::new();
         write_files(here, inputs);
-        // What the group needed before does not count.
+        // What the group used before does not count, in version 1.
         let _ = fs::write(self.directory.join("memory.max_usage_in_bytes"), "0");
         let _ = fs::write(self.directory.join("memory.peak"), "0");
         let output = self.run(here, 1 << 20, case);
@@ -645,7 +646,11 @@ impl MemoryGroup {
     }
 
     fn run(&self, here: &Path, mib: u64, case: &CommandCase<'_>) -> Output {
-        fs::write(self.directory.join(self.limit), (mib << 20).to_string()).unwrap();
+        // What earlier commands left in the page cache is charged to the group.
+        let _ = fs::write(self.directory.join("memory.force_empty"), "0");
+        wait_until("a lower limit", || {
+            fs::write(self.directory.join(self.limit), (mib << 20).to_string()).is_ok()
+        });
         let mut command = steadfast();
         command.args(case.arguments.words()).current_dir(here);
         command.env("STATE_DIRECTORY", here.join("state"));

@@ -3,7 +3,7 @@
 //! what is divided is equal to the last bits.
 
 use super::made_up;
-use super::scratch::{TestDirectory, array, succeed, succeed_json};
+use super::scratch::{TestDirectory, array, python, succeed, succeed_json};
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, CommandName};
@@ -221,4 +221,27 @@ fn same_streams(counts: &Value, cell: &Value, names: &[&str]) {
         }
     }
     assert_eq!(counts[names.len() - 1], rest);
+}
+
+/// The library of pandas writes each codec in pages of either version, with dictionaries that end in
+/// the middle of a column chunk.
+#[test]
+fn a_trace_that_pyarrow_wrote_again_has_the_same_streams() {
+    let place = &TestDirectory::new();
+    made_up::write(&place.join("t.parquet"), conditions(), ios());
+    let script = "import pyarrow.parquet as p\n\
+        t = p.read_table('t.parquet')\n\
+        for codec in ['none', 'snappy', 'gzip', 'zstd', 'lz4', 'brotli']:\n    \
+            for version in ['1.0', '2.0']:\n        \
+                p.write_table(t, f'{codec}{version}.parquet', compression=codec, data_page_version=version, \
+                    data_page_size=4096, dictionary_pagesize_limit=2048)";
+    let Some(_) = python(&["pyarrow"], &["-c", script], place) else { return };
+    let expected = json(place, &["streams"]);
+    for codec in ["none", "snappy", "gzip", "zstd", "lz4", "brotli"] {
+        for version in ["1.0", "2.0"] {
+            let name = format!("{codec}{version}.parquet");
+            let again: Value = succeed_json(place, &["trace", "streams", &name, "--json"]);
+            assert_eq!(again["streams"], expected["streams"], "{name}");
+        }
+    }
 }

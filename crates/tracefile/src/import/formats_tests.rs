@@ -966,6 +966,7 @@ fn strace_counts_injections_and_delays_of_files_only() {
          7 9.3 read(5<socket:[82]>, \"\", 512) = 512 (INJECTED) (DELAYED) <0.1>\n\
          7 9.4 read(6<TCP:[127.0.0.1:5->127.0.0.1:6]>, \"\", 512) = 512 (INJECTED) <0.1>\n\
          7 9.5 read(-1, \"\", 512) = -1 EBADF (Bad file descriptor) (INJECTED) <0.1>\n\
+         7 9.5 read(-1, \"\", 512) = 512 (INJECTED) <0.1>\n\
          7 9.6 pread64(3</dev/sda<block 8:0>>, \"\", 512, 0) = 512 (INJECTED: args) (DELAYED) <0.1>\n\
          7 9.7 pread64(3</dev/sda<block 8:0>>, \"\", 512, 512) = 512 (INJECTED: args, retval) <0.1>\n\
          7 9.8 pread64(3</dev/sda<block 8:0>>, \"\", 512, 1024) = 512 (INJECTED) <0.1>\n",

@@ -687,7 +687,7 @@ impl StraceImport {
         place: OffsetArgument,
     ) -> Result<Option<IoEvent>, String> {
         let moved = call.returned();
-        if moved.is_none() && call.arguments.starts_with('-') {
+        if (moved.is_none() || call.is_injected) && call.arguments.starts_with('-') {
             // A call on descriptor -1 is refused before any I/O.
             return Ok(None);
         }
@@ -701,7 +701,7 @@ impl StraceImport {
             TracedFile::Storage(path) => path,
             TracedFile::NoStorage => return Ok(None),
             TracedFile::Unknown => {
-                self.unnamed += u64::from(moved.is_some());
+                self.unnamed += u64::from(moved.is_some() && !call.is_injected);
                 return Ok(None);
             }
         };

@@ -262,11 +262,13 @@ fn unpack(mut page: Page, codec: Codec, room: usize) -> Result<Page> {
     if !packed.is_empty() {
         match codec {
             Codec::Snappy => append_snappy(packed, room, &mut bytes)?,
-            Codec::Gzip => append_stream(MultiGzDecoder::new(packed), room, &mut bytes)?,
+            Codec::Gzip => {
+                append_stream(MultiGzDecoder::new(packed), room - levels.len(), &mut bytes)?
+            }
             Codec::Lz4 => append_lz4(packed, room, &mut bytes)?,
             Codec::Brotli => {
                 let decoder = brotli_decompressor::Decompressor::new(packed, BROTLI_BUFFER);
-                append_stream(decoder, room, &mut bytes)?;
+                append_stream(decoder, room - levels.len(), &mut bytes)?;
             }
             Codec::Zstd | Codec::None => append_zstd(packed, room, &mut bytes)?,
         }

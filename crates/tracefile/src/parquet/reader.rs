@@ -506,7 +506,12 @@ fn check_kind(field: Field, column: &ColumnChunkMetaData) -> Result<(), TraceErr
         return Err(TraceError::NotATrace(what));
     }
     match compression {
-        Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_) => Ok(()),
+        Compression::UNCOMPRESSED
+        | Compression::SNAPPY
+        | Compression::GZIP(_)
+        | Compression::LZ4_RAW
+        | Compression::BROTLI(_)
+        | Compression::ZSTD(_) => Ok(()),
         other => Err(TraceError::Unsuitable(format!(
             "its column {name} is compressed as {}, which is not read here; write the file with \
              zstd, with snappy, or not compressed",

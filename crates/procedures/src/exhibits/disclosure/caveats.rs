@@ -561,7 +561,7 @@ fn of_cgroup_limits(record: &Record) -> Vec<Caveat> {
     }
     if !memory.is_empty() {
         let text = format!(
-            "Memory of the program was at its limit: {}. The kernel delays a program that reaches \
+            "A control group of the program was at its memory limit: {}. The kernel delays a program that reaches \
              it: the limit, not the device, may be what was measured.",
             list(&memory)
         );
