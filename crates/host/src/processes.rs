@@ -364,9 +364,10 @@ enum MappingState {
 
 /// Searches the shared mappings of a thread. A read-only shared mapping counts too, as it can
 /// become writable. A mapping that is moved or split during the search has another range, so the
-/// list must be equal before and after.
+/// list must be equal before and after; twice, as the kernel may miss a moving one in two lists.
 fn mapped(thread: &Path, sought: &OpenFileQuery) -> io::Result<MappingState> {
     let mut before = shared_ranges(thread)?;
+    let mut equal_looks = 0;
     for _ in 0..MAPPINGS_LOOKS {
         let Some(ranges) = before else { return Ok(MappingState::Unknown) };
         let mut has_moved = false;
@@ -380,7 +381,9 @@ fn mapped(thread: &Path, sought: &OpenFileQuery) -> io::Result<MappingState> {
             }
         }
         let after = shared_ranges(thread)?;
-        if !has_moved && after.as_ref() == Some(&ranges) {
+        let is_equal = !has_moved && after.as_ref() == Some(&ranges);
+        equal_looks = if is_equal { equal_looks + 1 } else { 0 };
+        if equal_looks == 2 {
             return Ok(MappingState::No);
         }
         before = after;
