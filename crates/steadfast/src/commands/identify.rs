@@ -93,7 +93,7 @@ fn directory(
     }
 }
 
-/// Returns true if a Parquet file has not the columns of a capture, or not even an end.
+/// Returns true if a Parquet file lacks the columns of a capture, or its own end.
 fn is_other_table(error: &anyhow::Error) -> bool {
     let found = error.chain().find_map(|cause| cause.downcast_ref::<TraceError>());
     matches!(found, Some(TraceError::NotATrace(_)))
