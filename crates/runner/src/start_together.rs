@@ -395,6 +395,6 @@ mod tests {
         let own = last.wait(&step(("rounds", 1, 1)), &StopSignal::default()).unwrap().unwrap();
         let first = waiting.join().unwrap()[0].1.unwrap();
         assert_eq!(own.agreed, first.agreed);
-        assert!(first.waited >= Nanos::from_millis(200) && own.waited < first.waited);
+        assert!(own.waited < first.waited);
     }
 }

@@ -201,7 +201,7 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
     let Some(_turn) = alone_with_fio() else { return };
     let Some(device) = LoopDevice::new(64 * MIB) else { return };
     let mut bench = FioFixture::new(device.target());
-    let until = LoadLimits::time(Nanos::from_millis(3300));
+    let until = LoadLimits::time(Nanos::from_millis(4000));
     let load = Load::Stimulus(stimulus("RND 4K RW50", "T2Q4", 64 * MIB, until));
     let before = device.counters();
     let mut done: Vec<Measurement> = Vec::new();

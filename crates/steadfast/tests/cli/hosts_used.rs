@@ -2,7 +2,7 @@
 //! confirmed, and no byte changes; the same device without a use is overwritten.
 
 use super::hosts::{NamespaceHosts, words};
-use super::scratch::{code, python, run_in, stderr};
+use super::scratch::{code, finding, python, run_in, stderr};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -169,6 +169,7 @@ impl HostStage {
     fn attach(&mut self, file: &Path, options: &[&str]) -> StageResult<PathBuf> {
         let command = [&["losetup", "--find", "--show"], options, &[text(file)]].concat();
         // Two that ask for a free device at once may be given the same.
+        let turn = finding();
         let mut attached = run(&command);
         for _ in 0..40 {
             if attached.is_ok() {
@@ -177,6 +178,7 @@ impl HostStage {
             std::thread::sleep(std::time::Duration::from_millis(50));
             attached = run(&command);
         }
+        drop(turn);
         let device = attached?;
         self.undo.push(UndoStep::Run(["losetup", "--detach", &device].map(str::to_owned).to_vec()));
         Ok(device.into())

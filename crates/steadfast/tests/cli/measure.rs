@@ -155,7 +155,6 @@ fn a_stopped_program_has_a_start_error() {
     // At 2,000 per second, a hundredth of the step's I/Os came due in 40 ms.
     let (p99, max) = (number(&error["p99_ms"]), number(&error["max_ms"]));
     assert!(max >= stopped - 20.0 && p99 >= stopped - 100.0, "{error} after {stopped} ms");
-    assert_eq!(answer["kept_up"], true, "{answer}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The program under test.
@@ -230,6 +230,16 @@ pub struct LoopDevice {
     _backing: tempfile::NamedTempFile,
 }
 
+/// The turn of a test that looks for a free loop device, or detaches one to attach it again.
+pub fn finding() -> MutexGuard<'static, ()> {
+    static FINDING: Mutex<()> = Mutex::new(());
+    FINDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn losetup(arguments: &[&str]) -> bool {
+    Command::new("losetup").args(arguments).status().unwrap().success()
+}
+
 impl LoopDevice {
     /// `None` with the reason printed where loop devices cannot be had.
     pub fn new(mib: u64) -> Option<LoopDevice> {
@@ -239,8 +249,10 @@ impl LoopDevice {
         }
         let backing = tempfile::NamedTempFile::new().unwrap();
         backing.as_file().set_len(mib << 20).unwrap();
+        let turn = finding();
         let output =
             Command::new("losetup").args(["--find", "--show"]).arg(backing.path()).output();
+        drop(turn);
         match output {
             Ok(output) if output.status.success() => {
                 let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -268,11 +280,13 @@ impl LoopDevice {
         made
     }
 
-    /// Lays it over another file.
+    /// Lays it over another file. Between two commands a device that is looked for elsewhere may
+    /// get its number: no test of this program looks for one meanwhile.
     pub fn attach(&self, file: &Path) {
-        for words in [["--detach", &self.path], [&self.path, file.to_str().unwrap()]] {
-            assert!(Command::new("losetup").args(words).status().unwrap().success());
-        }
+        let _turn = finding();
+        assert!(losetup(&["--detach", &self.path]));
+        // A process that has it open for a moment puts off its end.
+        wait_until("the detached loop device", || losetup(&[&self.path, file.to_str().unwrap()]));
     }
 
     /// `loop3`.

@@ -197,7 +197,8 @@ impl Drop for MergingDevice {
 /// Trace instances are the host's: those of other tests may be removed with it.
 fn restore(state: &Path) -> Vec<(String, String)> {
     let mut command = steadfast();
-    let output = command.env("STATE_DIRECTORY", state).args(["restore", "--json"]).output().unwrap();
+    let output =
+        command.env("STATE_DIRECTORY", state).args(["restore", "--json"]).output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
@@ -245,7 +246,9 @@ fn what_is_no_longer_ours_is_left() {
     merging.killed(state.path());
     fs::write(&merging.attribute, "1").unwrap();
     let changes = restore(state.path());
-    assert!(matches!(&changes[..], [(outcome, why)] if outcome == "left" && why.contains("is 1 now")));
+    assert!(
+        matches!(&changes[..], [(outcome, why)] if outcome == "left" && why.contains("is 1 now"))
+    );
     assert_eq!(merging.level(), "1");
     fs::write(&merging.attribute, "0").unwrap();
     merging.killed(state.path());
@@ -304,7 +307,8 @@ fn the_trace_instance_of_a_killed_capture_is_removed() {
         Ok(child) => child,
         Err(why) => return skip(why.trim()),
     };
-    let foreign = "/sys/kernel/tracing/instances/steadfast-test";
+    let name = format!("steadfast-test-{}", std::process::id());
+    let foreign = &format!("/sys/kernel/tracing/instances/{name}");
     assert!(with_tracefs(Path::new("mkdir"), &[foreign]).status().unwrap().success());
     let mut live = captured(here, &device, "live.parquet").unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_steadfast"));
@@ -326,7 +330,7 @@ fn the_trace_instance_of_a_killed_capture_is_removed() {
     assert!(said.contains(&instance_of(&dead)), "{said}");
     let left = instances();
     assert!(!left.contains(&instance_of(&dead)) && left.contains(&instance_of(&live)), "{left:?}");
-    assert!(left.contains(&"steadfast-test".to_owned()));
+    assert!(left.contains(&name));
     live.kill().unwrap();
     live.wait().unwrap();
     let mut next = captured(here, &device, "next.parquet").unwrap();
