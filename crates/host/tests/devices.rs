@@ -882,6 +882,7 @@ fn the_kernel_counts_what_a_target_writes() {
     let end = Instant::now() + Duration::from_secs(60);
     let mut counted = kernel_counters(&facts, &roots).unwrap().since(&before);
     while counted.writes < 128 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(20));
         counted = kernel_counters(&facts, &roots).unwrap().since(&before);
     }
     assert_eq!((counted.writes, counted.write_bytes), (128, Bytes(8 * MIB)));

@@ -476,7 +476,7 @@ fn hand_overs_are_in_time() {
     }
     let busy = std::fs::read_to_string("/proc/loadavg").unwrap();
     let busy: f64 = busy.split(' ').next().unwrap().parse().unwrap();
-    // Processor time that a hypervisor takes away is in no load.
+    // The load lags behind, and leaves out the processor time that a hypervisor takes away.
     assert!(busy > 0.5, "late three times on a machine that is not busy (load {busy})");
     skipped::<()>(&format!("the machine is busy (load {busy})"));
 }

@@ -499,6 +499,7 @@ fn commands_without_inputs_lose_nothing() {
         "iometer export iops --target sim:small -o out.icf",
         "tkperf-cmp ssd a.xml b.xml",
         "tkperf ssd run sim:small --plan",
+        // Not `restore`: it also removes, and names, what killed captures of other tests left.
     ] {
         let endings: &[i32] = if arguments.starts_with("tkperf-cmp") { &[2] } else { &[0] };
         let case = CommandCase { endings, sample: SLOW_SAMPLE, ..CommandCase::new(arguments) };

@@ -2,7 +2,7 @@
 //! confirmed, and no byte changes; the same device without a use is overwritten.
 
 use super::hosts::{NamespaceHosts, words};
-use super::scratch::{code, finding, python, run_in, stderr};
+use super::scratch::{code, python, run_in, stderr, turn_to_attach};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -168,8 +168,8 @@ impl HostStage {
 
     fn attach(&mut self, file: &Path, options: &[&str]) -> StageResult<PathBuf> {
         let command = [&["losetup", "--find", "--show"], options, &[text(file)]].concat();
+        let turn = turn_to_attach();
         // Two that ask for a free device at once may be given the same.
-        let turn = finding();
         let mut attached = run(&command);
         for _ in 0..40 {
             if attached.is_ok() {

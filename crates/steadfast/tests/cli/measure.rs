@@ -155,6 +155,8 @@ fn a_stopped_program_has_a_start_error() {
     // At 2,000 per second, a hundredth of the step's I/Os came due in 40 ms.
     let (p99, max) = (number(&error["p99_ms"]), number(&error["max_ms"]));
     assert!(max >= stopped - 20.0 && p99 >= stopped - 100.0, "{error} after {stopped} ms");
+    // Without the I/Os that came due while it was stopped, 1,850 per second would be left.
+    assert!(number(&answer["iops"]) >= 1900.0, "{answer}");
 }
 
 #[test]

@@ -230,10 +230,11 @@ pub struct LoopDevice {
     _backing: tempfile::NamedTempFile,
 }
 
-/// The turn of a test that looks for a free loop device, or detaches one to attach it again.
-pub fn finding() -> MutexGuard<'static, ()> {
-    static FINDING: Mutex<()> = Mutex::new(());
-    FINDING.lock().unwrap_or_else(PoisonError::into_inner)
+/// Waits for the turn to attach a loop device: while one test detaches a device to attach it
+/// again, no other may be given its number.
+pub fn turn_to_attach() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn losetup(arguments: &[&str]) -> bool {
@@ -249,7 +250,7 @@ impl LoopDevice {
         }
         let backing = tempfile::NamedTempFile::new().unwrap();
         backing.as_file().set_len(mib << 20).unwrap();
-        let turn = finding();
+        let turn = turn_to_attach();
         let output =
             Command::new("losetup").args(["--find", "--show"]).arg(backing.path()).output();
         drop(turn);
@@ -280,13 +281,12 @@ impl LoopDevice {
         made
     }
 
-    /// Lays it over another file. Between two commands a device that is looked for elsewhere may
-    /// get its number: no test of this program looks for one meanwhile.
+    /// Lays it over another file.
     pub fn attach(&self, file: &Path) {
-        let _turn = finding();
+        let _turn = turn_to_attach();
         assert!(losetup(&["--detach", &self.path]));
-        // A process that has it open for a moment puts off its end.
-        wait_until("the detached loop device", || losetup(&[&self.path, file.to_str().unwrap()]));
+        // The kernel detaches it once no process has it open any more.
+        wait_until("the end of its use", || losetup(&[&self.path, file.to_str().unwrap()]));
     }
 
     /// `loop3`.

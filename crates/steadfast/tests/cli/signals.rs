@@ -194,13 +194,13 @@ impl Drop for MergingDevice {
 }
 
 /// Restores what was recorded in `state`, and returns the outcome and the reason of each change.
-/// Trace instances are the host's: those of other tests may be removed with it.
+/// The trace instances that it removes are not returned: they may be those of other tests.
 fn restore(state: &Path) -> Vec<(String, String)> {
     let mut command = steadfast();
     let output =
         command.env("STATE_DIRECTORY", state).args(["restore", "--json"]).output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer: serde_json::Value = parse_json(&output);
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let changes = answer["changes"].as_array().unwrap();
     changes.iter().map(|change| (text(&change["outcome"]), text(&change["why"]))).collect()
@@ -247,7 +247,8 @@ fn what_is_no_longer_ours_is_left() {
     fs::write(&merging.attribute, "1").unwrap();
     let changes = restore(state.path());
     assert!(
-        matches!(&changes[..], [(outcome, why)] if outcome == "left" && why.contains("is 1 now"))
+        matches!(&changes[..], [(outcome, why)] if outcome == "left" && why.contains("is 1 now")),
+        "{changes:?}"
     );
     assert_eq!(merging.level(), "1");
     fs::write(&merging.attribute, "0").unwrap();
