@@ -27,6 +27,10 @@ pub struct AppliedWorkload {
     pub remarks: Vec<String>,
     /// Applied streams; the weight of each is its count in the capture.
     pub streams: Vec<IoStream>,
+    /// Number of captured I/Os of each stream if their sum exceeds 32 bits, so that the weights are
+    /// rounded; empty if the weights are the numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stream_ios: Vec<u64>,
     /// Number of all I/Os of the capture, including streams that are not applied.
     pub captured_ios: u64,
     /// All bytes of the capture; `None` if only those of some streams are known.
@@ -95,13 +99,20 @@ pub struct AppliedStep {
 impl AppliedWorkload {
     /// Returns the number of I/Os of the applied streams in the capture.
     pub fn applied_ios(&self) -> u64 {
-        self.streams.iter().map(|stream| u64::from(stream.weight)).sum()
+        (0..self.streams.len()).map(|place| self.ios_of(place)).fold(0, u64::saturating_add)
+    }
+
+    /// Returns the number of I/Os of an applied stream in the capture.
+    fn ios_of(&self, place: usize) -> u64 {
+        let exact = self.stream_ios.get(place).copied();
+        exact.unwrap_or_else(|| u64::from(self.streams[place].weight))
     }
 
     /// Returns the bytes of the applied streams in the capture, saturating.
     pub fn applied_bytes(&self) -> Bytes {
-        let bytes = |s: &IoStream| u64::from(s.weight).saturating_mul(s.size.0);
-        Bytes(self.streams.iter().map(bytes).fold(0, u64::saturating_add))
+        let bytes =
+            |(place, stream): (usize, &IoStream)| self.ios_of(place).saturating_mul(stream.size.0);
+        Bytes(self.streams.iter().enumerate().map(bytes).fold(0, u64::saturating_add))
     }
 
     /// Returns true if applying the workload changes the data on the device.

@@ -18,6 +18,7 @@ pub mod device;
 pub mod device_log;
 pub mod direct_buffer;
 pub mod drive_page;
+pub mod empirical;
 pub mod findings;
 pub mod foreign_io;
 pub mod foreign_run;

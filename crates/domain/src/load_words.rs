@@ -6,36 +6,38 @@ use crate::text::number;
 
 /// Returns the I/Os per second that a pace requests; `None` if it requests no rate: as fast as
 /// possible, or in bursts whose length depends on the device.
-pub fn requested_rate(pace: Pace) -> Option<f64> {
+pub fn requested_rate(pace: &Pace) -> Option<f64> {
     match pace {
         Pace::Fixed { ios, per } | Pace::Poisson { ios, per } if per.0 > 0 => {
-            Some(ios as f64 / per.as_secs_f64())
+            Some(*ios as f64 / per.as_secs_f64())
         }
+        Pace::Empirical(_) => pace.offered_iops(),
         _ => None,
     }
 }
 
 /// Returns the I/Os per second that a load requests, by its own pace or by those of its streams;
 /// `None` if any stream requests no rate.
-pub fn asked_rate_of_load(pace: Pace, streams: &[IoStream]) -> Option<f64> {
+pub fn asked_rate_of_load(pace: &Pace, streams: &[IoStream]) -> Option<f64> {
     if streams.iter().all(|stream| stream.pace.is_none()) {
         return requested_rate(pace);
     }
-    streams.iter().map(|stream| requested_rate(stream.pace.unwrap_or(Pace::Closed))).sum()
+    streams.iter().map(|stream| requested_rate(stream.pace.as_ref().unwrap_or(&Pace::Closed))).sum()
 }
 
 /// Describes the pace of a load and those of streams with their own; `None` if every I/O follows
 /// the completion of another one.
-pub fn pace_text(pace: Pace, streams: &[IoStream]) -> Option<String> {
+pub fn pace_text(pace: &Pace, streams: &[IoStream]) -> Option<String> {
     let own = streams.iter().filter_map(|stream| {
-        let text = describe_pace(stream.pace?).unwrap_or_else(|| "as fast as possible".to_owned());
+        let text = describe_pace(stream.pace.as_ref()?)
+            .unwrap_or_else(|| "as fast as possible".to_owned());
         Some(format!("{stream}: {text}"))
     });
     let all: Vec<String> = describe_pace(pace).into_iter().chain(own).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-fn describe_pace(pace: Pace) -> Option<String> {
+fn describe_pace(pace: &Pace) -> Option<String> {
     let rate = || {
         let rate = requested_rate(pace).unwrap_or_default();
         number(rate, if (rate - rate.round()).abs() < 1e-6 { 0 } else { 2 })
@@ -45,6 +47,11 @@ fn describe_pace(pace: Pace) -> Option<String> {
         Pace::Fixed { .. } => Some(format!("{} IOPS, evenly", rate())),
         Pace::Poisson { .. } => Some(format!("{} IOPS on average, at random", rate())),
         Pace::Burst { ios, delay } => Some(format!("bursts of {ios} I/Os, {delay} after each")),
+        Pace::Empirical(arrivals) => Some(format!(
+            "{} IOPS on average, in bursts of {} I/Os on average, drawn from measured distributions",
+            rate(),
+            number(arrivals.burst_ios.mean(), 1)
+        )),
     }
 }
 
@@ -137,21 +144,21 @@ mod tests {
     #[test]
     fn every_pace_is_said_with_its_rate() {
         let random = [stream(Order::Random, 4)];
-        let said = |pace| (asked_rate_of_load(pace, &random), pace_text(pace, &random));
+        let said = |pace: &Pace| (asked_rate_of_load(pace, &random), pace_text(pace, &random));
         let fixed = Pace::Fixed { ios: 100, per: Nanos::from_millis(100) };
-        assert_eq!(said(fixed), (Some(1000.0), Some("1,000 IOPS, evenly".into())));
+        assert_eq!(said(&fixed), (Some(1000.0), Some("1,000 IOPS, evenly".into())));
         let slow = Pace::Poisson { ios: 1, per: Nanos::from_secs(8) };
         let text = "0.12 IOPS on average, at random";
-        assert_eq!(said(slow), (Some(0.125), Some(text.into())));
+        assert_eq!(said(&slow), (Some(0.125), Some(text.into())));
         let burst = Pace::Burst { ios: 4, delay: Nanos::from_millis(100) };
-        assert_eq!(said(burst), (None, Some("bursts of 4 I/Os, 100 ms after each".into())));
-        assert_eq!(said(Pace::Closed), (None, None));
+        assert_eq!(said(&burst), (None, Some("bursts of 4 I/Os, 100 ms after each".into())));
+        assert_eq!(said(&Pace::Closed), (None, None));
         let own = IoStream { pace: Some(fixed), ..stream(Order::Random, 4) };
         let both = [own.clone(), own.clone()];
-        assert_eq!(asked_rate_of_load(Pace::Closed, &both), Some(2000.0));
+        assert_eq!(asked_rate_of_load(&Pace::Closed, &both), Some(2000.0));
         let half = [own, stream(Order::Random, 8)];
-        assert_eq!(asked_rate_of_load(Pace::Closed, &half), None, "one has no rate");
-        assert!(pace_text(Pace::Closed, &half).unwrap().starts_with("RND 4K R: 1,000"));
+        assert_eq!(asked_rate_of_load(&Pace::Closed, &half), None, "one has no rate");
+        assert!(pace_text(&Pace::Closed, &half).unwrap().starts_with("RND 4K R: 1,000"));
     }
 
     #[test]

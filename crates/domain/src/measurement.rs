@@ -113,8 +113,8 @@ impl Silence {
     /// Returns the silences found in intervals: one or more consecutive intervals without a
     /// completion. For engines that see intervals only. Returns none for a paced load, which may
     /// have no I/O outstanding.
-    pub fn from_intervals(pace: Pace, intervals: &[Interval]) -> Vec<Silence> {
-        if pace != Pace::Closed {
+    pub fn from_intervals(pace: &Pace, intervals: &[Interval]) -> Vec<Silence> {
+        if *pace != Pace::Closed {
             return Vec::new();
         }
         let mut silences: Vec<Silence> = Vec::new();
@@ -648,14 +648,14 @@ mod tests {
         let counts = [5, 0, 0, 7, 0, 9, 0, 0, 0];
         let intervals: Vec<Interval> =
             counts.iter().enumerate().map(|(at, ios)| interval(at as u64, *ios)).collect();
-        let found = Silence::from_intervals(Pace::Closed, &intervals);
+        let found = Silence::from_intervals(&Pace::Closed, &intervals);
         let expected = [(1, 2), (4, 1), (6, 3)].map(|(at, lasted)| Silence {
             at: Nanos::from_secs(at),
             lasted: Nanos::from_secs(lasted),
         });
         assert_eq!(found, expected);
         let paced = Pace::Fixed { ios: 1, per: Nanos::SECOND };
-        assert_eq!(Silence::from_intervals(paced, &intervals), []);
+        assert_eq!(Silence::from_intervals(&paced, &intervals), []);
     }
 
     /// 4 W for 10 s are 40 J; 2 GB of 4,000 I/Os in 10 s are 20 J per GB and 100 I/Os per joule.

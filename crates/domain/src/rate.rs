@@ -20,6 +20,9 @@ const PERIOD: Nanos = Nanos::from_secs(1000);
 /// Twice the largest difference in I/Os per second between a rate and its pace.
 const RATE_ROUNDING: f64 = 0.001;
 
+/// Squared coefficient of variation of numbers that are uniform from 0.
+const UNIFORM_CV2: f64 = 1.0 / 3.0;
+
 /// Highest rate of one thread, in I/Os per second (our choice: more than one thread can issue).
 pub const THREAD_RATE_MAX: f64 = 1e6;
 
@@ -174,12 +177,35 @@ impl Pace {
         Pace::Poisson { ios, per: PERIOD }
     }
     /// Returns the offered rate in I/Os per second; `None` if the load has none of its own.
-    pub fn offered_iops(self) -> Option<f64> {
+    pub fn offered_iops(&self) -> Option<f64> {
         match self {
             Pace::Closed | Pace::Burst { .. } => None,
             Pace::Fixed { ios, per } | Pace::Poisson { ios, per } => {
-                Some(ios as f64 / per.as_secs_f64())
+                Some(*ios as f64 / per.as_secs_f64())
             }
+            Pace::Empirical(arrivals) => Some(1e9 / arrivals.mean_gap_ns()),
+        }
+    }
+    /// Returns the pace of the same rate for a format that knows no measured distributions: even
+    /// arrivals if the gaps vary less than those drawn uniformly from 0, otherwise random ones.
+    /// Other paces are unchanged.
+    pub fn without_distributions(&self) -> Pace {
+        let Pace::Empirical(arrivals) = self else { return self.clone() };
+        let random = Pace::poisson(1e9 / arrivals.mean_gap_ns());
+        match random {
+            Pace::Poisson { ios, per } if arrivals.gap_cv2() < UNIFORM_CV2 => {
+                Pace::Fixed { ios, per }
+            }
+            random => random,
+        }
+    }
+    /// Returns the index of dispersion of the number of I/Os offered in a long time: 0 if they are
+    /// evenly spaced or follow completions, 1 if they arrive at random.
+    fn count_dispersion(&self) -> f64 {
+        match self {
+            Pace::Closed | Pace::Burst { .. } | Pace::Fixed { .. } => 0.0,
+            Pace::Poisson { .. } => 1.0,
+            Pace::Empirical(arrivals) => arrivals.count_dispersion(),
         }
     }
 }
@@ -192,24 +218,22 @@ impl Measurement {
     }
     /// Returns true if a load with this pace kept up with its rate; see
     /// [`Measurement::kept_up_below`], without a known maximum.
-    pub fn kept_up(&self, pace: Pace) -> Option<bool> {
+    pub fn kept_up(&self, pace: &Pace) -> Option<bool> {
         self.kept_up_below(pace, None)
     }
     /// Returns true if a load with this pace completed as many I/Os as were offered; `None` if it
-    /// has no rate. May be missing: 1 % of the I/Os and, of random arrivals, three standard
+    /// has no rate. May be missing: 1 % of the I/Os and, of arrivals that are drawn, three standard
     /// deviations of their number. If `maximum`, the I/Os per second that the device completed in
     /// a closed loop of the same load, is known and not above the rate, only 0.1 % may be missing: a
     /// step too short for its queue to show would otherwise pass. All of this is our rule
     /// (docs/procedures/load-curve.md).
-    pub fn kept_up_below(&self, pace: Pace, maximum: Option<f64>) -> Option<bool> {
+    pub fn kept_up_below(&self, pace: &Pace, maximum: Option<f64>) -> Option<bool> {
         let rate = pace.offered_iops()?;
         let offered = rate * self.elapsed.as_secs_f64();
         let missing = if maximum.is_some_and(|maximum| rate >= maximum - RATE_ROUNDING) {
             0.001 * offered
-        } else if matches!(pace, Pace::Poisson { .. }) {
-            0.01 * offered + 3.0 * offered.sqrt()
         } else {
-            0.01 * offered
+            0.01 * offered + 3.0 * (offered * pace.count_dispersion()).sqrt()
         };
         // Writes that are written and wait for their flush have kept up.
         let writes = self.direction(Op::Write).ios;
@@ -297,9 +321,9 @@ mod tests {
         };
         let pace = Pace::Fixed { ios: 100, per: Nanos::SECOND };
         assert_eq!(measured(960, 1000).drawn_ios(), 960);
-        assert_eq!(measured(960, 1000).kept_up(pace), Some(true));
-        assert_eq!(measured(960, 980).kept_up(pace), Some(false));
-        assert_eq!(measured(960, 1000).kept_up(Pace::Closed), None);
+        assert_eq!(measured(960, 1000).kept_up(&pace), Some(true));
+        assert_eq!(measured(960, 980).kept_up(&pace), Some(false));
+        assert_eq!(measured(960, 1000).kept_up(&Pace::Closed), None);
     }
 
     /// 100 random I/Os per second for 10 s: 1000 offered, of which 10 + 95 may be missing; 1 if the
@@ -315,11 +339,11 @@ mod tests {
         for (maximum, fewest) in
             [(None, 895), (Some(101.0), 895), (Some(100.0), 998), (Some(99.9), 998)]
         {
-            assert_eq!(measured(fewest).kept_up_below(pace, maximum), Some(true), "{maximum:?}");
-            let missed = measured(fewest - 1).kept_up_below(pace, maximum);
+            assert_eq!(measured(fewest).kept_up_below(&pace, maximum), Some(true), "{maximum:?}");
+            let missed = measured(fewest - 1).kept_up_below(&pace, maximum);
             assert_eq!(missed, Some(false), "{maximum:?}");
         }
-        assert_eq!(measured(1000).kept_up_below(Pace::Closed, Some(1.0)), None);
+        assert_eq!(measured(1000).kept_up_below(&Pace::Closed, Some(1.0)), None);
     }
 
     #[test]

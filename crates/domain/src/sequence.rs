@@ -454,7 +454,7 @@ impl SequenceLoad {
         let stimulus = Stimulus::new(self.streams.clone(), range, self.demand, until)
             .zones(self.zones.clone())
             .data_pattern(self.data_pattern.clone().unwrap_or_default())
-            .pace(self.pace)
+            .pace(self.pace.clone())
             .ramp(self.ramp)
             .delay(self.delay);
         let start = stimulus.active_range.start.0;

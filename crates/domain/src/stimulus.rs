@@ -3,6 +3,7 @@
 //! Every synthetic workload of the standards, a JESD219 composite and a captured database load have
 //! this form.
 
+use crate::empirical::EmpiricalArrivals;
 use crate::hex::{from_hex, to_hex};
 use crate::offset_distribution::Distribution;
 pub use crate::segments::ActiveRange;
@@ -239,7 +240,7 @@ pub enum DataPattern {
 }
 
 /// Schedule of the I/Os.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
     /// Closed loop: an I/O is due as soon as an outstanding one completes.
@@ -266,6 +267,24 @@ pub enum Pace {
         /// Length of the pause.
         delay: Nanos,
     },
+    /// Open loop, drawn from measured distributions.
+    Empirical(Box<EmpiricalArrivals>),
+}
+
+impl Pace {
+    /// Returns the reason why no load can have this pace; `None` if one can.
+    pub fn fault(&self) -> Option<String> {
+        match self {
+            Pace::Fixed { ios: 0, .. }
+            | Pace::Poisson { ios: 0, .. }
+            | Pace::Burst { ios: 0, .. } => Some("a pace needs at least one I/O".to_owned()),
+            Pace::Fixed { per, .. } | Pace::Poisson { per, .. } if per.0 == 0 => {
+                Some("a pace needs a period longer than 0".to_owned())
+            }
+            Pace::Empirical(arrivals) => arrivals.fault(),
+            _ => None,
+        }
+    }
 }
 
 /// End condition of a load: it ends at the first limit that it reaches.
@@ -424,6 +443,10 @@ impl Stimulus {
             return Some(fault);
         }
         if let Some(fault) = durability_fault(&self.streams) {
+            return Some(fault);
+        }
+        let own = self.streams.iter().filter_map(|stream| stream.pace.as_ref());
+        if let Some(fault) = std::iter::once(&self.pace).chain(own).find_map(Pace::fault) {
             return Some(fault);
         }
         self.streams.iter().find_map(|s| self.stream_fault(s).or_else(|| self.segment_fault(s)))

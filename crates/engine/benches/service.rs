@@ -151,7 +151,7 @@ fn print_start_errors(name: &str, path: &Path) -> Fallible<()> {
         for (arrivals, pace) in [("fixed", fixed), ("poisson", Pace::poisson(iops.into()))] {
             let mut runs = Vec::new();
             for seed in 0..3 {
-                let stimulus = ServiceLoad::Rate(iops).stimulus(seed)?.pace(pace);
+                let stimulus = ServiceLoad::Rate(iops).stimulus(seed)?.pace(pace.clone());
                 let step = Step::alone(StepPlace::new("bench", 0, 1, name), stimulus);
                 let done =
                     new_engine(path, None)?.perform(&step, &StepStart::default(), &mut |_| {})?;

@@ -6,6 +6,7 @@
 //! fio drive the target, for a second opinion.
 
 mod accounting;
+mod arrival_times;
 mod commits;
 pub mod draw;
 mod engine;

@@ -13,7 +13,7 @@ use steadfast_host::RunQueueTime;
 
 /// A thread that wakes this late, or has not read the clock for this long, was stalled.
 /// Timers are late by less, on virtual machines too.
-pub(crate) const LATE: Duration = Duration::from_millis(50);
+pub(crate) const STALL_MIN: Duration = Duration::from_millis(50);
 
 /// Detects late wake-ups of one thread.
 #[derive(Debug)]
@@ -24,8 +24,9 @@ pub(crate) struct Watchdog {
 /// A wait that ended too late; times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LateWakeup {
-    /// Times at which it should have ended and at which it did.
+    /// Time at which it should have ended.
     pub due: u64,
+    /// Time at which it ended.
     pub woke: u64,
     /// Part of the delay that the thread waited for a processor.
     pub queued: u64,
@@ -41,7 +42,7 @@ impl Watchdog {
 
     /// Waits, and returns the delay if the wait took much longer than `time`. `now` returns
     /// nanoseconds.
-    pub(crate) fn over<R>(
+    pub(crate) fn observe<R>(
         &self,
         time: Duration,
         now: impl Fn() -> u64,
@@ -58,12 +59,12 @@ impl Watchdog {
         let suspended =
             boot.saturating_sub(nanos_of(libc::CLOCK_MONOTONIC).saturating_sub(monotonic));
         let due = begun.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-        let late = Duration::from_nanos(woke.saturating_sub(due).max(suspended)) >= LATE;
-        let late = late.then(|| {
-            let waited = || Some(self.run_queue.nanos()?.saturating_sub(queued?));
-            LateWakeup { due, woke, queued: waited().unwrap_or(0), suspended }
-        });
-        (result, late)
+        if Duration::from_nanos(woke.saturating_sub(due).max(suspended)) < STALL_MIN {
+            return (result, None);
+        }
+        let waited = self.run_queue.nanos().zip(queued);
+        let queued = waited.map_or(0, |(now, before)| now.saturating_sub(before));
+        (result, Some(LateWakeup { due, woke, queued, suspended }))
     }
 }
 
@@ -75,11 +76,12 @@ impl LateWakeup {
         let late = self.woke.min(end).saturating_sub(self.due.max(begin));
         let lasted = idle.min(late).saturating_sub(self.queued).max(self.suspended);
         let at = Nanos(self.due.saturating_sub(begin));
-        (u128::from(lasted) >= LATE.as_nanos()).then_some(Stall { at, lasted: Nanos(lasted) })
+        (u128::from(lasted) >= STALL_MIN.as_nanos()).then_some(Stall { at, lasted: Nanos(lasted) })
     }
 }
 
-/// Returns how much of a time without a clock reading lies in a wait's delay.
+/// Returns the part of a late wake-up's delay, in nanoseconds, that lies between two clock readings of
+/// a thread.
 pub(crate) fn overlap((from, to): (u64, u64), late: &LateWakeup) -> u64 {
     to.min(late.woke).saturating_sub(from.max(late.due))
 }
@@ -95,7 +97,7 @@ fn nanos_of(clock: libc::clockid_t) -> u64 {
 ///
 /// # Errors
 /// Returns [`Halt::Stalled`] if they do.
-pub(crate) fn unless_void(measurement: Measurement, step: &Step) -> Result<Measurement, Halt> {
+pub(crate) fn refuse_void(measurement: Measurement, step: &Step) -> Result<Measurement, Halt> {
     if measurement.stalling() != StallEffect::Void {
         return Ok(measurement);
     }
@@ -111,11 +113,11 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn a_wait_that_ends_in_time_is_nothing_and_a_late_one_is_told() {
+    fn only_a_late_wakeup_is_reported() {
         let clock = Cell::new(1_000 * MS);
         let waited = |takes: u64| {
             let wait = || clock.set(clock.get() + takes * MS);
-            Watchdog::new().over(Duration::from_millis(50), || clock.get(), wait).1
+            Watchdog::new().observe(Duration::from_millis(50), || clock.get(), wait).1
         };
         assert_eq!(waited(50), None);
         assert_eq!(waited(20), None);

@@ -1,25 +1,34 @@
-//! Arrival processes of captured I/Os: evenly spaced, at random, or in bursts.
+//! Arrival processes of captured I/Os: evenly spaced, at random, or drawn from measured
+//! distributions.
 //!
-//! The process is chosen by the squared coefficient of variation of the gaps between arrivals, the
-//! variance divided by the square of the mean. It is 0 for even gaps and 1 for a Poisson process
-//! (D. R. Cox and P. A. W. Lewis, "The Statistical Analysis of Series of Events", 1966). The index
-//! of dispersion for counts, the variance of the number of arrivals per window divided by its mean,
-//! is 1 for a Poisson process in every window; above 1, the rate itself changes (R. Gusella,
-//! "Characterizing the Variability of Arrival Processes with Indexes of Dispersion", 1991). It is
-//! only reported and does not affect the choice.
+//! Gaps whose squared coefficient of variation (the variance divided by the square of the mean) is
+//! near 0 are even. Gaps whose distribution is exponential by the Kolmogorov-Smirnov test are those of
+//! a Poisson process (D. R. Cox and P. A. W. Lewis, "The Statistical Analysis of Series of Events",
+//! 1966). All others are kept as distributions of burst lengths, gaps and pauses. The index of
+//! dispersion for counts, the variance of the number of arrivals per window divided by its mean, is 1
+//! for a Poisson process in every window; above 1, the rate itself changes (R. Gusella,
+//! "Characterizing the Variability of Arrival Processes with Indexes of Dispersion", 1991). It is only
+//! reported and does not affect the choice.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_domain::Nanos;
+use steadfast_domain::empirical::{EmpiricalArrivals, Quantiles};
+use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::Pace;
 
-/// Squared coefficient of variation below which gaps count as even (our choice; gaps uniformly
-/// distributed from 0 have 1/3).
-const FIXED_BELOW: f64 = 0.25;
-/// Squared coefficient of variation from which arrivals count as bursts (our choice).
-const BURSTS_FROM: f64 = 2.0;
+/// Squared coefficient of variation below which gaps count as even (our choice: they differ from
+/// their mean by a tenth of it).
+const FIXED_BELOW: f64 = 0.01;
+/// Critical value of the Kolmogorov-Smirnov distance to an exponential distribution with the mean of
+/// the sample, at a significance of 5 %, times the square root of the number of gaps (H. W. Lilliefors,
+/// "On the Kolmogorov-Smirnov Test for the Exponential Distribution with Mean Unknown", 1969).
+const EXPONENTIAL_KS: f64 = 1.06;
+/// Distance that no application of a workload has to reproduce (our choice): the smallest critical
+/// value, because the test rejects any deviation if the gaps are many.
+const EXPONENTIAL_KS_MIN: f64 = 0.02;
 /// Minimum number of gaps needed to choose a process.
 pub const GAPS_MIN: u64 = 100;
 /// Mean number of arrivals in a window of the index of dispersion.
@@ -37,12 +46,15 @@ pub enum ArrivalKind {
     Fixed,
     /// At random, independently of one another.
     Poisson,
-    /// Several at once, then a pause.
+    /// Several at once, then a pause; of the mean length each. Only in files of earlier versions and
+    /// in those written by hand.
     Bursts,
+    /// In bursts whose lengths, gaps and pauses are drawn from the measured distributions.
+    Empirical,
 }
 
 /// An arrival process with the figures by which it was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArrivalProcess {
     /// The kind.
@@ -55,7 +67,10 @@ pub struct ArrivalProcess {
     /// ten windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count_dispersion: Option<f64>,
-    /// Mean number of I/Os of a burst; present for bursts.
+    /// Kolmogorov-Smirnov distance of the gaps to an exponential distribution of the same mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exponential_ks: Option<f64>,
+    /// Mean number of I/Os of a burst; present for bursts and measured distributions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_ios: Option<f64>,
     /// Squared coefficient of variation of the number of I/Os of a burst.
@@ -67,6 +82,9 @@ pub struct ArrivalProcess {
     /// Squared coefficient of variation of the pauses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_cv2: Option<f64>,
+    /// Measured distributions; present if the process is `empirical`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distributions: Option<Box<EmpiricalArrivals>>,
 }
 
 /// Arrival processes of a capture.
@@ -79,9 +97,12 @@ pub struct CapturedArrivals {
 }
 
 impl ArrivalProcess {
-    /// Returns the pace that applies the process: the mean rate, or bursts of the mean number of
-    /// I/Os with the mean pause.
+    /// Returns the pace that applies the process: the mean rate, bursts of the mean number of
+    /// I/Os with the mean pause, or the measured distributions at the mean rate.
     pub fn pace(&self) -> Pace {
+        if let (ArrivalKind::Empirical, Some(measured)) = (self.process, &self.distributions) {
+            return Pace::Empirical(Box::new(measured.with_mean_gap_ns(1e9 / self.iops)));
+        }
         match (self.process, self.burst_ios, self.pause_ns) {
             (ArrivalKind::Bursts, Some(ios), Some(pause)) => {
                 Pace::Burst { ios: ios.round().max(1.0) as u64, delay: Nanos(pause as u64) }
@@ -97,7 +118,8 @@ impl ArrivalProcess {
     /// Returns the reason why the figures are impossible; `None` if they are possible.
     pub fn fault(&self) -> Option<String> {
         let optional = [self.burst_ios, self.burst_cv2, self.pause_ns, self.pause_cv2];
-        let optional = optional.into_iter().chain([self.count_dispersion]).flatten();
+        let others = [self.count_dispersion, self.exponential_ks];
+        let optional = optional.into_iter().chain(others).flatten();
         let is_wrong = |figure: f64| !(0.0..1e18).contains(&figure);
         if !(0.001..=1e9).contains(&self.iops) {
             return Some(format!("arrivals of {} IOPS are impossible", self.iops));
@@ -105,9 +127,20 @@ impl ArrivalProcess {
         if [self.gap_cv2].into_iter().chain(optional).any(is_wrong) {
             return Some("a figure of its arrivals is impossible".to_owned());
         }
-        let is_burst = self.process == ArrivalKind::Bursts;
-        (is_burst && (self.burst_ios.is_none() || self.pause_ns.is_none()))
-            .then(|| "arrivals in bursts need burst_ios and pause_ns".to_owned())
+        if let Some(why) = self.distributions.as_ref().and_then(|measured| measured.fault()) {
+            return Some(format!("of its arrivals, {why}"));
+        }
+        match self.process {
+            ArrivalKind::Bursts if self.burst_ios.is_none() || self.pause_ns.is_none() => {
+                Some("arrivals in bursts need burst_ios and pause_ns".to_owned())
+            }
+            ArrivalKind::Empirical if self.distributions.is_none() => {
+                Some("empirical arrivals need distributions".to_owned())
+            }
+            // The rate may have been edited: the scaled distributions have bounds, too.
+            ArrivalKind::Empirical => self.pace().fault(),
+            _ => None,
+        }
     }
 
     /// Returns the figures with their names in a workload file, those that are present.
@@ -116,6 +149,7 @@ impl ArrivalProcess {
             ("iops", Some(self.iops)),
             ("gap_cv2", Some(self.gap_cv2)),
             ("count_dispersion", self.count_dispersion),
+            ("exponential_ks", self.exponential_ks),
             ("burst_ios", self.burst_ios),
             ("burst_cv2", self.burst_cv2),
             ("pause_ns", self.pause_ns),
@@ -131,6 +165,7 @@ impl fmt::Display for ArrivalKind {
             ArrivalKind::Fixed => "fixed",
             ArrivalKind::Poisson => "poisson",
             ArrivalKind::Bursts => "bursts",
+            ArrivalKind::Empirical => "empirical",
         })
     }
 }
@@ -138,12 +173,18 @@ impl fmt::Display for ArrivalKind {
 impl fmt::Display for ArrivalProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ArrivalProcess { iops, gap_cv2, .. } = self;
+        let drawn_ios = self.distributions.as_ref().map(|measured| measured.burst_ios.mean());
         match (self.process, self.burst_ios, self.pause_ns) {
             (ArrivalKind::Fixed, ..) => write!(f, "evenly spaced, {iops:.2} IOPS")?,
             (ArrivalKind::Bursts, Some(ios), Some(pause)) => write!(
                 f,
                 "bursts of {ios:.1} I/Os with pauses of {}, {iops:.2} IOPS",
                 Nanos(pause as u64)
+            )?,
+            (ArrivalKind::Empirical, ..) => write!(
+                f,
+                "bursts of {:.1} I/Os on average, drawn from measured distributions, {iops:.2} IOPS",
+                drawn_ios.unwrap_or_default()
             )?,
             _ => write!(f, "at random, {iops:.2} IOPS")?,
         }
@@ -186,6 +227,57 @@ impl Moments {
     }
 }
 
+/// A random sample of numbers whose count is not known in advance (Algorithm R, J. S. Vitter,
+/// "Random Sampling with a Reservoir", 1985): all of them up to its size. The same numbers give the
+/// same sample.
+#[derive(Debug, Clone)]
+struct ReservoirSample {
+    values: Vec<u64>,
+    size: usize,
+    count: u64,
+    largest: u64,
+}
+
+impl ReservoirSample {
+    fn new(size: usize) -> Self {
+        ReservoirSample { values: Vec::new(), size, count: 0, largest: 0 }
+    }
+
+    fn add(&mut self, value: u64) {
+        self.count += 1;
+        self.largest = self.largest.max(value);
+        if self.values.len() < self.size {
+            self.values.push(value);
+        } else if let Ok(place) = usize::try_from(mix64(self.count) % self.count)
+            && let Some(kept) = self.values.get_mut(place)
+        {
+            *kept = value;
+        }
+    }
+
+    /// Returns the sample in ascending order. It contains the largest number.
+    fn into_sorted(mut self) -> Vec<u64> {
+        self.values.sort_unstable();
+        if let Some(last) = self.values.last_mut() {
+            *last = self.largest;
+        }
+        self.values
+    }
+}
+
+/// Returns the largest difference between the cumulative shares of sorted gaps and those of an
+/// exponential distribution with this mean; 0 without gaps.
+fn distance_to_exponential(sorted: &[u64], mean_ns: f64) -> f64 {
+    let count = sorted.len() as f64;
+    let mut largest = 0.0_f64;
+    for (place, gap) in sorted.iter().enumerate() {
+        let expected = -(-(*gap as f64) / mean_ns).exp_m1();
+        let (below, up_to) = (place as f64 / count, (place + 1) as f64 / count);
+        largest = largest.max(expected - below).max(up_to - expected);
+    }
+    largest
+}
+
 /// Arrivals of a stream whose mean gap is known, taken in order.
 #[derive(Debug, Clone)]
 pub(crate) struct ArrivalSums {
@@ -203,12 +295,14 @@ pub(crate) struct ArrivalSums {
     busy_until_ns: u64,
     bursts: Moments,
     pauses: Moments,
+    gap_sample: ReservoirSample,
+    burst_sample: ReservoirSample,
 }
 
 impl ArrivalSums {
-    /// Creates empty sums for `ios` arrivals between two times; `None` if they are too few, or too
-    /// close or too far apart for a rate.
-    pub(crate) fn new(ios: u64, first_ns: u64, last_ns: u64) -> Option<Self> {
+    /// Creates empty sums for `ios` arrivals between two times, which keep up to `sampled` gaps and
+    /// burst lengths; `None` if the arrivals are too few, or too close or too far apart for a rate.
+    pub(crate) fn new(ios: u64, first_ns: u64, last_ns: u64, sampled: usize) -> Option<Self> {
         let gaps = ios.checked_sub(1).filter(|gaps| *gaps >= GAPS_MIN)?;
         let mean_ns = last_ns.checked_sub(first_ns).filter(|time| *time > 0)? as f64 / gaps as f64;
         if !(1.0..=1e12).contains(&mean_ns) {
@@ -226,6 +320,8 @@ impl ArrivalSums {
             busy_until_ns: 0,
             bursts: Moments::default(),
             pauses: Moments::default(),
+            gap_sample: ReservoirSample::new(sampled),
+            burst_sample: ReservoirSample::new(sampled),
         })
     }
 
@@ -234,12 +330,15 @@ impl ArrivalSums {
         match self.last_ns {
             None => self.window = self.window_at(at_ns),
             Some(last_ns) => {
-                let gap = at_ns.saturating_sub(last_ns) as f64;
+                let gap_ns = at_ns.saturating_sub(last_ns);
+                self.gap_sample.add(gap_ns);
+                let gap = gap_ns as f64;
                 // Relative to the mean, so that the sum of squares keeps its precision.
                 self.gaps.add(gap / self.mean_ns);
                 // Within a burst the gaps are shorter than the mean, between bursts longer.
                 if gap > self.mean_ns {
                     self.bursts.add(self.in_burst as f64);
+                    self.burst_sample.add(self.in_burst);
                     self.pauses.add(at_ns.saturating_sub(self.busy_until_ns.max(last_ns)) as f64);
                     self.in_burst = 0;
                     self.busy_until_ns = 0;
@@ -267,13 +366,24 @@ impl ArrivalSums {
     /// Returns the process of the arrivals.
     pub(crate) fn into_process(mut self) -> ArrivalProcess {
         self.bursts.add(self.in_burst as f64);
+        self.burst_sample.add(self.in_burst);
         let gap_cv2 = self.gaps.cv2();
-        let process = match gap_cv2 {
-            cv2 if cv2 < FIXED_BELOW => ArrivalKind::Fixed,
-            cv2 if cv2 < BURSTS_FROM => ArrivalKind::Poisson,
-            _ => ArrivalKind::Bursts,
+        let gaps = self.gap_sample.into_sorted();
+        let exponential_ks = distance_to_exponential(&gaps, self.mean_ns);
+        let critical_ks = EXPONENTIAL_KS / (gaps.len().max(1) as f64).sqrt();
+        let is_fixed = gap_cv2 < FIXED_BELOW;
+        let is_poisson = exponential_ks <= critical_ks.max(EXPONENTIAL_KS_MIN);
+        let distributions = if is_fixed || is_poisson {
+            None
+        } else {
+            distributions(&self.burst_sample.into_sorted(), &gaps, self.mean_ns)
         };
-        let burst = |figure: f64| (process == ArrivalKind::Bursts).then(|| rounded(figure));
+        let process = match distributions {
+            Some(_) => ArrivalKind::Empirical,
+            None if is_fixed => ArrivalKind::Fixed,
+            None => ArrivalKind::Poisson,
+        };
+        let burst = |figure: f64| (process == ArrivalKind::Empirical).then(|| rounded(figure));
         let has_windows = self.windows.count >= WINDOWS_MIN as f64 && self.windows.mean() > 0.0;
         ArrivalProcess {
             process,
@@ -281,12 +391,28 @@ impl ArrivalSums {
             gap_cv2: rounded(gap_cv2),
             count_dispersion: has_windows
                 .then(|| rounded(self.windows.variance() / self.windows.mean())),
+            exponential_ks: Some(rounded(exponential_ks)),
             burst_ios: burst(self.bursts.mean()),
             burst_cv2: burst(self.bursts.cv2()),
             pause_ns: burst(self.pauses.mean()),
             pause_cv2: burst(self.pauses.cv2()),
+            distributions: distributions.map(Box::new),
         }
     }
+}
+
+/// Returns the distributions of sorted burst lengths and gaps, of which those above the mean are
+/// pauses between bursts. The pauses are scaled to the mean gap, from which interpolation deviates a
+/// little. `None` if there are no pauses, or if the distributions are out of bounds.
+fn distributions(bursts: &[u64], gaps: &[u64], mean_ns: f64) -> Option<EmpiricalArrivals> {
+    let (gaps, pauses) = gaps.split_at(gaps.partition_point(|gap| *gap as f64 <= mean_ns));
+    let measured = EmpiricalArrivals {
+        burst_ios: Quantiles::steps(bursts)?,
+        gaps_ns: Quantiles::interpolated(gaps)?,
+        pauses_ns: Quantiles::interpolated(pauses)?,
+    };
+    let measured = measured.with_pauses_for_mean_gap_ns(mean_ns);
+    measured.fault().is_none().then_some(measured)
 }
 
 /// Returns a figure with six significant digits.
@@ -297,11 +423,12 @@ fn rounded(figure: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::step::mix64;
+    use proptest::prelude::*;
+    use steadfast_domain::empirical::EmpiricalTimes;
 
     fn process_of(times: &[u64]) -> ArrivalProcess {
         let (first, last) = (times[0], *times.last().unwrap());
-        let mut sums = ArrivalSums::new(times.len() as u64, first, last).unwrap();
+        let mut sums = ArrivalSums::new(times.len() as u64, first, last, 1 << 16).unwrap();
         times.iter().for_each(|at| sums.add_arrival(*at, Some(50_000)));
         sums.into_process()
     }
@@ -341,23 +468,123 @@ mod tests {
         let burst = |n: u64| (0..16 + n % 2 * 2).map(move |io| n * 20_000_000 + io * 1000);
         let times: Vec<u64> = (0..1000).flat_map(burst).collect();
         let bursts = process_of(&times);
-        assert_eq!((bursts.process, bursts.burst_ios), (ArrivalKind::Bursts, Some(17.0)));
+        assert_eq!((bursts.process, bursts.burst_ios), (ArrivalKind::Empirical, Some(17.0)));
         assert!((bursts.burst_cv2.unwrap() - 1.0 / 289.0).abs() < 1e-4, "{bursts:?}");
         // 20 ms less 15 or 17 us and the last I/O's 50 us.
         assert!((bursts.pause_ns.unwrap() - 19_934_000.0).abs() < 100.0, "{bursts:?}");
         assert!(bursts.pause_cv2.unwrap() < 1e-6);
-        let Pace::Burst { ios: 17, delay } = bursts.pace() else { panic!("{bursts:?}") };
+        let measured = bursts.distributions.as_ref().unwrap();
+        assert!((measured.burst_ios.mean() - 17.0).abs() < 1e-6, "{measured:?}");
+        let gap_ns = measured.gaps_ns.draw(0.5);
+        assert!((gap_ns - 1000.0).abs() < 1e-6, "{gap_ns}");
+        assert!((measured.mean_gap_ns() * bursts.iops / 1e9 - 1.0).abs() < 1e-5);
+        assert!((bursts.pace().offered_iops().unwrap() / bursts.iops - 1.0).abs() < 1e-7);
+        assert!(bursts.to_string().starts_with("bursts of 17.0 I/Os on average"), "{bursts}");
+        let earlier =
+            ArrivalProcess { process: ArrivalKind::Bursts, distributions: None, ..bursts };
+        let Pace::Burst { ios: 17, delay } = earlier.pace() else { panic!("{earlier:?}") };
         assert_eq!(delay.as_millis_f64().round(), 20.0);
-        assert!(bursts.to_string().starts_with("bursts of 17.0 I/Os with pauses of "));
+        assert!(earlier.to_string().starts_with("bursts of 17.0 I/Os with pauses of "));
     }
 
     #[test]
     fn few_arrivals_or_arrivals_without_times_have_no_process() {
-        assert!(ArrivalSums::new(GAPS_MIN, 0, 1000).is_none());
-        assert!(ArrivalSums::new(10_007, 5, 5).is_none());
+        assert!(ArrivalSums::new(GAPS_MIN, 0, 1000, 9).is_none());
+        assert!(ArrivalSums::new(10_007, 5, 5, 9).is_none());
         let wrong = ArrivalProcess { iops: 0.0, ..process_of(&(0..101).collect::<Vec<_>>()) };
         assert!(wrong.fault().unwrap().contains("0 IOPS"));
         let wrong = ArrivalProcess { iops: 9.0, process: ArrivalKind::Bursts, ..wrong };
         assert!(wrong.fault().unwrap().contains("burst_ios"));
+        let wrong = ArrivalProcess { process: ArrivalKind::Empirical, ..wrong };
+        assert!(wrong.fault().unwrap().contains("distributions"));
+    }
+
+    /// Gaps of 1, 2, 3 and 4 times ln 2 of the mean: 1/2, 3/4, 7/8 and 15/16 of an exponential
+    /// distribution are below them. The largest difference is just below the first, 1/2 of 0.
+    #[test]
+    fn the_distance_to_an_exponential_distribution_is_that_of_shares() {
+        let gaps = [693_147, 1_386_294, 2_079_442, 2_772_589];
+        assert!((distance_to_exponential(&gaps, 1e6) - 0.5).abs() < 1e-6);
+        assert_eq!(distance_to_exponential(&[], 1e6), 0.0);
+    }
+
+    #[test]
+    fn a_reservoir_keeps_every_number_with_the_same_probability() {
+        let mut all = ReservoirSample::new(101);
+        (0..101).rev().for_each(|value| all.add(value));
+        assert_eq!(all.into_sorted(), (0..101).collect::<Vec<_>>());
+        let mut part = ReservoirSample::new(1009);
+        (0..1_000_003).for_each(|value| part.add(value));
+        let part = part.into_sorted();
+        assert_eq!((part.len(), part[1008]), (1009, 1_000_002));
+        // The standard error of the mean of uniform numbers is the range over the root of 12 n.
+        let mean = part.iter().sum::<u64>() as f64 / 1009.0;
+        let error = 1_000_003.0 / (12.0 * 1009.0_f64).sqrt();
+        assert!((mean - 500_001.0).abs() < 5.0 * error, "{mean}");
+    }
+
+    /// Returns arrivals in bursts with log-normal lengths, gaps and pauses.
+    fn log_normal_bursts(count: usize, sigma: f64, seed: u64) -> Vec<u64> {
+        let mut number = seed << 32;
+        let mut uniform = || {
+            number += 1;
+            ((mix64(mix64(number)) >> 11) as f64 + 0.5) / 2f64.powi(53)
+        };
+        let mut log_normal = |median: f64| {
+            let radius = (-2.0 * uniform().ln()).sqrt();
+            median * (sigma * radius * (std::f64::consts::TAU * uniform()).cos()).exp()
+        };
+        let (mut times, mut at_ns) = (Vec::new(), 0.0);
+        while times.len() < count {
+            for _ in 0..log_normal(12.0).ceil() as u64 {
+                at_ns += log_normal(9e3);
+                times.push(at_ns as u64);
+            }
+            at_ns += log_normal(2e7);
+        }
+        times
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            rng_seed: proptest::test_runner::RngSeed::Fixed(1009),
+            ..ProptestConfig::with_cases(16)
+        })]
+        /// The drawn gaps against the measured ones. The standard errors come from 101 batches of
+        /// the measured gaps and are those of the difference of two such samples.
+        #[test]
+        fn drawn_arrivals_have_the_measured_mean_and_spread(seed in 0_u64..1 << 20, sigma in 0.3..0.9) {
+            const BATCH: usize = 1009;
+            let times = log_normal_bursts(101 * BATCH + 1, sigma, seed);
+            let measured = process_of(&times);
+            let Pace::Empirical(arrivals) = measured.pace() else { panic!("{measured:?}") };
+            let mean_ns = 1e9 / measured.iops;
+            prop_assert!((arrivals.mean_gap_ns() / mean_ns - 1.0).abs() < 1e-7);
+            let (mut number, mut drawn) = (seed << 32, EmpiricalTimes::new(*arrivals));
+            let drawn: Vec<u64> = (0..=101 * BATCH)
+                .map(|_| {
+                    let uniform = || {
+                        number += 1;
+                        ((mix64(!mix64(number)) >> 11) as f64 + 0.5) / 2f64.powi(53)
+                    };
+                    drawn.next_ns(uniform) as u64
+                })
+                .collect();
+            let batches = |times: &[u64], power: i32| {
+                let gaps: Vec<f64> =
+                    times.windows(2).map(|two| (two[1] - two[0]) as f64 / mean_ns).collect();
+                let mut means = Moments::default();
+                for batch in gaps[..101 * BATCH].chunks(BATCH) {
+                    means.add(batch.iter().map(|gap| gap.powi(power)).sum::<f64>() / BATCH as f64);
+                }
+                means
+            };
+            for power in [1, 2] {
+                let (seen, applied) = (batches(&times, power), batches(&drawn, power));
+                let error = ((seen.variance() + applied.variance()) / 101.0).sqrt();
+                let difference = (seen.mean() - applied.mean()).abs();
+                prop_assert!(difference < 5.0 * error, "{power}: {difference} of {error}");
+            }
+        }
     }
 }

@@ -18,6 +18,10 @@ use steadfast_tracefile::parquet::Fields;
 /// The addresses of each need up to 400 kB while they are measured.
 const STREAMS_MAX: usize = 64;
 
+/// Number of gaps and of burst lengths from which the distributions of all I/Os are measured; of a
+/// stream, a quarter of it.
+const SAMPLED_GAPS: usize = 1 << 16;
+
 /// Zones and arrivals of a capture, and the reasons for missing ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkloadDetails {
@@ -186,8 +190,11 @@ fn arrivals<R: Read + Seek + Send + 'static>(
     pass: &PassOptions,
     scans: &[StreamScan],
 ) -> Result<CapturedArrivals, TraceError> {
-    let mut sums: Vec<Option<ArrivalSums>> =
-        scans.iter().map(|scan| ArrivalSums::new(scan.ios, scan.first_ns, scan.last_ns)).collect();
+    let sums_of = |(place, scan): (usize, &StreamScan)| {
+        let sampled = if place == 0 { SAMPLED_GAPS } else { SAMPLED_GAPS / 4 };
+        ArrivalSums::new(scan.ios, scan.first_ns, scan.last_ns, sampled)
+    };
+    let mut sums: Vec<Option<ArrivalSums>> = scans.iter().enumerate().map(sums_of).collect();
     if sums.iter().all(Option::is_none) {
         return Ok(CapturedArrivals::default());
     }

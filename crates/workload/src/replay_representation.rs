@@ -551,8 +551,9 @@ impl RepresentationParser {
     }
 
     fn count(&self, word: &str) -> Result<u64, TraceError> {
-        word.parse()
-            .map_err(|_| self.fault(&format!("'{word}' is not a count", word = excerpt(word))))
+        // As in workload files, whose integers are TOML's.
+        let count = word.parse().ok().filter(|count| *count < i64::MAX as u64);
+        count.ok_or_else(|| self.fault(&format!("'{word}' is not a count", word = excerpt(word))))
     }
     fn number(&self, word: &str) -> Result<f64, TraceError> {
         let number = word.trim_end_matches('%').parse::<f64>().ok();

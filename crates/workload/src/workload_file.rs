@@ -14,6 +14,7 @@ use steadfast_analysis::questions::cumulative::{
 };
 use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
 use steadfast_analysis::questions::totals::{CaptureTotals, Derivation};
+use steadfast_domain::empirical::{Interpolation, Quantiles};
 use steadfast_domain::io_event::Share;
 use steadfast_domain::stimulus::{DataPattern, Durability, Zone};
 use steadfast_domain::text::with_short_words;
@@ -207,7 +208,27 @@ fn write_zone(f: &mut fmt::Formatter<'_>, zone: &Zone) -> fmt::Result {
 /// Returns an arrival process as a TOML table in one line.
 fn arrivals_table(process: &ArrivalProcess) -> String {
     let figures = process.figures().map(|(name, figure)| format!(", {name} = {figure:?}"));
-    format!("{{ process = \"{}\"{} }}", process.process, figures.collect::<String>())
+    let distributions = process.distributions.as_ref().map(|measured| {
+        format!(
+            ", distributions = {{ burst_ios = {}, gaps_ns = {}, pauses_ns = {} }}",
+            quantiles_table(&measured.burst_ios),
+            quantiles_table(&measured.gaps_ns),
+            quantiles_table(&measured.pauses_ns)
+        )
+    });
+    let (figures, distributions) = (figures.collect::<String>(), distributions.unwrap_or_default());
+    format!("{{ process = \"{}\"{figures}{distributions} }}", process.process)
+}
+
+/// Returns a distribution as a TOML table in one line.
+fn quantiles_table(quantiles: &Quantiles) -> String {
+    let interpolation = match quantiles.interpolation {
+        Interpolation::Steps => "steps",
+        Interpolation::Linear => "linear",
+        Interpolation::Logarithmic => "logarithmic",
+    };
+    let values: Vec<String> = quantiles.values.iter().map(|value| format!("{value:?}")).collect();
+    format!("{{ interpolation = \"{interpolation}\", values = [{}] }}", values.join(", "))
 }
 
 /// Writes the zones of a stream, one per line.
@@ -517,7 +538,7 @@ fn zones(content: &[ZoneContent]) -> Result<Vec<Zone>, TraceError> {
 fn arrivals(content: &WorkloadFileContent) -> Result<CapturedArrivals, TraceError> {
     let mut by_stream = BTreeMap::new();
     for stream in &content.stream {
-        if let Some(process) = stream.arrivals {
+        if let Some(process) = stream.arrivals.clone() {
             let key: StreamKey = parsed(with_durability(&stream.stream).0, "stream")?;
             by_stream.insert(key, process);
         }
@@ -525,7 +546,7 @@ fn arrivals(content: &WorkloadFileContent) -> Result<CapturedArrivals, TraceErro
     let mut all = by_stream.values().chain(&content.arrivals);
     match all.find_map(ArrivalProcess::fault) {
         Some(fault) => Err(TraceError::Unsuitable(fault)),
-        None => Ok(CapturedArrivals { all: content.arrivals, by_stream }),
+        None => Ok(CapturedArrivals { all: content.arrivals.clone(), by_stream }),
     }
 }
 
@@ -632,6 +653,7 @@ where
 mod tests {
     use super::*;
     use crate::arrivals::ArrivalKind;
+    use steadfast_domain::empirical::EmpiricalArrivals;
 
     fn file() -> WorkloadFile {
         let stream = |name: &str, ios: u64| StreamContent {
@@ -658,10 +680,12 @@ mod tests {
             iops: 1203.07,
             gap_cv2: 17.03,
             count_dispersion: Some(0.0625),
+            exponential_ks: Some(0.41),
             burst_ios: Some(16.5),
             burst_cv2: Some(1e-7),
             pause_ns: Some(1.25e7),
             pause_cv2: Some(0.0),
+            distributions: None,
         };
         WorkloadFile {
             name: "a \"quoted\" trace.parquet".into(),
@@ -684,7 +708,7 @@ mod tests {
                 alignment: Some(Bytes::kib(4)),
             },
             arrivals: CapturedArrivals {
-                all: Some(bursts),
+                all: Some(bursts.clone()),
                 by_stream: BTreeMap::from([(
                     key,
                     ArrivalProcess {
@@ -721,6 +745,33 @@ mod tests {
     fn what_is_written_reads_back() {
         let text = file().to_string();
         assert_eq!(WorkloadFile::read(&text).unwrap(), file(), "{text}");
+    }
+
+    #[test]
+    fn measured_distributions_read_back_and_impossible_ones_are_refused() {
+        let bursts: Vec<u64> = (1..=101).collect();
+        let gaps: Vec<u64> = (0..=10_007).collect();
+        let pauses: Vec<u64> = (500_000..=900_000).step_by(503).collect();
+        let measured = EmpiricalArrivals {
+            burst_ios: Quantiles::steps(&bursts).unwrap(),
+            gaps_ns: Quantiles::interpolated(&gaps).unwrap(),
+            pauses_ns: Quantiles::interpolated(&pauses).unwrap(),
+        };
+        let mut original = file();
+        let all = original.arrivals.all.as_mut().unwrap();
+        all.process = ArrivalKind::Empirical;
+        all.distributions = Some(Box::new(measured));
+        let text = original.to_string();
+        assert_eq!(WorkloadFile::read(&text).unwrap(), original, "{text}");
+        for (from, to) in [
+            ("interpolation = \"steps\"", "interpolation = \"linear\""),
+            ("values = [0.0, ", "values = ["),
+            ("values = [0.0, ", "values = [nan, "),
+            ("gaps_ns = { ", "waits_ns = { "),
+        ] {
+            assert!(text.contains(from), "{from}");
+            assert!(WorkloadFile::read(&text.replace(from, to)).is_err(), "{to}");
+        }
     }
 
     /// A file of an earlier version, which wrote a discard as `TRIM`.

@@ -117,7 +117,7 @@ impl AddressCells {
 
     /// Returns the byte at which a cell begins.
     fn edge(&self, cell: usize) -> u64 {
-        (cell as u64 * self.cell).min(self.range - self.tail)
+        (cell as u64).saturating_mul(self.cell).min(self.range - self.tail)
     }
 
     /// Returns a byte in parts per million of the range. An engine rounds an edge down to a

@@ -79,8 +79,9 @@ fn the_tutorials_seven_steps_keep_their_own_data_out_and_in() {
 }
 
 fn native(source: &StepSource<'_, Cursor<Vec<u8>>>) -> NativeSteps {
-    let choice = StepChoice { step_ns: Some(SECOND), ..StepChoice::default() };
-    NativeSteps::read(source, &choice).unwrap()
+    // Only the steps of a capture have a width that can be chosen.
+    let step_ns = matches!(source, StepSource::Capture(_)).then_some(SECOND);
+    NativeSteps::read(source, &StepChoice { step_ns, ..StepChoice::default() }).unwrap()
 }
 
 /// Three seconds of four threads. What was written compresses to a quarter with every second block a

@@ -155,11 +155,11 @@ fn paced(stimulus: &Stimulus) -> Result<String, String> {
     if stimulus.streams.iter().any(|stream| stream.pace.is_some()) {
         return Err("fio cannot pace one I/O stream independently of another".into());
     }
-    match stimulus.pace {
+    match &stimulus.pace {
         Pace::Closed => Ok(String::new()),
-        Pace::Fixed { ios, per } => rate(stimulus, ios, per),
+        Pace::Fixed { ios, per } => rate(stimulus, *ios, *per),
         Pace::Poisson { ios, per } => {
-            rate(stimulus, ios, per).map(|rate| rate + "rate_process=poisson\n")
+            rate(stimulus, *ios, *per).map(|rate| rate + "rate_process=poisson\n")
         }
         Pace::Burst { ios, delay } if ios % threads == 0 && delay.0 % 1000 == 0 => {
             let (blocks, pause) = (ios / threads, delay.0 / 1000);
@@ -168,6 +168,7 @@ fn paced(stimulus: &Stimulus) -> Result<String, String> {
         Pace::Burst { .. } => {
             Err("fio pauses after whole I/Os per thread, for whole microseconds".into())
         }
+        Pace::Empirical(_) => Err("fio draws no arrivals from measured distributions".into()),
     }
 }
 
@@ -177,10 +178,12 @@ pub const WHOLE_RATES: u64 = 20;
 
 /// Returns the pace that fio can apply to one stream and that is nearest to a rate: whole I/Os per
 /// second, or below [`WHOLE_RATES`] a pause after each I/O.
-pub fn playable_pace(pace: Pace) -> Pace {
-    let (Pace::Fixed { ios, per } | Pace::Poisson { ios, per }) = pace else { return pace };
+pub fn playable_pace(pace: &Pace) -> Pace {
+    let (Pace::Fixed { ios, per } | Pace::Poisson { ios, per }) = pace else {
+        return pace.clone();
+    };
     let second = u128::from(Nanos::SECOND.0);
-    let (ios, per) = (u128::from(ios.max(1)), u128::from(per.0.max(1)));
+    let (ios, per) = (u128::from((*ios).max(1)), u128::from(per.0.max(1)));
     let rate = u64::try_from((ios * second + per / 2) / per).unwrap_or(u64::MAX);
     match pace {
         _ if rate < WHOLE_RATES => {
@@ -247,13 +250,13 @@ mod tests {
     fn a_rate_becomes_whole_ios_a_second_or_pauses() {
         let per = Nanos::from_secs(10);
         let second = Nanos::SECOND;
-        let fixed = |ios| playable_pace(Pace::Fixed { ios, per });
+        let fixed = |ios| playable_pace(&Pace::Fixed { ios, per });
         assert_eq!(fixed(10_007), Pace::Fixed { ios: 1001, per: second });
         assert_eq!(fixed(200), Pace::Fixed { ios: 20, per: second });
         assert_eq!(fixed(50), Pace::Burst { ios: 1, delay: Nanos::from_millis(200) });
-        let poisson = playable_pace(Pace::Poisson { ios: 10_007, per });
+        let poisson = playable_pace(&Pace::Poisson { ios: 10_007, per });
         assert_eq!(poisson, Pace::Poisson { ios: 1001, per: second });
-        assert_eq!(playable_pace(Pace::Closed), Pace::Closed);
+        assert_eq!(playable_pace(&Pace::Closed), Pace::Closed);
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::engine::{Engine, TargetEngine};
 use crate::handover::{Handover, goes_on, hand_over};
 use crate::kernel::{Backend, preferred, raise_locked_memory_limit, transfer_memory_limit};
 use crate::prepared::{PreparedStep, StepRefusal, refuse_groups};
-use crate::stall::unless_void;
+use crate::stall::refuse_void;
 use crate::start::StepStart;
 use crate::stop::StopSignal;
 use crate::zones::check_zones;
@@ -236,7 +236,7 @@ impl Engine for Fio {
         let kept = self.files.open()?;
         let (mut means, stranded) = self.means(&kept);
         let result = running.measure(step, &mut means, watch);
-        let result = result.and_then(|measurement| unless_void(measurement, step));
+        let result = result.and_then(|measurement| refuse_void(measurement, step));
         let text = running.text.clone();
         match &result {
             Ok(measurement) if !measurement.complete => self.running = Some(running),

@@ -226,7 +226,7 @@ impl FioLoad {
         let Some(process) = &self.process else { return Ok(FioWaitOutcome::CallOver) };
         let (time, called) = (self.time_to_look(step), self.called);
         let now = || u64::try_from(called.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let (heard, late) = watchdog.over(time, now, || process.hear(time));
+        let (heard, late) = watchdog.observe(time, now, || process.hear(time));
         self.note_stall(late);
         match heard {
             FioOutputEvent::Nothing => Ok(FioWaitOutcome::Waiting),
@@ -444,7 +444,7 @@ impl FioLoad {
             streams: done.stream_tallies(&self.stimulus, &self.expression.ops),
             unmeasured: std::mem::take(&mut self.unmeasured),
             stalls: std::mem::take(&mut self.stalls),
-            silences: Silence::from_intervals(self.stimulus.pace, &meter.intervals),
+            silences: Silence::from_intervals(&self.stimulus.pace, &meter.intervals),
             intervals: meter.intervals,
             cursors: self.expression.cursors(self.latest.ios()),
             seed: self.seed,

@@ -51,7 +51,7 @@ impl CompletionTimeout {
     }
 
     /// Returns how long nothing has completed, if that is too long for a load of this pace.
-    pub(super) fn silent_too_long(&self, pace: Pace) -> Option<Duration> {
+    pub(super) fn silent_too_long(&self, pace: &Pace) -> Option<Duration> {
         let limit = if self.beyond.is_zero() {
             (self.limit + between(pace)).saturating_mul(WHILE_RUNNING)
         } else {
@@ -66,14 +66,16 @@ impl CompletionTimeout {
     }
 }
 
-/// Returns how long a load may have nothing outstanding, on average.
-fn between(pace: Pace) -> Duration {
+/// Returns how long a load may have nothing outstanding: on average, or at most if the longest
+/// pause is known.
+fn between(pace: &Pace) -> Duration {
     match pace {
         Pace::Closed => Duration::ZERO,
         Pace::Fixed { ios, per } | Pace::Poisson { ios, per } => {
-            Duration::from_nanos(per.0 / ios.max(1))
+            Duration::from_nanos(per.0 / (*ios).max(1))
         }
         Pace::Burst { delay, .. } => delay.to_duration(),
+        Pace::Empirical(arrivals) => Duration::from_nanos(arrivals.longest_pause_ns() as u64),
     }
 }
 
@@ -90,12 +92,12 @@ mod tests {
         for n in 0..100 {
             timeout.passed(SECOND, n / 2, false);
         }
-        assert!(timeout.silent_too_long(Pace::Closed).is_none() && !timeout.is_expired());
+        assert!(timeout.silent_too_long(&Pace::Closed).is_none() && !timeout.is_expired());
         for n in 50..53 {
             assert!(!timeout.is_expired());
             timeout.passed(SECOND, n, true);
         }
-        assert!(timeout.silent_too_long(Pace::Closed).is_none() && timeout.is_expired());
+        assert!(timeout.silent_too_long(&Pace::Closed).is_none() && timeout.is_expired());
     }
 
     #[test]
@@ -105,11 +107,11 @@ mod tests {
         for _ in 0..29 {
             timeout.passed(SECOND, 0, false);
         }
-        assert_eq!(timeout.silent_too_long(Pace::Closed), None);
+        assert_eq!(timeout.silent_too_long(&Pace::Closed), None);
         timeout.passed(SECOND, 0, false);
-        assert_eq!(timeout.silent_too_long(Pace::Closed), Some(30 * SECOND));
-        assert_eq!(timeout.silent_too_long(slow), None);
+        assert_eq!(timeout.silent_too_long(&Pace::Closed), Some(30 * SECOND));
+        assert_eq!(timeout.silent_too_long(&slow), None);
         timeout.passed(SECOND, 0, true);
-        assert_eq!(timeout.silent_too_long(slow), Some(31 * SECOND));
+        assert_eq!(timeout.silent_too_long(&slow), Some(31 * SECOND));
     }
 }

@@ -8,7 +8,7 @@ use super::silence::SilenceWatch;
 use crate::accounting::StepMeter;
 use crate::engine::StartAgreement;
 use crate::handover::ActiveLoad;
-use crate::stall::{LATE, LateWakeup, Watchdog};
+use crate::stall::{LateWakeup, STALL_MIN, Watchdog};
 use crate::start::{StepStart, cursors_of_part};
 use crate::stop::StopSignal;
 use std::collections::BTreeMap;
@@ -109,7 +109,7 @@ impl FinishedWait {
     fn counted(&self, clock: Clock) -> Duration {
         let waited = self.woken.saturating_sub(self.begun);
         let waited = Duration::from_nanos(clock.nanos(waited));
-        if waited < self.limit + LATE { waited } else { self.limit }
+        if waited < self.limit + STALL_MIN { waited } else { self.limit }
     }
 
     /// Checks that the clock did not restart: the cycle counter of a processor that was switched
@@ -349,7 +349,7 @@ impl NativeLoad {
         let clock = self.clock;
         let begun = clock.ticks();
         let now = || clock.nanos(clock.ticks());
-        let ((), late) = watchdog.over(limit, now, || self.wait(limit));
+        let ((), late) = watchdog.observe(limit, now, || self.wait(limit));
         let wait = FinishedWait { limit, begun, woken: clock.ticks() };
         wait.check_clock(clock, &step.place)?;
         if let Some(late) = late {

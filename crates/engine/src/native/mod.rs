@@ -39,7 +39,7 @@ use crate::kernel;
 pub use crate::kernel::Backend;
 use crate::play::ScriptReader;
 use crate::prepared::{PreparedStep, StepRefusal};
-use crate::stall::unless_void;
+use crate::stall::refuse_void;
 use crate::start::StepStart;
 use crate::stop::StopSignal;
 use crate::zones::check_zones;
@@ -523,9 +523,6 @@ fn refuse_end(stimulus: &Stimulus, sector: u64) -> Option<String> {
 
 /// Returns why the load cannot be paced or verified as requested.
 fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
-    if let Some(fault) = due_times::fault(stimulus.pace) {
-        return Some(fault.to_owned());
-    }
     (stimulus.verify && !leaves_stamps(stimulus)).then(|| {
         "only sectors that were written random-unique can be verified, and the I/Os must not \
          include discards"
@@ -588,7 +585,7 @@ impl Engine for Native {
         let stop = self.stop.clone();
         let device = self.path().to_owned();
         let result = running.measure(&step, &device, &stop, watch);
-        let result = result.and_then(|measurement| unless_void(measurement, &step));
+        let result = result.and_then(|measurement| refuse_void(measurement, &step));
         let result = result.map(|measurement| Measurement {
             interface: (!self.exceptions.is_empty()).then(|| self.exceptions.join("; ")),
             ..measurement

@@ -138,7 +138,7 @@ impl RunningPart {
             delay: delay.saturating_sub(start.passed_with(ramp)),
             begins: 0,
             timeout: CompletionTimeout::new(context.completion_timeout),
-            pace: stimulus.map_or(Pace::Closed, |stimulus| stimulus.pace),
+            pace: stimulus.map_or(Pace::Closed, |stimulus| stimulus.pace.clone()),
             streams: sizing.streams,
             tallies: stimulus.map_or(0, |stimulus| tallied_streams(&stimulus.streams)),
             by_thread: stimulus.is_some_and(|stimulus| stimulus.by_thread),
@@ -167,7 +167,7 @@ impl RunningPart {
 
     /// Returns how long no I/O completed, if that is longer than the device may take.
     pub(super) fn silent_too_long(&self) -> Option<Duration> {
-        self.timeout.silent_too_long(self.pace)
+        self.timeout.silent_too_long(&self.pace)
     }
 
     /// Returns true if it has ended, or is so overdue that its outstanding I/Os are abandoned.

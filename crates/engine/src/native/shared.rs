@@ -8,7 +8,7 @@ use super::clock::Clock;
 use super::queue::QueueTarget;
 use super::verify::ReadBackFindings;
 use crate::accounting::IntervalAccount;
-use crate::stall::{LATE, LateWakeup, overlap};
+use crate::stall::{LateWakeup, STALL_MIN, overlap};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -362,7 +362,7 @@ impl SharedLoad {
             turn: AtomicU32::new(0),
             deadline: AtomicU64::new(u64::MAX),
             timed_out: AtomicBool::new(false),
-            long: clock.ticks_in(LATE.as_nanos() as u64),
+            long: clock.ticks_in(STALL_MIN.as_nanos() as u64),
             finishing: AtomicBool::new(false),
             given_up: AtomicBool::new(false),
             fault_count: AtomicU64::new(0),

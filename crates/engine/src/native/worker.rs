@@ -5,7 +5,7 @@
 //! I/Os submitted by one call begin with it, and a reap takes only I/Os that had completed before
 //! its clock reading. So a response time is never too short, and includes the time that the
 //! kernel took to issue the I/Os before it in the same call. A paced I/O begins when it is due
-//! instead (see `due_times`).
+//! instead (see `arrival_times`).
 //!
 //! While I/Os flow, nothing here allocates, locks or logs; faults, verification and the end of a
 //! load leave this path.

@@ -107,10 +107,10 @@ fn open_loop_waiting_times_are_those_of_m_d_1() {
 #[test]
 fn a_stall_shows_in_the_tail_of_an_open_loop() {
     let stalls = SimFault::Stalls { every: Nanos::from_secs(10), lasts: Nanos::from_millis(200) };
-    let paced = |pace| {
+    let paced = |pace: Pace| {
         let until = LoadLimits::time(Nanos::from_secs(1000));
         let mut stimulus = load("RND 4K R", "T1Q1024", until);
-        stimulus.pace = pace;
+        stimulus.pace = pace.clone();
         if pace == Pace::Closed {
             stimulus.demand = Demand::new(1, 1);
         }

@@ -155,6 +155,11 @@ impl SimulatedDrive {
         entered.map_or(0, |state| state.exit_latency.0)
     }
 
+    /// Replaces the fault of the specification.
+    pub(super) fn set_fault(&mut self, fault: SimFault) {
+        self.spec.fault = Some(fault);
+    }
+
     /// Returns when the controller begins a command that could begin at `at`.
     #[inline(always)]
     fn begin_of(&self, at: u64) -> u64 {

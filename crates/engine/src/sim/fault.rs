@@ -6,14 +6,14 @@ use steadfast_domain::Nanos;
 /// created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SimFault {
-    /// Every n-th I/O fails with an I/O error (errno 5); 0 means 1.
+    /// Every n-th I/O from when the fault was set fails with EIO; 0 means 1.
     FailEvery(u64),
     /// The drive is gone for good after this many I/Os.
     GoneAfter(u64),
     /// The drive is gone for good at this virtual time.
     GoneAt(Nanos),
-    /// From `above` degrees Celsius until it has cooled to `below`, programs are slower by a
-    /// percentage. The drive's log counts this.
+    /// From `above` degrees Celsius until the drive has cooled to `below`, flash programs take longer
+    /// by `slower_percent`. The drive's log counts these times.
     Throttles {
         /// Temperature in degrees Celsius at which throttling starts.
         above: u8,
@@ -25,24 +25,24 @@ pub enum SimFault {
     /// Neither this I/O nor any later one completes: the step hangs, in real time, until it is
     /// stopped.
     HangAt(u64),
-    /// From a virtual time on, the drive completes nothing for a while: I/Os that would complete
-    /// in that time complete later by its length.
+    /// From a virtual time on, the drive completes nothing for a while: an I/O that would
+    /// complete in that time completes `lasts` later.
     Freezes {
         /// Virtual time at which the freeze starts.
         at: Nanos,
         /// Length of the freeze.
         lasts: Nanos,
     },
-    /// Once in every period, but for the first, the controller begins no command for a while.
+    /// At the start of every period except the first, the controller begins no command for a while.
     Stalls {
-        /// Length of the period; each begins with a stall.
+        /// Length of a period.
         every: Nanos,
         /// Length of the stall.
         lasts: Nanos,
     },
     /// Programs slow down with every GiB that the host writes, so that performance is never
     /// steady. With 10 percent per GiB, any five rounds of a write-intensive procedure have a
-    /// slope of more than a tenth.
+    /// slope excursion of more than 10 %.
     NeverSteady {
         /// Additional duration of programs, in percent per GiB written.
         slower_percent_per_gib: u32,
@@ -127,7 +127,7 @@ impl FaultState {
 
     /// Returns the factor for the duration of programs after this many bytes of host writes, in
     /// the current throttling state.
-    pub(super) fn wear(&self, host_bytes: u64) -> f64 {
+    pub(super) fn program_slowdown(&self, host_bytes: u64) -> f64 {
         match self.fault {
             Some(SimFault::NeverSteady { slower_percent_per_gib }) => {
                 let gib = host_bytes as f64 / (1u64 << 30) as f64;
@@ -140,7 +140,8 @@ impl FaultState {
         }
     }
 
-    /// Updates throttling for the temperature after `passed` more nanoseconds.
+    /// Updates the throttling state: `celsius` is the temperature now, `passed` the nanoseconds since the
+    /// last update.
     pub(super) fn update_throttling(&mut self, celsius: f64, passed: u64) {
         let Some(SimFault::Throttles { above, below, .. }) = self.fault else { return };
         if self.is_throttled {
@@ -153,7 +154,7 @@ impl FaultState {
     }
 
     /// Returns the drive's throttling log; `None` if it keeps none.
-    pub(super) fn throttling(&self) -> Option<ThrottleCounts> {
+    pub(super) fn throttle_counts(&self) -> Option<ThrottleCounts> {
         matches!(self.fault, Some(SimFault::Throttles { .. })).then_some(self.throttling)
     }
 

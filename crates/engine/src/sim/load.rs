@@ -144,7 +144,7 @@ impl RunningLoad {
             plan,
             drawers,
             seed: start.other_seed(stimulus.seed),
-            pacer: Pacer::new(stimulus.pace, seed, begins),
+            pacer: Pacer::new(&stimulus.pace, seed, begins),
             commits: (0..stimulus.demand.threads)
                 .filter_map(|_| CommitGroups::new(&stimulus.streams, stimulus.demand.depth))
                 .collect(),

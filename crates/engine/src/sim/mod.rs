@@ -48,7 +48,6 @@ use calendar::MOST_SLOTS;
 use drive::SimulatedDrive;
 use fault::{FaultState, ThrottleCounts};
 use load::{AdvanceEnd, SimContext, SimulatedMeasurement};
-use pace::Pacer;
 use running::{SimulatedLoad, SimulatedRun, SimulatedRunKind};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -118,6 +117,7 @@ impl SimulatedSsd {
     #[must_use]
     pub fn with_fault(mut self, fault: SimFault) -> Self {
         self.faults.set(fault);
+        self.drive.set_fault(fault);
         self
     }
 
@@ -201,7 +201,7 @@ impl SimulatedSsd {
             return Err(self.gone());
         }
         let began = self.clock;
-        let wear = self.faults.wear(self.drive.host_bytes());
+        let wear = self.faults.program_slowdown(self.drive.host_bytes());
         self.drive.set_wear(wear);
         let mut context =
             SimContext { drive: &mut self.drive, faults: &mut self.faults, stop: &self.stop };
@@ -234,7 +234,7 @@ impl SimulatedSsd {
     fn baseline(&self) -> CounterBaseline {
         CounterBaseline {
             counters: self.drive.counters(),
-            throttling: self.faults.throttling(),
+            throttling: self.faults.throttle_counts(),
             work_picojoules: self.drive.work_picojoules(),
         }
     }
@@ -244,7 +244,7 @@ impl SimulatedSsd {
         let (before, after) = (earlier.counters, self.drive.counters());
         let since =
             |bytes: fn(&DeviceCounters) -> Option<Bytes>| Some(bytes(&after)? - bytes(&before)?);
-        let throttling = self.faults.throttling().zip(earlier.throttling);
+        let throttling = self.faults.throttle_counts().zip(earlier.throttling);
         LogDelta {
             host_written: since(|counters| counters.host_written),
             nand_written: since(|counters| counters.nand_written),
@@ -569,7 +569,7 @@ fn refuse_limits(stimulus: &Stimulus) -> Option<String> {
     if stimulus.verify {
         return Some("a simulated drive keeps no data, so nothing can be verified".to_owned());
     }
-    Pacer::fault(stimulus.pace)
+    None
 }
 
 impl Engine for SimulatedSsd {

@@ -150,7 +150,7 @@ fn a_chain_of_cut_steps_is_one_long_step() {
     let loads = paces.into_iter().flat_map(|pace| {
         ["RND 4K RW35", "SEQ 64K RW50"].map(|pattern| {
             let mut stimulus = load(pattern, "T2Q8", spec, seconds(12), 5);
-            stimulus.pace = pace;
+            stimulus.pace = pace.clone();
             stimulus
         })
     });

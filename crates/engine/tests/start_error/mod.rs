@@ -11,7 +11,7 @@ fn every_io_with_a_due_time_has_a_start_error() {
         let mut engine = engine_on(scratch.target(), backend);
         for pace in [Pace::Fixed { ios: 50_000, per: Nanos::SECOND }, Pace::poisson(50_000.0)] {
             let mut wanted = stimulus("RND 4K RW50", "T2Q16", 8 << 20, LoadLimits::ios(PRIME));
-            wanted.pace = pace;
+            wanted.pace = pace.clone();
             let done = apply(&mut engine, wanted);
             let error = done.start_error.as_ref().unwrap();
             assert_eq!((error.ios(), done.total().ios), (PRIME, PRIME), "{backend} {pace:?}");
@@ -40,7 +40,7 @@ fn a_device_that_is_too_slow_is_no_late_program() {
         wanted.pace = Pace::Fixed { ios: 900_000, per: Nanos::SECOND };
         let step = alone_step(wanted.clone());
         let done = apply(&mut engine_on(scratch.target(), backend), wanted);
-        assert_eq!(done.kept_up(step.load.stimulus().unwrap().pace), Some(false), "{backend}");
+        assert_eq!(done.kept_up(&step.load.stimulus().unwrap().pace), Some(false), "{backend}");
         let mean = done.total().response_mean().unwrap();
         assert!(mean > Nanos::from_millis(50), "{backend}: {mean}");
         let error = done.start_error.as_ref().unwrap();

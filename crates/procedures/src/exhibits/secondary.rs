@@ -390,7 +390,7 @@ pub(crate) fn is_throttled(log: &LogDelta) -> bool {
 /// that their processor time indicates no limit.
 fn keeps_a_pace(step: &Step, measured: &Measurement) -> bool {
     let stimulus = step.load.stimulus();
-    stimulus.is_some_and(|stimulus| measured.kept_up(stimulus.pace) == Some(true))
+    stimulus.is_some_and(|stimulus| measured.kept_up(&stimulus.pace) == Some(true))
 }
 
 /// Returns the number of these steps with the names of the first ones; `None` if there are none.

@@ -123,7 +123,7 @@ fn rate_columns<'a>() -> [TypedColumn<StepRow<'a>>; 2] {
     [
         TypedColumn::number("Offered IOPS", 3, |row| pace(row.step).offered_iops()),
         TypedColumn::cell("Kept up", |row| {
-            let kept_up = row.measured.kept_up_below(pace(row.step), row.closed_loop_maximum);
+            let kept_up = row.measured.kept_up_below(&pace(row.step), row.closed_loop_maximum);
             Cell::known(kept_up.map(|kept_up| if kept_up { "yes" } else { "NO" }))
         }),
     ]
@@ -139,7 +139,7 @@ fn start_error_columns<'a>() -> [TypedColumn<StepRow<'a>>; 3] {
 }
 
 fn pace(step: &Step) -> Pace {
-    step.load.stimulus().map(|stimulus| stimulus.pace).unwrap_or_default()
+    step.load.stimulus().map(|stimulus| stimulus.pace.clone()).unwrap_or_default()
 }
 
 /// Returns one line per step, for spreadsheets.

@@ -359,7 +359,7 @@ pub(super) fn is_above(rate: f64, maximum: f64) -> bool {
 /// Returns true if a step that offers a rate completed as many I/Os as were offered. `maximum` is
 /// the closed-loop maximum in drawn I/Os per second, if it is known.
 pub(super) fn keeps_up(step: &Step, measured: &Measurement, maximum: Option<f64>) -> bool {
-    let pace = step.load.stimulus().map(|stimulus| stimulus.pace).unwrap_or_default();
+    let pace = step.load.stimulus().map_or(&Pace::Closed, |stimulus| &stimulus.pace);
     measured.kept_up_below(pace, maximum) != Some(false)
 }
 

@@ -23,7 +23,7 @@ fn made(settings: &Settings) -> Result<Box<dyn Procedure>, crate::ProcedureError
 
 /// A drive that completes what is offered up to its maximum.
 fn keeps_up_to_the_maximum(step: &Step) -> f64 {
-    let pace = step.load.stimulus().unwrap().pace;
+    let pace = step.load.stimulus().unwrap().pace.clone();
     pace.offered_iops().map_or(MAXIMUM, |offered| offered.min(MAXIMUM))
 }
 
@@ -65,7 +65,11 @@ fn the_closed_loop_comes_first_and_every_rate_is_a_part_of_its_maximum() {
     assert_eq!(phases(&entries), ["wipc", "steady-state", "maximum", "curve"]);
     let steady = steps(&entries).into_iter().find(|s| s.place.phase == "steady-state").unwrap();
     let stimulus = steady.load.stimulus().unwrap();
-    assert_eq!((stimulus.streams[0].op, stimulus.pace), (Op::Write, Pace::Closed), "prepares");
+    assert_eq!(
+        (stimulus.streams[0].op, stimulus.pace.clone()),
+        (Op::Write, Pace::Closed),
+        "prepares"
+    );
     let percents = [5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 98.0, 102.0];
     assert_eq!(rates(&entries, "curve"), percents.map(|percent| percent * 100.0));
     for step in steps(&entries).into_iter().filter(|s| s.place.phase == "curve") {

@@ -91,7 +91,7 @@ impl Neighbors {
         &self,
         bench: &mut dyn Bench,
         number: usize,
-        pace: Pace,
+        pace: &Pace,
         (controls, scheduler): (&[ControlName], Option<&str>),
     ) -> Result<(), Halt> {
         let offender = &self.offenders[number];
@@ -133,7 +133,7 @@ impl Procedure for Neighbors {
         precondition(bench, &self.setup)?;
         let pace = self.victim_pace(bench)?;
         for number in 0..self.offenders.len() {
-            self.disturb(bench, number, pace, (&controls, initial.scheduler.as_deref()))?;
+            self.disturb(bench, number, &pace, (&controls, initial.scheduler.as_deref()))?;
         }
         Ok(())
     }

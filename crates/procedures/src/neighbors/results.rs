@@ -61,7 +61,7 @@ pub struct VictimSide {
 }
 
 impl VictimSide {
-    fn add(&mut self, measurement: &Measurement, pace: Pace) {
+    fn add(&mut self, measurement: &Measurement, pace: &Pace) {
         let own = victim_part(measurement);
         self.elapsed += own.elapsed;
         self.fell_behind |= own.kept_up(pace) == Some(false);
@@ -165,7 +165,7 @@ impl NeighborsResults {
 
 impl Disturbance {
     fn add(&mut self, step: &Step, measurement: &Measurement) {
-        let pace = step.load.stimuli().first().map_or(Pace::Closed, |victim| victim.pace);
+        let pace = step.load.stimuli().first().map_or(&Pace::Closed, |victim| &victim.pace);
         let mut side = VictimSide::default();
         side.add(measurement, pace);
         self.course.push(side.elapsed_response_ms(ISOLATION_AT));

@@ -352,9 +352,11 @@ impl Neighbors {
         ]
     }
 
-    fn victim_load(&self, pace: Pace, place: &StepPlace) -> Stimulus {
+    fn victim_load(&self, pace: &Pace, place: &StepPlace) -> Stimulus {
         let [range, _] = self.halves();
-        self.stimulus(self.victim.streams(), range, self.demand).pace(pace).seed(self.seed(place))
+        self.stimulus(self.victim.streams(), range, self.demand)
+            .pace(pace.clone())
+            .seed(self.seed(place))
     }
 
     fn offender_load(&self, offender: &OffenderLoad, place: &StepPlace) -> Stimulus {
@@ -375,7 +377,7 @@ impl Neighbors {
     /// Returns the step of the victim alone in a closed loop.
     pub(super) fn victim_max(&self) -> Step {
         let place = StepPlace::new(VICTIM_MAX, 0, 1, format!("{} {}", self.victim, self.demand));
-        let load = self.victim_load(Pace::Closed, &place);
+        let load = self.victim_load(&Pace::Closed, &place);
         Step::alone(place, load).in_groups([LoadGroup::Victim])
     }
 
@@ -389,14 +391,14 @@ impl Neighbors {
     }
 
     /// Returns the step of the victim with the offender off.
-    pub(super) fn off(&self, pace: Pace, phase: &str, cycle: u32) -> Step {
+    pub(super) fn off(&self, pace: &Pace, phase: &str, cycle: u32) -> Step {
         let place = StepPlace::new(phase, cycle, OFF, format!("{}, offender off", self.victim));
         let load = self.victim_load(pace, &place);
         Step::alone(place, load).in_groups([LoadGroup::Victim])
     }
 
     /// Returns the step of the victim with the offender on.
-    pub(super) fn on(&self, pace: Pace, number: usize, phase: &str, cycle: u32) -> Step {
+    pub(super) fn on(&self, pace: &Pace, number: usize, phase: &str, cycle: u32) -> Step {
         let offender = &self.offenders[number];
         let label = format!("{}, offender {}", self.victim, offender.name);
         let place = StepPlace::new(phase, cycle, ON, label);

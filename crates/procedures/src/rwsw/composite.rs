@@ -131,7 +131,7 @@ impl CapturedComposite {
             let scaled = u128::from(ios) * u128::from(part) / u128::from(all.max(1));
             u64::try_from(scaled).unwrap_or(u64::MAX).max(1)
         };
-        match step.pace {
+        match step.pace.clone() {
             Pace::Fixed { ios, per } => Pace::Fixed { ios: share(ios), per },
             Pace::Poisson { ios, per } => Pace::Poisson { ios: share(ios), per },
             other => other,
@@ -165,7 +165,7 @@ impl ApplicableWorkload for CapturedComposite {
     }
 
     fn pace(&self) -> Pace {
-        self.pace
+        self.pace.clone()
     }
 }
 

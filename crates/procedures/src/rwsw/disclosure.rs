@@ -50,13 +50,13 @@ fn detail_rows(composite: &CapturedComposite, settings: &Settings) -> SettingRow
         };
         rows.push(ZONES.row(settings, "Address zones", text));
     }
-    if let Some(arrivals) = captured.and_then(|workload| workload.arrivals) {
+    if let Some(arrivals) = captured.and_then(|workload| workload.arrivals.as_ref()) {
         let text = match composite.pace() {
             Pace::Closed => {
                 let captured = pace_text(arrivals, &[]).unwrap_or_default();
                 format!("closed loop; captured and not applied: {captured}")
             }
-            pace => format!("as captured: {}", pace_text(pace, &[]).unwrap_or_default()),
+            pace => format!("as captured: {}", pace_text(&pace, &[]).unwrap_or_default()),
         };
         rows.push(ARRIVALS.row(settings, "Arrivals", text));
     }
@@ -92,9 +92,11 @@ fn zones_table(composite: &CapturedComposite) -> Option<Table> {
 fn streams_text(composite: &CapturedComposite) -> String {
     let workload = &composite.workload;
     let streams = composite.streams();
-    let ios: u64 = streams.iter().map(|s| u64::from(s.weight)).sum();
+    let weight = |streams: &[IoStream]| streams.iter().map(|s| f64::from(s.weight)).sum::<f64>();
     let share = (workload.captured_ios > 0).then(|| {
-        format!(" ({:.2} % of the I/Os)", ios as f64 / workload.captured_ios as f64 * 100.0)
+        let of_applied = weight(&streams) / weight(&workload.streams);
+        let applied = workload.applied_ios() as f64 / workload.captured_ios as f64;
+        format!(" ({:.2} % of the I/Os)", of_applied * applied * 100.0)
     });
     format!(
         "{} of {}{}",

@@ -61,7 +61,7 @@ pub const ARRIVALS: Parameter = Parameter {
     name: "arrivals",
     default: "closed",
     meaning: "when I/Os are issued: closed (each as another one completes, which saturates the drive) \
-              or workload (at the arrivals of the capture: evenly, at random or in bursts)",
+              or workload (at the arrivals of the capture: evenly, at random or drawn from measured distributions)",
     source: "closed: the test is one of saturation and of demands (SNIA tutorial, RWSW); workload: ours",
     applies: |settings| settings.workload.as_deref().is_some_and(|w| w.arrivals.is_some()),
     ..Parameter::PLAIN
@@ -85,12 +85,12 @@ pub fn applies_zones(settings: &Settings) -> Result<bool, ProcedureError> {
 pub fn captured_pace(settings: &Settings) -> Result<Pace, ProcedureError> {
     let captured = ARRIVALS.choice(settings, &[("closed", false), ("workload", true)])?;
     let workload = settings.workload.as_deref();
-    match workload.and_then(|workload| workload.arrivals) {
+    match workload.and_then(|workload| workload.arrivals.as_ref()) {
         _ if !captured => Ok(Pace::Closed),
         _ if settings.rate.is_some() => Err(ProcedureError(
             "--rate and --set arrivals=workload both choose a rate; omit one of them".to_owned(),
         )),
-        Some(pace) => Ok(pace),
+        Some(pace) => Ok(pace.clone()),
         None => Err(ProcedureError(
             "--set arrivals=workload needs a workload file with arrivals; derive it from a trace of \
              single I/Os with: steadfast workload derive"

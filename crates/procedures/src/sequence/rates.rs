@@ -25,12 +25,12 @@ struct PacedLoad {
 }
 
 fn paced_load(name: String, load: &SequenceLoad, attempt: Option<&Attempt>) -> Option<PacedLoad> {
-    let pace = pace_text(load.pace, &load.streams)?;
-    let asked = asked_rate_of_load(load.pace, &load.streams);
+    let pace = pace_text(&load.pace, &load.streams)?;
+    let asked = asked_rate_of_load(&load.pace, &load.streams);
     let reached = attempt.and_then(Attempt::iops);
     let is_random = std::iter::once(&load.pace)
         .chain(load.streams.iter().filter_map(|stream| stream.pace.as_ref()))
-        .any(|pace| matches!(pace, Pace::Poisson { .. }));
+        .any(|pace| matches!(pace, Pace::Poisson { .. } | Pace::Empirical(_)));
     let is_missed = match (asked, attempt) {
         (Some(asked), Some(attempt)) => {
             let expected = asked * attempt.elapsed.as_secs_f64();

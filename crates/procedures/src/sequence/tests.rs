@@ -156,7 +156,7 @@ fn a_rate_that_was_held_or_missed_is_said() {
     let fixed = Pace::Fixed { ios: 100, per: Nanos::from_millis(100) };
     let is_missed =
         |findings: &Findings| findings.caveats.iter().any(|c| c.id == caveats::RATE_MISSED);
-    let held = paced(fixed, 995.0);
+    let held = paced(fixed.clone(), 995.0);
     assert_eq!(value(&held, "sequence-rates", "writes", "asked"), 1000.0);
     assert_eq!(value(&held, "sequence-rates", "writes", "iops"), 995.0);
     assert_eq!(table(&held, "sequence-rates").rows.len(), 1, "the others are not paced");

@@ -133,7 +133,7 @@ fn remove_discards_and_flushes(load: &mut Stimulus) {
         return;
     }
     load.streams = kept;
-    load.pace = share_of_pace(load.pace, left, all);
+    load.pace = share_of_pace(&load.pace, left, all);
     load.until.ios = load.until.ios.map(|ios| share_of(ios, left, all));
 }
 

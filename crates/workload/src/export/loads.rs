@@ -2,6 +2,7 @@
 //! step.
 
 use super::shares::{share_of, share_of_pace};
+use crate::replay::applied::ROUNDED_WEIGHTS;
 use crate::workload_file::{IoTotals, WorkloadStep};
 use std::collections::BTreeMap;
 use steadfast_domain::applied::AppliedStep;
@@ -40,6 +41,9 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
     if ios < all {
         lost.push(format!("{} of {all} I/Os belong to streams that are left out.", all - ios));
     }
+    if !workload.stream_ios.is_empty() {
+        lost.push(ROUNDED_WEIGHTS.to_owned());
+    }
     let own: Vec<AppliedStep> =
         if choice.by_step { workload.steps.clone() } else { whole(workload).into_iter().collect() };
     let begins_late =
@@ -50,11 +54,20 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
     if !choice.by_step && workload.steps.len() > 1 {
         lost.push("How the workload changes over time is left out (--native keeps it).".to_owned());
     }
-    match workload.arrivals {
-        Some(Pace::Fixed { .. } | Pace::Poisson { .. }) if choice.demand.is_none() => lost.push(
-            "The arrivals are those of all I/Os: each stream has its share of their rate."
-                .to_owned(),
-        ),
+    match &workload.arrivals {
+        Some(arrivals) if choice.demand.is_none() && arrivals.offered_iops().is_some() => {
+            lost.push(
+                "The arrivals are those of all I/Os: each stream has its share of their rate."
+                    .to_owned(),
+            );
+            if let Pace::Empirical(_) = arrivals {
+                lost.push(format!(
+                    "The measured distributions of bursts, gaps and pauses are left out: the I/Os \
+                     arrive at {}.",
+                    pace_text(&arrivals.without_distributions(), &[]).unwrap_or_default()
+                ));
+            }
+        }
         Some(arrivals) => lost.push(format!(
             "The captured arrivals ({}) are left out.",
             pace_text(arrivals, &[]).unwrap_or_default()
@@ -83,7 +96,8 @@ pub fn own_loads(load: &Stimulus) -> Vec<Stimulus> {
         let weight = u64::from(stream.weight);
         let outstanding = load.demand.outstanding().min(DEPTH_MAX);
         let depth = (outstanding * weight + all / 2) / all.max(1);
-        let pace = stream.pace.unwrap_or_else(|| share_of_pace(load.pace, weight, all));
+        let pace = stream.pace.clone();
+        let pace = pace.unwrap_or_else(|| share_of_pace(&load.pace, weight, all));
         let ios = load.until.ios.map(|ios| share_of(ios, weight, all));
         let until = LoadLimits { ios, ..load.until };
         Stimulus {
@@ -104,20 +118,25 @@ const DEPTH_MAX: u64 = 1024;
 
 fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, choice: &LoadChoice) -> Stimulus {
     let streams = step.map_or_else(|| workload.streams.clone(), |step| workload.streams_of(step));
-    let ios = streams.iter().map(|stream| u64::from(stream.weight)).sum();
+    let ios = match step {
+        Some(step) => step.streams.iter().map(|(_, ios)| *ios).fold(0, u64::saturating_add),
+        None => workload.applied_ios(),
+    };
     let own = match step {
-        Some(step) => (step.demand, step.pace),
+        Some(step) => (step.demand, step.pace.clone()),
         None => (workload.demand.unwrap_or(Demand::new(1, 1)), Pace::Closed),
     };
-    let (demand, pace) = match (choice.demand, workload.arrivals) {
+    let (demand, pace) = match (choice.demand, &workload.arrivals) {
         (Some(demand), _) => (demand, Pace::Closed),
-        (None, Some(arrivals @ (Pace::Fixed { .. } | Pace::Poisson { .. }))) => (own.0, arrivals),
+        (None, Some(arrivals)) if arrivals.offered_iops().is_some() => {
+            (own.0, arrivals.without_distributions())
+        }
         (None, _) => own,
     };
     let pace = match (pace, step.map(|step| step.lasted)) {
         (Pace::Fixed { .. }, Some(per)) => Pace::Fixed { ios, per },
         (Pace::Poisson { .. }, Some(per)) => Pace::Poisson { ios, per },
-        (pace, _) => share_of_pace(pace, ios, workload.captured_ios),
+        (pace, _) => share_of_pace(&pace, ios, workload.captured_ios),
     };
     let until = match choice.time {
         Some(time) => LoadLimits::time(time),

@@ -14,17 +14,17 @@ pub(super) fn share_of(count: u64, part: u64, whole: u64) -> u64 {
 
 /// Returns `part / whole` of a rate; other paces are unchanged. The I/Os of a low rate are counted
 /// over a longer time, because a rate of none would end a load.
-pub(super) fn share_of_pace(pace: Pace, part: u64, whole: u64) -> Pace {
+pub(super) fn share_of_pace(pace: &Pace, part: u64, whole: u64) -> Pace {
     match pace {
         Pace::Fixed { ios, per } => {
-            let (ios, per) = share_of_rate(ios, per, part, whole);
+            let (ios, per) = share_of_rate(*ios, *per, part, whole);
             Pace::Fixed { ios, per }
         }
         Pace::Poisson { ios, per } => {
-            let (ios, per) = share_of_rate(ios, per, part, whole);
+            let (ios, per) = share_of_rate(*ios, *per, part, whole);
             Pace::Poisson { ios, per }
         }
-        Pace::Closed | Pace::Burst { .. } => pace,
+        Pace::Closed | Pace::Burst { .. } | Pace::Empirical(_) => pace.clone(),
     }
 }
 
@@ -47,14 +47,14 @@ mod tests {
     #[test]
     fn a_small_share_of_a_rate_is_no_rate_of_none() {
         let second = Nanos::SECOND;
-        let tenth = share_of_pace(Pace::Fixed { ios: 100, per: second }, 1, 10);
+        let tenth = share_of_pace(&Pace::Fixed { ios: 100, per: second }, 1, 10);
         assert_eq!(tenth, Pace::Fixed { ios: 10, per: second });
         for (part, whole) in [(1, 3000), (1, 7), (999, 1000), (1, 1_000_003)] {
-            let share = share_of_pace(Pace::Poisson { ios: 100, per: second }, part, whole);
+            let share = share_of_pace(&Pace::Poisson { ios: 100, per: second }, part, whole);
             let exact = 100.0 * part as f64 / whole as f64;
             let error = share.offered_iops().unwrap() / exact - 1.0;
             assert!(error.abs() < 1e-3, "{part} of {whole}: {share:?}");
         }
-        assert_eq!(share_of_pace(Pace::Closed, 1, 2), Pace::Closed);
+        assert_eq!(share_of_pace(&Pace::Closed, 1, 2), Pace::Closed);
     }
 }

@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Cursor;
 use steadfast_analysis::Captured;
+use steadfast_domain::empirical::EmpiricalTimes;
 use steadfast_domain::io_event::{CapturedDevice, RESPONSE_UNKNOWN};
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::Pace;
@@ -31,7 +32,7 @@ pub struct AppliedIo {
 }
 
 /// Settings for applying a derived workload without a device.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct VirtualApplication {
     /// Number of I/Os.
     pub ios: u64,
@@ -92,6 +93,8 @@ impl VirtualApplication {
 /// Issue times by pace and demand.
 struct IssueClock {
     pace: Pace,
+    /// Arrivals drawn from measured distributions.
+    drawn: Option<EmpiricalTimes>,
     slots: u64,
     random: u64,
     issued: u64,
@@ -107,9 +110,13 @@ struct IssueClock {
 impl IssueClock {
     fn new(application: &VirtualApplication) -> Self {
         IssueClock {
-            pace: application.pace,
+            drawn: match &application.pace {
+                Pace::Empirical(arrivals) => Some(EmpiricalTimes::new((**arrivals).clone())),
+                _ => None,
+            },
+            pace: application.pace.clone(),
             slots: application.demand.outstanding().max(1),
-            random: application.seed,
+            random: mix64(application.seed),
             issued: 0,
             due_ns: 0.0,
             last_ns: 0,
@@ -138,18 +145,24 @@ impl IssueClock {
 
     /// Returns the due time of this I/O in nanoseconds.
     fn due(&mut self) -> f64 {
-        match self.pace {
-            Pace::Closed => 0.0,
-            Pace::Fixed { ios, per } => self.issued as f64 * gap(ios, per),
+        let random = &mut self.random;
+        // In (0, 1], so that its logarithm is finite.
+        let mut fraction = || {
+            *random = random.wrapping_add(1);
+            ((mix64(mix64(*random)) >> 11) + 1) as f64 / 2f64.powi(53)
+        };
+        if let Some(drawn) = &mut self.drawn {
+            return drawn.next_ns(fraction);
+        }
+        match &self.pace {
+            Pace::Closed | Pace::Empirical(_) => 0.0,
+            Pace::Fixed { ios, per } => self.issued as f64 * gap(*ios, *per),
             Pace::Poisson { ios, per } => {
-                self.random = self.random.wrapping_add(1);
-                // In (0, 1], so that its logarithm is finite.
-                let fraction = ((mix64(mix64(self.random)) >> 11) + 1) as f64 / 2f64.powi(53);
-                self.due_ns -= fraction.ln() * gap(ios, per);
+                self.due_ns -= fraction().ln() * gap(*ios, *per);
                 self.due_ns
             }
             Pace::Burst { ios, delay } => {
-                if self.issued > 0 && self.issued.is_multiple_of(ios.max(1)) {
+                if self.issued > 0 && self.issued.is_multiple_of((*ios).max(1)) {
                     self.due_ns = self.idle_from_ns.saturating_add(delay.0) as f64;
                 }
                 self.due_ns
@@ -166,9 +179,10 @@ fn gap(ios: u64, per: Nanos) -> f64 {
 mod tests {
     use super::*;
 
-    fn issued(pace: Pace, depth: u32, response_ns: u64) -> Vec<(u64, u32)> {
+    fn issued(pace: &Pace, depth: u32, response_ns: u64) -> Vec<(u64, u32)> {
         let demand = Demand::new(1, depth);
-        let application = VirtualApplication { ios: 6, pace, demand, range: 1, seed: 1 };
+        let application =
+            VirtualApplication { ios: 6, pace: pace.clone(), demand, range: 1, seed: 1 };
         let mut clock = IssueClock::new(&application);
         (0..6).map(|_| clock.issue(response_ns)).collect()
     }
@@ -176,13 +190,16 @@ mod tests {
     #[test]
     fn closed_loops_fixed_rates_and_bursts_issue_as_an_engine_does() {
         let closed = [(0, 1), (0, 2), (100, 1), (100, 2), (200, 1), (200, 2)];
-        assert_eq!(issued(Pace::Closed, 2, 100), closed);
+        assert_eq!(issued(&Pace::Closed, 2, 100), closed);
         let fixed = Pace::Fixed { ios: 2, per: Nanos(100) };
         let even = [(0, 1), (50, 2), (100, 3), (150, 3), (200, 3), (250, 3)];
-        assert_eq!(issued(fixed, 8, 120), even);
+        assert_eq!(issued(&fixed, 8, 120), even);
         let late = [(0, 1), (120, 1), (240, 1), (360, 1), (480, 1), (600, 1)];
-        assert_eq!(issued(fixed, 1, 120), late);
+        assert_eq!(issued(&fixed, 1, 120), late);
         let burst = Pace::Burst { ios: 3, delay: Nanos(1000) };
-        assert_eq!(issued(burst, 8, 10), [(0, 1), (0, 2), (0, 3), (1010, 1), (1010, 2), (1010, 3)]);
+        assert_eq!(
+            issued(&burst, 8, 10),
+            [(0, 1), (0, 2), (0, 3), (1010, 1), (1010, 2), (1010, 3)]
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Losses inherent in the form of a derived workload, independent of the scores.
 
+use crate::arrivals::{ArrivalKind, ArrivalProcess};
 use crate::workload_file::WorkloadFile;
 
 /// Returns the properties that no application of a derived workload reproduces, one sentence each.
@@ -26,12 +27,20 @@ pub fn simplifications(file: &WorkloadFile) -> Vec<String> {
         lost.push("When the I/Os arrived: they are applied in a closed loop.".to_owned());
         return lost;
     };
-    if let (Some(ios), Some(pause)) = (all.burst_cv2, all.pause_cv2) {
+    let is_mean = all.process == ArrivalKind::Bursts;
+    if let (true, Some(ios), Some(pause)) = (is_mean, all.burst_cv2, all.pause_cv2) {
         lost.push(format!(
             "How bursts and pauses vary (squared CV {ios:.2} and {pause:.2}): each has the mean."
         ));
     }
-    if let Some(ios) = all.burst_ios {
+    if all.process == ArrivalKind::Empirical {
+        lost.push(
+            "How bursts and pauses follow one another: lengths, gaps and pauses are drawn \
+             independently."
+                .to_owned(),
+        );
+    }
+    if let Some(ios) = all.burst_ios.filter(|_| is_mean) {
         let whole = ios.round().max(1.0);
         if (whole / ios - 1.0).abs() > 0.02 {
             lost.push(format!(
@@ -39,11 +48,16 @@ pub fn simplifications(file: &WorkloadFile) -> Vec<String> {
             ));
         }
     }
-    if let Some(index) = all.count_dispersion.filter(|index| *index > 2.0) {
-        lost.push(format!("How the rate changes over time (index of dispersion {index:.1})."));
+    let drawn = all.distributions.as_ref().map_or(1.0, |measured| measured.count_dispersion());
+    if let Some(index) = all.count_dispersion.filter(|index| *index > 2.0 * drawn) {
+        lost.push(format!(
+            "How the rate changes over time (index of dispersion {index:.1}, applied {drawn:.1})."
+        ));
     }
-    let others = arrivals.by_stream.values().filter(|own| own.process != all.process).count();
-    if others > 0 {
+    let differs =
+        |own: &&ArrivalProcess| own.process != all.process || own.process == ArrivalKind::Empirical;
+    let others = arrivals.by_stream.values().filter(differs).count();
+    if others > 0 && workload.total_streams > 1 {
         lost.push(format!(
             "Arrivals of their own of {others} streams: all streams are drawn at the arrivals of all \
              I/Os together."

@@ -34,6 +34,10 @@ pub struct Provenance {
     pub arrivals: Option<ArrivalProcess>,
 }
 
+/// Remark on a workload whose counts do not fit the weights of streams.
+pub(crate) const ROUNDED_WEIGHTS: &str =
+    "Counts beyond 32 bits: the weights of the streams are rounded.";
+
 /// Returns the facts of a capture that a report discloses: tool, layer, host, devices, length.
 pub fn origin(conditions: &CaptureConditions) -> Vec<(String, String)> {
     let layers: Vec<&str> = conditions.layers.iter().map(|layer| layer_name(*layer)).collect();
@@ -94,7 +98,7 @@ fn applied(
     caveats: &[Caveat],
     provenance: Provenance,
 ) -> AppliedWorkload {
-    let (mut streams, rounding) = weighed(workload);
+    let WeighedStreams { mut streams, ios, rounding } = WeighedStreams::new(workload);
     provenance.placement.place(&mut streams);
     let places: HashMap<StreamKey, usize> =
         workload.streams.iter().enumerate().map(|(place, stream)| (stream.key(), place)).collect();
@@ -103,8 +107,9 @@ fn applied(
         name,
         source,
         origin,
-        remarks: caveats.iter().map(sentence).chain(rounding).collect(),
+        remarks: caveats.iter().map(sentence).chain(rounding.map(str::to_owned)).collect(),
         streams,
+        stream_ios: if rounding.is_some() { ios } else { Vec::new() },
         captured_ios: workload.total_count,
         captured_bytes: workload.total_bytes(),
         captured_streams: workload.total_streams as u64,
@@ -121,17 +126,28 @@ fn sentence(caveat: &Caveat) -> String {
     format!("{} {}", caveat.text, caveat.remedy).trim_end().to_owned()
 }
 
-/// Returns every stream weighted by its count. If the sum of the counts exceeds 32 bits, all
-/// are halved equally often, to no less than 1, and a remark is returned.
-fn weighed(workload: &CumulativeWorkload) -> (Vec<IoStream>, Option<String>) {
-    let sum: u128 = workload.streams.iter().map(|stream| u128::from(stream.count)).sum();
-    let shift = (u128::BITS - sum.leading_zeros()).saturating_sub(u32::BITS);
-    let streams = workload.streams.iter().filter_map(|stream| {
-        let weight = u32::try_from((stream.count >> shift).max(1)).unwrap_or(u32::MAX);
-        Some(io_stream(stimulus_op(stream.op)?, stream).weighing(weight))
-    });
-    let told = "Counts beyond 32 bits: the weights of the streams are rounded.".to_owned();
-    (streams.collect(), (shift > 0).then_some(told))
+/// The streams of a workload, weighted by their counts.
+struct WeighedStreams {
+    streams: Vec<IoStream>,
+    /// Count of each stream.
+    ios: Vec<u64>,
+    /// Remark on weights that are rounded; `None` if they are the counts.
+    rounding: Option<&'static str>,
+}
+
+impl WeighedStreams {
+    /// Weights every stream by its count. If the sum of the counts exceeds 32 bits, all are halved
+    /// equally often, to no less than 1.
+    fn new(workload: &CumulativeWorkload) -> Self {
+        let sum: u128 = workload.streams.iter().map(|stream| u128::from(stream.count)).sum();
+        let shift = (u128::BITS - sum.leading_zeros()).saturating_sub(u32::BITS);
+        let weighed = workload.streams.iter().filter_map(|stream| {
+            let weight = u32::try_from((stream.count >> shift).max(1)).unwrap_or(u32::MAX);
+            Some((io_stream(stimulus_op(stream.op)?, stream).weighing(weight), stream.count))
+        });
+        let (streams, ios) = weighed.unzip();
+        WeighedStreams { streams, ios, rounding: (shift > 0).then_some(ROUNDED_WEIGHTS) }
+    }
 }
 
 fn applied_step(step: &WorkloadStep, places: &HashMap<StreamKey, usize>) -> AppliedStep {
@@ -192,7 +208,7 @@ mod tests {
         assert_eq!((first.captured_ios, first.outstanding_max), (1233, Some(5)));
         assert_eq!(first.response_mean, Some(Nanos(2_710_000)));
         assert_eq!(first.response_max, Some(Nanos(125_890_000)));
-        assert_eq!((second.demand, second.pace), (Demand::new(1, 3), Pace::Closed));
+        assert_eq!((second.demand, second.pace.clone()), (Demand::new(1, 3), Pace::Closed));
         assert!(
             applied.remarks.iter().any(|text| text.contains("986 of")),
             "{:?}",

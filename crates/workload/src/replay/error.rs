@@ -91,6 +91,12 @@ pub enum ReplayError {
          cumulative workload"
     )]
     NoSteps(String),
+    /// Other capture steps were requested than the workload has.
+    #[error(
+        "{0} has capture steps of its own, which are kept; omit --step, or derive it again from the \
+         capture with that --step"
+    )]
+    FixedSteps(String),
     /// A capture step has no length, and therefore no rate.
     #[error("the capture step at {0} lasts 0 s, so it has no rate; correct its length")]
     StepWithoutLength(Nanos),

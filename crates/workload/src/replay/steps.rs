@@ -314,6 +314,9 @@ fn read_workload_steps(
     if file.steps.is_empty() {
         return Err(ReplayError::NoSteps(file.name.clone()));
     }
+    if choice.step_ns.is_some() {
+        return Err(ReplayError::FixedSteps(file.name.clone()));
+    }
     let filter = &choice.pass.filter;
     let workload = select_streams(file, choice)?;
     let keys = workload.keys();
@@ -377,6 +380,9 @@ fn read_representation_steps(
 ) -> Result<UntrimmedSteps, ReplayError> {
     let filter = &choice.pass.filter;
     reject_unrecorded_filters(filter, "a Replay representation")?;
+    if choice.step_ns.is_some() {
+        return Err(ReplayError::FixedSteps(representation.name.clone()));
+    }
     let is_chosen = |step: &&ReplayStep| filter.keeps_time(representation.step_start(step).0);
     let chosen = ReplayRepresentation {
         name: representation.name.clone(),

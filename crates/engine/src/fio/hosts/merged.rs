@@ -47,7 +47,7 @@ pub(super) fn merge(
         elapsed,
         streams: all.stream_tallies(stimulus, ops),
         unmeasured: unmeasured(&measured, ops),
-        silences: Silence::from_intervals(stimulus.pace, &intervals),
+        silences: Silence::from_intervals(&stimulus.pace, &intervals),
         intervals,
         cpu: Some(all.cpu()),
         fault_count: all.faults,

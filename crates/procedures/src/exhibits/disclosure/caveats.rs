@@ -139,8 +139,8 @@ fn of_the_rate(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
         "Omit --rate.",
     )];
     let kept_up = |(step, outcome): (&Step, &Outcome)| {
-        let pace = step.load.stimulus().map(|stimulus| stimulus.pace).unwrap_or_default();
-        outcome.measurement.kept_up(pace)
+        let pace = step.load.stimulus().map(|stimulus| &stimulus.pace);
+        outcome.measurement.kept_up(pace.unwrap_or(&steadfast_domain::stimulus::Pace::Closed))
     };
     let all: Vec<bool> =
         record.steps().filter(|(step, _)| choices.measures(step)).filter_map(kept_up).collect();

@@ -162,7 +162,7 @@ impl Wsat {
         let until = LoadLimits::time(time);
         let stimulus = self.setup.stimulus(&self.workload, self.demand, until, &place);
         // The saturation has the same pace.
-        Step::alone(place, stimulus.pace(self.stimulus().pace))
+        Step::alone(place, stimulus.pace(self.stimulus().pace.clone()))
     }
 
     pub(super) fn stimulus(&self) -> &Stimulus {

@@ -60,7 +60,11 @@ fn zones_are_applied_and_arrivals_where_they_are_asked_for() {
     for procedure in ["multi-wsat", "rwsw-dirth"] {
         let mut settings = detailed(procedure);
         for load in loads(&settings) {
-            assert_eq!((load.streams[0].zones.len(), load.pace), (3, Pace::Closed), "{procedure}");
+            assert_eq!(
+                (load.streams[0].zones.len(), load.pace.clone()),
+                (3, Pace::Closed),
+                "{procedure}"
+            );
             assert_eq!(
                 load.streams[0].zones[2],
                 Zone { weight: 5, from_ppm: 50_000, to_ppm: 900_000 }
@@ -75,7 +79,7 @@ fn zones_are_applied_and_arrivals_where_they_are_asked_for() {
         settings.parameters.insert("arrivals".into(), "workload".into());
         for load in loads(&settings) {
             let paced = Pace::poisson(512.0);
-            assert_eq!((load.streams[0].zones.len(), load.pace), (0, paced), "{procedure}");
+            assert_eq!((load.streams[0].zones.len(), load.pace.clone()), (0, paced), "{procedure}");
         }
     }
     let mut settings = detailed("multi-wsat");
