@@ -49,7 +49,7 @@ pub fn express(load: &Stimulus) -> Result<VdbenchRun, String> {
     let threads = load.demand.outstanding();
     let run = format!(
         "{},elapsed={seconds},interval=1,threads={threads}{}",
-        rate(load.pace)?,
+        rate(&load.pace)?,
         compression(load)?
     );
     Ok(VdbenchRun { workloads, run })
@@ -111,8 +111,8 @@ fn range(zone: &Zone) -> String {
     format!(",range=({},{})", percent(zone.from_ppm), percent(zone.to_ppm))
 }
 
-fn rate(pace: Pace) -> Result<String, String> {
-    let per_second = |ios: u64, per: Nanos| ios as f64 / per.as_secs_f64();
+fn rate(pace: &Pace) -> Result<String, String> {
+    let per_second = |ios: &u64, per: &Nanos| *ios as f64 / per.as_secs_f64();
     match pace {
         Pace::Closed => Ok("iorate=max".to_owned()),
         Pace::Fixed { ios, per } => {
@@ -122,6 +122,9 @@ fn rate(pace: Pace) -> Result<String, String> {
             Ok(format!("iorate={:.3},distribution=exponential", per_second(ios, per)))
         }
         Pace::Burst { .. } => Err("vdbench has no bursts with pauses".to_owned()),
+        Pace::Empirical(_) => {
+            Err("vdbench draws no arrivals from measured distributions".to_owned())
+        }
     }
 }
 

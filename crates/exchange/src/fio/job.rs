@@ -16,6 +16,9 @@ use steadfast_domain::sequence::{Amount, SequenceLoad, SteadyEnd};
 use steadfast_domain::stimulus::{Op, Order, Pace};
 use steadfast_domain::{Demand, IoStream, Nanos};
 
+/// Highest weight of a job in a flow, as in fio.
+const FLOW_MAX: u32 = 1000;
+
 /// Block size of a job that names none, as a table shows it.
 const BLOCK_SIZE: &str = "4k";
 
@@ -38,6 +41,19 @@ pub(super) struct JobLoad {
     pub dimensions: Vec<(String, String)>,
     /// The pace of each of two directions, where they have their own.
     pub paces: Vec<(Op, Pace)>,
+    /// Length of the range as given, before it is rounded to blocks.
+    pub size: Option<Amount>,
+    /// Its share of the I/Os of a flow; `None` if it has no flow.
+    pub flow: Option<JobFlow>,
+}
+
+/// Share of a job in the I/Os of all jobs of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct JobFlow {
+    /// Number of the flow, by `flow_id`.
+    pub id: u64,
+    /// Weight among the jobs of the flow, at least 1.
+    pub weight: u32,
 }
 
 /// Returns the load of a section. Errors are added to `options`.
@@ -118,7 +134,23 @@ pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -
         options.refuse("readonly", "the job writes; fio refuses it as well");
     }
     let dimensions = dimensions(options, depth, threads);
-    Some(JobLoad { load, threads, files, increment, pause, steady, dimensions, paces })
+    let flow = flow(options);
+    Some(JobLoad { load, threads, files, increment, pause, steady, dimensions, paces, size, flow })
+}
+
+/// Returns the flow of a job: `flow`, `flow_id`.
+fn flow(options: &mut SectionOptions<'_>) -> Option<JobFlow> {
+    let id = options.number("flow_id").unwrap_or(0);
+    match options.text("flow")? {
+        "0" => None,
+        negative if negative.starts_with('-') => {
+            let why = "weights below zero are those of earlier versions of fio; give each job its \
+                       share of the I/Os, from 1 on";
+            options.refuse("flow", why);
+            None
+        }
+        _ => options.count("flow", FLOW_MAX).map(|weight| JobFlow { id, weight }),
+    }
 }
 
 fn dimensions(options: &SectionOptions<'_>, depth: u32, threads: u32) -> Vec<(String, String)> {

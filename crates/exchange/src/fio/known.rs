@@ -47,15 +47,15 @@ pub(super) fn canonical(name: &str) -> &str {
 /// Options that are part of a load.
 const UNDERSTOOD: &[&str] = &[
     "ba", "bs", "dedupe_mode", "directory", "file_service_type", "filename", "filename_format",
-    "group_reporting", "nrfiles", "openfiles", "offset_align", "offset_increment",
-    "percentage_random", "rate_ignore_thinktime", "readonly", "ss", "ss_dur", "ss_ramp", "bsrange",
-    "bssplit", "buffer_compress_percentage", "buffer_pattern", "buffered", "dedupe_percentage",
-    "direct", "fdatasync", "filesize", "fsync", "io_size", "iodepth", "ioengine", "kb_base",
-    "latency_target", "loops", "norandommap", "number_ios", "numjobs", "offset", "ramp_time",
-    "random_distribution", "random_generator", "randrepeat", "randseed", "rate", "rate_iops",
-    "rate_process", "refill_buffers", "runtime", "rw", "rwmixread", "rwmixwrite",
-    "scramble_buffers", "size", "startdelay", "stonewall", "sync", "thinktime", "thinktime_blocks",
-    "time_based", "wait_for", "zero_buffers",
+    "flow", "flow_id", "group_reporting", "nrfiles", "openfiles", "offset_align",
+    "offset_increment", "percentage_random", "rate_ignore_thinktime", "readonly", "ss", "ss_dur",
+    "ss_ramp", "bsrange", "bssplit", "buffer_compress_percentage", "buffer_pattern", "buffered",
+    "dedupe_percentage", "direct", "fdatasync", "filesize", "fsync", "io_size", "iodepth",
+    "ioengine", "kb_base", "latency_target", "loops", "norandommap", "number_ios", "numjobs",
+    "offset", "ramp_time", "random_distribution", "random_generator", "randrepeat", "randseed",
+    "rate", "rate_iops", "rate_process", "refill_buffers", "runtime", "rw", "rwmixread",
+    "rwmixwrite", "scramble_buffers", "size", "startdelay", "stonewall", "sync", "thinktime",
+    "thinktime_blocks", "time_based", "wait_for", "zero_buffers",
 ];
 
 /// Options of reporting, of the life of files, and of what this program does alike for every load.
@@ -76,7 +76,7 @@ const IDLE: &[&str] = &[
     "write_hist_log", "write_iops_log", "write_lat_log", "rate_cycle", "rwmixcycle", "do_verify",
     "verify_fatal", "verify_dump", "verify_async", "verify_interval", "verify_backlog",
     "file_create_mode", "filename_format", "replay_redirect", "kb_bases", "dedupe_global",
-    "dedupe_working_set_percentage", "disk_util", "flow_id", "flow_sleep", "cgroup_nodelete",
+    "dedupe_working_set_percentage", "disk_util", "flow_sleep", "cgroup_nodelete",
     "log_alternate_epoch", "log_alternate_epoch_clock_id", "log_compression_cpus", "log_entries",
     "log_prio", "merge_blktrace_file", "merge_blktrace_iters", "merge_blktrace_scalars",
     "read_iolog_chunked", "replay_align", "replay_scale", "replay_skip", "replay_time_scale",
@@ -174,7 +174,6 @@ const OTHERS: &[(&str, OptionSupport)] = &[
     ("thinktime_iotime", OffOnly("pauses after a time are not supported, after a number are")),
     ("bs_unaligned", OffOnly("unaligned transfers need the page cache")),
     ("bs_is_seq_rand", OffOnly("transfer sizes by order are not supported; use rw-specific bs")),
-    ("flow", OffOnly("flows between jobs are not supported")),
     ("max_latency", OffOnly("a load is not ended by a response time")),
     (
         "latency_run",

@@ -18,7 +18,8 @@
 //! | `buffers` | `buffer_pattern`, `buffer_compress_percentage`, `dedupe_percentage`, `zero_buffers`, `refill_buffers`, `scramble_buffers` |
 //! | `engines` | `ioengine`, `iodepth` |
 //! | `files` | `filename`, `directory`, `nrfiles`, `filename_format` |
-//! | `job` | `numjobs`, `offset_increment`, `ramp_time`, `startdelay`, `readonly` |
+//! | `flow` | the jobs of one `flow_id` as one load, by their weights |
+//! | `job` | `numjobs`, `offset_increment`, `ramp_time`, `startdelay`, `readonly`, `flow`, `flow_id` |
 //! | `sequence` | `stonewall`, `wait_for`, `group_reporting` |
 //! | `remarks` | options whose effect differs here: `direct`, `buffered`, `randrepeat`, `randseed`, `random_generator`, `dedupe_mode` |
 //! | `latency_target` | `latency_target` with its window and percentile: refused, with the command to type and how it differs |
@@ -30,6 +31,7 @@ mod end;
 mod engines;
 mod extent;
 mod files;
+mod flow;
 mod job;
 mod known;
 mod latency_target;

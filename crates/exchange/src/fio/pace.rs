@@ -21,7 +21,7 @@ pub(super) fn pace(options: &mut SectionOptions<'_>, load: &mut SequenceLoad) ->
     });
     let mut paces = rated.and_then(|name| rates(options, name, load)).unwrap_or_default();
     if let [(_, only)] = paces.as_slice() {
-        load.pace = *only;
+        load.pace = only.clone();
         paces.clear();
     }
     if let Some((ios, delay)) = think {
@@ -33,7 +33,7 @@ pub(super) fn pace(options: &mut SectionOptions<'_>, load: &mut SequenceLoad) ->
         } else if load.pace == Pace::Closed {
             load.pace = Pace::Burst { ios, delay };
         } else {
-            load.pace = rate_with_pauses(options, load.pace, ios, delay);
+            load.pace = rate_with_pauses(options, load.pace.clone(), ios, delay);
         }
     }
     paces

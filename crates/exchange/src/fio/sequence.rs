@@ -1,6 +1,7 @@
 //! Converts a fio job file into a sequence of consecutive jobs and groups of concurrent jobs.
 
 use super::files::{FileNames, FileSet, PlacedFiles, is_device, layout_text, place, start_of};
+use super::flow::merge_flow;
 use super::job::{JobLoad, job};
 use super::options::{APART_MAX, SectionOptions, TargetFacts, error_at, remark_of};
 use super::text::JobFile;
@@ -107,6 +108,9 @@ pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, V
     });
     remarks.extend(file_remarks(&sections, &placed, assumed));
     let mut groups = grouped(sections, &placed, &mut remarks);
+    for (_, group) in &mut groups {
+        errors.extend(group.merge_flows(&mut remarks));
+    }
     errors.extend(groups.iter().flat_map(|(_, group)| group.faults()));
     if !errors.is_empty() {
         errors.sort_by_key(|what| what.line);
@@ -423,7 +427,7 @@ fn by_pace(sharing: PlacedJob) -> Vec<PlacedJob> {
     let direction = |(op, pace): &(Op, Pace)| {
         let mut job = JobLoad { paces: Vec::new(), ..sharing.job.clone() };
         job.load.streams.retain(|stream| stream.op == *op);
-        job.load.pace = *pace;
+        job.load.pace = pace.clone();
         let name = match op {
             Op::Read => "reads",
             Op::Write => "writes",
@@ -440,6 +444,8 @@ impl JobGroup {
         let is_random = new.job.load.streams.iter().all(|stream| stream.order == Order::Random);
         let alike = |old: &&mut PlacedJob| {
             is_random
+                && old.job.flow.is_none()
+                && new.job.flow.is_none()
                 && old.job.load == new.job.load
                 && old.job.pause == new.job.pause
                 && old.job.steady == new.job.steady
@@ -451,6 +457,42 @@ impl JobGroup {
             }
             None => self.jobs.push(new),
         }
+    }
+
+    /// Makes one job of all jobs of each flow. Returns the errors of those that cannot be one load.
+    fn merge_flows(&mut self, remarks: &mut Vec<SequenceRemark>) -> Option<ParseError> {
+        while let Some(id) = self.jobs.iter().find_map(|own| own.job.flow).map(|flow| flow.id) {
+            let is_in_flow = |own: &PlacedJob| own.job.flow.is_some_and(|flow| flow.id == id);
+            let at = self.jobs.iter().position(is_in_flow)?;
+            let (members, others): (Vec<PlacedJob>, Vec<PlacedJob>) =
+                std::mem::take(&mut self.jobs).into_iter().partition(is_in_flow);
+            self.jobs = others;
+            let loads: Vec<&JobLoad> = members.iter().map(|own| &own.job).collect();
+            let merged = match loads.as_slice() {
+                // A flow of one job holds nothing back.
+                [only] => JobLoad { flow: None, ..(*only).clone() },
+                loads => match merge_flow(loads) {
+                    Ok(merged) => merged,
+                    Err(fault) => {
+                        let own = members.get(fault.job)?;
+                        let text = format!("[{}] flow: {}", excerpt(&own.label), fault.why);
+                        return Some(error_at(own.line, text));
+                    }
+                },
+            };
+            let names: Vec<&str> = members.iter().map(|own| own.label.as_str()).collect();
+            let (label, line) = (joined_names(&names), members.first()?.line);
+            if members.len() > 1 {
+                let text = format!(
+                    "[{}] flow: the jobs of a flow are one load, whose I/Os are drawn by their \
+                     weights; any of them may be outstanding, in fio each job has its own iodepth",
+                    names[0]
+                );
+                add_remark(remarks, remark_of(line, text));
+            }
+            self.jobs.insert(at, PlacedJob { label, line, job: merged });
+        }
+        None
     }
 
     /// Returns the errors that prevent the jobs from starting at the same time.
@@ -481,10 +523,7 @@ impl JobGroup {
     fn step(self) -> Option<SequenceStep> {
         let JobLoad { pause, steady, .. } = self.jobs.first()?.job;
         let names: Vec<&str> = self.jobs.iter().map(|own| own.label.as_str()).collect();
-        let label = match names.len() {
-            0..=NAMED_MAX => names.join(" + "),
-            all => format!("{} + {} more", names[..NAMED_MAX].join(" + "), all - NAMED_MAX),
-        };
+        let label = joined_names(&names);
         let dimensions = self.dimensions();
         let loads = self
             .jobs
@@ -510,6 +549,14 @@ impl JobGroup {
     }
 }
 
+/// Returns the names of concurrent jobs as one label.
+fn joined_names(names: &[&str]) -> String {
+    match names.len() {
+        0..=NAMED_MAX => names.join(" + "),
+        all => format!("{} + {} more", names[..NAMED_MAX].join(" + "), all - NAMED_MAX),
+    }
+}
+
 /// Returns the load of all threads together: in fio each has its own limits and pace.
 fn of_all(load: SequenceLoad, threads: u32) -> SequenceLoad {
     let times = u64::from(threads);
@@ -522,6 +569,8 @@ fn of_all(load: SequenceLoad, threads: u32) -> SequenceLoad {
         Pace::Fixed { ios, per } => Pace::Fixed { ios: ios.saturating_mul(times), per },
         Pace::Poisson { ios, per } => Pace::Poisson { ios: ios.saturating_mul(times), per },
         Pace::Burst { ios, delay } => Pace::Burst { ios: ios.saturating_mul(times), delay },
+        // fio's jobs have none.
+        Pace::Empirical(arrivals) => Pace::Empirical(arrivals),
     };
     let until = SequenceEnd {
         time: load.until.time,
@@ -531,7 +580,7 @@ fn of_all(load: SequenceLoad, threads: u32) -> SequenceLoad {
     };
     SequenceLoad {
         demand: Demand::new(threads, load.demand.depth),
-        pace: pace(load.pace),
+        pace: pace(load.pace.clone()),
         until,
         ..load
     }

@@ -104,12 +104,12 @@ fn splits_zones_rates_and_pauses_are_those_of_fio() {
     );
     let both = one("rw=randrw\nrate_iops=100,7\nnumjobs=3\ntime_based\nruntime=5").unwrap();
     let paces: Vec<(&str, Op, Pace)> =
-        both.loads().map(|(name, load)| (name, load.streams[0].op, load.pace)).collect();
+        both.loads().map(|(name, load)| (name, load.streams[0].op, load.pace.clone())).collect();
     let fixed = |ios| Pace::Fixed { ios, per: second };
     let expected = [("job reads", Op::Read, fixed(300)), ("job writes", Op::Write, fixed(21))];
     assert_eq!(paces, expected, "each direction by itself");
     let sizes = one("rate=1m\nbssplit=4k/50:12k/50").unwrap().load;
-    assert_eq!((sizes.pace, sizes.streams.len()), (fixed(128), 2), "of the mean of 8 KiB");
+    assert_eq!((sizes.pace.clone(), sizes.streams.len()), (fixed(128), 2), "of the mean of 8 KiB");
 }
 
 #[test]
@@ -523,7 +523,7 @@ fn empty_places_shares_and_junk_are_read_as_fio_reads_them() {
     let ignored = pace(&format!("{thinking}1000\nrate_ignore_thinktime=1"));
     assert_eq!(ignored, Pace::Fixed { ios: 10, per: Nanos::from_millis(110) });
     let mixed = one("rw=randrw\nrate_iops=100,\ntime_based\nruntime=5").unwrap();
-    let paces: Vec<Pace> = mixed.loads().map(|(_, load)| load.pace).collect();
+    let paces: Vec<Pace> = mixed.loads().map(|(_, load)| load.pace.clone()).collect();
     assert_eq!(paces, [Pace::Fixed { ios: 100, per: second }, Pace::Closed]);
     let pattern = one("rw=write\nbuffer_pattern=1234").unwrap().load.data_pattern;
     assert_eq!(pattern, Some(DataPattern::Repeating(vec![0xd2, 0x04])));
@@ -654,4 +654,96 @@ fn no_mutation_makes_it_panic() {
         }
     }
     assert_eq!(one("rw=randread").unwrap().load.streams[0].order, Order::Random);
+}
+
+/// Jobs of one flow: `(name, options)`, all of one file with a flow number.
+fn flow_jobs(jobs: &[(&str, &str)]) -> Result<Sequence, String> {
+    let global = "[global]\nioengine=libaio\ndirect=1\nnorandommap\nfilename=/dev/target\nsize=1g\n\
+                  flow_id=7\n";
+    let sections = jobs.iter().map(|(name, options)| format!("[{name}]\n{options}\n"));
+    let text = global.to_owned() + &sections.collect::<String>();
+    let lines = |wrong: Vec<ParseError>| wrong.iter().map(ToString::to_string).collect::<Vec<_>>();
+    read(&text).map_err(|wrong| lines(wrong).join("\n"))
+}
+
+/// Streams with their weights, demand and end of a load.
+type FlowLoad = (Vec<(String, u32)>, String, Option<u64>);
+
+/// Returns each load of the only step.
+fn flow_loads(sequence: &Sequence) -> Vec<FlowLoad> {
+    let [step] = sequence.steps.as_slice() else { panic!("{:?}", sequence.steps) };
+    let loads = std::iter::once(&step.load).chain(step.beside.iter().map(|named| &named.load));
+    loads
+        .map(|load| {
+            let streams = load.streams.iter().map(|one| (one.to_string(), one.weight)).collect();
+            (streams, load.demand.to_string(), load.until.ios)
+        })
+        .collect()
+}
+
+#[test]
+fn jobs_of_one_flow_are_one_load_with_their_weights() {
+    let timed = "time_based\nruntime=7\n";
+    let random = format!("{timed}rw=randread\nbs=4k\niodepth=5\nflow=3");
+    let mixed = format!("{timed}rw=randrw\nrwmixread=25\nbs=8k\niodepth=2\nflow=1");
+    let alone = format!("{timed}rw=write\nbs=64k\nflow=0");
+    let sequence = flow_jobs(&[("a", &random), ("b", &alone), ("c", &mixed)]).unwrap();
+    // 3 : 1, of which 1 is 25 % reads and 75 % writes.
+    let weights = [("RND 4K R", 12), ("RND 8K R", 1), ("RND 8K W", 3)];
+    let weights = weights.map(|(stream, weight)| (stream.to_owned(), weight)).to_vec();
+    let loads = flow_loads(&sequence);
+    assert_eq!(loads[0], (weights, "T1Q7".to_owned(), None));
+    assert_eq!(loads[1].0, [("SEQ 64K W".to_owned(), 100)]);
+    assert_eq!(sequence.steps[0].label, "a + c + b");
+    let remarks: Vec<u64> = sequence
+        .remarks
+        .iter()
+        .filter(|remark| remark.text.contains("jobs of a flow are one load"))
+        .filter_map(|remark| remark.line)
+        .collect();
+    assert_eq!(remarks, [8]);
+    // Numbers of I/Os are finer than weights.
+    let counted = |ios: u64, flow: u64, size: &str| {
+        format!("rw=randread\nbs={size}\nnumber_ios={ios}\nio_size=64g\nflow={flow}")
+    };
+    let (most, few) = (counted(9_973, 997, "4k"), counted(34, 3, "8k"));
+    let loads = flow_loads(&flow_jobs(&[("a", &most), ("b", &few)]).unwrap());
+    let weights = [("RND 4K R".to_owned(), 9_973), ("RND 8K R".to_owned(), 34)].to_vec();
+    assert_eq!(loads, [(weights, "T1Q2".to_owned(), Some(10_007))]);
+    // Another flow is another load; a job alone in its flow has no one to share with.
+    let other = format!("{timed}rw=randread\nbs=16k\nflow=9\nflow_id=8");
+    let sequence = flow_jobs(&[("a", &random), ("b", &other), ("c", &mixed)]).unwrap();
+    assert_eq!(flow_loads(&sequence).len(), 2);
+}
+
+#[test]
+fn a_flow_that_is_no_load_is_refused_with_what_differs() {
+    let timed = "time_based\nruntime=7\nrw=randread\nbs=4k\nflow=3\n";
+    for (other, part) in [
+        ("numjobs=2", "numjobs: a job of a flow has one thread"),
+        ("rate_iops=100", "rate or thinktime"),
+        ("offset=1m", "filename, offset or size"),
+        ("size=512m", "filename, offset or size"),
+        ("filename=/dev/other", "filename, offset or size"),
+        ("ramp_time=3", "startdelay or ramp_time"),
+        ("startdelay=3", "startdelay or ramp_time"),
+        ("runtime=8", "all jobs of a flow end together"),
+        ("time_based=0\nnumber_ios=7", "all jobs of a flow end together"),
+        ("flow=-1", "weights below zero"),
+        ("flow=1001", "not a number from 1 to 1000"),
+    ] {
+        let changed = format!("{timed}{other}");
+        let error = flow_jobs(&[("a", timed), ("b", &changed)]).unwrap_err();
+        assert!(error.contains(part), "{other}: {error}");
+        assert!(error.contains("[b] "), "{other}: {error}");
+    }
+    // Numbers of I/Os that contradict the weights, and one that the size cuts.
+    let counted =
+        |ios: u64, more: &str| format!("rw=randread\nbs=4k\nflow=500\nnumber_ios={ios}\n{more}");
+    let (half, third) = (counted(5_003, ""), counted(2_503, ""));
+    let error = flow_jobs(&[("a", &half), ("b", &third)]).unwrap_err();
+    assert!(error.contains("in proportion to its flow"), "{error}");
+    let cut = counted(5_003, "io_size=1m");
+    let error = flow_jobs(&[("a", &half), ("b", &cut)]).unwrap_err();
+    assert!(error.contains("within its size"), "{error}");
 }

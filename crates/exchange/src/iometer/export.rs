@@ -257,7 +257,7 @@ fn burst_columns(stimulus: &Stimulus) -> Result<(u64, u64), String> {
     if stimulus.streams.iter().any(|stream| stream.pace.is_some()) {
         return Err("its I/O streams have paces of their own".into());
     }
-    match stimulus.pace {
+    match &stimulus.pace {
         Pace::Closed => Ok((0, 1)),
         Pace::Burst { ios, delay } => {
             let queues = u64::from(stimulus.demand.threads).max(1);
@@ -269,7 +269,7 @@ fn burst_columns(stimulus: &Stimulus) -> Result<(u64, u64), String> {
             }
             Ok((delay.0 / 1_000_000, ios / queues))
         }
-        Pace::Fixed { .. } | Pace::Poisson { .. } => {
+        Pace::Fixed { .. } | Pace::Poisson { .. } | Pace::Empirical(_) => {
             Err("it is paced by a rate; Iometer has no rates".into())
         }
     }

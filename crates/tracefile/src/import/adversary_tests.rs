@@ -5,6 +5,7 @@ use super::*;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::Path;
+use steadfast_domain::IoOp;
 
 /// How an I/O is written, given its time in seconds and its size in bytes, and what precedes the
 /// first one.
@@ -106,8 +107,25 @@ const TEXTS: [FormatSample; 18] = [
     FormatSample { name: "columns", head: "", line: |s, b| format!("{s}.5,R,{},{b}", s * 512) },
 ];
 
-/// Binary formats, with four records of one I/O each at seconds 1 to 4.
-fn binaries() -> Vec<(&'static str, Vec<u8>)> {
+/// A binary format: its header, and four records of one I/O each at seconds 1 to 4.
+struct BinarySample {
+    name: &'static str,
+    head: Vec<u8>,
+    records: Vec<u8>,
+}
+
+impl BinarySample {
+    fn bytes(&self) -> Vec<u8> {
+        [&self.head[..], &self.records].concat()
+    }
+
+    /// Size of a record in bytes.
+    fn size(&self) -> usize {
+        self.records.len() / 4
+    }
+}
+
+fn binaries() -> Vec<BinarySample> {
     let seconds = || 1..=4u64;
     let vscsi = |head: fn() -> Vec<u8>| {
         let tail = |s: u64| [s.to_le_bytes(), (s * 1_000_000).to_le_bytes()].concat();
@@ -127,12 +145,35 @@ fn binaries() -> Vec<(&'static str, Vec<u8>)> {
         let ([time, later], [sector, far]) = (long(s * 1_000_000_000), long(s * 8));
         words(&[0x6561_7407, 0, time, later, sector, far, 512, 7 | 1 << 16, 42, 8 << 20, 3, 0])
     };
+    let sample = |name, records| BinarySample { name, head: Vec::new(), records };
+    let request = |s: u64| {
+        // Operation 12, a read, of tenant 0.
+        [words(&[s as u32, 9, 0, 512, 12]), (-1i64).to_le_bytes().to_vec()].concat()
+    };
+    let lcs = BinarySample {
+        head: lcs_header(2, 0),
+        ..sample("lcs", seconds().flat_map(request).collect())
+    };
     vec![
-        ("vscsi1", first.flat_map(|(head, tail)| [head, tail].concat()).collect()),
-        ("vscsi2", second.flat_map(|(head, tail)| [head, tail, vec![9; 8]].concat()).collect()),
-        ("oracle-general", seconds().flat_map(object).collect()),
-        ("blktrace", seconds().flat_map(issue).collect()),
+        sample("vscsi1", first.flat_map(|(head, tail)| [head, tail].concat()).collect()),
+        sample(
+            "vscsi2",
+            second.flat_map(|(head, tail)| [head, tail, vec![9; 8]].concat()).collect(),
+        ),
+        sample("oracle-general", seconds().flat_map(object).collect()),
+        lcs,
+        sample("blktrace", seconds().flat_map(issue).collect()),
     ]
+}
+
+/// Header of an lcs trace of a version, with a number of requests.
+fn lcs_header(version: u64, requests: u64) -> Vec<u8> {
+    let mark = 0x1234_5678_9abc_def0u64.to_le_bytes();
+    let statistics = [1u64, requests].map(u64::to_le_bytes).concat();
+    let mut header = [&mark[..], &version.to_le_bytes(), &statistics].concat();
+    header.resize(8184, 0);
+    header.extend(mark);
+    header
 }
 
 fn format_named(name: &str) -> TraceFormat {
@@ -178,7 +219,8 @@ impl FormatSample {
 fn every_format_has_a_sample() {
     let names: BTreeSet<&str> = TraceFormat::names().chain(["columns"]).collect();
     let texts = TEXTS.iter().map(|sample| sample.name);
-    let samples: BTreeSet<&str> = texts.chain(binaries().iter().map(|(name, _)| *name)).collect();
+    let samples: BTreeSet<&str> =
+        texts.chain(binaries().iter().map(|sample| sample.name)).collect();
     assert_eq!(samples, names);
     for sample in TEXTS {
         let (ios, result) = sample.import(sample.text(&sample.at([1, 2, 3, 4]))).unwrap();
@@ -195,7 +237,8 @@ fn every_format_has_a_sample() {
 fn every_sample_is_a_seed_of_the_fuzzer() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/trace_import");
     let texts = TEXTS.iter().map(|s| (s.name, s.text(&s.at([1, 2, 3, 4])).into_bytes()));
-    for (name, sample) in texts.chain(binaries()) {
+    let binaries = binaries().into_iter().map(|sample| (sample.name, sample.bytes()));
+    for (name, sample) in texts.chain(binaries) {
         if std::env::var_os("BLESS").is_some() {
             std::fs::write(seeds.join(name), &sample).unwrap();
         }
@@ -232,11 +275,7 @@ fn a_line_of_another_format_is_refused_where_it_stands() {
             let strange = (other.line)(3, 4096);
             let mut lines = sample.at([1, 2, 3, 4]);
             lines[2] = strange;
-            let alike = |name| ["mooncake", "bailian", "lmcache"].contains(&name);
-            // Numbers alone: the line is a row of either.
-            let is_row =
-                other.name == "tencent" && ["spc", "cloudphysics-csv"].contains(&sample.name);
-            if sample.name != other.name && !is_row && !(alike(sample.name) && alike(other.name)) {
+            if sample.name != other.name {
                 sample.refuse_third(&lines);
             }
         }
@@ -268,9 +307,10 @@ fn times_that_go_backward_are_counted() {
         assert_eq!(ios, 4, "{}", sample.name);
         assert!(remarks.contains("backward 1 times"), "{}: {remarks}", sample.name);
     }
-    for (name, bytes) in binaries() {
-        let records: Vec<&[u8]> = bytes.chunks_exact(bytes.len() / 4).collect();
-        let disordered = [records[0], records[2], records[1], records[3]].concat();
+    for sample in binaries() {
+        let name = sample.name;
+        let records: Vec<&[u8]> = sample.records.chunks_exact(sample.size()).collect();
+        let disordered = [&sample.head, records[0], records[2], records[1], records[3]].concat();
         let (result, events) = run(&format_named(name), vec![input(disordered)]);
         let remarks = result.unwrap().conditions.remarks.join(" ");
         assert_eq!(events.len(), 4, "{name}");
@@ -298,24 +338,21 @@ fn sizes_that_no_io_has_are_said() {
     }
 }
 
-/// Records are read up to a cut, and a text behind them is no record. oracleGeneral has no mark by
-/// which its records could be told from other bytes.
+/// Records are read up to a cut, and a text behind them is no record.
 #[test]
 fn binary_formats_are_read_up_to_a_cut_and_not_into_a_text() {
-    for (name, bytes) in binaries() {
-        let size = bytes.len() / 4;
+    for sample in binaries() {
+        let (name, size, bytes) = (sample.name, sample.size(), sample.records.clone());
         for end in size..bytes.len() {
-            let (result, events) = run(&format_named(name), vec![input(&bytes[..end])]);
+            let content = [&sample.head, &bytes[..end]].concat();
+            let (result, events) = run(&format_named(name), vec![input(content)]);
             let result = result.unwrap();
             let cut = usize::from(end % size > 0);
             assert_eq!((events.len(), result.cut.len()), (end / size, cut), "{name} to {end}");
             assert_eq!(result.conditions.lost, cut as u64, "{name}");
         }
-        if name == "oracle-general" {
-            continue;
-        }
         let text = "128166372003061629,usr,0,Read,7014609920,24576,41286\n";
-        let mixed = [&bytes[..], text.as_bytes(), text.as_bytes()].concat();
+        let mixed = [&sample.head[..], &bytes, text.repeat(3).as_bytes()].concat();
         let error = run(&format_named(name), vec![input(mixed)]).0.unwrap_err();
         let place = if name == "blktrace" { "byte 192" } else { "record 5" };
         let is_there = |at: &str| at == place;
@@ -343,7 +380,8 @@ impl Read for BombBytes {
 fn a_bomb_ends_with_its_place() {
     let texts = TEXTS.iter().map(|sample| (sample.name, sample.text(&sample.at([1, 2, 3, 4]))));
     let texts = texts.map(|(name, text)| (name, text.into_bytes()));
-    for (name, bytes) in texts.chain(binaries()) {
+    let binaries = binaries().into_iter().map(|sample| (sample.name, sample.bytes()));
+    for (name, bytes) in texts.chain(binaries) {
         for filling in [0, b' ', b'7'] {
             let content = io::Cursor::new(bytes.clone()).chain(BombBytes(filling, 4 << 20));
             let bomb = ImportInput { name: "bomb".into(), content: Box::new(content) };
@@ -355,5 +393,196 @@ fn a_bomb_ends_with_its_place() {
                 other => panic!("{name}: {other:?}"),
             }
         }
+    }
+}
+
+/// Requests of every version of lcs: seconds, object, bytes, operation, tenant.
+#[test]
+fn lcs_of_every_version_is_read_and_what_is_no_io_is_refused() {
+    let sizes = [24, 28, 36, 40, 44, 52, 68, 100];
+    let request = |version: usize, (second, op): (u32, u8)| {
+        let object = u64::from(second) * 8;
+        let mut record = [&second.to_le_bytes()[..], &object.to_le_bytes()].concat();
+        if version < 3 {
+            record.extend(4096u32.to_le_bytes());
+        } else {
+            record.extend(4096u64.to_le_bytes());
+        }
+        if version > 1 {
+            // Tenant 65,537 in 24 bits.
+            record.extend([op, 1, 0, 1]);
+        }
+        record.resize(sizes[version - 1], 0xff);
+        record
+    };
+    let file = |version: usize, count: u64, requests: &[(u32, u8)]| {
+        let records = requests.iter().flat_map(|one| request(version, *one));
+        lcs_header(version as u64, count).into_iter().chain(records).collect::<Vec<u8>>()
+    };
+    let lcs = TraceFormat::named("lcs").unwrap();
+    let read = |content: Vec<u8>| run(&lcs, vec![input(content)]);
+    let with_plan = |content: Vec<u8>, columns: &str| {
+        let plan = ColumnPlan::parse(columns).unwrap();
+        run(&TraceFormat::Records("lcs", plan), vec![input(content)])
+    };
+    let requests = [(5, 12), (6, 13), (9, 12)];
+    for version in 1..=8 {
+        let content = file(version, 3, &requests);
+        assert_eq!(recognize(&content[..100]), Some(lcs.clone()));
+        let (result, events) = read(content.clone());
+        let result = result.unwrap();
+        assert_eq!(result.cut, Vec::<String>::new());
+        let ios: Vec<_> = events.iter().map(|io| (io.issued_ns, io.op, io.bytes)).collect();
+        let second = 1_000_000_000;
+        let expected = [0, second, 4 * second].map(|time| (time, IoOp::Other, 4096));
+        assert_eq!(ios, expected, "{version}");
+        let devices: Vec<_> =
+            result.conditions.devices.iter().map(|device| device.name.as_str()).collect();
+        let tenant = if version == 1 { "" } else { "65537" };
+        assert_eq!(devices, [tenant], "{version}");
+        let addressed = "time=1:s,op=4,offset=2:sectors,bytes=3";
+        let (result, events) = with_plan(content, addressed);
+        if version == 1 {
+            assert!(result.unwrap_err().to_string().contains("field 4, found 3 columns"));
+            continue;
+        }
+        let ios: Vec<_> = events.iter().map(|io| (io.op, io.offset)).collect();
+        let expected = [(IoOp::Read, 20_480), (IoOp::Write, 24_576), (IoOp::Read, 36_864)];
+        assert_eq!(ios, expected, "{version}");
+        assert!(!result.unwrap().conditions.remarks.concat().contains("--csv"));
+        // A key-value operation is no I/O unless the user says so; an unknown one is no SCSI code.
+        for (op, name) in [(1, "get"), (3, "set"), (9, "delete"), (14, "update"), (40, "op-40")] {
+            let content = file(version, 0, &[(5, 12), (6, op)]);
+            let error = read(content.clone()).0.unwrap_err().to_string();
+            assert!(error.contains(&format!("record 2: operation {name} ")), "{error}");
+            assert!(with_plan(content.clone(), addressed).0.is_err(), "{name}");
+            let meant = format!("time=1:s,op=4:read=read;{name}=write,offset=2:sectors,bytes=3");
+            let (result, events) = with_plan(content, &meant);
+            assert_eq!((result.unwrap().events, events[1].op), (2, IoOp::Write), "{name}");
+        }
+        // No operation is recorded.
+        assert_eq!(read(file(version, 0, &[(5, 0)])).0.unwrap().events, 1);
+    }
+    // The header counts what a cut between two records loses.
+    let (result, events) = read(file(3, 5, &requests));
+    let result = result.unwrap();
+    assert_eq!((events.len(), result.conditions.lost, result.cut.len()), (3, 2, 1));
+    let result = read(file(3, 2, &requests)).0.unwrap();
+    assert_eq!((result.conditions.lost, result.cut.len()), (0, 0));
+    assert!(result.conditions.remarks.concat().contains("counts 2 requests, and it holds 3"));
+    let mut negative = file(3, 0, &requests);
+    negative[8192 + 12..8192 + 20].fill(0xff);
+    assert!(read(negative).0.unwrap_err().to_string().contains("record 1: expected a size"));
+    // Damaged headers and other versions.
+    let whole = file(2, 0, &requests);
+    let with = |at: usize, bytes: &[u8]| {
+        let mut content = whole.clone();
+        content[at..at + bytes.len()].copy_from_slice(bytes);
+        content
+    };
+    for (content, part) in [
+        (with(0, b"x"), "byte 0: expected the mark"),
+        (with(8, &[9]), "byte 8: expected a version from 1 to 8, found version 9"),
+        (with(8, b"<IQI"), "an early header with the types of its fields"),
+        (with(31, &[0x80]), "byte 24: -"),
+        (with(8190, &[0]), "byte 8184: expected the mark"),
+        (whole[..8000].to_vec(), "byte 8000: the file ends within its header"),
+    ] {
+        let error = read(content).0.unwrap_err().to_string();
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+/// The first half of each sample followed by the second half of each other one: an error, or a
+/// counted loss, by either format and by the one that is recognized.
+#[test]
+fn halves_of_two_formats_are_never_read_as_one() {
+    let texts = TEXTS.iter().map(|sample| {
+        let lines = sample.at([1, 2, 3, 4]);
+        let second = format!("{}\n", lines[2..].join("\n"));
+        (
+            sample.name,
+            Some(sample.third()),
+            sample.text(&lines[..2]).into_bytes(),
+            second.into_bytes(),
+        )
+    });
+    let binaries = binaries().into_iter().map(|sample| {
+        let (first, second) = sample.records.split_at(2 * sample.size());
+        (sample.name, None, [&sample.head, first].concat(), second.to_vec())
+    });
+    let samples: Vec<_> = texts.chain(binaries).collect();
+    for (first_name, third, first, _) in &samples {
+        for (second_name, second_third, _, second) in &samples {
+            if first_name == second_name {
+                continue;
+            }
+            let mixed = [&first[..], second].concat();
+            let recognized = match recognize_any(&mixed) {
+                Some(RecognizedFormat::Proven(format)) => vec![format],
+                Some(
+                    RecognizedFormat::Possible(formats) | RecognizedFormat::Conflicting(formats),
+                ) => formats,
+                None => Vec::new(),
+            };
+            let both = [first_name, second_name].map(|name| format_named(name));
+            for format in both.into_iter().chain(recognized) {
+                let what = format!("{first_name}, {second_name} as {}", format.name());
+                match run(&format, vec![input(mixed.clone())]).0 {
+                    Ok(result) => assert!(result.conditions.lost > 0, "{what}: {result:?}"),
+                    Err(ImportError::Malformed { place, .. }) if format.name() == *first_name => {
+                        if let (Some(third), Some(_)) = (third, second_third) {
+                            assert_eq!(place, format!("line {third}"), "{what}");
+                        }
+                    }
+                    Err(ImportError::Malformed { .. } | ImportError::Unsuitable(_)) => {}
+                    Err(other) => panic!("{what}: {other}"),
+                }
+            }
+        }
+    }
+}
+
+/// A published first line rules out every other format.
+#[test]
+fn a_published_first_line_proves_its_format_whatever_follows() {
+    let headers = [
+        ("biosnoop", "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)"),
+        ("fio-iolog", "fio version 3 iolog"),
+        ("block-events", "# tracer: nop"),
+        ("strace", "strace: Process 7 attached"),
+        ("msr-cambridge", "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"),
+        ("alibaba", "device_id,opcode,offset,length,timestamp"),
+        ("tencent", "Timestamp,Offset,Size,IOType,VolumeID"),
+        ("systor17", "Timestamp,Response,IOType,LUN,Offset,Size"),
+    ];
+    for (name, header) in headers {
+        for sample in TEXTS {
+            let text = format!("{header}\n{}", sample.text(&sample.at([1, 2, 3, 4])));
+            let recognized = recognize_any(text.as_bytes());
+            let proven = RecognizedFormat::Proven(format_named(name));
+            assert_eq!(recognized, Some(proven), "{name}, {}", sample.name);
+        }
+    }
+}
+
+/// A text half of whose lines prove one format and half another is of neither.
+#[test]
+fn a_text_of_two_proven_formats_conflicts() {
+    let lines = |name: &str| -> Vec<String> {
+        let sample = TEXTS.iter().find(|sample| sample.name == name).unwrap();
+        (1..=13).map(|second| (sample.line)(second, 4096)).collect()
+    };
+    for (first, second) in
+        [("alibaba", "msr-cambridge"), ("blkparse", "alibaba"), ("fiu", "alibaba")]
+    {
+        let pairs = lines(first).into_iter().zip(lines(second));
+        let text: String = pairs.map(|(one, other)| format!("{one}\n{other}\n")).collect();
+        let Some(RecognizedFormat::Conflicting(formats)) = recognize_any(text.as_bytes()) else {
+            panic!("{first}, {second}");
+        };
+        let names: BTreeSet<&str> = formats.iter().map(TraceFormat::name).collect();
+        assert_eq!(names, BTreeSet::from([first, second]));
+        assert_eq!(recognize(text.as_bytes()), None);
     }
 }

@@ -35,6 +35,10 @@ struct EventLine<'l> {
 
 impl<'l> EventLine<'l> {
     fn parse(line: &'l str) -> Option<Self> {
+        // A process may have any name, but none contains a zero: the line begins with other data.
+        if line.contains('\0') {
+            return None;
+        }
         // perf aligns the names of events to the right.
         let (head, named) = line.match_indices("block_").find_map(|(at, _)| {
             let before = &line[..at];
@@ -140,7 +144,9 @@ fn event(
             let address = text.split_whitespace().next().unwrap_or_default();
             text.starts_with([' ', '\t']) && u64::from_str_radix(address, 16).is_ok()
         };
-        return if is_comment(text) || lost_events(text).is_some() || is_event() || is_stack() {
+        let is_binary = text.contains('\0');
+        let is_known = is_comment(text) || lost_events(text).is_some() || is_event() || is_stack();
+        return if is_known && !is_binary {
             Ok(None)
         } else {
             let found = excerpt(text.trim());

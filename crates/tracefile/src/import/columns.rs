@@ -82,6 +82,8 @@ struct ColumnsImport<'p> {
     checks: TraceChecks,
     /// Number of columns of the first row.
     width: Option<usize>,
+    /// Values of the first row in the columns that have the same value in every row.
+    constants: Vec<String>,
     /// Number of rows by kind that the plan leaves out.
     left_out: BTreeMap<String, u64>,
     /// Sentence on a last row that is cut.
@@ -124,6 +126,7 @@ impl<'p> ColumnsImport<'p> {
             earlier: 0,
             checks: TraceChecks::new(in_order),
             width: None,
+            constants: Vec::new(),
             left_out: BTreeMap::new(),
             cut: Vec::new(),
             last_ns: 0,
@@ -149,6 +152,13 @@ impl<'p> ColumnsImport<'p> {
             row.get(number).ok_or_else(|| {
                 format!("expected {what} in {}, found {} columns", row.label(number), row.width())
             })
+        };
+        // Any other text can be a name.
+        let name = |number: usize, what: &str| match field(number, what)? {
+            text if text.contains('\0') => {
+                Err(format!("expected {what} in {}, found binary data", row.label(number)))
+            }
+            text => Ok(text),
         };
         let value = |key: &str, column: ImportColumn, what: &str| {
             let text = field(column.number, what)?;
@@ -191,7 +201,7 @@ impl<'p> ColumnsImport<'p> {
                 plan.operation(text).ok_or_else(|| {
                     let found = excerpt(text);
                     let label = row.label(number);
-                    if plan.operations.is_empty() {
+                    if plan.operations.is_empty() || plan.is_published {
                         return format!("expected an operation in {label}, found '{found}'");
                     }
                     format!(
@@ -216,11 +226,11 @@ impl<'p> ColumnsImport<'p> {
             None => 0,
         };
         let command = match plan.command {
-            Some(number) => CommandName::new(field(number, "a command name")?),
+            Some(number) => CommandName::new(name(number, "a command name")?),
             None => CommandName::default(),
         };
         let names: Result<Vec<&str>, String> =
-            plan.device.iter().map(|number| field(*number, "a device")).collect();
+            plan.device.iter().map(|number| name(*number, "a device")).collect();
         let device = self.devices.number(&names?.join(".")).ok_or("more than 65,536 devices")?;
         let lead_ns = if plan.is_relative { LEAD_NS } else { 0 };
         let issued_ns = match (plan.is_completion, response_ns) {
@@ -273,6 +283,26 @@ impl<'p> ColumnsImport<'p> {
         ))
     }
 
+    /// Refuses a row that differs from the first in a column that has the same value in every row.
+    fn check_constants(&mut self, row: &dyn TableRows) -> Result<(), String> {
+        for (at, number) in self.plan.constant.iter().enumerate() {
+            let found = row.get(*number).map(whole).unwrap_or_default();
+            if self.constants.len() == at {
+                self.constants.push(found.to_owned());
+            }
+            let first = &self.constants[at];
+            if found != first {
+                return Err(format!(
+                    "expected '{}' in {} as in the first row, found '{}'",
+                    excerpt(first),
+                    row.label(*number),
+                    excerpt(found)
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Stores the name of the time column; rejects the header of biosnoop, whose times are those of
     /// completion.
     fn see_header(&mut self, row: &dyn TableRows) -> Result<(), String> {
@@ -316,6 +346,7 @@ impl<'p> ColumnsImport<'p> {
             }
             let event = self.event(&*rows);
             let event = event.and_then(|event| self.check_width(&*rows).map(|()| event));
+            let event = event.and_then(|event| self.check_constants(&*rows).map(|()| event));
             let event = match event {
                 Ok(event) => event,
                 Err(_) if rows.is_open_ended() && self.imported.events > 0 => {

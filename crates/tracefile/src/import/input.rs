@@ -85,7 +85,7 @@ pub struct ImportInput<'r> {
 }
 
 /// Sector of a medium in bytes: a crash of the host cuts a file at a multiple of it.
-const SECTOR: u64 = 512;
+pub(super) const SECTOR: u64 = 512;
 
 /// Fills `into` and returns the number of bytes read, which is smaller only at the end.
 pub(super) fn fill(content: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {

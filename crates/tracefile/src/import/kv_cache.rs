@@ -91,13 +91,18 @@ impl KvFormat {
         self.tokens * TOKEN_BYTES
     }
 
+    /// Returns the format whose own member a line has; `None` if it has none.
+    fn marked(line: &str) -> Option<&'static KvFormat> {
+        let has_mark = |format: &&KvFormat| format.mark.is_some_and(|mark| line.contains(mark));
+        KV_FORMATS.iter().find(has_mark)
+    }
+
     /// Returns whether a line is a request of this format, and whether the number of its blocks, or
     /// a member, proves the format.
     fn fit(&self, line: &str) -> Option<bool> {
         let request: KvRequest = serde_json::from_str(line).ok()?;
-        let has = |mark: &str| line.contains(mark);
-        if KV_FORMATS.iter().filter_map(|format| format.mark).any(has) {
-            return self.mark.is_some_and(has).then_some(true);
+        if let Some(marked) = KvFormat::marked(line) {
+            return (marked.id == self.id).then_some(true);
         }
         let length = self.mark.is_none().then_some(request.input_length?)?;
         let (blocks, tokens) = (request.hash_ids.len() as u64, u64::from(self.tokens));
@@ -181,6 +186,16 @@ impl KvRows<'_> {
             let what = error.split(" at line ").next().unwrap_or_default();
             format!("expected an object with timestamp and hash_ids ({what}), found '{found}'")
         })?;
+        // Each format has times in a unit of its own.
+        let marked = KvFormat::marked(line);
+        if marked.map(|format| format.id) != self.format.mark.map(|_| self.format.id) {
+            let found = marked.map_or("of none of the formats", |format| format.name);
+            return Err(format!(
+                "expected a request of {}, found {found}: '{}'",
+                self.format.name,
+                excerpt(line.trim())
+            ));
+        }
         let is_long = |hash: &KvBlockHash| matches!(hash, KvBlockHash::Text(text) if text.len() > HASH_BYTES_MAX);
         if request.hash_ids.iter().any(is_long) {
             return Err(format!("expected hashes of at most {HASH_BYTES_MAX} bytes"));

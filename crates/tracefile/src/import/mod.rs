@@ -15,6 +15,7 @@ mod devices;
 mod fio;
 mod input;
 mod kv_cache;
+mod lcs;
 mod line_ends;
 mod lines;
 mod mapping;
@@ -89,6 +90,9 @@ impl TraceFormat {
         if let Some(format) = records::RECORDS.iter().find(|format| format.id == name) {
             return Some(TraceFormat::Records(format.id, format.plan()?));
         }
+        if name == lcs::NAME {
+            return Some(TraceFormat::Records(lcs::NAME, lcs::plan()?));
+        }
         if let Some(format) = kv_cache::KV_FORMATS.iter().find(|format| format.id == name) {
             return Some(TraceFormat::KvCache(format.id, format.block_bytes()));
         }
@@ -102,6 +106,7 @@ impl TraceFormat {
         let records = records::RECORDS.iter().map(|format| format.id);
         let kv_cache = kv_cache::KV_FORMATS.iter().map(|format| format.id);
         own.chain(records)
+            .chain([lcs::NAME])
             .chain(kv_cache)
             .chain(text_formats::TEXT_FORMATS.iter().map(|format| format.id))
     }
@@ -165,12 +170,15 @@ pub fn import(
         TraceFormat::FioLatencyLog => one(inputs, |input| fio::import_latency_log(input, sink)),
         TraceFormat::BlockEvents => one(inputs, |input| block_events::import(input, sink)),
         TraceFormat::Strace => one(inputs, |input| strace::import(input, sink)),
+        TraceFormat::Records(lcs::NAME, plan) => {
+            one(inputs, |input| lcs::import(plan, input, sink))
+        }
         TraceFormat::Records(name, plan) => {
             let format = records::RECORDS.iter().find(|format| format.id == *name);
             let format = format.ok_or_else(|| {
                 ImportError::Unsuitable(format!("there is no format of records named {name}"))
             })?;
-            one(inputs, |input| records::import(format, plan, input, sink))
+            one(inputs, |input| records::import(format, plan, input, 0, sink))
         }
         TraceFormat::KvCache(name, block_bytes) => {
             let format = kv_cache::KV_FORMATS.iter().find(|format| format.id == *name);
@@ -206,22 +214,27 @@ pub enum RecognizedFormat {
     Proven(TraceFormat),
     /// The content can be one of these formats, or a table of the same shape with other units.
     Possible(Vec<TraceFormat>),
+    /// Different parts of the content prove these formats.
+    Conflicting(Vec<TraceFormat>),
 }
 
 /// Returns the format that the beginning of an input proves; `None` if it proves none.
 pub fn recognize(beginning: &[u8]) -> Option<TraceFormat> {
     match recognize_any(beginning)? {
         RecognizedFormat::Proven(format) => Some(format),
-        RecognizedFormat::Possible(_) => None,
+        RecognizedFormat::Possible(_) | RecognizedFormat::Conflicting(_) => None,
     }
 }
 
 /// Returns the format that the beginning of an input proves, or those that it can have; `None` if
-/// it fits none.
+/// it fits none. A mark or a published header at its beginning proves a format, whatever follows.
 pub fn recognize_any(beginning: &[u8]) -> Option<RecognizedFormat> {
-    use RecognizedFormat::{Possible, Proven};
+    use RecognizedFormat::{Conflicting, Possible, Proven};
     if blktrace::is_beginning(beginning) {
         return Some(Proven(TraceFormat::Blktrace));
+    }
+    if lcs::is_beginning(beginning) {
+        return Some(Proven(TraceFormat::named(lcs::NAME)?));
     }
     if let Some((format, is_proven)) = records::fitting(beginning) {
         let format = TraceFormat::named(format.id)?;
@@ -238,29 +251,52 @@ pub fn recognize_any(beginning: &[u8]) -> Option<RecognizedFormat> {
     };
     let mut lines = text.lines().filter(|line| !is_preface(line));
     let first = lines.next()?;
-    if first.starts_with("fio version") && first.contains("iolog") {
-        return Some(Proven(TraceFormat::FioIolog));
+    let before = text.lines().find(|line| !line.trim().is_empty())?;
+    if let Some(format) = format_of_header(before).or_else(|| format_of_header(first)) {
+        return Some(Proven(format));
     }
     // The first line may be damaged.
     let deciding: Vec<&str> = std::iter::once(first).chain(lines.take(4)).collect();
-    if let Some(format) = deciding.iter().find_map(|line| format_of_line(line)) {
-        return Some(Proven(format));
+    let mut proven: Vec<TraceFormat> = Vec::new();
+    for format in deciding.iter().filter_map(|line| format_of_line(line)) {
+        if !proven.contains(&format) {
+            proven.push(format);
+        }
     }
+    let mut possible = Vec::new();
     if let Some((format, is_proven)) = kv_cache::fitting(text) {
         let format = TraceFormat::named(format.id)?;
-        return Some(if is_proven { Proven(format) } else { Possible(vec![format]) });
+        if is_proven { &mut proven } else { &mut possible }.push(format);
     }
     let (formats, is_proven) = text_formats::fitting(text);
-    let mut formats: Vec<TraceFormat> =
-        formats.into_iter().filter_map(|format| TraceFormat::named(format.id)).collect();
-    if is_proven {
-        return formats.pop().map(Proven);
+    let formats = formats.into_iter().filter_map(|format| TraceFormat::named(format.id));
+    if is_proven { &mut proven } else { &mut possible }.extend(formats);
+    match proven.len() {
+        0 => {}
+        1 => return proven.pop().map(Proven),
+        _ => return Some(Conflicting(proven)),
     }
+    let mut formats = possible;
     // fio's logs of bandwidth and IOPS look like its logs of latencies.
     if deciding.iter().any(|line| fio::is_latency_line(line)) {
         formats.push(TraceFormat::FioLatencyLog);
     }
     (!formats.is_empty()).then_some(Possible(formats))
+}
+
+/// Returns the format whose published files begin with a line.
+fn format_of_header(line: &str) -> Option<TraceFormat> {
+    if line.starts_with("fio version") && line.contains("iolog") {
+        Some(TraceFormat::FioIolog)
+    } else if biosnoop::is_header(line) {
+        Some(TraceFormat::Biosnoop)
+    } else if line.starts_with("# tracer: ") {
+        Some(TraceFormat::BlockEvents)
+    } else if line.starts_with("strace: ") {
+        Some(TraceFormat::Strace)
+    } else {
+        TraceFormat::named(text_formats::headed(line)?.id)
+    }
 }
 
 /// Returns the format that one line identifies.

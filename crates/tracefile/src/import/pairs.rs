@@ -5,10 +5,10 @@
 
 use super::checks::TraceChecks;
 use super::devices::DeviceNumbers;
-use super::input::{EventSink, ImportError, ImportResult};
-use steadfast_domain::CaptureConditions;
+use super::input::{EventSink, ImportError, ImportResult, SECTOR};
 use steadfast_domain::io_event::Layer;
 use steadfast_domain::io_matcher::{BlockStep, IoMatcher};
+use steadfast_domain::{CaptureConditions, IoOp};
 
 /// Most I/Os in flight.
 const UNDER_WAY_MAX: usize = 1 << 20;
@@ -49,6 +49,7 @@ impl BlockTraceImport {
             self.imported.passed_over += 1;
             return Ok(());
         };
+        refuse_beyond_addresses(event, self.imported.records)?;
         self.last_ns = self.last_ns.max(event.time_ns);
         self.checks.see_time(self.imported.records, event.time_ns);
         if let Some(io) = self.matcher.follow(event) {
@@ -87,6 +88,22 @@ impl BlockTraceImport {
         };
         Ok(ImportResult { conditions, ..self.imported })
     }
+}
+
+/// Refuses the event of an I/O that ends beyond the largest address. Flushes and commands without data
+/// have no sector.
+fn refuse_beyond_addresses(event: &BlockStep, record: u64) -> Result<(), ImportError> {
+    let BlockStep { sector, bytes, op, .. } = *event;
+    let has_data = bytes > 0 && matches!(op, IoOp::Read | IoOp::Write | IoOp::Discard);
+    let end = sector.checked_mul(SECTOR).and_then(|offset| offset.checked_add(bytes));
+    if has_data && end.is_none() {
+        return Err(ImportError::Unsuitable(format!(
+            "record {record}: {bytes} bytes at sector {sector} end beyond 2^64 bytes ({} records were \
+             read before)",
+            record - 1
+        )));
+    }
+    Ok(())
 }
 
 /// Returns remarks on the matching for the reader of the trace.

@@ -153,6 +153,10 @@ pub struct ColumnPlan {
     pub pid: Option<usize>,
     /// Number of the column of the command name; `None` if there is none.
     pub command: Option<usize>,
+    /// True for the columns of a published format, to whose operations the user cannot add.
+    pub is_published: bool,
+    /// Numbers of columns that have the same value in every row, such as a version.
+    pub constant: Vec<usize>,
     /// Number of columns of a line whose command may contain the separator; `None` if no column may
     /// contain it.
     pub columns: Option<u16>,
@@ -181,6 +185,8 @@ impl ColumnPlan {
             device: Vec::new(),
             pid: None,
             command: None,
+            is_published: false,
+            constant: Vec::new(),
             columns: None,
             skip: 0,
             header: None,
@@ -195,7 +201,7 @@ impl ColumnPlan {
             each(number);
         }
         each(&mut self.bytes.number);
-        self.device.iter_mut().for_each(&mut each);
+        self.device.iter_mut().chain(&mut self.constant).for_each(&mut each);
         self.pid.iter_mut().chain(self.command.iter_mut()).for_each(each);
     }
 

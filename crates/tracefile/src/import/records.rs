@@ -1,7 +1,8 @@
 //! Imports binary traces with records of a fixed size, as tables.
 //!
 //! vscsi is the format of VMware's virtual disks, as CloudPhysics published it; oracleGeneral is
-//! that of libCacheSim. Both are little-endian and have no signature.
+//! that of libCacheSim. Both are little-endian and have no signature. The records of libCacheSim's
+//! lcs format, which follow a header, are read here, too.
 
 use super::columns::import_rows;
 use super::input::{
@@ -13,10 +14,16 @@ use std::io::{BufReader, Read};
 
 /// Type and place of a field within its record.
 #[derive(Debug, Clone, Copy)]
-enum RecordField {
+pub(super) enum RecordField {
     U16(usize),
+    /// An unsigned number of 24 bits.
+    U24(usize),
     U32(usize),
     U64(usize),
+    /// A signed number of 64 bits.
+    I64(usize),
+    /// An operation of libCacheSim in 8 bits, as its name.
+    CacheOp(usize),
     /// A SCSI operation code in 16 bits. A code not known to transfer user data becomes `N`.
     Scsi(usize),
 }
@@ -28,17 +35,21 @@ pub(super) struct RecordFormat {
     pub id: &'static str,
     /// Name in the trace's conditions.
     pub name: &'static str,
-    size: usize,
+    /// Size of a record in bytes.
+    pub size: usize,
     /// Names of the fields, for messages, and their positions.
-    fields: &'static [(&'static str, RecordField)],
+    pub fields: &'static [(&'static str, RecordField)],
     /// Plan of the fields, in the grammar of [`ColumnPlan::parse`].
-    columns: &'static str,
+    pub columns: &'static str,
     /// Remark on what the trace lacks.
-    remark: &'static str,
+    pub remark: &'static str,
     /// Returns whether the record with this number, starting at 1, can be one of the format.
-    is_record: fn(u64, &[u8]) -> bool,
-    /// True if every record carries the format's version, so that no other record may occur.
-    has_version: bool,
+    pub is_record: fn(u64, &[u8]) -> bool,
+    /// True if every record carries the format's version, so that no other record may occur, whatever
+    /// the plan of the fields is.
+    pub has_version: bool,
+    /// Returns why a record is no I/O by the plan of the format; `None` if it is one.
+    pub refuse: fn(&[u8]) -> Option<String>,
 }
 
 const VSCSI_REMARK: &str =
@@ -64,6 +75,7 @@ pub(super) const RECORDS: [RecordFormat; 3] = [
         remark: VSCSI_REMARK,
         is_record: |_, record| is_vscsi(2, u16_at(record, 2), u16_at(record, 0)),
         has_version: true,
+        refuse: |_| None,
     },
     RecordFormat {
         id: "vscsi1",
@@ -82,6 +94,7 @@ pub(super) const RECORDS: [RecordFormat; 3] = [
         remark: VSCSI_REMARK,
         is_record: |_, record| is_vscsi(1, u16_at(record, 14), u16_at(record, 12)),
         has_version: true,
+        refuse: |_| None,
     },
     RecordFormat {
         id: "oracle-general",
@@ -105,6 +118,7 @@ pub(super) const RECORDS: [RecordFormat; 3] = [
             is_later && u32_at(record, 12) > 0 && (next < 1 << 48 || next == i64::MAX)
         },
         has_version: false,
+        refuse: |_| None,
     },
 ];
 
@@ -121,7 +135,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u64_of(bytes, at, 4) as u32
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64_of(bytes, at, 8)
 }
 
@@ -130,12 +144,29 @@ fn u64_of(bytes: &[u8], at: usize, length: usize) -> u64 {
     field.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
+/// Operations of libCacheSim by number (`enum.h`, `req_op_e`).
+const CACHE_OPERATIONS: [&str; 15] = [
+    "nop", "get", "gets", "set", "add", "cas", "replace", "append", "prepend", "delete", "incr",
+    "decr", "read", "write", "update",
+];
+
+/// Returns the name of an operation of libCacheSim. That of an unknown number is no number, which
+/// would be taken for a SCSI operation code.
+fn cache_operation(number: u64) -> String {
+    let known = usize::try_from(number).ok().and_then(|number| CACHE_OPERATIONS.get(number));
+    known.map_or_else(|| format!("op-{number}"), |name| (*name).to_owned())
+}
+
 impl RecordField {
-    fn text(self, record: &[u8]) -> String {
+    /// Returns the value of the field in a record as text.
+    pub(super) fn text(self, record: &[u8]) -> String {
         match self {
             RecordField::U16(at) => u16_at(record, at).to_string(),
             RecordField::U32(at) => u32_at(record, at).to_string(),
+            RecordField::U24(at) => u64_of(record, at, 3).to_string(),
             RecordField::U64(at) => u64_at(record, at).to_string(),
+            RecordField::I64(at) => u64_at(record, at).cast_signed().to_string(),
+            RecordField::CacheOp(at) => cache_operation(u64_of(record, at, 1)),
             RecordField::Scsi(at) => match u8::try_from(u16_at(record, at)) {
                 Ok(code) if scsi_operation(code).is_none() => "N".to_owned(),
                 _ => format!("{:#04x}", u16_at(record, at)),
@@ -178,26 +209,33 @@ fn names_later_records(beginning: &[u8], size: usize) -> bool {
     })
 }
 
-/// Imports a trace of records by a plan of their fields.
+/// Imports a trace of records by a plan of their fields. `start` is the position of the first
+/// record in the file, up to which the input was read, in bytes.
 pub(super) fn import(
     format: &'static RecordFormat,
     plan: &ColumnPlan,
     input: ImportInput<'_>,
+    start: u64,
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
+    let is_own_plan = format.plan().is_some_and(|own| own == *plan);
     // The records have no header.
     let plan = ColumnPlan { header: Some(false), name: format.name.to_owned(), ..plan.clone() };
     let mut rows = RecordRows {
         format,
+        is_own_plan,
         name: input.name,
         content: BufReader::with_capacity(1 << 18, input.content),
+        start,
         record: vec![0; format.size],
         texts: Vec::new(),
         number: 0,
         cut: None,
     };
     let mut imported = import_rows(&plan, &mut rows, sink)?;
-    imported.conditions.remarks.push(format.remark.to_owned());
+    if is_own_plan || format.has_version {
+        imported.conditions.remarks.push(format.remark.to_owned());
+    }
     imported.lose_ends(rows.cut.into_iter().collect());
     Ok(imported)
 }
@@ -205,8 +243,12 @@ pub(super) fn import(
 /// Records of a file as the rows of a table.
 struct RecordRows<'r> {
     format: &'static RecordFormat,
+    /// True if the plan is that of the format, not the user's.
+    is_own_plan: bool,
     name: String,
     content: BufReader<Box<dyn Read + 'r>>,
+    /// Position of the first record in the file, in bytes.
+    start: u64,
     record: Vec<u8>,
     texts: Vec<String>,
     number: u64,
@@ -231,7 +273,7 @@ impl TableRows for RecordRows<'_> {
             ));
             return Ok(false);
         }
-        let start = whole * self.format.size as u64;
+        let start = self.start + whole * self.format.size as u64;
         let is_zero = self.record.iter().all(|byte| *byte == 0);
         let is_end = if is_zero {
             ends_in_zeros(&mut self.content)
@@ -246,9 +288,11 @@ impl TableRows for RecordRows<'_> {
             ));
             return Ok(false);
         }
-        if self.format.has_version && !(self.format.is_record)(self.number, &self.record) {
+        let is_checked = self.format.has_version || self.is_own_plan;
+        if is_checked && !(self.format.is_record)(self.number, &self.record) {
             let what = format!(
-                "no record of {}: {}; is the file big-endian or of another version?",
+                "no record of {}: {}; is the file big-endian, of another version or of another \
+                 format?",
                 self.format.name,
                 self.format
                     .fields
@@ -258,6 +302,9 @@ impl TableRows for RecordRows<'_> {
                     .join(", ")
             );
             return Err(self.malformed(what, self.number - 1));
+        }
+        if let Some(why) = (self.format.refuse)(&self.record).filter(|_| self.is_own_plan) {
+            return Err(self.malformed(why, self.number - 1));
         }
         self.texts.clear();
         self.texts.extend(self.format.fields.iter().map(|(_, field)| field.text(&self.record)));
@@ -281,8 +328,10 @@ impl TableRows for RecordRows<'_> {
     }
 
     fn label(&self, number: usize) -> String {
-        let name = self.format.fields.get(number - 1).map_or("?", |(name, _)| name);
-        format!("field {name}")
+        match self.format.fields.get(number - 1) {
+            Some((name, _)) => format!("field {name}"),
+            None => format!("field {number}"),
+        }
     }
 
     fn malformed(&self, what: String, read: u64) -> ImportError {

@@ -44,17 +44,20 @@ pub(super) struct LineRows<'r> {
     /// Column that may contain the separator, and the number of columns.
     joined: Option<(usize, usize)>,
     places: Vec<Range<usize>>,
+    /// Text of each column that has doubled quotation marks; empty for a line without any.
+    unescaped: Vec<Option<String>>,
 }
 
 impl<'r> LineRows<'r> {
     pub(super) fn new(plan: &ColumnPlan, lines: LineReader<'r>) -> Self {
         let joined = plan.command.zip(plan.columns.map(usize::from));
-        LineRows { lines, separator: plan.separator, joined, places: Vec::new() }
-    }
-
-    /// Returns the last line read.
-    pub(super) fn line(&self) -> &str {
-        self.lines.last()
+        LineRows {
+            lines,
+            separator: plan.separator,
+            joined,
+            places: Vec::new(),
+            unescaped: Vec::new(),
+        }
     }
 
     /// Returns all columns of the last line read.
@@ -72,12 +75,23 @@ impl TableRows for LineRows<'_> {
         if let Some((number, columns)) = self.joined {
             join(&mut self.places, number, columns);
         }
+        self.unescaped.clear();
+        let line = self.lines.last();
+        if line.contains(DOUBLED_QUOTE) {
+            let columns = self.places.iter().map(|place| unescaped(&line[place.clone()]));
+            self.unescaped.extend(columns);
+        }
         Ok(true)
     }
 
-    /// Returns a column without surrounding blanks and quotation marks.
+    /// Returns a column without surrounding blanks and quotation marks; a doubled quotation mark
+    /// within them is one.
     fn get(&self, number: usize) -> Option<&str> {
-        let place = self.places.get(number.checked_sub(1)?)?.clone();
+        let index = number.checked_sub(1)?;
+        if let Some(Some(text)) = self.unescaped.get(index) {
+            return Some(text.trim());
+        }
+        let place = self.places.get(index)?.clone();
         let text = self.lines.last().get(place)?.trim();
         let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         Some(inside.map_or(text, str::trim))
@@ -102,6 +116,15 @@ impl TableRows for LineRows<'_> {
     fn malformed(&self, what: String, read: u64) -> ImportError {
         self.lines.malformed(what, read)
     }
+}
+
+/// A quotation mark within a quoted column.
+const DOUBLED_QUOTE: &str = "\"\"";
+
+/// Returns the text of a quoted column that has quotation marks; `None` for any other.
+fn unescaped(column: &str) -> Option<String> {
+    let inside = column.trim().strip_prefix('"')?.strip_suffix('"')?;
+    inside.contains(DOUBLED_QUOTE).then(|| inside.replace(DOUBLED_QUOTE, "\""))
 }
 
 /// Finds the columns of a line. A separator inside quotation marks is text, and a run of blanks

@@ -3,11 +3,11 @@
 use super::columns::event_of;
 use super::input::ImportInput;
 use super::lines::LineReader;
-use super::plan::{ColumnPlan, OperationSource};
+use super::plan::ColumnPlan;
 use super::rows::{LineRows, TableRows};
 use std::io::Cursor;
 use std::ops::RangeInclusive;
-use steadfast_domain::IoEvent;
+use steadfast_domain::{IoEvent, IoOp};
 
 /// A text format with fixed columns.
 #[derive(Debug)]
@@ -20,8 +20,10 @@ pub(super) struct TextFormat {
     columns: &'static str,
     /// Number of columns of a line.
     width: RangeInclusive<usize>,
-    /// Operations as the format writes them, in lower case.
-    ops: &'static [&'static str],
+    /// Number of the column with the format's version, which is the same in every row.
+    version: Option<usize>,
+    /// Operations as the format writes them, in lower case, and their meanings.
+    ops: &'static [(&'static str, IoOp)],
     /// First line of the published files, or of their documentation, which proves the format.
     header: Option<&'static str>,
     /// Evidence that the columns of a table have the units of the format.
@@ -51,7 +53,21 @@ enum FormatFit {
     Proven,
 }
 
-const LETTERS: &[&str] = &["r", "w"];
+const LETTERS: &[(&str, IoOp)] = &[("r", IoOp::Read), ("w", IoOp::Write)];
+const WORDS: &[(&str, IoOp)] = &[("read", IoOp::Read), ("write", IoOp::Write)];
+/// Operation codes of SCSI's reads and writes.
+const CODES: &[(&str, IoOp)] = &[
+    ("8", IoOp::Read),
+    ("08", IoOp::Read),
+    ("28", IoOp::Read),
+    ("88", IoOp::Read),
+    ("a8", IoOp::Read),
+    ("a", IoOp::Write),
+    ("0a", IoOp::Write),
+    ("2a", IoOp::Write),
+    ("8a", IoOp::Write),
+    ("aa", IoOp::Write),
+];
 
 /// Sources: README files of SNIA IOTTA 387, 411 and 4928, of the Alibaba and Tencent traces, the
 /// SPC trace file format 1.0.1, libCacheSim's sample of CloudPhysics, and fio's documentation.
@@ -61,7 +77,8 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         name: "MSR Cambridge CSV",
         columns: "time=1:100ns:filetime,device=2,device=3,op=4,offset=5,bytes=6,response=7:100ns",
         width: 7..=7,
-        ops: &["read", "write"],
+        version: None,
+        ops: WORDS,
         header: Some("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"),
         proof: UnitProof::ClockAndSectors,
     },
@@ -70,6 +87,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         name: "Alibaba block trace CSV",
         columns: "device=1,op=2,offset=3,bytes=4,time=5:us:unix",
         width: 5..=5,
+        version: None,
         ops: LETTERS,
         header: Some("device_id,opcode,offset,length,timestamp"),
         proof: UnitProof::ClockAndSectors,
@@ -79,16 +97,18 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         name: "Tencent block trace CSV",
         columns: "time=1:s:unix,offset=2:sectors,bytes=3:sectors,op=4,device=5",
         width: 5..=5,
-        ops: &["0", "1"],
+        version: None,
+        ops: &[("0", IoOp::Read), ("1", IoOp::Write)],
         header: Some("Timestamp,Offset,Size,IOType,VolumeID"),
         proof: UnitProof::Absent,
     },
     TextFormat {
         id: "systor17",
         name: "Systor '17 CSV",
-        columns: "time=1:s:unix,response=2:s,op=3:R=read;W=write;=other,device=4,offset=5,bytes=6",
+        columns: "time=1:s:unix,response=2:s,op=3,device=4,offset=5,bytes=6",
         width: 6..=6,
-        ops: &["r", "w", ""],
+        version: None,
+        ops: &[("r", IoOp::Read), ("w", IoOp::Write), ("", IoOp::Other)],
         header: Some("Timestamp,Response,IOType,LUN,Offset,Size"),
         proof: UnitProof::Absent,
     },
@@ -97,6 +117,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         name: "SPC trace file",
         columns: "device=1,offset=2:sectors,bytes=3,op=4,time=5:s",
         width: 5..=16,
+        version: None,
         ops: LETTERS,
         header: None,
         proof: UnitProof::Absent,
@@ -107,6 +128,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         columns: "time=1:ns,pid=2,command=3,offset=4:sectors,bytes=5:sectors,op=6,device=7,\
                   device=8,separator=space,columns=9",
         width: 8..=9,
+        version: None,
         ops: LETTERS,
         header: None,
         proof: UnitProof::Digest,
@@ -116,16 +138,18 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         name: "CloudPhysics CSV",
         columns: "time=2:s,op=3,bytes=4,offset=5:sectors",
         width: 5..=5,
-        ops: &["8", "a", "28", "2a", "88", "8a", "a8", "aa"],
+        version: Some(1),
+        ops: CODES,
         header: None,
         proof: UnitProof::Absent,
     },
     TextFormat {
         id: "fio-iolog-1",
         name: "fio iolog version 1",
-        columns: "time=none,op=1:0=read;1=write;2=discard,offset=2,bytes=3",
+        columns: "time=none,op=1,offset=2,bytes=3",
         width: 3..=3,
-        ops: &["0", "1", "2"],
+        version: None,
+        ops: &[("0", IoOp::Read), ("1", IoOp::Write), ("2", IoOp::Discard)],
         header: None,
         proof: UnitProof::Absent,
     },
@@ -138,7 +162,28 @@ impl TextFormat {
     /// Returns the plan of the columns; `None` if the table above has a mistake.
     pub(super) fn plan(&self) -> Option<ColumnPlan> {
         let plan = ColumnPlan::parse(self.columns).ok()?;
-        Some(ColumnPlan { name: self.name.to_owned(), ..plan })
+        // A row with another operation is one of another format.
+        let operations = self.ops.iter().flat_map(|(text, op)| {
+            let mut capitalized = (*text).to_owned();
+            if let Some(first) = capitalized.get_mut(..1) {
+                first.make_ascii_uppercase();
+            }
+            let mut spellings = vec![(*text).to_owned(), capitalized, text.to_ascii_uppercase()];
+            spellings.dedup();
+            spellings.into_iter().map(|text| (text, *op))
+        });
+        Some(ColumnPlan {
+            name: self.name.to_owned(),
+            operations: operations.collect(),
+            is_published: true,
+            constant: self.version.into_iter().collect(),
+            ..plan
+        })
+    }
+
+    /// Returns whether a line is the published header of the format.
+    fn is_header(&self, line: &str) -> bool {
+        self.header.is_some_and(|header| header == line.trim())
     }
 
     /// Compares the first lines of a text with the format: at least half of them must follow it. A
@@ -152,15 +197,9 @@ impl TextFormat {
         let (mut lines, mut good, mut proven) = (0, 0, 0);
         while lines < DECIDING_LINES && rows.advance().unwrap_or(false) {
             lines += 1;
-            if lines == 1 && names_columns(&rows) {
-                // The importer names the line that does not follow the header.
-                if self.header.is_some_and(|header| header == rows.line().trim()) {
-                    return FormatFit::Proven;
-                }
-                if self.proof == UnitProof::Absent {
-                    // Such a table names its own columns.
-                    return FormatFit::Unlike;
-                }
+            // Such a table names its own columns.
+            if lines == 1 && names_columns(&rows) && self.proof == UnitProof::Absent {
+                return FormatFit::Unlike;
             }
             let Some(io) = self.io(&plan, &rows) else { continue };
             good += 1;
@@ -183,13 +222,7 @@ impl TextFormat {
 
     /// Returns the I/O of a line; `None` if the line is not one of the format.
     fn io(&self, plan: &ColumnPlan, row: &LineRows<'_>) -> Option<IoEvent> {
-        let is_op = match plan.op {
-            OperationSource::Column(number) => row
-                .get(number)
-                .is_some_and(|op| self.ops.iter().any(|ours| ours.eq_ignore_ascii_case(op.trim()))),
-            OperationSource::Always(_) => true,
-        };
-        event_of(plan, row).filter(|_| is_op && self.width.contains(&row.width()))
+        event_of(plan, row).filter(|_| self.width.contains(&row.width()))
     }
 }
 
@@ -202,7 +235,12 @@ fn is_digest(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// Returns the formats that the beginning of a text fits: the proven one alone, or all possible
+/// Returns the format whose published header a line is; `None` if it is none.
+pub(super) fn headed(line: &str) -> Option<&'static TextFormat> {
+    TEXT_FORMATS.iter().find(|format| format.is_header(line))
+}
+
+/// Returns the formats that the beginning of a text fits: all proven ones, or else all possible
 /// ones with `false`.
 pub(super) fn fitting(beginning: &str) -> (Vec<&'static TextFormat>, bool) {
     // The last line may be incomplete.
@@ -210,11 +248,8 @@ pub(super) fn fitting(beginning: &str) -> (Vec<&'static TextFormat>, bool) {
         Some((whole, _)) => whole,
         None => beginning,
     };
-    let fits = TEXT_FORMATS.iter().map(|format| (format, format.fit(text)));
-    let (proven, others): (Vec<_>, Vec<_>) = fits.partition(|(_, fit)| *fit == FormatFit::Proven);
-    if let Some((format, _)) = proven.first() {
-        return (vec![*format], true);
-    }
-    let possible = others.into_iter().filter(|(_, fit)| *fit == FormatFit::Possible);
-    (possible.map(|(format, _)| format).collect(), false)
+    let fits: Vec<_> = TEXT_FORMATS.iter().map(|format| (format, format.fit(text))).collect();
+    let with = |wanted| fits.iter().filter(move |(_, fit)| *fit == wanted).map(|(one, _)| *one);
+    let proven: Vec<_> = with(FormatFit::Proven).collect();
+    if proven.is_empty() { (with(FormatFit::Possible).collect(), false) } else { (proven, true) }
 }

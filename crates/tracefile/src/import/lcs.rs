@@ -1,0 +1,211 @@
+//! Imports libCacheSim's lcs traces, versions 1 to 8.
+//!
+//! A header of 8,192 bytes holds a mark at both ends, the version and statistics of the trace.
+//! Records of a fixed size follow; the version determines their fields. All numbers are
+//! little-endian. Source: libCacheSim, `customizedReader/lcs.h`.
+
+use super::input::{EventSink, ImportError, ImportInput, ImportResult, fill};
+use super::plan::ColumnPlan;
+use super::records::{self, RecordField, RecordFormat, u64_at};
+
+/// Name on the command line.
+pub(super) const NAME: &str = "lcs";
+
+/// Size of the header in bytes.
+const HEADER: usize = 8192;
+/// Mark at the beginning and at the end of the header.
+const MARK: u64 = 0x1234_5678_9abc_def0;
+/// Position of the version.
+const VERSION_AT: usize = 8;
+/// Position of the number of requests, behind the version of the statistics.
+const REQUESTS_AT: usize = 24;
+
+type Fields = &'static [(&'static str, RecordField)];
+
+/// Clock time in seconds, object number, and size in bytes of 32 bits.
+const FIRST_FIELDS: Fields = &[
+    ("time", RecordField::U32(0)),
+    ("object", RecordField::U64(4)),
+    ("size", RecordField::U32(12)),
+];
+
+/// The same, with operation and tenant.
+const SECOND_FIELDS: Fields = &[
+    ("time", RecordField::U32(0)),
+    ("object", RecordField::U64(4)),
+    ("size", RecordField::U32(12)),
+    ("op", RecordField::CacheOp(16)),
+    ("tenant", RecordField::U24(17)),
+];
+
+/// The same, with a size of 64 bits and a time to live.
+const LATER_FIELDS: Fields = &[
+    ("time", RecordField::U32(0)),
+    ("object", RecordField::U64(4)),
+    ("size", RecordField::I64(12)),
+    ("op", RecordField::CacheOp(20)),
+    ("tenant", RecordField::U24(21)),
+    ("ttl", RecordField::U32(24)),
+];
+
+/// Versions 1 to 8: from the fourth on, records end with 1, 2, 4, 8 or 16 features of 4 bytes,
+/// which are not read.
+static VERSIONS: [RecordFormat; 8] = [
+    first_version(),
+    later_version("libCacheSim lcs, version 2", 28, SECOND_FIELDS),
+    later_version("libCacheSim lcs, version 3", 36, LATER_FIELDS),
+    later_version("libCacheSim lcs, version 4", 40, LATER_FIELDS),
+    later_version("libCacheSim lcs, version 5", 44, LATER_FIELDS),
+    later_version("libCacheSim lcs, version 6", 52, LATER_FIELDS),
+    later_version("libCacheSim lcs, version 7", 68, LATER_FIELDS),
+    later_version("libCacheSim lcs, version 8", 100, LATER_FIELDS),
+];
+
+const fn first_version() -> RecordFormat {
+    RecordFormat {
+        id: NAME,
+        name: "libCacheSim lcs, version 1",
+        size: 24,
+        fields: FIRST_FIELDS,
+        columns: "time=1:s,op=other,offset=none,bytes=3",
+        remark: "The trace has numbers of objects in place of addresses, and no operations: its \
+                 I/Os are of operation other, without an address. If the numbers are those of \
+                 sectors and all are reads, import it with --input-format lcs --csv \
+                 time=1:s,op=read,offset=2:sectors,bytes=3.",
+        is_record: |_, record| has_next_access(record, 16),
+        has_version: false,
+        refuse: |_| None,
+    }
+}
+
+const fn later_version(name: &'static str, size: usize, fields: Fields) -> RecordFormat {
+    RecordFormat {
+        id: NAME,
+        name,
+        size,
+        fields,
+        columns: "time=1:s,op=other,offset=none,bytes=3,device=5",
+        remark: "The trace has numbers of objects in place of addresses: its I/Os are of operation \
+                 other, without an address. If the numbers are those of sectors, import it with \
+                 --input-format lcs --csv time=1:s,op=4,offset=2:sectors,bytes=3,device=5.",
+        is_record: |_, record| has_next_access(record, next_access_at(record)),
+        has_version: false,
+        refuse: refuse_cache_operation,
+    }
+}
+
+/// Returns the position of the next access in a record with an operation.
+fn next_access_at(record: &[u8]) -> usize {
+    // The records of version 2 are shorter than all later ones.
+    if record.len() == VERSIONS[1].size { 20 } else { 28 }
+}
+
+/// Returns whether a record has the number of a request as its next access, or none: -1 or the
+/// largest number.
+fn has_next_access(record: &[u8], at: usize) -> bool {
+    let next = u64_at(record, at).cast_signed();
+    (-1..1 << 48).contains(&next) || next == i64::MAX
+}
+
+/// Refuses the operations of key-value caches, which are no I/Os.
+fn refuse_cache_operation(record: &[u8]) -> Option<String> {
+    let at = if record.len() == VERSIONS[1].size { 16 } else { 20 };
+    let op = RecordField::CacheOp(at).text(record);
+    if ["nop", "read", "write"].contains(&op.as_str()) {
+        return None;
+    }
+    Some(format!(
+        "operation {op} is one of a key-value cache, not an I/O; to import it, name the I/O that \
+         it causes, as in --input-format lcs --csv \
+         time=1:s,op=4:{op}=read;set=write;delete=skip,offset=none,bytes=3,device=5"
+    ))
+}
+
+/// Returns whether an input begins with the mark of the format.
+pub(super) fn is_beginning(beginning: &[u8]) -> bool {
+    beginning.len() >= 8 && u64_at(beginning, 0) == MARK
+}
+
+/// Returns the plan of the fields that versions 2 to 8 have; in version 1 it applies without the
+/// device.
+pub(super) fn plan() -> Option<ColumnPlan> {
+    Some(ColumnPlan { name: NAME.to_owned(), ..VERSIONS[1].plan()? })
+}
+
+/// Imports an lcs trace by a plan of its fields.
+pub(super) fn import(
+    plan: &ColumnPlan,
+    mut input: ImportInput<'_>,
+    sink: &mut EventSink<'_>,
+) -> Result<ImportResult, ImportError> {
+    let name = input.name.clone();
+    let (format, requests) = read_header(&mut input)?;
+    let is_own_plan = self::plan().is_some_and(|own| own == *plan);
+    let plan = format.plan().filter(|_| is_own_plan).unwrap_or_else(|| plan.clone());
+    let mut imported = records::import(format, &plan, input, HEADER as u64, sink)?;
+    let missing = requests.saturating_sub(imported.records);
+    if missing > 0 {
+        let sentence = format!(
+            "{name}: its header counts {requests} requests, and it holds {}; {missing} are lost.",
+            imported.records
+        );
+        imported.conditions.remarks.push(sentence.clone());
+        imported.conditions.lost = missing;
+        imported.cut.push(sentence);
+    } else if requests > 0 && requests < imported.records {
+        imported.conditions.remarks.push(format!(
+            "{name}: its header counts {requests} requests, and it holds {}; all were read.",
+            imported.records
+        ));
+    }
+    Ok(imported)
+}
+
+/// Reads and checks the header; returns the version's format and the number of requests, which is
+/// 0 if the header does not say it.
+fn read_header(input: &mut ImportInput<'_>) -> Result<(&'static RecordFormat, u64), ImportError> {
+    let mut header = vec![0; HEADER];
+    let have = fill(&mut input.content, &mut header)
+        .map_err(|error| ImportError::unreadable(&input.name, "its header".to_owned(), error))?;
+    let malformed = |at: usize, what: String| ImportError::Malformed {
+        input: input.name.clone(),
+        place: format!("byte {at}"),
+        what,
+        read: 0,
+    };
+    if have < HEADER {
+        let what = format!("the file ends within its header of {HEADER} bytes; record it again");
+        return Err(malformed(have, what));
+    }
+    if !is_beginning(&header) {
+        let what = format!("expected the mark {MARK:#x} of lcs, found {:#x}", u64_at(&header, 0));
+        return Err(malformed(0, what));
+    }
+    let version = u64_at(&header, VERSION_AT);
+    let format = usize::try_from(version)
+        .ok()
+        .and_then(|version| VERSIONS.get(version.checked_sub(1)?))
+        .ok_or_else(|| {
+            let found = match &header[VERSION_AT] {
+                // An early header names the types of the fields in the notation of Python's struct.
+                b'<' | b'>' | b'=' | b'@' | b'!' => {
+                    "an early header with the types of its fields".to_owned()
+                }
+                _ => format!("version {version}"),
+            };
+            let what = format!(
+                "expected a version from 1 to 8, found {found}; convert the trace with a current \
+                 libCacheSim"
+            );
+            malformed(VERSION_AT, what)
+        })?;
+    let end = u64_at(&header, HEADER - 8);
+    if end != MARK {
+        let what = format!("expected the mark {MARK:#x} at the end of the header, found {end:#x}");
+        return Err(malformed(HEADER - 8, what));
+    }
+    let requests = u64_at(&header, REQUESTS_AT).cast_signed();
+    let requests = u64::try_from(requests)
+        .map_err(|_| malformed(REQUESTS_AT, format!("{requests} is no number of requests")))?;
+    Ok((format, requests))
+}
