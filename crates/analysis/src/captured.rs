@@ -583,14 +583,15 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     ) -> Result<PassResult<StepsResult>, TraceError> {
         let span_ns = self.span_ns(pass)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
-        let (mut steps, mut sides) = (steps_over(pass, span_ns, width_ns), SideSet::default());
+        let mut steps = steps_over(pass, span_ns, width_ns);
+        let mut sides = SideSet::with_busy_sides(!pass.filter.spans_ns.is_empty());
         let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut sides];
         let mut threads = self.thread_steps(width_ns);
         folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
         let account = self.run(pass, &mut folds)?;
         let steps = steps.finish_packed()?;
         let is_told = self.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
-        let devices = is_told.then_some(sides.count());
+        let devices = is_told.then_some(sides.busy_count());
         let observed = self.observed(&pass.filter);
         let found = StepsResult { width_ns, steps, observed, devices, threads };
         Ok(PassResult { found, account })

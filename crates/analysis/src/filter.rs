@@ -2,19 +2,22 @@
 //! Sequentiality is determined over all events before filtering, so a filter never turns a
 //! sequential I/O into a random one.
 
+use crate::annotate::sequential::{BusySpan, DeviceBusySpan};
 use crate::cells::{BusyInStep, CubeCell, Dimensions, RangeHits};
 use crate::cgroup_owner::owner_of_cgroup;
 use crate::clock::CaptureClock;
-use crate::device_layer::device_name;
+use crate::device_layer::{DeviceLayer, device_name};
 use crate::questions::compare::{cgroup_name, host_name};
 use crate::questions::streams::StreamKey;
 use std::collections::BTreeSet;
+use std::mem;
 use std::ops::RangeInclusive;
 use steadfast_domain::io_event::{CapturedDevice, CommandName, inode_and_file};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::observed_time::ObservedTime;
 use steadfast_tracefile::parquet::{Field, Fields};
 
 /// A process to select I/Os by.
@@ -367,6 +370,46 @@ impl Filter {
         }
     }
 
+    /// Restricts busy time to the time spans of the filter, whenever the I/Os were issued. `kept`
+    /// and `busy` have one entry per row of the batch. The busy time within the spans of an I/O that
+    /// was issued outside of them, or is outstanding across an end of one, moves to `edge_busy`,
+    /// which is restricted as well. None is left under a filter that hides some of a device's I/Os.
+    pub fn restrict_busy(
+        &self,
+        batch: &Batch,
+        kept: &[bool],
+        busy: &mut [BusySpan],
+        edge_busy: &mut Vec<DeviceBusySpan>,
+    ) {
+        if !self.keeps_whole_devices() {
+            busy.fill((0, 0));
+            edge_busy.clear();
+            return;
+        }
+        edge_busy.retain(|(side, _)| self.keeps_device_and_layer(side.device, side.layer));
+        if self.spans_ns.is_empty() {
+            return;
+        }
+        let spans = ObservedTime::new(self.spans_ns.clone());
+        let spans = spans.spans_ns();
+        for part in mem::take(edge_busy) {
+            push_within(spans, part, edge_busy);
+        }
+        for (row, busy) in busy.iter_mut().enumerate().filter(|(_, busy)| busy.0 < busy.1) {
+            let first = spans.partition_point(|span| span.1 <= busy.0);
+            let is_inside =
+                spans.get(first).is_some_and(|span| span.0 <= busy.0 && busy.1 <= span.1);
+            if kept[row] && is_inside {
+                continue;
+            }
+            let busy = mem::take(busy);
+            let side = DeviceLayer { device: batch.device(row), layer: batch.layer(row) };
+            if self.keeps_device_and_layer(side.device, side.layer) {
+                push_within(spans, (side, busy), edge_busy);
+            }
+        }
+    }
+
     fn keeps(&self, batch: &Batch, row: usize, sequential: bool) -> bool {
         let process = self.process.as_ref();
         self.keeps_time(batch.issued_ns(row))
@@ -411,9 +454,11 @@ impl Filter {
             && (self.files.is_empty() || self.keeps_file((cell.layer, cell.device), cell.who.inode))
     }
 
-    /// Returns true if busy time of a fold file passes, by the rules of [`Self::keeps_cell`].
+    /// Returns true if busy time of a fold file passes, by the rules of [`Self::keeps_cell`]. None does
+    /// under a filter that hides some of a device's I/Os.
     pub(crate) fn keeps_busy(&self, busy: &BusyInStep, first_ns: u64) -> bool {
-        self.keeps_time(busy.begin_ns.max(first_ns))
+        self.keeps_whole_devices()
+            && self.keeps_time(busy.begin_ns.max(first_ns))
             && self.keeps_device_and_layer(busy.device, busy.layer)
     }
 
@@ -446,6 +491,18 @@ impl Filter {
     pub fn keeps_stream(&self, key: &StreamKey) -> bool {
         (self.ops.is_empty() || self.ops.contains(&key.op))
             && (self.streams.is_empty() || self.streams.contains(key))
+    }
+}
+
+/// Adds the parts of a busy span that lie within ascending spans to `parts`.
+fn push_within(
+    spans: &[(u64, u64)],
+    (side, (from, to)): DeviceBusySpan,
+    parts: &mut Vec<DeviceBusySpan>,
+) {
+    let first = spans.partition_point(|span| span.1 <= from);
+    for span in spans[first..].iter().take_while(|span| span.0 < to) {
+        parts.push((side, (from.max(span.0), to.min(span.1))));
     }
 }
 

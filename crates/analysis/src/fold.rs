@@ -6,7 +6,7 @@
 //! would depend on the order of folding and merging.
 
 use crate::annotate::checkpoint::Checkpoint;
-use crate::annotate::sequential::{BusySpan, IoAnnotations};
+use crate::annotate::sequential::{BusySpan, DeviceBusySpan, IoAnnotations};
 use crate::cells::{Dimensions, FilteredCells};
 use std::any::Any;
 use steadfast_domain::IoEvent;
@@ -27,6 +27,9 @@ pub struct AnnotatedRows<'a> {
     /// The time in which the device would have been idle without the I/O. Empty unless a fold asks
     /// for [`Fields::BUSY`].
     pub busy: &'a [BusySpan],
+    /// Busy time within the time spans of the filter that belongs to no row: of I/Os that were
+    /// issued outside of the spans, or are outstanding across an end of one.
+    pub edge_busy: &'a [DeviceBusySpan],
     /// True for each I/O that passes the filter.
     pub kept: &'a [bool],
     /// Issue times, in nanoseconds, that strictly increase in file order: I/Os issued at the same
@@ -52,6 +55,8 @@ pub struct AnnotatedBatch {
     pub depth: Vec<u32>,
     /// Busy time that each I/O adds to its device.
     pub busy: Vec<BusySpan>,
+    /// Busy time within the time spans of the filter that belongs to no row.
+    pub edge_busy: Vec<DeviceBusySpan>,
     /// True for each I/O that passes the filter.
     pub kept: Vec<bool>,
     /// Issue times that strictly increase.
@@ -93,6 +98,7 @@ impl AnnotatedBatch {
             sequential: &self.sequential,
             depth: if self.depth.is_empty() { self.batch.depths() } else { &self.depth },
             busy: &self.busy,
+            edge_busy: &self.edge_busy,
             kept: &self.kept,
             order_ns: &self.order_ns,
             annotations: &self.annotations,

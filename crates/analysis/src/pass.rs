@@ -3,7 +3,7 @@
 
 pub use crate::annotate::checkpoint::Checkpoint;
 use crate::annotate::selected_runs::SelectedRunLengths;
-use crate::annotate::sequential::{DepthSource, Sequencer, WINDOW};
+use crate::annotate::sequential::{DepthSource, DeviceBusySpan, Sequencer, WINDOW};
 use crate::filter::Filter;
 use crate::fold::{AnnotatedBatch, AnnotatedRows, Fold};
 use crate::questions::streams::{STREAMS_MAX, StreamKey};
@@ -51,7 +51,8 @@ const UNTRACKED_STREAM: u32 = u32::MAX;
 /// Settings of a pass over a capture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PassOptions {
-    /// The I/Os that count. Sequentiality, depth and busy time are determined before filtering.
+    /// The I/Os that count. Sequentiality, depth and busy time are determined before filtering; busy
+    /// time is then restricted to the time spans of the filter.
     pub filter: Filter,
     /// Number of earlier I/Os that an I/O is compared with for sequentiality.
     pub window: usize,
@@ -108,6 +109,8 @@ pub(crate) struct Annotator {
     /// The earliest time that the next I/O may get in [`AnnotatedRows::order_ns`]; `None` if no fold asks
     /// for it.
     order_ns: Option<u64>,
+    /// Busy time of the I/Os before the checkpoint at which the pass begins; taken by the first batch.
+    busy_before: Vec<DeviceBusySpan>,
     /// Mapping of the capture into the merged captures; `None` if it is read alone.
     pub(crate) mapping: Option<MergeMapping>,
     account: PassAccount,
@@ -132,6 +135,10 @@ impl Annotator {
         // A pass that begins at a checkpoint needs to know how long the devices are still busy
         // there.
         let has_busy = fields.has_busy() || pass.checkpoint_every.is_some();
+        let busy_before = match &pass.start {
+            Some(start) if fields.has_busy() => sequencer.busy_at(start.at_ns),
+            _ => Vec::new(),
+        };
         Annotator {
             sequencer: sequencer
                 .with_neighbors(fields.has_neighbors())
@@ -140,6 +147,7 @@ impl Annotator {
             arrivals: fields.has_neighbors().then(LastArrivals::default),
             runs,
             order_ns: fields.has_order().then_some(0),
+            busy_before,
             filter: pass.filter.clone(),
             overflow: OverflowGuard::default(),
             mapping: None,
@@ -192,6 +200,10 @@ impl Annotator {
         mem::swap(&mut next.busy, &mut self.sequencer.busy);
         mem::swap(&mut next.annotations, &mut self.sequencer.annotations);
         self.filter.mark(&next.batch, &next.sequential, &mut next.kept);
+        next.edge_busy.clear();
+        next.edge_busy.append(&mut self.busy_before);
+        let AnnotatedBatch { batch, kept, busy, edge_busy, .. } = &mut *next;
+        self.filter.restrict_busy(batch, kept, busy, edge_busy);
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.fill_gaps(next);
             self.runs.count(&mut next.annotations, &next.kept);

@@ -16,6 +16,7 @@ use std::process::Command as Program;
 use std::sync::Arc;
 use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::pass::Checkpoint;
+use steadfast_analysis::questions::compare::Sides;
 use steadfast_analysis::questions::load_shape::{LoadShape, RunLengths};
 use steadfast_analysis::questions::reach::DistinctCounter;
 use steadfast_analysis::questions::read_out::{ReadOut, ReadOutChoice, StreamPlace};
@@ -193,6 +194,82 @@ fn steps_hold_what_was_issued_in_them() {
     assert_eq!(steps[&0].times.response_max().unwrap().0, 2_000_000);
     assert_eq!(steps[&0].times.depth_mean(), Some(1.5));
     assert_eq!(steps[&1].times.response_mean(), None);
+}
+
+/// Two drives: one is busy when the window begins, with an I/O issued before it, and the other with
+/// one that lasts beyond its end.
+#[test]
+fn busy_time_of_a_window_counts_ios_that_were_issued_before_it() {
+    let io = |issued_ns, response_ns, device| IoEvent {
+        issued_ns,
+        response_ns,
+        device,
+        bytes: 4096,
+        op: IoOp::Write,
+        ..IoEvent::default()
+    };
+    let events = [
+        io(100_000, 1_450_000, 0),
+        io(200_000, 2_000_000, 0),
+        io(300_000, u64::MAX, 1),
+        io(1_500_000, 600_000, 0),
+        io(1_900_000, 1_007_000_000, 1),
+        io(2_600_000, 100_000, 0),
+        io(9_000_000, 100_000, 0),
+    ];
+    let conditions = CaptureConditions::default();
+    let mut writer = TraceWriter::new(Vec::new(), &conditions).unwrap().with_rows_per_group(2);
+    writer.write(&events).unwrap();
+    let bytes = writer.finish(conditions).unwrap();
+    let trace = Trace::open(Cursor::new(bytes.clone())).unwrap();
+    let captured: Captured<_> = Trace::open(Cursor::new(bytes)).unwrap().into();
+    let busy = |pass: &PassOptions| -> Vec<(u64, u64, u64)> {
+        let mut steps = Steps::new(1_000_000);
+        pass.run(&trace, &mut [&mut steps]).unwrap();
+        let steps = steps.finish().unwrap();
+        let mut sides = Sides::new(1_000_000, u64::MAX);
+        pass.run(&trace, &mut [&mut sides]).unwrap();
+        let of_sides = sides.finish().unwrap().sides;
+        for (at, step) in &steps {
+            let found = of_sides.iter().filter_map(|(_, steps)| steps.get(at));
+            assert_eq!(found.map(|step| step.busy_ns).sum::<u64>(), step.busy_ns);
+        }
+        steps.iter().map(|(at, step)| (*at, step.ios(), step.busy_ns)).collect()
+    };
+    let within = |spans: &[(u64, u64)], filter: Filter| PassOptions {
+        filter: filter.within(spans),
+        ..PassOptions::default()
+    };
+    let window = (1_600_000, 2_700_000);
+    let pass = within(&[window], Filter::default());
+    // Drive 0 until 2.2 ms and from 2.6 ms on, drive 1 from 1.9 ms on.
+    assert_eq!(busy(&pass), [(1, 1, 400_000 + 100_000), (2, 1, 300_000 + 700_000)]);
+    // No other I/O of drive 0 is issued in this window; it is busy all the same.
+    let one = within(&[(1_600_000, 2_000_000)], Filter::default());
+    assert_eq!(busy(&one), [(1, 1, 400_000 + 100_000)]);
+    let found = captured.steps(&one, Some(1_000_000)).unwrap().found;
+    assert_eq!(found.devices, Some(2));
+    // Two spans: what lies between them counts in neither.
+    let two = within(&[(1_600_000, 1_700_000), (2_000_000, 2_300_000)], Filter::default());
+    assert_eq!(busy(&two), [(1, 0, 100_000), (2, 0, 200_000 + 300_000)]);
+    let device = Filter { devices: vec![0], ..Filter::default() };
+    assert_eq!(busy(&within(&[window], device)), [(1, 0, 400_000), (2, 1, 300_000)]);
+    // A filter that hides some I/Os of a drive leaves no busy time.
+    let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
+    assert_eq!(busy(&within(&[window], writes)), [(1, 1, 0), (2, 1, 0)]);
+    // A pass from any checkpoint before the window finds the same.
+    let every = PassOptions { checkpoint_every: Some(1), ..PassOptions::default() };
+    let mut batches = every.read(&trace, Fields::BUSY);
+    let mut checkpoints: Vec<Checkpoint> = Vec::new();
+    while let Some(rows) = batches.next_batch().unwrap() {
+        checkpoints.extend(rows.checkpoint.cloned());
+    }
+    checkpoints.retain(|checkpoint| checkpoint.at_ns <= window.0);
+    assert!(!checkpoints.is_empty());
+    for checkpoint in checkpoints {
+        let start = Some(Arc::new(checkpoint));
+        assert_eq!(busy(&PassOptions { start, ..pass.clone() }), busy(&pass));
+    }
 }
 
 #[test]

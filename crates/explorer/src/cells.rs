@@ -2,13 +2,13 @@
 //! response time and queue depth. Cells add up exactly, so wider cells need no second pass over the
 //! I/Os.
 
-use crate::busy::BusyTime;
+use crate::busy::{BusyCell, BusyCells, BusyTime};
 use crate::maps::ColumnAxis;
 use crate::pair_numbers::{Breakdowns, CountedIo, PairBatcher, PairKey, PairNumbers, pair_of};
 use crate::part_counter::{PartCounter, RankedParts};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-use steadfast_analysis::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
+use steadfast_analysis::cells::{CubeCell, Dimensions, FilteredCells};
 use steadfast_analysis::cube::{CellSums, Cube, CubeBuilder};
 use steadfast_analysis::sums::capture_step::{CaptureStep, OpSums, StepTimes};
 use steadfast_analysis::sums::content::Contents;
@@ -97,7 +97,7 @@ pub struct TimeCells {
     pub shares: RankedParts,
     /// Sums without histograms, which the cube keeps itself.
     totals: Cube<CaptureStep>,
-    busy_ns: Vec<u64>,
+    busy: BusyCells,
 }
 
 /// Sums of several adjacent cells.
@@ -142,6 +142,20 @@ impl TimeCells {
         self.totals.steps(cells).iter().map(|cell| cell.sums.ios()).sum()
     }
 
+    /// Returns the busy time of a range of cells, counted from the first.
+    fn busy(&self, cells: Range<usize>) -> BusyCell {
+        let mut all = BusyCell::default();
+        self.busy.cells[cells].iter().for_each(|cell| all.merge(*cell));
+        all
+    }
+
+    /// Returns the number of devices (at a layer) with an I/O issued or outstanding in a range of
+    /// cells, counted from the first; `None` if there are too many devices to know.
+    pub fn devices_in(&self, cells: Range<usize>) -> Option<u64> {
+        let cells = cells.start.min(self.count)..cells.end.min(self.count);
+        self.busy.knows_devices.then(|| self.busy(cells).devices())
+    }
+
     /// Calls `each` with the number and the sums of every column that is not empty. A column has
     /// `wide` adjacent cells and begins at a multiple of `wide`. Only cells within the range
     /// `cells`, counted from the first, are added.
@@ -156,7 +170,7 @@ impl TimeCells {
         let mut begin = from;
         while begin < to {
             let end = ((begin / wide + 1) * wide).min(to);
-            let busy_ns = self.busy_ns[begin..end].iter().sum();
+            let busy_ns = self.busy(begin..end).busy_ns;
             let totals = self.totals.steps(begin..end);
             if busy_ns > 0 || !totals.is_empty() {
                 let mut column = self.empty(busy_ns);
@@ -251,16 +265,10 @@ impl TimeCellsBuilder {
         let counts = coarse_buckets(cell)?;
         if let Some(at) = self.place(cell.begin_ns) {
             let key = pair_of(cell);
+            self.busy.take_cell(cell);
             self.add(at, (key, &PairSums::from_cell(cell)), counts.into_iter(), pairs);
         }
         Ok(())
-    }
-
-    /// Adds the busy time of a device in a step.
-    pub fn take_busy(&mut self, busy: &BusyInStep) {
-        if let Some(at) = self.place(busy.begin_ns) {
-            self.busy.add(at as usize, busy.busy_ns);
-        }
     }
 
     /// Returns the number of the cell of a time, counted from the first.
@@ -278,7 +286,7 @@ impl TimeCellsBuilder {
             count,
             shares: self.parts.finish(pairs),
             totals: self.totals.finish(),
-            busy_ns: self.busy.finish(),
+            busy: self.busy.finish(),
         }
     }
 
@@ -343,7 +351,7 @@ impl Fold for CellsFold {
     }
 
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        cells.busy.iter().for_each(|busy| self.filling.take_busy(busy));
+        cells.busy.iter().for_each(|busy| self.filling.busy.take_busy(busy));
         let pairs = &mut self.gathering.pairs;
         cells.cells.iter().try_for_each(|cell| self.filling.take_cell(cell, pairs))
     }

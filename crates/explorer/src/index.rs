@@ -26,7 +26,7 @@ use steadfast_domain::{Caveat, Layer};
 use steadfast_tracefile::{Fields, NotRecorded, TraceError};
 
 /// Version of the index format. It is raised whenever the content of an index changes.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 /// Maximum number of cells of an index.
 pub const CELLS: u64 = 131_072;
 /// Width of the narrowest cell, in nanoseconds: 100 us.
@@ -345,7 +345,7 @@ impl Fold for IndexBuilder {
         for cell in cells.cells {
             self.see_cell(cell, cells.dimensions.single_ios)?;
         }
-        cells.busy.iter().for_each(|busy| self.cells.take_busy(busy));
+        cells.busy.iter().for_each(|busy| self.cells.busy.take_busy(busy));
         self.quality.take_cells(cells)?;
         let ios = cells.cells.iter().fold(0, |sum: u64, cell| sum.saturating_add(cell.ios));
         self.progress.done.fetch_add(ios, Ordering::Relaxed);

@@ -2,6 +2,7 @@
 //! several questions about the same I/Os, and narrower windows lie inside wider ones.
 
 use std::sync::Arc;
+use steadfast_analysis::annotate::sequential::DeviceBusySpan;
 use steadfast_analysis::{AnnotatedBatch, AnnotatedRows, Filter, Fold};
 use steadfast_tracefile::{Fields, TraceError};
 
@@ -29,6 +30,7 @@ pub struct KeptRows {
     window_ns: (u64, u64),
     filter: Filter,
     chunks: Vec<RowChunk>,
+    edge_busy: Vec<DeviceBusySpan>,
     ios: usize,
 }
 
@@ -51,10 +53,18 @@ impl KeptRows {
         passing: &Filter,
         mut take: impl FnMut(&AnnotatedRows<'_>) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
-        let mut kept = Vec::new();
+        let (none, mut edges) = (AnnotatedBatch::default(), self.edge_busy.clone());
+        passing.restrict_busy(&none.batch, &[], &mut [], &mut edges);
+        take(&AnnotatedRows { edge_busy: &edges, ..none.rows() })?;
+        let (mut kept, mut busy) = (Vec::new(), Vec::new());
         for chunk in &self.chunks {
-            passing.mark(&chunk.ios.batch, &chunk.ios.sequential, &mut kept);
-            take(&AnnotatedRows { kept: &kept, ..chunk.ios.rows() })?;
+            let ios = chunk.ios.rows();
+            passing.mark(ios.batch, ios.sequential, &mut kept);
+            busy.clear();
+            busy.extend_from_slice(ios.busy);
+            edges.clear();
+            passing.restrict_busy(ios.batch, &kept, &mut busy, &mut edges);
+            take(&AnnotatedRows { kept: &kept, busy: &busy, edge_busy: &edges, ..ios })?;
         }
         Ok(())
     }
@@ -64,6 +74,7 @@ impl KeptRows {
 #[derive(Debug, Default)]
 pub struct RowCollector {
     chunks: Vec<RowChunk>,
+    edge_busy: Vec<DeviceBusySpan>,
     ios: usize,
 }
 
@@ -89,7 +100,13 @@ impl RowCollector {
             return Ok(None);
         }
         self.chunks.sort_by_key(|chunk| chunk.order);
-        Ok(Some(KeptRows { window_ns, filter, chunks: self.chunks, ios: self.ios }))
+        Ok(Some(KeptRows {
+            window_ns,
+            filter,
+            chunks: self.chunks,
+            edge_busy: self.edge_busy,
+            ios: self.ios,
+        }))
     }
 }
 
@@ -99,6 +116,7 @@ impl Fold for RowCollector {
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
+        self.edge_busy.extend_from_slice(rows.edge_busy);
         if !rows.kept.contains(&true) {
             return Ok(());
         }
@@ -127,6 +145,7 @@ impl Fold for RowCollector {
 
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         self.chunks.append(&mut other.chunks);
+        self.edge_busy.append(&mut other.edge_busy);
         self.ios += other.ios;
         Ok(())
     }

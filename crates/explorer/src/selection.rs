@@ -303,17 +303,14 @@ impl<'c> IoSelection<'c> {
         )))
     }
 
-    /// Returns the number of devices (at a layer) by whose time busy time is divided; `None` if the
-    /// busy time of the selection has no meaning.
-    pub fn devices(&self) -> Option<u64> {
-        let is_known = self.filter.keeps_whole_devices() && self.capture.knows_busy_time();
-        let counts =
-            |device: u16| self.filter.devices.is_empty() || self.filter.devices.contains(&device);
-        let sides = self.index.sides.iter();
-        let sides = sides.filter(|(device, layer)| {
-            counts(*device) && self.filter.layer.is_none_or(|wanted| wanted == *layer)
-        });
-        is_known.then(|| sides.count() as u64).filter(|sides| *sides > 0)
+    /// Returns the number of devices (at a layer) with an I/O issued or outstanding in the window, by
+    /// whose time busy time is divided; `None` if the busy time of the selection has no meaning.
+    pub fn devices(&self, scoped: &CellWindow) -> Option<u64> {
+        if !self.filter.keeps_whole_devices() || !self.capture.knows_busy_time() {
+            return None;
+        }
+        let devices = scoped.all().devices_in(scoped.cells.clone());
+        devices.filter(|devices| *devices > 0)
     }
 }
 

@@ -25,6 +25,7 @@ use crate::annotate::lookback::{
     DeviceIos, IOS_MAX, Lookback, LookbackScratch, LookbackState, PlaceInRun,
 };
 use crate::annotate::outstanding::{OutstandingSet, OutstandingState};
+use crate::device_layer::DeviceLayer;
 use serde::{Deserialize, Serialize};
 use std::iter;
 use std::ops::Range;
@@ -45,6 +46,9 @@ const AT_ONCE: usize = 4096;
 /// The part of an I/O's duration in which its device would have been idle without it, as (begin,
 /// end) in nanoseconds; (0, 0) if there is none. The parts of a device never overlap.
 pub type BusySpan = (u64, u64);
+
+/// Busy time of a device at a layer.
+pub type DeviceBusySpan = (DeviceLayer, BusySpan);
 
 /// Optional annotations of an I/O from the I/Os before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -213,6 +217,21 @@ impl Sequencer {
         self.device_slots.clone_from(&before.device_slots);
         self.devices = before.devices.iter().map(device).collect();
         self
+    }
+
+    /// Returns the devices that are busy at a time before the next I/O, with the span from that time
+    /// until the last of their I/Os completes.
+    pub(crate) fn busy_at(&self, at_ns: u64) -> Vec<DeviceBusySpan> {
+        let mut busy = Vec::new();
+        for (place, slot) in self.device_slots.iter().enumerate() {
+            let state = self.devices.get(*slot as usize);
+            if let Some(state) = state.filter(|state| state.busy_until > at_ns) {
+                let layer = if place % 2 == 1 { Layer::FileSystem } else { Layer::Block };
+                let side = DeviceLayer { device: (place / 2) as u16, layer };
+                busy.push((side, (at_ns, state.busy_until)));
+            }
+        }
+        busy
     }
 
     /// Enables or disables [`IoAnnotations`]; it is disabled by default.

@@ -2,7 +2,7 @@
 //! is over.
 
 use super::file::FoldOptions;
-use crate::annotate::sequential::BusySpan;
+use crate::annotate::sequential::{BusySpan, DeviceBusySpan};
 use crate::cells::{BusyInStep, CubeCell, Dimensions, Who};
 use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
@@ -88,6 +88,8 @@ pub(super) struct FoldCellBuilder {
     /// readers add to the others.
     late: BTreeMap<(u64, FoldCellKey), IoSums>,
     open_busy_spans: OpenBusySpans,
+    /// Busy time that belongs to no row; few parts per device and end of a time span.
+    edge_busy: Vec<DeviceBusySpan>,
     busy_ns_by_step: BTreeMap<(u64, DeviceLayer), u64>,
     writer: CubeWriter<Vec<u8>>,
     /// Number of cells written.
@@ -119,6 +121,7 @@ impl FoldCellBuilder {
             current: FxHashMap::default(),
             late: BTreeMap::new(),
             open_busy_spans: OpenBusySpans::default(),
+            edge_busy: Vec::new(),
             busy_ns_by_step: BTreeMap::new(),
             writer: CubeWriter::fold(Vec::new(), columns, step_ns, conditions)?,
             cells: 0,
@@ -136,7 +139,9 @@ impl FoldCellBuilder {
         let after = OVERHANG_NS.min(self.step_ns.saturating_mul(OVERHANG_STEPS));
         let last = last_ns.saturating_add(self.began_ns).saturating_add(after) / self.step_ns;
         let until_ns = last.saturating_add(1).saturating_mul(self.step_ns);
-        for (side, (from, to)) in self.open_busy_spans.take() {
+        let mut rest = self.open_busy_spans.take();
+        rest.append(&mut self.edge_busy);
+        for (side, (from, to)) in rest {
             self.add_busy(side, (from, to.min(until_ns)))?;
         }
         for ((step, DeviceLayer { device, layer }), busy_ns) in self.busy_ns_by_step {
@@ -204,12 +209,16 @@ impl FoldCellBuilder {
         sums.add(columns, row);
         sums.beyond += u64::from(is_beyond);
         let side = DeviceLayer { device: key.device, layer: key.layer };
-        let (from, to) = rows.busy[row];
-        let busy = (from.saturating_add(self.began_ns), to.saturating_add(self.began_ns));
+        let busy = self.by_clock(rows.busy[row]);
         match self.open_busy_spans.add(side, busy) {
             Some(finished) => self.add_busy(side, finished),
             None => Ok(()),
         }
+    }
+
+    /// Returns a span counted from the origin of the clock.
+    fn by_clock(&self, (from, to): BusySpan) -> BusySpan {
+        (from.saturating_add(self.began_ns), to.saturating_add(self.began_ns))
     }
 
     /// Returns the cell of a key in the current step.
@@ -273,7 +282,12 @@ impl Fold for FoldCellBuilder {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let columns = SumColumns::new(rows, true);
-        rows.iter().try_for_each(|row| self.take_row(rows, &columns, row))
+        rows.iter().try_for_each(|row| self.take_row(rows, &columns, row))?;
+        for (side, busy) in rows.edge_busy {
+            let busy = self.by_clock(*busy);
+            self.edge_busy.push((*side, busy));
+        }
+        Ok(())
     }
     /// A capture is folded in one piece; only fold files can be merged.
     fn merge(&mut self, _: Self) -> Result<(), TraceError> {

@@ -11,7 +11,7 @@ use crate::thread_pool::ThreadPool;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::sync::Arc;
-use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_domain::{CaptureConditions, Layer, Nanos};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -310,7 +310,9 @@ fn several(what: NotRecorded) -> TraceError {
     ))
 }
 
-/// Rejects captures of the same device that overlap in time, each with its length in nanoseconds.
+/// Rejects captures of the same device that overlap in time, each with its length in nanoseconds. A
+/// capture whose host or start time is unknown is rejected if it equals another in all that is known
+/// of it.
 ///
 /// # Errors
 /// Returns [`TraceError::Unsuitable`] with the host and the device.
@@ -319,8 +321,25 @@ pub(super) fn no_capture_twice<'a>(
 ) -> Result<(), TraceError> {
     type Time = (u64, u64, Option<u32>, Vec<Layer>);
     let mut seen: BTreeMap<(String, String), Vec<Time>> = BTreeMap::new();
+    let mut undated: Vec<(&CaptureConditions, u64)> = Vec::new();
     for (conditions, lasted_ns) in captures {
         let (Some(host), Some(began)) = (&conditions.host, conditions.began_unix_ns) else {
+            let is_again = undated.iter().any(|(other, lasted)| {
+                *lasted == lasted_ns
+                    && other.host == conditions.host
+                    && other.began_unix_ns == conditions.began_unix_ns
+                    && other.source == conditions.source
+                    && other.devices == conditions.devices
+            });
+            if is_again {
+                return Err(TraceError::Unsuitable(format!(
+                    "two of the captures are of {}, have the same devices and last {}: their I/Os \
+                     would count twice; name each capture once, as trace or in a fold file",
+                    conditions.host.as_deref().unwrap_or("an unknown host"),
+                    Nanos(lasted_ns)
+                )));
+            }
+            undated.push((conditions, lasted_ns));
             continue;
         };
         let (from, to) = (began, began.saturating_add(lasted_ns));

@@ -64,12 +64,27 @@ pub struct SideSet {
     seen: BTreeSet<DeviceLayer>,
     /// The same as an array indexed by device and layer, for a fast test per I/O.
     is_seen: Vec<[bool; 2]>,
+    /// The devices and layers with busy time that belongs to no I/O that passes.
+    in_flight: BTreeSet<DeviceLayer>,
+    needs_in_flight: bool,
 }
 
 impl SideSet {
+    /// Creates an empty set for [`Self::busy_count`] under a filter that has time spans or not.
+    /// Without them, every side with busy time has an I/O that passes.
+    pub(crate) fn with_busy_sides(has_time_spans: bool) -> Self {
+        SideSet { needs_in_flight: has_time_spans, ..SideSet::default() }
+    }
+
     /// Returns the number of sides seen.
     pub fn count(&self) -> u64 {
         self.seen.len() as u64
+    }
+
+    /// Returns the number of sides that busy time is a share of: those seen, and those that were
+    /// busy with I/Os issued before the time of the filter.
+    pub fn busy_count(&self) -> u64 {
+        self.seen.union(&self.in_flight).count() as u64
     }
 
     /// Iterates over the sides seen, in order of device and layer.
@@ -133,7 +148,8 @@ impl PartialEq for SideSet {
 
 impl Fold for SideSet {
     fn fields(&self) -> Fields {
-        Fields::new(&[Field::Device, Field::Layer])
+        let sides = Fields::new(&[Field::Device, Field::Layer]);
+        if self.needs_in_flight { sides.and(Fields::BUSY) } else { sides }
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for first in (0..rows.kept.len()).step_by(PART_MAX) {
@@ -142,10 +158,11 @@ impl Fold for SideSet {
                 self.see_each(rows, part);
             }
         }
+        self.in_flight.extend(rows.edge_busy.iter().map(|(side, _)| *side));
         Ok(())
     }
     fn new_part(&self) -> Option<Self> {
-        Some(SideSet::default())
+        Some(SideSet { needs_in_flight: self.needs_in_flight, ..SideSet::default() })
     }
     fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Ok(())
@@ -154,10 +171,14 @@ impl Fold for SideSet {
         let keys =
             cells.cells.iter().map(|cell| DeviceLayer { device: cell.device, layer: cell.layer });
         keys.for_each(|key| self.see(key));
+        let busy =
+            cells.busy.iter().map(|busy| DeviceLayer { device: busy.device, layer: busy.layer });
+        self.in_flight.extend(busy);
         Ok(())
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         self.seen.append(&mut other.seen);
+        self.in_flight.append(&mut other.in_flight);
         Ok(())
     }
 }
@@ -289,6 +310,13 @@ impl Fold for Sides {
                 None => self.leave_row_out(&columns, row)?,
             }
         }
+        for (side, busy) in rows.edge_busy {
+            if let Some(steps) = self.steps(*side)? {
+                steps.divide_busy(*busy)?;
+            } else if let Some(further) = &mut self.further {
+                further.divide_busy(*busy)?;
+            }
+        }
         Ok(())
     }
     fn new_part(&self) -> Option<Self> {
@@ -308,8 +336,7 @@ impl Fold for Sides {
         }
         for busy in cells.busy {
             let key = DeviceLayer { device: busy.device, layer: busy.layer };
-            // A device has busy time only if it has I/Os.
-            if let Some((_, steps)) = self.sides.iter_mut().find(|(side, _)| *side == key) {
+            if let Some(steps) = self.steps(key)? {
                 steps.take_busy(busy)?;
             }
         }

@@ -1,7 +1,10 @@
 //! Capture steps: the I/Os in each interval of the capture's time.
 //!
 //! An I/O belongs to the step in which it was issued. Busy time is the time in which at least one
-//! I/O was outstanding on a device; it is divided among the steps in which it passed.
+//! I/O was outstanding on a device, whenever it was issued; it is divided among the steps in which
+//! it passed, and restricted to the time spans of the filter ([`Filter::restrict_busy`]).
+//!
+//! [`Filter::restrict_busy`]: crate::Filter::restrict_busy
 
 use crate::annotate::sequential::BusySpan;
 use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
@@ -121,7 +124,7 @@ impl Steps {
     }
 
     /// Divides a busy span among closed steps.
-    fn divide_busy(&mut self, (from, to): BusySpan) -> Result<(), TraceError> {
+    pub(crate) fn divide_busy(&mut self, (from, to): BusySpan) -> Result<(), TraceError> {
         for (step, busy_ns) in by_step((from, to.min(self.until_ns)), self.width_ns) {
             self.at(step)?.busy_ns += busy_ns;
         }
@@ -213,7 +216,8 @@ impl Fold for Steps {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let columns = SumColumns::new(rows, true);
-        rows.iter().try_for_each(|row| self.take_row(&columns, row))
+        rows.iter().try_for_each(|row| self.take_row(&columns, row))?;
+        rows.edge_busy.iter().try_for_each(|(_, busy)| self.divide_busy(*busy))
     }
     fn new_part(&self) -> Option<Self> {
         Some(Steps::new(self.width_ns).until(self.until_ns))

@@ -267,7 +267,7 @@ impl Study {
     /// Returns the number of devices (at a layer) by whose time busy time is divided; `None` if
     /// busy time is unknown.
     pub fn devices_busy(&self) -> Option<u64> {
-        self.has_busy_time.then(|| self.totals.sides_seen.count())
+        self.has_busy_time.then(|| self.totals.sides_seen.busy_count())
     }
 
     /// Iterates over the figures of the steps.

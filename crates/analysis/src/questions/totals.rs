@@ -113,7 +113,8 @@ impl CaptureTotals {
         options: &StudyOptions,
         more: Vec<&mut dyn Fold>,
     ) -> Result<Self, TraceError> {
-        let (mut streams, mut sides_seen) = (StreamTable::new(), SideSet::default());
+        let mut streams = StreamTable::new();
+        let mut sides_seen = SideSet::with_busy_sides(!options.pass.filter.spans_ns.is_empty());
         let mut folds: Vec<&mut dyn Fold> = vec![&mut streams, &mut sides_seen];
         folds.extend(more.into_iter().map(|fold| fold as &mut dyn Fold));
         let mut content = PartContent::read(captured, &options.pass);

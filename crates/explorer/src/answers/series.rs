@@ -140,7 +140,7 @@ fn filled(
         busy: vec![None; axis.columns],
         keys,
     };
-    let (mut any_response, devices) = (false, selection.devices());
+    let (mut any_response, devices) = (false, selection.devices(scoped));
     let conditions = selection.capture.conditions();
     for (busy, observed_ns) in series.busy.iter_mut().zip(&observed_ns) {
         *busy = devices.and(observed_ns.map(|_| 0.0));
@@ -227,8 +227,10 @@ pub fn steps(selection: &IoSelection<'_>, query: &QueryString) -> Result<StepsAn
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
         found.push((axis.first + at as u64, column.step()));
     });
+    // The last step is that of the last I/O, even if the device is busy after it.
+    found.truncate(found.iter().rposition(|(_, step)| step.ios() > 0).map_or(0, |last| last + 1));
     let any_response = found.iter().any(|(_, step)| step.times.response_count > 0);
-    let devices = selection.devices().filter(|_| any_response);
+    let devices = selection.devices(&scoped).filter(|_| any_response);
     let conditions = selection.capture.conditions();
     let observed = &selection.observed(&scoped)?;
     let context = StepContext { width_ns: axis.width_ns, observed, devices, conditions };
