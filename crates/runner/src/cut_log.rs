@@ -1,13 +1,15 @@
 //! The logs of acknowledged writes of a power cut: one in the run directory, which is never on the
 //! target's disk, and a second one at a place that the user chooses.
 
+use crate::storage::{RunStorage, StoredFile};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
-use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::io::{self, IsTerminal, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use steadfast_domain::Nanos;
 use steadfast_domain::power_cut::{AcknowledgedWrites, Acknowledgment};
 use steadfast_engine::power_cut::AcknowledgmentLog;
 use steadfast_host::{Directory, ReadAccess, open_regular};
@@ -18,9 +20,10 @@ pub const CUT_LOG: &str = "power-cut.log";
 /// Name of the file in the run directory into which the user copies a listener's lines.
 pub const RECEIVED_LOG: &str = "received.log";
 
-/// Interval between two syncs of the log in the run directory. Acknowledgments after the last sync
-/// may be lost with the host; fewer writes are then required to have survived.
-const SYNC_INTERVAL: Duration = Duration::from_millis(20);
+/// Interval between two syncs of the logs, the first of which follows the first acknowledgment.
+/// Acknowledgments after the last sync may be lost with the host; fewer writes are then required to
+/// have survived.
+const SYNC_INTERVAL: Nanos = Nanos::from_millis(20);
 
 /// Longest wait for a listener or a terminal.
 const WAIT_MAX: Duration = Duration::from_secs(10);
@@ -30,6 +33,9 @@ const TERMINAL_PAUSE: Duration = Duration::from_millis(1);
 
 /// Largest part of a log that is read, in bytes, from its end.
 const READ_MAX: u64 = 1 << 30;
+
+/// Largest length of a line in bytes, rounded up.
+const LINE_MAX: usize = 128;
 
 /// Beginning of a log.
 const HEAD: &[u8] = b"power-cut ";
@@ -64,21 +70,46 @@ impl LogPlace {
         }
     }
 
-    fn open(&self) -> io::Result<Box<dyn Write + Send>> {
+    fn open(&self) -> io::Result<SecondLog<File>> {
         match self {
             LogPlace::File(path) => match path.metadata() {
                 Ok(found) if found.file_type().is_char_device() => {
-                    Ok(Box::new(Terminal::open(path)?))
+                    Ok(SecondLog::Stream(Box::new(Terminal::open(path)?)))
                 }
-                _ => Ok(Box::new(open_second_log(path)?)),
+                _ => {
+                    let (directory, name) = Directory::of_file(path).map_err(io::Error::other)?;
+                    Ok(SecondLog::File(open_second_log(&directory, name)?))
+                }
             },
-            LogPlace::Listener(address) => Ok(Box::new(connect(address)?)),
+            LogPlace::Listener(address) => Ok(SecondLog::Stream(Box::new(connect(address)?))),
+        }
+    }
+
+    /// Opens the log for reading; `None` if it does not exist, or if its place stores nothing that
+    /// could be read back.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be opened.
+    pub(crate) fn open_to_read(&self) -> io::Result<Option<File>> {
+        match self {
+            LogPlace::File(path) if path.is_file() => {
+                open_regular(path).map(Some).map_err(io::Error::other)
+            }
+            LogPlace::File(_) | LogPlace::Listener(_) => Ok(None),
         }
     }
 }
 
+/// An open second log.
+pub enum SecondLog<F> {
+    /// A regular file.
+    File(F),
+    /// A terminal or a listener.
+    Stream(Box<dyn Write + Send>),
+}
+
 /// Opens a regular file to append to it, or creates it; its name is on disk when this returns.
-fn open_to_append(directory: &Directory, name: &OsStr) -> io::Result<File> {
+fn open_to_append<D: RunStorage>(directory: &D, name: &OsStr) -> io::Result<D::File> {
     match directory.open_to_append(name) {
         Err(error) if error.is_missing() => {
             let file = directory.create(name, ReadAccess::Owner)?;
@@ -89,17 +120,63 @@ fn open_to_append(directory: &Directory, name: &OsStr) -> io::Result<File> {
     }
 }
 
-/// Opens the second log, which must be new, empty or such a log: no file of another kind and no
-/// block device is written to.
-fn open_second_log(path: &Path) -> io::Result<File> {
-    let (directory, name) = Directory::of_file(path).map_err(io::Error::other)?;
-    let file = open_to_append(&directory, name)?;
-    let mut head = Vec::new();
-    (&file).take(HEAD.len() as u64).read_to_end(&mut head)?;
-    if HEAD.starts_with(&head) {
+/// Opens the second log in a directory for appending. It must be new, empty or such a log: no file
+/// of another kind and no block device is written to.
+///
+/// # Errors
+/// Returns an error if the file cannot be opened, or if it holds something else.
+pub fn open_second_log<D: RunStorage>(directory: &D, name: &OsStr) -> io::Result<D::File> {
+    let mut file = open_to_append(directory, name)?;
+    let begin = read_from(&file, 0, LINE_MAX)?;
+    // A crash may keep the size of the first line without its content.
+    let is_blank = file.size()? <= LINE_MAX as u64 && begin.iter().all(|byte| *byte == 0);
+    let head = &begin[..begin.len().min(HEAD.len())];
+    if !is_blank && !HEAD.starts_with(head) {
+        return Err(io::Error::other("it holds something else; name a new file"));
+    }
+    if begin.is_empty() {
         return Ok(file);
     }
-    Err(io::Error::other("it holds something else; name a new file"))
+    if is_blank || head.len() < HEAD.len() {
+        // With a line break after it, the next trial would not recognize the file.
+        file.set_size(0)?;
+        file.refresh()?;
+    } else {
+        end_torn_line(&mut file)?;
+    }
+    Ok(file)
+}
+
+/// Ends the last line if a crash has torn it; otherwise the next acknowledgment would become a part
+/// of it. The line break is on disk when this returns.
+///
+/// The torn line stays: another run may append to the same file.
+fn end_torn_line<F: StoredFile>(file: &mut F) -> io::Result<()> {
+    // The cache may have a line break that a failed sync has lost.
+    file.refresh()?;
+    let Some(last) = file.size()?.checked_sub(1) else { return Ok(()) };
+    if read_from(file, last, 1)? == b"\n" {
+        return Ok(());
+    }
+    file.write_all(b"\n")?;
+    file.sync()
+}
+
+/// Reads at most `length` bytes from an offset on.
+fn read_from<F: StoredFile>(file: &F, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+    let available = file.size()?.saturating_sub(offset);
+    let mut content = vec![0; usize::try_from(available).unwrap_or(length).min(length)];
+    let mut filled = 0;
+    while filled < content.len() {
+        match file.read_at(&mut content[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    content.truncate(filled);
+    Ok(content)
 }
 
 /// A terminal. It is opened without waiting for a carrier and never waits longer than the limit.
@@ -153,41 +230,68 @@ fn connect(address: &str) -> io::Result<TcpStream> {
 }
 
 /// The open logs of a trial.
-pub(crate) struct CutLog {
-    run: File,
-    second: Option<Box<dyn Write + Send>>,
+pub struct CutLog<F: StoredFile = File> {
+    run: F,
+    second: Option<SecondLog<F>>,
     key: u64,
-    synced: Instant,
+    /// Time of the acknowledgment before the last sync; `None` before the first.
+    synced_at: Option<Nanos>,
 }
 
-impl CutLog {
-    /// Opens both logs for appending.
+impl CutLog<File> {
+    /// Opens both logs on this machine for appending.
     pub(crate) fn open(
         directory: &Directory,
         second: Option<&LogPlace>,
         key: u64,
     ) -> io::Result<Self> {
-        let named = |what: String, error: io::Error| io::Error::other(format!("{what}: {error}"));
-        let path = directory.path().join(CUT_LOG);
-        let run = open_to_append(directory, OsStr::new(CUT_LOG))
-            .map_err(|error| named(path.display().to_string(), error))?;
         let second = second
-            .map(|place| place.open().map_err(|error| named(place.name(), error)))
+            .map(|place| place.open().map_err(|error| named(&place.name(), &error)))
             .transpose()?;
-        Ok(CutLog { run, second, key, synced: Instant::now() })
+        CutLog::open_in(directory, second, key)
     }
 }
 
-impl AcknowledgmentLog for CutLog {
+impl<F: StoredFile> CutLog<F> {
+    /// Opens the log of the run directory for appending.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be opened, or if its torn last line cannot be ended.
+    pub fn open_in<D: RunStorage<File = F>>(
+        directory: &D,
+        second: Option<SecondLog<F>>,
+        key: u64,
+    ) -> io::Result<Self> {
+        let open = || {
+            let mut run = open_to_append(directory, OsStr::new(CUT_LOG))?;
+            end_torn_line(&mut run).map(|()| run)
+        };
+        let path = directory.path().join(CUT_LOG);
+        let run = open().map_err(|error| named(&path.display().to_string(), &error))?;
+        Ok(CutLog { run, second, key, synced_at: None })
+    }
+}
+
+fn named(place: &str, error: &io::Error) -> io::Error {
+    io::Error::other(format!("{place}: {error}"))
+}
+
+impl<F: StoredFile + Send> AcknowledgmentLog for CutLog<F> {
     fn append(&mut self, flush: Acknowledgment) -> io::Result<()> {
         let line = flush.line(self.key);
         self.run.write_all(line.as_bytes())?;
-        if let Some(second) = &mut self.second {
-            second.write_all(line.as_bytes())?;
+        match &mut self.second {
+            Some(SecondLog::File(second)) => second.write_all(line.as_bytes())?,
+            Some(SecondLog::Stream(second)) => second.write_all(line.as_bytes())?,
+            None => {}
         }
-        if self.synced.elapsed() >= SYNC_INTERVAL {
-            self.run.sync_data()?;
-            self.synced = Instant::now();
+        let is_due = |synced_at: Nanos| flush.at.saturating_sub(synced_at) >= SYNC_INTERVAL;
+        if self.synced_at.is_none_or(is_due) {
+            self.run.sync()?;
+            if let Some(SecondLog::File(second)) = &self.second {
+                second.sync()?;
+            }
+            self.synced_at = Some(flush.at);
         }
         Ok(())
     }
@@ -197,30 +301,23 @@ impl AcknowledgmentLog for CutLog {
 ///
 /// # Errors
 /// Returns an error if a log cannot be read.
-pub(crate) fn read_logs(
-    directory: &Directory,
-    second: Option<&LogPlace>,
+pub fn read_logs<D: RunStorage>(
+    directory: &D,
+    second: Option<D::File>,
     key: u64,
 ) -> io::Result<AcknowledgedWrites> {
-    let mut opened = vec![
-        directory.open_file(OsStr::new(CUT_LOG)),
-        directory.open_file(OsStr::new(RECEIVED_LOG)),
-    ];
-    if let Some(LogPlace::File(path)) = second {
-        // A terminal stores nothing that could be read back.
-        opened.extend(path.is_file().then(|| open_regular(path)));
+    let mut files: Vec<D::File> = second.into_iter().collect();
+    for name in [CUT_LOG, RECEIVED_LOG] {
+        match directory.open_file(OsStr::new(name)) {
+            Err(error) if error.is_missing() => {}
+            opened => files.push(opened.map_err(io::Error::other)?),
+        }
     }
     let mut log = AcknowledgedWrites::default();
-    for file in opened {
-        let mut file = match file {
-            Err(error) if error.is_missing() => continue,
-            other => other.map_err(io::Error::other)?,
-        };
+    for file in files {
         // The lines of the last trial are at the end.
-        let skipped = file.metadata()?.len().saturating_sub(READ_MAX);
-        file.seek(SeekFrom::Start(skipped))?;
-        let mut content = Vec::new();
-        file.take(READ_MAX).read_to_end(&mut content)?;
+        let skipped = file.size()?.saturating_sub(READ_MAX);
+        let content = read_from(&file, skipped, READ_MAX as usize)?;
         log.add_log(&String::from_utf8_lossy(&content), key);
     }
     Ok(log)
@@ -231,7 +328,6 @@ mod tests {
     use super::*;
     use std::io::{BufRead, BufReader};
     use std::net::TcpListener;
-    use steadfast_domain::Nanos;
 
     #[test]
     fn a_log_is_a_file_or_a_listener() {
@@ -256,6 +352,13 @@ mod tests {
         for refused in [other.as_path(), link.as_path(), Path::new("/dev/null")] {
             assert!(open(refused).is_err(), "{}", refused.display());
         }
+        // A first line whose content a crash has lost, and a file of zeros that is longer.
+        std::fs::write(&other, [0; 70]).unwrap();
+        open(&other).unwrap();
+        assert_eq!(std::fs::read(&other).unwrap(), b"");
+        std::fs::write(&other, [0; 129]).unwrap();
+        assert!(open(&other).is_err());
+        assert_eq!(std::fs::read(&other).unwrap(), [0; 129]);
     }
 
     #[test]
@@ -277,7 +380,7 @@ mod tests {
         let received = received.join().unwrap();
         assert_eq!(received, own);
         let newest = || {
-            let read = read_logs(&directory, Some(&place), 9).unwrap();
+            let read = read_logs(&directory, place.open_to_read().unwrap(), 9).unwrap();
             (read.newest().map(|flush| flush.sequence), read.flushes())
         };
         assert_eq!(newest(), (Some(96), 3));
@@ -285,5 +388,67 @@ mod tests {
         assert_eq!(newest(), (Some(64), 2));
         std::fs::write(scratch.path().join(RECEIVED_LOG), received).unwrap();
         assert_eq!(newest(), (Some(96), 3));
+    }
+
+    fn acknowledgment(number: u64) -> Acknowledgment {
+        Acknowledgment { sequence: 32 * number, at: Nanos::from_millis(7 * number) }
+    }
+
+    /// A crash may tear a log at any byte, or store a size without its data. The trial after it has
+    /// its own acknowledgments, and the torn one those whose lines are whole.
+    #[test]
+    fn a_torn_line_takes_no_acknowledgment_of_the_next_trial() {
+        const TORN: u64 = 9;
+        const NEXT: u64 = 10;
+        let lines: Vec<String> = (1..=3).map(|number| acknowledgment(number).line(TORN)).collect();
+        let whole = lines.concat().into_bytes();
+        for torn_at in 0..=whole.len() {
+            for zeros in [0, 5] {
+                // Syncs take no time there.
+                let scratch = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+                let scratch = scratch.unwrap();
+                let directory = Directory::open(scratch.path()).unwrap();
+                let place = LogPlace::File(scratch.path().join("second"));
+                let torn = [&whole[..torn_at], &vec![0; zeros]].concat();
+                std::fs::write(scratch.path().join(CUT_LOG), &torn).unwrap();
+                std::fs::write(scratch.path().join("second"), &whole[..torn_at]).unwrap();
+                let mut log = CutLog::open(&directory, Some(&place), NEXT).unwrap();
+                for number in 1..=4 {
+                    log.append(acknowledgment(number)).unwrap();
+                }
+                drop(log);
+                let read = |log: &str, key| {
+                    let mut found = AcknowledgedWrites::default();
+                    let text = std::fs::read(scratch.path().join(log)).unwrap();
+                    found.add_log(&String::from_utf8_lossy(&text), key);
+                    found
+                };
+                let mut appended = AcknowledgedWrites::default();
+                (1..=4).for_each(|number| appended.add(acknowledgment(number)));
+                let ends = lines.iter().scan(0, |end, line| {
+                    *end += line.len();
+                    Some(*end)
+                });
+                // A line is whole without its line break, too.
+                let kept = |zeros: usize| {
+                    let reach = torn_at + usize::from(zeros == 0);
+                    ends.clone().filter(|end| *end <= reach).count() as u64
+                };
+                for (log, zeros) in [(CUT_LOG, zeros), ("second", 0)] {
+                    let found = read(log, NEXT);
+                    let about = format!("{log} torn at {torn_at} before {zeros} zeros");
+                    assert_eq!(
+                        (found.flushes(), found.newest()),
+                        (4, appended.newest()),
+                        "{about}"
+                    );
+                    assert_eq!(read(log, TORN).flushes(), kept(zeros), "{about}");
+                }
+                let both = read_logs(&directory, place.open_to_read().unwrap(), NEXT).unwrap();
+                assert_eq!((both.flushes(), both.newest()), (4, appended.newest()));
+                // The file is a second log to the trial after the next, too.
+                CutLog::open(&directory, Some(&place), 11).unwrap();
+            }
+        }
     }
 }

@@ -304,7 +304,7 @@ impl Ledger {
             (Err(error), Some(parent), Some(name)) if error.is_missing() => {
                 Ledger::create_below(&Directory::make(parent, readers)?, name, readers, plan)
             }
-            (Err(error), ..) if error.is_no_directory() => Err(LedgerError::taken(directory)),
+            (Err(error), ..) if error.is_not_a_directory() => Err(LedgerError::taken(directory)),
             (opened, ..) => {
                 let opened = opened?;
                 // Its creator may not have made its name durable.
@@ -337,7 +337,7 @@ impl Ledger {
     /// Opens the directory of a run.
     pub fn find(directory: &Path) -> Result<Directory, LedgerError> {
         Directory::open(directory).map_err(|error| {
-            if error.is_missing() || error.is_no_directory() {
+            if error.is_missing() || error.is_not_a_directory() {
                 LedgerError::NotARun(directory.to_owned())
             } else {
                 error.into()

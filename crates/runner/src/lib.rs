@@ -33,7 +33,7 @@ pub mod start_together;
 pub mod storage;
 mod surroundings;
 
-pub use cut_log::{CUT_LOG, LogPlace, RECEIVED_LOG};
+pub use cut_log::{CUT_LOG, CutLog, LogPlace, RECEIVED_LOG, SecondLog, open_second_log, read_logs};
 pub use forecast::{Forecast, Outline, TimeLeft};
 pub use host_changes::HostChanges;
 pub use ledger::{ClockReading, Ledger, LedgerError};

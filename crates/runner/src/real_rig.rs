@@ -316,7 +316,7 @@ impl Rig for DeviceRig {
         let target = self.engine.target_mut();
         steadfast_host::purge(target, order, &mut relay, &self.roots).map_err(|error| match error {
             HostError::PurgeStopped { .. } => Halt::Stopped,
-            HostError::Unjournalled(why) => Halt::Ledger(why),
+            HostError::Unjournaled(why) => Halt::Ledger(why),
             other => refused(other),
         })
     }
@@ -446,7 +446,10 @@ impl Rig for DeviceRig {
 
     fn read_after_cut(&mut self, plan: &WritePlan) -> Result<PowerCutOutcome, Halt> {
         let second = self.surroundings.second_log();
-        let log = read_logs(self.directory()?, second.as_ref(), plan.key())
+        let directory = self.directory()?;
+        let log = second
+            .map_or(Ok(None), |place| place.open_to_read())
+            .and_then(|second| read_logs(directory, second, plan.key()))
             .map_err(|error| Halt::Refused(format!("the log of acknowledged writes: {error}")))?;
         let found = read_blocks(self.engine.target(), plan, &self.stop)?;
         Ok(judge(plan, &log, &found))

@@ -67,7 +67,7 @@ impl RunGroup {
     /// if it names something other than run directories in its own directory.
     pub fn find(place: &Path) -> Result<Option<RunGroup>, LedgerError> {
         let directory = match Directory::open(place) {
-            Err(error) if error.is_missing() || error.is_no_directory() => return Ok(None),
+            Err(error) if error.is_missing() || error.is_not_a_directory() => return Ok(None),
             opened => opened?,
         };
         let file = match directory.open_file(OsStr::new(FILE)) {

@@ -65,7 +65,7 @@ impl SingleLoad {
         let streams = streams.map(|stream| stream.with_room_in_zones(range.length)).collect();
         let stimulus = Stimulus::new(streams, range, self.demand, until)
             .data_pattern(self.data_pattern.clone())
-            .pace(self.pace)
+            .pace(self.pace.clone())
             .ramp(self.ramp)
             .seed(place.seed(self.seed))
             .verify(self.verify);

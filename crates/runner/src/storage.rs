@@ -1,14 +1,14 @@
-//! The storage of a run: the operations that a ledger needs on a directory and its files.
+//! The storage of a run: the operations that it needs on a directory and its files.
 //!
-//! The ledger uses only [`RunStorage`] and [`StoredFile`]. This module implements them for the
-//! directories and files of this machine; the fault simulator implements them with caches that a
-//! crash loses (`docs/fire.md`).
+//! The ledger and the logs of power cuts use only [`RunStorage`] and [`StoredFile`]. This module
+//! implements them for the directories and files of this machine; the fault simulator implements
+//! them with caches that a crash loses (`docs/fire.md`).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use steadfast_host::{Directory, FileError, ReadAccess};
 
@@ -78,6 +78,11 @@ pub trait StoredFile: Read + Write + std::fmt::Debug {
     /// # Errors
     /// Returns an error if the system refuses.
     fn size(&self) -> io::Result<u64>;
+    /// Reads from an offset in bytes; returns the number of bytes read, 0 at the end of the file.
+    ///
+    /// # Errors
+    /// Returns an error if the system refuses, or if a signal interrupted the call.
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Returns false if the file was deleted.
     ///
     /// # Errors
@@ -162,6 +167,9 @@ impl RunStorage for Directory {
 impl StoredFile for File {
     fn size(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
+    }
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, bytes, offset)
     }
     fn has_name(&self) -> io::Result<bool> {
         Ok(self.metadata()?.nlink() > 0)
@@ -301,6 +309,9 @@ mod tests {
     impl StoredFile for FailingFile {
         fn size(&self) -> io::Result<u64> {
             Ok(self.content.borrow().len() as u64)
+        }
+        fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+            Ok(0)
         }
         fn has_name(&self) -> io::Result<bool> {
             Ok(true)

@@ -9,7 +9,9 @@ use crate::dice::Dice;
 use crate::directory::SimulatedDirectory;
 use crate::disk::{ROOT, error};
 use crate::fault::{CallKind, InjectedFault, PlannedFault, PlantedBug};
+use crate::memory;
 use crate::scenario::call;
+use crate::shrink::{Shrink, earlier_faults, fewer_faults};
 use crate::trial::TrialResult;
 use crate::world::{Killed, Process, World, WorldState};
 use std::cell::RefCell;
@@ -44,8 +46,9 @@ const STOP_MAX_NS: u64 = 3 * SECOND;
 const IN_MEMORY_NS: u64 = 5 * SECOND + 2 * STOP_MAX_NS;
 
 /// The capture of a seed.
-#[derive(Debug)]
-struct CaptureScenario {
+#[derive(Debug, Clone)]
+pub struct CaptureScenario {
+    seed: u64,
     duration: Option<Nanos>,
     /// Time of the host at which the user ends the capture.
     stopped_ns: u64,
@@ -68,11 +71,12 @@ struct CaptureScenario {
 }
 
 impl CaptureScenario {
-    fn new(dice: &mut Dice) -> CaptureScenario {
+    fn new(seed: u64, dice: &mut Dice) -> CaptureScenario {
         let lasts = SECOND + dice.below(24 * SECOND);
         let any_time = |dice: &mut Dice| BOOT_NS + dice.below(lasts + SECOND);
         let marks = dice.below(4);
         CaptureScenario {
+            seed,
             duration: dice.percent(50).then_some(Nanos(lasts)),
             stopped_ns: BOOT_NS + lasts,
             step: dice.percent(30).then_some(Nanos(SECOND / 4)),
@@ -98,6 +102,12 @@ impl CaptureScenario {
         for _ in 0..dice.below(4) {
             self.faults.push(PlannedFault { call: call(dice, calls), fault: fault(dice) });
         }
+    }
+
+    /// Returns the number of faults.
+    #[cfg(test)]
+    pub fn faults(&self) -> usize {
+        self.faults.len()
     }
 
     fn recording(&self) -> Recording {
@@ -406,17 +416,60 @@ enum CaptureEnd {
     Panicked(String),
 }
 
-/// Plays the capture of a seed without faults, which must succeed, and then with its faults.
-pub fn play(seed: u64, bug: Option<PlantedBug>) -> TrialResult {
+impl Shrink for CaptureScenario {
+    fn smaller(&self) -> Vec<CaptureScenario> {
+        let with = |faults| CaptureScenario { faults, ..self.clone() };
+        let mut smaller: Vec<_> = fewer_faults(&self.faults).into_iter().map(with).collect();
+        if self.loses_power {
+            smaller.push(CaptureScenario { loses_power: false, ..self.clone() });
+        }
+        if self.deleted_ns.is_some() {
+            smaller.push(CaptureScenario { deleted_ns: None, ..self.clone() });
+        }
+        if !self.marked_ns.is_empty() {
+            smaller.push(CaptureScenario { marked_ns: Vec::new(), ..self.clone() });
+        }
+        if !self.taken_names.is_empty() {
+            smaller.push(CaptureScenario { taken_names: Vec::new(), ..self.clone() });
+        }
+        if self.rotate_time.is_some() {
+            smaller.push(CaptureScenario { rotate_time: None, ..self.clone() });
+        }
+        if self.rotate_size.is_some() {
+            smaller.push(CaptureScenario { rotate_size: None, ..self.clone() });
+        }
+        if self.step.is_some() {
+            smaller.push(CaptureScenario { step: None, ..self.clone() });
+        }
+        if self.stopped_ns > BOOT_NS + 2 * SECOND {
+            let lasts = (self.stopped_ns - BOOT_NS) / 2;
+            let duration = self.duration.map(|_| Nanos(lasts));
+            let stopped_ns = BOOT_NS + lasts;
+            smaller.push(CaptureScenario { duration, stopped_ns, ..self.clone() });
+        }
+        smaller.extend(earlier_faults(&self.faults).into_iter().map(with));
+        smaller
+    }
+}
+
+/// Plays the capture of a seed without faults, which must succeed, and then with its faults. Returns
+/// the scenario that was played last, and its result.
+pub fn play_seed(seed: u64, bug: Option<PlantedBug>) -> (CaptureScenario, TrialResult) {
     let mut dice = Dice::new(seed ^ 0x6361_7074_7572_6573);
-    let mut scenario = CaptureScenario::new(&mut dice);
-    let undisturbed = capture(seed, &scenario, bug);
-    let result = undisturbed.result(&scenario, true);
+    let mut scenario = CaptureScenario::new(seed, &mut dice);
+    let undisturbed = capture(&scenario, bug);
+    let result = undisturbed.result(&scenario);
     if result.violation.is_some() {
-        return result;
+        return (scenario, result);
     }
     scenario.add_faults(&mut dice, undisturbed.calls);
-    capture(seed, &scenario, bug).result(&scenario, false)
+    let result = play(&scenario, bug);
+    (scenario, result)
+}
+
+/// Plays a scenario.
+pub fn play(scenario: &CaptureScenario, bug: Option<PlantedBug>) -> TrialResult {
+    capture(scenario, bug).result(scenario)
 }
 
 /// A capture that has ended.
@@ -427,14 +480,14 @@ struct EndedCapture {
     calls: u64,
 }
 
-fn capture(seed: u64, scenario: &CaptureScenario, bug: Option<PlantedBug>) -> EndedCapture {
-    let world = World::new(seed, bug, true);
+fn capture(scenario: &CaptureScenario, bug: Option<PlantedBug>) -> EndedCapture {
+    let world = World::new(scenario.seed, bug, true);
     world.state().say(|| format!("-- {scenario:?}"));
     put_foreign_files(&world, scenario);
     let history: SharedHistory = Rc::default();
     history.borrow_mut().began_ns = BOOT_NS;
     history.borrow_mut().now_ns = BOOT_NS + 300_000;
-    let end = live(&world, scenario, &history, &mut Dice::new(seed));
+    let end = live(&world, scenario, &history, &mut Dice::new(scenario.seed));
     let calls = world.calls();
     if scenario.loses_power {
         world.state().say(|| "-- the power is lost".to_owned());
@@ -444,12 +497,13 @@ fn capture(seed: u64, scenario: &CaptureScenario, bug: Option<PlantedBug>) -> En
 }
 
 impl EndedCapture {
-    fn result(&self, scenario: &CaptureScenario, must_succeed: bool) -> TrialResult {
+    fn result(&self, scenario: &CaptureScenario) -> TrialResult {
         let EndedCapture { world, history, end, .. } = self;
         if let Err(violation) = check(world, scenario, &history.borrow(), end) {
             world.violate(|| violation);
         }
         let is_prevented = scenario.deleted_ns.is_some() || scenario.taken_names.contains(&FIRST);
+        let must_succeed = scenario.faults.is_empty();
         if must_succeed && !is_prevented && !matches!(end, CaptureEnd::Recorded(_)) {
             world.violate(|| "an undisturbed capture failed".to_owned());
         }
@@ -504,6 +558,7 @@ fn live(
     };
     let directory = SimulatedDirectory::root(process);
     let mut progress = FileCount(Rc::clone(history));
+    memory::restart();
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let (source, host) = (&mut source, &mut host);
         record_from(&recording, conditions, source, host, &directory, &mut progress)

@@ -1,7 +1,7 @@
 //! Open directories and files of the simulated disk.
 
 use crate::disk::{Inode, ROOT, error};
-use crate::fault::{CallKind, InjectedFault};
+use crate::fault::{CallKind, InjectedFault, PlantedBug};
 use crate::world::{Process, WorldState};
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
@@ -66,6 +66,11 @@ impl SimulatedDirectory {
         });
         let inode = inode.map_err(self.failed("open the directory", name))?;
         Ok(SimulatedDirectory { process: self.process.clone(), inode, path: self.path.join(name) })
+    }
+
+    /// Opens a file in this directory for reading.
+    pub fn open_named(&self, name: &str) -> Result<SimulatedFile, FileError> {
+        RunStorage::open_file(self, OsStr::new(name))
     }
 
     fn call<T>(
@@ -250,6 +255,21 @@ impl SimulatedFile {
         self.process.call(kind, &|| self.name.clone(), effect)
     }
 
+    fn read_into(
+        &self,
+        state: &mut WorldState,
+        fault: Option<InjectedFault>,
+        position: usize,
+        buffer: &mut [u8],
+    ) -> io::Result<usize> {
+        refused(state, fault)?;
+        let is_short = fault == Some(InjectedFault::Short);
+        let most = if is_short { buffer.len().min(7) } else { buffer.len() };
+        let bytes = state.disk.read(self.inode, position, most);
+        buffer[..bytes.len()].copy_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
     fn look<T>(&self, effect: impl FnOnce(&mut WorldState) -> T) -> io::Result<T> {
         self.call(CallKind::Look, |state, fault| {
             refused(state, fault)?;
@@ -282,15 +302,7 @@ impl SimulatedFile {
 impl Read for SimulatedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.call(CallKind::Read, |state, fault| {
-            refused(state, fault)?;
-            let most = if fault == Some(InjectedFault::Short) {
-                buffer.len().min(7)
-            } else {
-                buffer.len()
-            };
-            let bytes = state.disk.read(self.inode, self.position, most);
-            buffer[..bytes.len()].copy_from_slice(bytes);
-            Ok(bytes.len())
+            self.read_into(state, fault, self.position, buffer)
         })?;
         self.position += read;
         Ok(read)
@@ -304,6 +316,12 @@ impl Write for SimulatedFile {
             return Err(error(libc::EIO));
         }
         self.call(CallKind::Write, |state, fault| {
+            if buffer == b"\n" && state.disk.bug == Some(PlantedBug::LostLineBreak) {
+                return Ok(buffer.len());
+            }
+            if state.disk.bug == Some(PlantedBug::Leak) {
+                std::mem::forget(vec![0u8; 1 << 20]);
+            }
             let part = state.dice.below(buffer.len() as u64) as usize;
             match fault {
                 // The first part fits; the rest of the line gets the error.
@@ -336,6 +354,10 @@ impl Write for SimulatedFile {
 impl StoredFile for SimulatedFile {
     fn size(&self) -> io::Result<u64> {
         self.look(|state| state.disk.size(self.inode) as u64)
+    }
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let position = usize::try_from(offset).unwrap_or(usize::MAX);
+        self.call(CallKind::Read, |state, fault| self.read_into(state, fault, position, bytes))
     }
     fn has_name(&self) -> io::Result<bool> {
         self.look(|state| state.disk.has_name(self.inode))

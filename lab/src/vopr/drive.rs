@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::{LazyLock, Mutex, PoisonError};
+use steadfast_domain::power_cut::{PowerCutOutcome, WritePlan};
 use steadfast_domain::{Conditions, Device, Halt, Measurement, Nanos, Purge, Step};
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd};
 use steadfast_engine::{StepStart, StopSignal};
@@ -24,6 +25,8 @@ pub enum DriveCommand {
     Idle(Nanos),
     Apply(Box<(Step, StepStart)>),
     EndLoad,
+    /// Writes the blocks of a trial, cuts the power, and reads them back.
+    CutPower(WritePlan),
 }
 
 /// The result of a command.
@@ -33,6 +36,7 @@ pub enum DriveResult {
     Settled(Conditions),
     Purged(Purge),
     Measured(Box<Measurement>),
+    PowerCut(Box<PowerCutOutcome>),
 }
 
 /// A result and the drive's virtual time after it.
@@ -114,6 +118,10 @@ fn perform(rig: &mut SimulatedRig, command: &DriveCommand) -> Result<DriveResult
         DriveCommand::EndLoad => {
             rig.end_load();
             Ok(DriveResult::Nothing)
+        }
+        DriveCommand::CutPower(plan) => {
+            rig.write_until_cut(plan, &mut |_| ())?;
+            rig.read_after_cut(plan).map(|outcome| DriveResult::PowerCut(Box::new(outcome)))
         }
         DriveCommand::Apply(step) => {
             let (step, start) = &**step;

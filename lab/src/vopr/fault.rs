@@ -106,8 +106,18 @@ pub enum PlantedBug {
     RenameReplaces,
     /// Data written to any file reach a file of another program as well.
     StrayWrite,
+    /// A line break that is written alone does not reach the file.
+    LostLineBreak,
     /// A resumed run forgets its last step.
     ForgottenStep,
+    /// An idle time that broke off is repeated without end.
+    EndlessWait,
+    /// Every write leaks memory.
+    Leak,
+    /// The findings lack the caveats of gaps.
+    LostCaveat,
+    /// The findings lack a number.
+    LostMetric,
     /// A host setting is changed before the change is journaled.
     ChangeBeforeJournal,
     /// The recorder continues after an error of the probes as if they had nothing more.

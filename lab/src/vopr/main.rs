@@ -6,26 +6,36 @@
 //! seed also decides how programs fail that write reports into one directory, and how a capture fails.
 
 mod captures;
+mod cuts;
 mod dice;
 mod directory;
 mod disk;
 mod drive;
 mod fault;
+mod memory;
 mod outputs;
+mod reports;
 mod rig;
 mod scenario;
 mod shrink;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod workload;
 mod world;
 
 use clap::Parser;
+use memory::CountingAllocator;
+use outputs::OutputScenario;
 use scenario::Scenario;
-use shrink::shrink;
+use shrink::{Shrink, shrink};
+use std::fmt::Debug;
 use std::io::Write;
 use std::process::ExitCode;
-use trial::UndisturbedRun;
+use trial::{TrialResult, UndisturbedRun};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Executes runs in a simulated world and injects faults by seed.
 #[derive(Debug, Parser)]
@@ -48,18 +58,23 @@ fn main() -> ExitCode {
     let seeds = arguments.seed..arguments.seed.saturating_add(arguments.count);
     let mut failed = 0;
     for seed in seeds.clone() {
-        let scenario = Scenario::new(seed, &calls);
-        for (what, played) in
-            [("outputs", outputs::play(seed, None)), ("capture", captures::play(seed, None))]
-        {
-            if arguments.trace || played.violation.is_some() {
-                played.trace.iter().for_each(|line| say(line));
-            }
-            if let Some(violation) = played.violation {
-                failed += 1;
-                say(&format!("seed {seed}, {what}: {violation}"));
+        let outputs = OutputScenario::new(seed);
+        let written = outputs::play(&outputs, None);
+        let (capture, captured) = captures::play_seed(seed, None);
+        for result in [&written, &captured] {
+            if arguments.trace {
+                result.trace.iter().for_each(|line| say(line));
             }
         }
+        if written.violation.is_some() {
+            failed += 1;
+            say(&report_smallest(seed, &outputs, |outputs| outputs::play(outputs, None)));
+        }
+        if captured.violation.is_some() {
+            failed += 1;
+            say(&report_smallest(seed, &capture, |capture| captures::play(capture, None)));
+        }
+        let scenario = Scenario::new(seed, &calls);
         let result = trial::play(&scenario, &undisturbed, None, arguments.trace);
         result.trace.iter().for_each(|line| say(line));
         if let Some(violation) = result.violation {
@@ -71,9 +86,27 @@ fn main() -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// Returns the report of a failing scenario of output files or of a capture: the smallest one that
+/// fails, and its calls.
+fn report_smallest<S: Shrink + Debug>(
+    seed: u64,
+    scenario: &S,
+    play: impl Fn(&S) -> TrialResult,
+) -> String {
+    let smallest = shrink(scenario, |smaller| play(smaller).violation.is_some());
+    let result = play(&smallest);
+    format!(
+        "seed {seed}:\n{}\n  smallest: {smallest:?}\n  {}",
+        result.trace.join("\n"),
+        result.violation.unwrap_or_default(),
+    )
+}
+
 /// Returns the report of a failing scenario: the smallest one that fails, and its calls.
 fn report(scenario: &Scenario, violation: &str, undisturbed: &[UndisturbedRun]) -> String {
-    let smallest = shrink(scenario, undisturbed, None);
+    let fails =
+        |smaller: &Scenario| trial::play(smaller, undisturbed, None, false).violation.is_some();
+    let smallest = shrink(scenario, fails);
     let result = trial::play(&smallest, undisturbed, None, true);
     let lives: String = smallest
         .lives

@@ -6,6 +6,8 @@
 use crate::dice::Dice;
 use crate::directory::SimulatedDirectory;
 use crate::fault::{InjectedFault, PlannedFault, PlantedBug};
+use crate::memory;
+use crate::shrink::{Shrink, earlier_faults, fewer_faults};
 use crate::trial::TrialResult;
 use crate::world::{Killed, Process, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +28,7 @@ const CALLS: u64 = 30;
 type PossibleContents = BTreeSet<Option<String>>;
 
 /// Programs that write at the same time.
+#[derive(Debug, Clone)]
 struct WritingLife {
     programs: usize,
     policy: OverwritePolicy,
@@ -54,21 +57,61 @@ struct WritingEnd {
     panic: Option<String>,
 }
 
-/// Plays the lives of a seed.
-pub fn play(seed: u64, bug: Option<PlantedBug>) -> TrialResult {
-    let mut dice = Dice::new(seed ^ 0x6f75_7470_7574_7321);
-    let world = World::new(seed, bug, true);
+/// Programs that write into one directory, in the order in which they are started.
+#[derive(Debug, Clone)]
+pub struct OutputScenario {
+    seed: u64,
+    lives: Vec<WritingLife>,
+}
+
+impl OutputScenario {
+    /// Returns the scenario of a seed.
+    pub fn new(seed: u64) -> OutputScenario {
+        let mut dice = Dice::new(seed ^ 0x6f75_7470_7574_7321);
+        let count = 1 + dice.below(4);
+        OutputScenario { seed, lives: (0..count).map(|_| WritingLife::new(&mut dice)).collect() }
+    }
+
+    /// Returns the number of faults.
+    #[cfg(test)]
+    pub fn faults(&self) -> usize {
+        self.lives.iter().map(|life| life.faults.len()).sum()
+    }
+}
+
+impl Shrink for OutputScenario {
+    fn smaller(&self) -> Vec<OutputScenario> {
+        let mut smaller = Vec::new();
+        for (at, life) in self.lives.iter().enumerate() {
+            let with = |life: WritingLife| {
+                let mut other = self.clone();
+                other.lives[at] = life;
+                other
+            };
+            let mut fewer = self.clone();
+            fewer.lives.remove(at);
+            smaller.push(fewer);
+            if life.programs > 1 {
+                smaller.push(with(WritingLife { programs: 1, ..life.clone() }));
+            }
+            let faults = fewer_faults(&life.faults).into_iter().chain(earlier_faults(&life.faults));
+            smaller.extend(faults.map(|faults| with(WritingLife { faults, ..life.clone() })));
+        }
+        smaller
+    }
+}
+
+/// Plays a scenario. After its lives, one program replaces all files without a fault.
+pub fn play(scenario: &OutputScenario, bug: Option<PlantedBug>) -> TrialResult {
+    let world = World::new(scenario.seed, bug, true);
     let mut possible: BTreeMap<&str, PossibleContents> =
         NAMES.iter().map(|name| (*name, BTreeSet::from([None]))).collect();
-    let count = 1 + dice.below(4);
-    for number in 0..=count {
-        let last =
-            WritingLife { programs: 1, policy: OverwritePolicy::Overwrite, faults: Vec::new() };
-        let life = if number == count { last } else { WritingLife::new(&mut dice) };
+    let last = WritingLife { programs: 1, policy: OverwritePolicy::Overwrite, faults: Vec::new() };
+    for (number, life) in (0..).zip(scenario.lives.iter().chain([&last])) {
         let about = format!("-- {} programs, {:?}, {:?}", life.programs, life.policy, life.faults);
         world.state().say(|| about);
-        let ends = live(&world, number, &life);
-        if let Err(violation) = check(&world, &life, &ends, &mut possible) {
+        let ends = live(&world, number, life);
+        if let Err(violation) = check(&world, life, &ends, &mut possible) {
             world.violate(|| violation);
         }
     }
@@ -99,6 +142,7 @@ fn write_files(
     contents: [String; NAMES.len()],
     policy: OverwritePolicy,
 ) -> WritingEnd {
+    memory::restart();
     let mut written = 0;
     let write = std::panic::AssertUnwindSafe(|| {
         let directory = SimulatedDirectory::root(process);
@@ -110,7 +154,6 @@ fn write_files(
         Ok::<(), FileError>(())
     });
     let ended = std::panic::catch_unwind(write);
-    process.end();
     let panic = match ended {
         Ok(result) => {
             process.world.state().say(|| format!("       ended: {result:?}"));
@@ -119,6 +162,8 @@ fn write_files(
         Err(payload) if payload.is::<Killed>() => None,
         Err(payload) => Some(format!("panicked: {:?}", payload.downcast_ref::<String>())),
     };
+    // The other program continues only now, so that the trace has the same order every time.
+    process.end();
     WritingEnd { contents, written, panic }
 }
 

@@ -1,23 +1,38 @@
 //! The rig of a simulated process: a drive and a host with faults.
 
+use crate::cuts::{SharedCut, TrialOnDrive};
+use crate::directory::{SimulatedDirectory, SimulatedFile};
 use crate::drive::{DriveCommand, DriveResult, RememberedDrive};
 use crate::fault::{CallKind, InjectedFault, PlantedBug};
 use crate::world::{Process, WorldState};
+use std::ffi::OsStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use steadfast_domain::measurement::Verification;
+use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, WritePlan, judge};
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{
-    Bytes, Conditions, Device, Halt, Host, Load, Measurement, Nanos, Op, Proof, Purge, PurgeMethod,
-    Step,
+    Bytes, Caveat, Conditions, Device, Halt, Host, Load, Measurement, Nanos, Op, Proof, Purge,
+    PurgeMethod, Step, caveats as ids,
 };
+use steadfast_engine::power_cut::AcknowledgmentLog;
 use steadfast_engine::sim::VIRTUAL_EPOCH_UNIX_MS;
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart};
-use steadfast_runner::rig::{IntervalCallback, Journal, PurgeCallback};
-use steadfast_runner::{ClockReading, HostRequests, Rig};
+use steadfast_runner::rig::{
+    FlushDelivery, IntervalCallback, Journal, PurgeCallback, StageCallback,
+};
+use steadfast_runner::{
+    ClockReading, CutLog, HostRequests, Rig, SecondLog, open_second_log, read_logs,
+};
 
 /// Name of the host setting, and the value that a run wants.
 pub const SETTING: &str = "queue/nomerges";
 const WANTED_SETTING: &str = "2";
+
+/// Largest virtual time that a process may spend beyond its steps (docs/fire.md).
+const WAIT_MAX: Nanos = Nanos::from_secs(3600);
+
+/// Name of the second log of acknowledged writes, outside of the run directory.
+const SECOND_LOG: &str = "second.log";
 
 /// A drive that keeps its state between processes.
 pub type SharedDrive = Arc<Mutex<RememberedDrive>>;
@@ -30,6 +45,17 @@ pub struct SimulatedHostRig {
     /// True for a drive that is factory-new in every process, as the program's simulated drives
     /// are.
     is_simulated: bool,
+    /// The run directory and the last trial of a drive that keeps its state.
+    cuts: Option<(SimulatedDirectory, SharedCut)>,
+    cut_log: Option<CutLog<SimulatedFile>>,
+    /// Virtual time at which the process began.
+    began_unix_ms: u64,
+    /// Virtual time of the steps that the process has measured.
+    measured: Nanos,
+    /// Caveats that arose since they were last taken.
+    caveats: Vec<Caveat>,
+    /// Result of the last power cut of a factory-new drive.
+    virtual_cut: Option<Box<PowerCutOutcome>>,
 }
 
 impl Drop for SimulatedHostRig {
@@ -39,8 +65,12 @@ impl Drop for SimulatedHostRig {
     }
 }
 
-fn lock(drive: &SharedDrive) -> MutexGuard<'_, RememberedDrive> {
-    drive.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Arc<Mutex<T>>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn log_error(error: std::io::Error) -> Halt {
+    Halt::Refused(format!("the log of acknowledged writes: {error}"))
 }
 
 impl SimulatedHostRig {
@@ -56,14 +86,113 @@ impl SimulatedHostRig {
             device.path = format!("sim:{}", device.name);
         }
         drop(state);
-        let mut rig = SimulatedHostRig { process: process.clone(), drive, device, is_simulated };
+        let mut rig = SimulatedHostRig {
+            process: process.clone(),
+            drive,
+            device,
+            is_simulated,
+            cuts: None,
+            cut_log: None,
+            began_unix_ms: 0,
+            measured: Nanos::ZERO,
+            caveats: Vec::new(),
+            virtual_cut: None,
+        };
+        rig.began_unix_ms = lock(&rig.drive).now_unix_ms();
         // The load of a process ends with the process.
         rig.end_load();
         rig
     }
 
+    /// From now on, keeps the logs of power cuts in the run directory, as a real device's rig does.
+    pub fn keep_cut_logs(&mut self, run: &SimulatedDirectory, cut: &SharedCut) {
+        if !self.is_simulated {
+            self.cuts = Some((run.clone(), cut.clone()));
+        }
+    }
+
+    fn open_cut_log(
+        &self,
+        run: &SimulatedDirectory,
+        key: u64,
+    ) -> Result<CutLog<SimulatedFile>, Halt> {
+        let root = SimulatedDirectory::root(&self.process);
+        let second = open_second_log(&root, OsStr::new(SECOND_LOG)).map_err(log_error)?;
+        CutLog::open_in(run, Some(SecondLog::File(second)), key).map_err(log_error)
+    }
+
+    /// Writes batches and acknowledges their flushes until the power of the drive is cut.
+    fn write_batches(&mut self, plan: &WritePlan, cut: &SharedCut) -> Result<CutEvidence, Halt> {
+        let not_open = || Halt::Refused("the log of acknowledged writes is not open".into());
+        let mut log = self.cut_log.take().ok_or_else(not_open)?;
+        let boots = self.process.world.state().boots;
+        let trial = TrialOnDrive::new(plan, boots);
+        let (batches, every) = trial.schedule();
+        *lock(cut) = Some(trial);
+        let on_drive = |action: &mut dyn FnMut(&mut TrialOnDrive)| {
+            lock(cut).as_mut().into_iter().for_each(action);
+        };
+        for batch in 0..batches {
+            let about = || format!("batch {batch}");
+            match self.call(CallKind::Apply, &about, |_, fault| fault) {
+                Some(InjectedFault::DeviceErrors) => return Ok(CutEvidence::MediumError),
+                Some(InjectedFault::DeviceGone) => {
+                    let (device, why) = (self.device.path.clone(), "it vanished".to_owned());
+                    return Err(Halt::DeviceGone { device, why });
+                }
+                _ => {}
+            }
+            let mut flush = None;
+            on_drive(&mut |trial| flush = Some(trial.write_batch(batch, every)));
+            if let Some(flush) = flush {
+                log.append(flush).map_err(log_error)?;
+            }
+            on_drive(&mut TrialOnDrive::note_appended);
+        }
+        let fault = self.call(CallKind::Applied, &|| "power cut".to_owned(), |_, fault| fault);
+        let is_wrong = fault == Some(InjectedFault::WrongData);
+        on_drive(&mut |trial| trial.cut(batches, is_wrong));
+        let (device, why) = (self.device.path.clone(), "EIO".to_owned());
+        Err(Halt::PowerCut { device, why })
+    }
+
+    /// Reads the logs and the blocks of a trial back.
+    fn read_cut(
+        &self,
+        plan: &WritePlan,
+        run: &SimulatedDirectory,
+        cut: &SharedCut,
+    ) -> Result<PowerCutOutcome, Halt> {
+        let root = SimulatedDirectory::root(&self.process);
+        let second = match root.open_named(SECOND_LOG) {
+            Err(error) if error.is_missing() => None,
+            opened => Some(opened.map_err(std::io::Error::other).map_err(log_error)?),
+        };
+        let log = read_logs(run, second, plan.key()).map_err(log_error)?;
+        let boots = self.process.world.state().boots;
+        let trial = lock(cut);
+        let not_written = TrialOnDrive::new(plan, boots);
+        let trial = trial.as_ref().unwrap_or(&not_written);
+        if let Err(violation) = trial.check_log(plan, &log, boots) {
+            self.process.world.violate(|| violation);
+        }
+        Ok(judge(plan, &log, &trial.read_back(plan, boots)))
+    }
+
     fn execute(&self, command: DriveCommand) -> Result<DriveResult, Halt> {
-        lock(&self.drive).execute(command)
+        let mut drive = lock(&self.drive);
+        let result = drive.execute(command);
+        let spent = Nanos::from_millis(drive.now_unix_ms() - self.began_unix_ms);
+        drop(drive);
+        let measured = match &result {
+            Ok(DriveResult::Measured(measurement)) => self.measured + measurement.elapsed,
+            _ => self.measured,
+        };
+        if spent.saturating_sub(measured) > WAIT_MAX {
+            let why = || format!("a process spent {spent}, and only {measured} in steps");
+            self.process.exceed(why);
+        }
+        result
     }
 
     fn call<T>(
@@ -188,6 +317,11 @@ impl Rig for SimulatedHostRig {
         match self.call(CallKind::Apply, &about, |_, fault| fault) {
             Some(InjectedFault::DeviceErrors) => return Err(faults(step)),
             Some(InjectedFault::DeviceStall) => {
+                // A drive that is factory-new in every process is unaffected by earlier ones.
+                if !self.is_simulated {
+                    let text = format!("The host was stopped in {}.", step.place);
+                    self.caveats.push(Caveat::remark(ids::HOST_LAGS, text, "Repeat the run."));
+                }
                 let (place, elapsed) = (step.place.to_string(), Nanos::SECOND);
                 return Err(Halt::Stalled { place, stalled: Nanos::from_millis(900), elapsed });
             }
@@ -202,6 +336,7 @@ impl Rig for SimulatedHostRig {
         let DriveResult::Measured(mut measured) = self.execute(command)? else {
             return Err(Halt::Refused("the drive measured nothing".into()));
         };
+        self.measured += measured.elapsed;
         let fault = self.call(CallKind::Applied, &about, |_, fault| fault);
         if fault == Some(InjectedFault::DeviceReset) {
             return Err(faults(step));
@@ -211,11 +346,50 @@ impl Rig for SimulatedHostRig {
         measured.verification = comparison(step, &measured, is_wrong);
         Ok(*measured)
     }
+    fn take_caveats(&mut self) -> Vec<Caveat> {
+        std::mem::take(&mut self.caveats)
+    }
     fn end_load(&mut self) {
         let _ = self.execute(DriveCommand::EndLoad);
     }
+    fn prepare_cut(&mut self, plan: &WritePlan) -> Result<FlushDelivery, Halt> {
+        if let Some((run, _)) = &self.cuts {
+            self.cut_log = Some(self.open_cut_log(run, plan.key())?);
+        }
+        Ok(FlushDelivery::Sent)
+    }
+    fn write_until_cut(
+        &mut self,
+        plan: &WritePlan,
+        _: StageCallback<'_>,
+    ) -> Result<CutEvidence, Halt> {
+        if let Some((_, cut)) = self.cuts.clone() {
+            return self.write_batches(plan, &cut);
+        }
+        self.call(CallKind::Apply, &|| format!("cycle {}", plan.trial.cycle), |_, _| ());
+        match self.execute(DriveCommand::CutPower(plan.clone()))? {
+            DriveResult::PowerCut(outcome) => {
+                self.virtual_cut = Some(outcome);
+                Ok(CutEvidence::Simulated)
+            }
+            other => Err(Halt::Refused(format!("a power cut gave {other:?}"))),
+        }
+    }
+    fn read_after_cut(&mut self, plan: &WritePlan) -> Result<PowerCutOutcome, Halt> {
+        if let Some((run, cut)) = &self.cuts {
+            return self.read_cut(plan, run, cut);
+        }
+        let not_cut = || Halt::Refused("no power was cut".into());
+        self.virtual_cut.as_deref().cloned().ok_or_else(not_cut)
+    }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.call(CallKind::Idle, &|| time.to_string(), |_, fault| host_error(fault))?;
+        let (interrupted, bug) = self.call(CallKind::Idle, &|| time.to_string(), |state, fault| {
+            (host_error(fault), state.disk.bug)
+        });
+        while interrupted.is_err() && bug == Some(PlantedBug::EndlessWait) {
+            self.execute(DriveCommand::Idle(time))?;
+        }
+        interrupted?;
         self.execute(DriveCommand::Idle(time)).map(drop)
     }
     fn restore(&mut self, change: &HostChange) -> Result<(), Halt> {

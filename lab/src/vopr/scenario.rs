@@ -3,6 +3,8 @@
 use crate::dice::Dice;
 use crate::drive::RememberedDrive;
 use crate::fault::{InjectedFault, PlannedFault};
+use crate::shrink::{Shrink, earlier_faults, fewer_faults};
+use crate::workload::workload;
 use std::sync::LazyLock;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{Nanos, Profile, Settings};
@@ -18,8 +20,12 @@ pub struct PlannedRun {
     pub compares: bool,
 }
 
-/// All runs, which are short.
-pub const RUNS: [PlannedRun; 6] = [
+/// Number of runs, from the first on, with which the regression seeds of `tests.rs` were found.
+#[cfg(test)]
+pub const FIRST_RUNS: usize = 6;
+
+/// All runs, which are short. New ones are added at the end.
+pub const RUNS: [PlannedRun; 14] = [
     PlannedRun { name: "throughput", set: |s| s.rounds_max = Some(2), compares: false },
     PlannedRun { name: "latency", set: |s| s.rounds_max = Some(1), compares: false },
     PlannedRun { name: "iops", set: |s| s.rounds_max = Some(1), compares: false },
@@ -27,21 +33,94 @@ pub const RUNS: [PlannedRun; 6] = [
     PlannedRun {
         name: "commit",
         set: |s| {
-            s.parameters.insert("committers".into(), "1".into());
-            s.parameters.insert("block-sizes".into(), "4K".into());
+            set(s, &[("committers", "1"), ("block-sizes", "4K")]);
             s.rounds_max = Some(2);
         },
         compares: false,
     },
     PlannedRun {
         name: "fill",
+        set: |s| set(s, &[("levels", "0"), ("idle-times", "10s")]),
+        compares: false,
+    },
+    PlannedRun {
+        name: "power-cut",
         set: |s| {
-            s.parameters.insert("levels".into(), "0".into());
-            s.parameters.insert("idle-times".into(), "10s".into());
+            set(s, &[("cycles", "3"), ("within", "1s"), ("area", "1"), ("block", "64")]);
+            set(s, &[("flush-every", "4")]);
+        },
+        compares: true,
+    },
+    PlannedRun {
+        name: "load-curve",
+        set: |s| {
+            set(s, &[("preconditioning", "none"), ("points", "50,102"), ("settling", "100ms")]);
+            set(s, &[("point-time", "1s"), ("point-time-max", "1s")]);
+        },
+        compares: false,
+    },
+    PlannedRun {
+        name: "neighbors",
+        set: |s| set(s, &[("cycles", "2"), ("controls", "none")]),
+        compares: false,
+    },
+    PlannedRun {
+        name: "idle-exit",
+        set: |s| {
+            set(s, &[("idle-times", "10ms,1s"), ("samples", "3"), ("most", "3s")]);
+            set(s, &[("baseline-time", "1s")]);
+        },
+        compares: false,
+    },
+    PlannedRun {
+        name: "wsat",
+        set: |s| {
+            set(s, &[("between-time", "2s"), ("least-fills", "0"), ("histogram-time", "1s")]);
+            s.rounds_max = Some(2);
+        },
+        compares: false,
+    },
+    PlannedRun {
+        name: "replay-native",
+        set: |s| {
+            set(s, &[("preconditioning", "none"), ("pauses", "keep")]);
+            s.workload = Some(Box::new(workload()));
+        },
+        compares: false,
+    },
+    PlannedRun {
+        name: "multi-wsat",
+        set: |s| {
+            set(s, &[("preconditioning", "none"), ("between-time", "2s"), ("least-fills", "0")]);
+            s.workload = Some(Box::new(workload()));
+            s.rounds_max = Some(2);
+        },
+        compares: false,
+    },
+    PlannedRun {
+        name: "portrait",
+        set: |s| {
+            set(
+                s,
+                &[("length", "1h"), ("fill.idle-times", "10s"), ("latency.histogram-time", "1s")],
+            );
+            set(s, &[("commit.committers", "1"), ("commit.between-time", "2s")]);
+            set(s, &[("load-curve.points", "50"), ("load-curve.point-time", "1s")]);
+            set(s, &[("load-curve.point-time-max", "1s"), ("idle-exit.idle-times", "10ms")]);
+            set(s, &[("idle-exit.samples", "3"), ("idle-exit.most", "1s")]);
+            set(s, &[("idle-exit.baseline-time", "1s")]);
+            s.rounds_max = Some(1);
         },
         compares: false,
     },
 ];
+
+/// Sets parameters of a procedure.
+fn set(settings: &mut Settings, parameters: &[(&str, &str)]) {
+    for (name, value) in parameters {
+        settings.parameters.insert((*name).to_owned(), (*value).to_owned());
+    }
+}
 
 /// A drive of 64 MiB, the smallest that every run accepts. It is slow, so that a step has few I/Os.
 pub static DRIVE: LazyLock<DriveSpec> = LazyLock::new(|| {
@@ -102,55 +181,71 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns the scenario of a seed. `calls` has the number of calls of each undisturbed run.
+    /// Returns the scenario of a seed. `calls` has the number of calls of each undisturbed run from
+    /// which the seed chooses.
     pub fn new(seed: u64, calls: &[u64]) -> Scenario {
         let mut dice = Dice::new(seed);
-        let run = dice.below(RUNS.len() as u64) as usize;
+        let run = choose_run(&mut dice, calls.len());
+        Scenario::with_dice(seed, run, calls[run], &mut dice)
+    }
+
+    /// Returns the scenario of a seed that plays this run.
+    #[cfg(test)]
+    pub fn of_run(seed: u64, run: usize, calls: u64) -> Scenario {
+        Scenario::with_dice(seed, run, calls, &mut Dice::new(seed))
+    }
+
+    fn with_dice(seed: u64, run: usize, calls: u64, dice: &mut Dice) -> Scenario {
         let drive_forgets = dice.percent(70);
         let setting_is_kept = dice.percent(50);
         let count = 1 + dice.below(4);
         let mut lives: Vec<Life> =
-            (0..count).map(|_| life(&mut dice, calls[run], RUNS[run].compares)).collect();
+            (0..count).map(|_| life(dice, calls, RUNS[run].compares)).collect();
         // Drawn apart, so that all else of a seed's scenario does not depend on it.
         let mut host_dice = Dice::new(seed ^ 0x686f_7374_6572_726f);
         for life in &mut lives {
             if host_dice.percent(25) {
-                let call = call(&mut host_dice, calls[run]);
+                let call = call(&mut host_dice, calls);
                 life.faults.insert(0, PlannedFault { call, fault: InjectedFault::HostError });
             }
         }
         Scenario { seed, run, drive_forgets, setting_is_kept, lives }
     }
 
-    /// Returns smaller scenarios, the smallest first.
-    pub fn smaller(&self) -> Vec<Scenario> {
+    /// Returns the faults of all lives.
+    pub fn faults(&self) -> impl Iterator<Item = InjectedFault> {
+        self.lives.iter().flat_map(|life| life.faults.iter().map(|planned| planned.fault))
+    }
+}
+
+impl Shrink for Scenario {
+    fn smaller(&self) -> Vec<Scenario> {
         let mut smaller = Vec::new();
         for (at, life) in self.lives.iter().enumerate() {
+            let with = |faults: Vec<PlannedFault>| {
+                let mut other = self.clone();
+                other.lives[at].faults = faults;
+                other
+            };
             let mut fewer = self.clone();
             fewer.lives.remove(at);
             smaller.push(fewer);
-            for fault in 0..life.faults.len() {
-                let mut fewer = self.clone();
-                fewer.lives[at].faults.remove(fault);
-                smaller.push(fewer);
-            }
+            smaller.extend(fewer_faults(&life.faults).into_iter().map(with));
             if life.action != UserAction::Continue {
                 let mut simpler = self.clone();
                 simpler.lives[at].action = UserAction::Continue;
                 smaller.push(simpler);
             }
-            for (fault, planned) in life.faults.iter().enumerate() {
-                for call in [planned.call / 2, planned.call * 7 / 8, planned.call - 1] {
-                    if call > 0 && call < planned.call {
-                        let mut earlier = self.clone();
-                        earlier.lives[at].faults[fault].call = call;
-                        smaller.push(earlier);
-                    }
-                }
-            }
+            smaller.extend(earlier_faults(&life.faults).into_iter().map(with));
         }
         smaller
     }
+}
+
+/// Chooses a run. The last of all is the longest, and is chosen a quarter as often as another.
+fn choose_run(dice: &mut Dice, runs: usize) -> usize {
+    let chances = if runs == RUNS.len() { 4 } else { 1 };
+    (dice.below((runs * chances - (chances - 1)) as u64) / chances as u64) as usize
 }
 
 fn life(dice: &mut Dice, calls: u64, compares: bool) -> Life {

@@ -1,13 +1,13 @@
 //! The simulator on every run of the tests, and the simulator itself under test.
 
-use crate::captures;
+use crate::captures::{self, CaptureScenario};
 use crate::fault::PlantedBug;
-use crate::outputs;
-use crate::report;
-use crate::scenario::Scenario;
-use crate::shrink::shrink;
+use crate::outputs::{self, OutputScenario};
+use crate::scenario::{FIRST_RUNS, RUNS, Scenario};
+use crate::shrink::{Shrink, shrink};
 use crate::trial::{TrialResult, UndisturbedRun, play, undisturbed};
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::{report, report_smallest};
+use std::fmt::Debug;
 use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
@@ -27,20 +27,36 @@ fn scenario(seed: u64) -> Scenario {
     Scenario::new(seed, &calls)
 }
 
-/// Plays all seeds on two threads. Returns the report of the first that failed.
-fn first_failure(seeds: impl Iterator<Item = u64> + Send) -> Option<String> {
-    let (seeds, failed) = (Mutex::new(seeds), AtomicU64::new(u64::MAX));
-    let next = || seeds.lock().unwrap().next();
+/// Returns the scenario of a seed if it plays the run of this name.
+fn scenario_of(name: &str, seed: u64) -> Scenario {
+    let run = RUNS.iter().position(|run| run.name == name).unwrap();
+    Scenario::of_run(seed, run, UNDISTURBED[run].calls)
+}
+
+/// Returns the scenario that a seed had when only the first runs existed.
+fn first_scenario(seed: u64) -> Scenario {
+    let calls: Vec<u64> = UNDISTURBED.iter().map(|run| run.calls).collect();
+    Scenario::new(seed, &calls[..FIRST_RUNS])
+}
+
+/// Plays all scenarios on two threads. Returns the report of the first that failed.
+fn first_failure(scenarios: impl Iterator<Item = Scenario> + Send) -> Option<String> {
+    let (scenarios, failed) = (Mutex::new(scenarios.enumerate()), Mutex::new(None));
+    let next = || scenarios.lock().unwrap().next();
     let work = || {
-        while let Some(seed) = next() {
-            if play(&scenario(seed), &UNDISTURBED, None, false).violation.is_some() {
-                failed.fetch_min(seed, Ordering::Relaxed);
+        while let Some((position, scenario)) = next() {
+            if play(&scenario, &UNDISTURBED, None, false).violation.is_some() {
+                let mut failed = failed.lock().unwrap();
+                let is_first = failed.as_ref().is_none_or(|(first, _)| position < *first);
+                if is_first {
+                    *failed = Some((position, scenario));
+                }
             }
         }
     };
     std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(work))));
-    let seed = Some(failed.into_inner()).filter(|seed| *seed < u64::MAX)?;
-    Some(report(&scenario(seed), "failed", &UNDISTURBED))
+    let (_, scenario) = failed.into_inner().unwrap()?;
+    Some(report(&scenario, "failed", &UNDISTURBED))
 }
 
 /// Returns a number of the environment.
@@ -59,40 +75,71 @@ fn seeds(usual: u64) -> impl Iterator<Item = u64> {
 /// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn runs_survive_everything() {
-    if let Some(report) = first_failure(FOUND.iter().copied().chain(seeds(1000))) {
+    let found = FOUND.iter().map(|seed| first_scenario(*seed));
+    if let Some(report) = first_failure(found.chain(seeds(600).map(scenario))) {
         panic!("{report}");
     }
 }
 
-/// Plays seeds without a planted bug.
-fn must_hold(seeds: impl Iterator<Item = u64>, play: fn(u64, Option<PlantedBug>) -> TrialResult) {
+/// `make fire` sets FIRST, SEEDS and TIME.
+#[test]
+fn power_cuts_lose_no_acknowledgment() {
+    let scenarios = seeds(200).map(|seed| scenario_of("power-cut", seed));
+    if let Some(report) = first_failure(scenarios) {
+        panic!("{report}");
+    }
+}
+
+fn play_outputs(seed: u64, bug: Option<PlantedBug>) -> (OutputScenario, TrialResult) {
+    let scenario = OutputScenario::new(seed);
+    let result = outputs::play(&scenario, bug);
+    (scenario, result)
+}
+
+/// Plays seeds without a planted bug. Panics with the smallest failing scenario.
+fn must_hold<S: Shrink + Debug>(
+    seeds: impl Iterator<Item = u64>,
+    play_seed: fn(u64, Option<PlantedBug>) -> (S, TrialResult),
+    play: fn(&S, Option<PlantedBug>) -> TrialResult,
+) {
     for seed in seeds {
-        let result = play(seed, None);
-        if let Some(violation) = result.violation {
-            panic!("seed {seed}: {violation}\n{}", result.trace.join("\n"));
+        let (scenario, result) = play_seed(seed, None);
+        if result.violation.is_some() {
+            panic!("{}", report_smallest(seed, &scenario, |smaller| play(smaller, None)));
         }
     }
 }
 
-/// Asserts that each bug breaks an invariant, whose text has these words, within 300 seeds.
-fn must_be_found(bugs: &[(PlantedBug, &str)], play: fn(u64, Option<PlantedBug>) -> TrialResult) {
+/// Asserts that each bug breaks an invariant, whose text has these words, within 100 seeds, and that
+/// the smallest scenario in which it does so has at most two faults.
+fn must_be_found<S: Shrink + Debug>(
+    bugs: &[(PlantedBug, &str)],
+    play_seed: fn(u64, Option<PlantedBug>) -> (S, TrialResult),
+    play: fn(&S, Option<PlantedBug>) -> TrialResult,
+    faults_of: fn(&S) -> usize,
+) {
     for (bug, says) in bugs {
-        let found = (0..300).find_map(|seed| play(seed, Some(*bug)).violation);
-        let found = found.unwrap_or_else(|| panic!("{bug:?} is not found"));
-        assert!(found.contains(says), "{bug:?}: {found}");
+        let played = (0..100).map(|seed| play_seed(seed, Some(*bug)));
+        let found = played.filter_map(|(scenario, result)| Some((scenario, result.violation?)));
+        let (scenario, violation) =
+            found.into_iter().next().unwrap_or_else(|| panic!("{bug:?} is not found"));
+        assert!(violation.contains(says), "{bug:?}: {violation}");
+        let smallest = shrink(&scenario, |smaller| play(smaller, Some(*bug)).violation.is_some());
+        assert!(play(&smallest, Some(*bug)).violation.is_some());
+        assert!(faults_of(&smallest) <= 2, "{bug:?}: {smallest:?}");
     }
 }
 
 /// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn output_files_appear_whole_and_stay() {
-    must_hold(seeds(1000), outputs::play);
+    must_hold(seeds(1000), play_outputs, outputs::play);
 }
 
 /// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn captures_lose_nothing_in_silence() {
-    must_hold(seeds(1000), captures::play);
+    must_hold(seeds(1000), captures::play_seed, captures::play);
 }
 
 /// Without syncs, a power loss takes files that the recorder called complete.
@@ -101,7 +148,8 @@ fn bugs_planted_below_captures_are_found() {
     use PlantedBug::{IgnoredSourceError, NoDirectorySync, NoSync, StrayWrite};
     let ignored = (IgnoredSourceError, "the probes failed, and the capture was called complete");
     let stray = (StrayWrite, "belonged to another program");
-    must_be_found(&[(NoSync, "file"), (NoDirectorySync, "I/Os"), ignored, stray], captures::play);
+    let bugs = [(NoSync, "file"), (NoDirectorySync, "I/Os"), ignored, stray];
+    must_be_found(&bugs, captures::play_seed, captures::play, CaptureScenario::faults);
 }
 
 /// Each defect breaks another invariant of output files.
@@ -111,15 +159,43 @@ fn bugs_planted_below_output_files_are_found() {
     let unwritten = (NoSync, "holds what no program has written");
     let replaced = (RenameReplaces, "was replaced");
     let stray = (StrayWrite, "belonged to another program");
-    must_be_found(&[unwritten, (NoDirectorySync, "or nothing"), replaced, stray], outputs::play);
+    let bugs = [unwritten, (NoDirectorySync, "or nothing"), replaced, stray];
+    must_be_found(&bugs, play_outputs, outputs::play, OutputScenario::faults);
 }
 
+/// Every kind of run, capture and output files: the same calls with the same faults.
 #[test]
 fn a_seed_always_means_the_same() {
-    for seed in 0..10 {
-        let play = || play(&scenario(seed), &UNDISTURBED, None, true).trace;
+    let mut runs: Vec<usize> = Vec::new();
+    for seed in 0..200 {
+        let scenario = scenario(seed);
+        if runs.contains(&scenario.run) {
+            continue;
+        }
+        runs.push(scenario.run);
+        let play = || play(&scenario, &UNDISTURBED, None, true).trace;
         let trace = play();
-        assert!(trace.len() > 50 && trace == play(), "seed {seed}");
+        assert!(trace.len() > 30 && trace == play(), "seed {seed}");
+    }
+    assert_eq!(runs.len(), RUNS.len());
+    for seed in 0..12 {
+        let played = || [play_outputs(seed, None).1, captures::play_seed(seed, None).1];
+        let traces =
+            || played().map(|result| result.trace.iter().map(|line| plain(line)).collect());
+        let first: [Vec<String>; 2] = traces();
+        assert_eq!(first, traces(), "seed {seed}");
+    }
+}
+
+/// Returns a line of a trace without the numbers in the name of an unfinished file, which are those
+/// of the test's own process.
+fn plain(line: &str) -> String {
+    match line.split_once(".steadfast-") {
+        Some((before, after)) => {
+            let is_name = |c: char| c.is_ascii_digit() || c == '-';
+            format!("{before}.steadfast-{}", after.trim_start_matches(is_name))
+        }
+        None => line.to_owned(),
     }
 }
 
@@ -128,11 +204,39 @@ fn a_seed_always_means_the_same() {
 fn planted_bugs_are_found_and_shrunk() {
     use PlantedBug::{ChangeBeforeJournal, ForgottenStep, NoDirectorySync, NoSync, StrayWrite};
     for bug in [NoSync, NoDirectorySync, ForgottenStep, ChangeBeforeJournal, StrayWrite] {
-        let fails =
-            |seed: &u64| play(&scenario(*seed), &UNDISTURBED, Some(bug), false).violation.is_some();
-        let seed = (0..100).find(fails).unwrap_or_else(|| panic!("{bug:?} is not found"));
-        let smallest = shrink(&scenario(seed), &UNDISTURBED, Some(bug));
-        let faults: usize = smallest.lives.iter().map(|life| life.faults.len()).sum();
-        assert!(faults <= 2 && smallest.lives.len() <= 2, "{bug:?}: {smallest:?}");
+        must_be_found_and_shrunk(bug, scenario);
+    }
+}
+
+fn must_be_found_and_shrunk(bug: PlantedBug, scenario: fn(u64) -> Scenario) {
+    let fails =
+        |scenario: &Scenario| play(scenario, &UNDISTURBED, Some(bug), false).violation.is_some();
+    let found = (0..100).map(scenario).find(fails);
+    let found = found.unwrap_or_else(|| panic!("{bug:?} is not found"));
+    let smallest = shrink(&found, fails);
+    let faults = smallest.faults().count();
+    assert!(faults <= 2 && smallest.lives.len() <= 2, "{bug:?}: {smallest:?}");
+}
+
+/// Each defect breaks another invariant of runs.
+#[test]
+fn losses_in_reports_and_exceeded_limits_are_found() {
+    use PlantedBug::{EndlessWait, Leak, LostCaveat, LostMetric};
+    let lost = [(LostCaveat, "no caveat of"), (LostMetric, "lack")];
+    let limits = [(EndlessWait, "in steps"), (Leak, "MiB of memory")];
+    for (bug, says) in lost.into_iter().chain(limits) {
+        let found = (0..100)
+            .find_map(|seed| play(&scenario(seed), &UNDISTURBED, Some(bug), false).violation);
+        let found = found.unwrap_or_else(|| panic!("{bug:?} is not found"));
+        assert!(found.contains(says), "{bug:?}: {found}");
+    }
+}
+
+/// A torn line of the log of acknowledged writes takes the first one of the next power cut.
+#[test]
+fn bugs_planted_below_power_cuts_are_found_and_shrunk() {
+    use PlantedBug::{LostLineBreak, NoDirectorySync, NoSync};
+    for bug in [LostLineBreak, NoSync, NoDirectorySync] {
+        must_be_found_and_shrunk(bug, |seed| scenario_of("power-cut", seed));
     }
 }

@@ -1,9 +1,12 @@
 //! A trial: executes a scenario and checks the invariants.
 
+use crate::cuts::SharedCut;
 use crate::directory::SimulatedDirectory;
 use crate::disk::ROOT;
 use crate::drive::RememberedDrive;
-use crate::fault::PlantedBug;
+use crate::fault::{InjectedFault, PlantedBug};
+use crate::memory;
+use crate::reports::{check_report, missing_metrics};
 use crate::rig::{SharedDrive, SimulatedHostRig, restore_setting};
 use crate::scenario::{DRIVE, Life, RUNS, Scenario, UserAction};
 use crate::world::{Killed, ORIGINAL_SETTING, Process, World};
@@ -12,14 +15,19 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use steadfast_domain::power_cut::PowerCutOutcome;
 use steadfast_domain::{
-    EndState, Findings, JournalEntry, Measurement, Nanos, Outcome, Procedure, Step,
+    EndState, Findings, JournalEntry, Measurement, Nanos, Outcome, Procedure, Step, caveats as ids,
 };
 use steadfast_host::ReadAccess;
 use steadfast_runner::ledger::{JournalLine, LedgerContents};
 use steadfast_runner::live::unrestored;
+use steadfast_runner::progress::PowerCutStage;
 use steadfast_runner::run::{RunOutcome, conduct, restore_opened};
 use steadfast_runner::{Ledger, LedgerError, ProgressSink, Rig, RunEvent, RunPlan};
+
+/// Name of the run that cuts the power of its drive.
+const POWER_CUT: &str = "power-cut";
 
 /// Name of the run directory.
 const RUN: &str = "run";
@@ -75,8 +83,12 @@ struct Trial<'a> {
     plan: RunPlan,
     procedure: Box<dyn Procedure>,
     drive: SharedDrive,
+    /// The last power cut of the drive.
+    cut: SharedCut,
     /// Steps that the program reported as finished, in order.
     finished: Mutex<Vec<FinishedStep>>,
+    /// Results of power cuts that the program reported, in order.
+    judged: Mutex<Vec<PowerCutOutcome>>,
 }
 
 /// Executes each run without faults.
@@ -91,7 +103,11 @@ pub fn undisturbed() -> Vec<UndisturbedRun> {
         let violation = trial.world.state().violation.take();
         match (contents, violation) {
             (Ok(Some(contents)), None) if is_complete => {
+                let lines = contents.lines.clone();
                 let findings = trial.procedure.study(&contents.into_record());
+                if let Err(violation) = check_report(&lines, &findings) {
+                    panic!("{}: {violation}", RUNS[run].name);
+                }
                 UndisturbedRun { calls, findings }
             }
             (contents, violation) => {
@@ -121,6 +137,11 @@ pub fn play(
         trial.world.violate(|| "an undisturbed resume does not complete the run".to_owned());
     }
     trial.check(Some(undisturbed));
+    if trial.world.state().violation.is_none()
+        && let Err(violation) = trial.check_report(undisturbed)
+    {
+        trial.world.violate(|| violation);
+    }
     let violation = trial.world.state().violation.take();
     TrialResult { violation, trace: trial.world.take_trace() }
 }
@@ -132,12 +153,25 @@ impl Trial<'_> {
             .unwrap_or_else(|error| panic!("{}: {error}", RUNS[scenario.run].name));
         let world = World::new(scenario.seed, bug, is_traced);
         world.state().setting_is_kept = scenario.setting_is_kept;
-        let finished = Mutex::new(Vec::new());
-        Trial { scenario, world, bug, plan, procedure, drive: new_drive(), finished }
+        Trial {
+            scenario,
+            world,
+            bug,
+            plan,
+            procedure,
+            drive: new_drive(),
+            cut: SharedCut::default(),
+            finished: Mutex::default(),
+            judged: Mutex::default(),
+        }
     }
 
     fn finished(&self) -> MutexGuard<'_, Vec<FinishedStep>> {
         self.finished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn judged(&self) -> MutexGuard<'_, Vec<PowerCutOutcome>> {
+        self.judged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn say(&self, line: impl FnOnce() -> String) {
@@ -161,6 +195,7 @@ impl Trial<'_> {
                 .map(|(process, program)| {
                     scope.spawn(move || {
                         let _ended = EndOnDrop(process);
+                        memory::restart();
                         match program {
                             Program::Resume => self.carry_on(process),
                             Program::Restore => self.restore(process),
@@ -194,8 +229,30 @@ impl Trial<'_> {
         }
     }
 
-    /// Resumes or starts the run.
+    /// Resumes or starts the run. Resumes it again after a power cut of the drive, as
+    /// `steadfast run` does.
     fn carry_on(&self, process: &Process) -> Result<bool, String> {
+        let mut last_cycle = None;
+        loop {
+            let halt = match self.conduct(process)? {
+                RunOutcome::Complete => return Ok(true),
+                RunOutcome::Halted(halt) | RunOutcome::Lost(halt) => halt,
+            };
+            if RUNS[self.scenario.run].name != POWER_CUT {
+                return Err(halt.to_string());
+            }
+            let directory = SimulatedDirectory::root(process).enter(RUN).map_err(shown)?;
+            let contents = Ledger::read_in(&directory).map_err(shown)?;
+            let cycle = contents.awaited_trial().map(|trial| trial.cycle);
+            // The same error would halt the reading again.
+            if cycle.is_none() || last_cycle == cycle {
+                return Err(halt.to_string());
+            }
+            last_cycle = cycle;
+        }
+    }
+
+    fn conduct(&self, process: &Process) -> Result<RunOutcome, String> {
         let root = SimulatedDirectory::root(process);
         let (ledger, mut lines) = match root.enter(RUN) {
             Err(error) if error.is_missing() => {
@@ -215,13 +272,10 @@ impl Trial<'_> {
         }
         let drive = if self.scenario.drive_forgets { new_drive() } else { self.drive.clone() };
         let mut rig = SimulatedHostRig::new(process, drive, self.scenario.drive_forgets);
+        rig.keep_cut_logs(ledger.directory(), &self.cut);
         let mut witness = Witness { trial: self, position: 0 };
         let procedure = self.procedure.as_ref();
-        let ended = conduct(procedure, &mut rig, ledger, &lines, "steadfast 0", &mut witness);
-        match ended.map_err(shown)? {
-            RunOutcome::Complete => Ok(true),
-            RunOutcome::Halted(halt) | RunOutcome::Lost(halt) => Err(halt.to_string()),
-        }
+        conduct(procedure, &mut rig, ledger, &lines, "steadfast 0", &mut witness).map_err(shown)
     }
 
     /// Restores the host, as `steadfast restore` does.
@@ -259,6 +313,7 @@ impl Trial<'_> {
             Err(error) => return Err(format!("the ledger cannot be read: {error}")),
         };
         self.check_steps(&contents.lines)?;
+        self.check_power_cuts(&contents.lines)?;
         self.check_host(&contents.lines)?;
         match complete {
             Some(undisturbed) => self.check_complete(contents, undisturbed),
@@ -269,7 +324,7 @@ impl Trial<'_> {
     /// Checks a run without a ledger, which must not have lost a step, and removes its directory so
     /// that the user can start it again.
     fn check_not_begun(&self) -> Result<(), String> {
-        let steps = self.finished().len();
+        let steps = self.finished().len() + self.judged().len();
         let setting = self.world.state().setting.clone();
         if steps > 0 {
             return Err(format!("{steps} finished steps are lost with the whole run"));
@@ -305,6 +360,32 @@ impl Trial<'_> {
         Ok(())
     }
 
+    /// Checks that no result of a power cut is lost or counted twice, and that an honest drive has
+    /// no violation.
+    fn check_power_cuts(&self, lines: &[JournalLine]) -> Result<(), String> {
+        let is_judged = |line: &JournalLine| match &line.entry {
+            JournalEntry::PowerCutJudged(outcome) => Some((**outcome).clone()),
+            _ => None,
+        };
+        let journaled: Vec<PowerCutOutcome> = lines.iter().filter_map(is_judged).collect();
+        // A result may be in the journal although its process died before it could report it. A
+        // later process does not report it again.
+        let mut unreported = journaled.iter();
+        if !self.judged().iter().all(|reported| unreported.any(|outcome| outcome == reported)) {
+            return Err("a reported power cut is not in the journal".into());
+        }
+        let cycles: BTreeSet<u32> = lines.iter().filter_map(cycle_begun).collect();
+        if journaled.len() > cycles.len() {
+            let (judged, begun) = (journaled.len(), cycles.len());
+            return Err(format!("{judged} results of {begun} power cuts are in the journal"));
+        }
+        let lies = || self.scenario.faults().any(|fault| fault == InjectedFault::WrongData);
+        match journaled.iter().find(|outcome| outcome.violation_count() > 0) {
+            Some(outcome) if !lies() => Err(format!("an honest drive was accused: {outcome:?}")),
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that every host change is reverted or in the journal.
     fn check_host(&self, lines: &[JournalLine]) -> Result<(), String> {
         let setting = self.world.state().setting.clone();
@@ -313,6 +394,27 @@ impl Trial<'_> {
             return Ok(());
         }
         Err(format!("the host setting is {setting}, and the journal has only {open:?}"))
+    }
+
+    /// Checks the report of the complete run, as its user makes it.
+    fn check_report(&self, undisturbed: &UndisturbedRun) -> Result<(), String> {
+        let Ok(Some(contents)) = self.read() else { return Err("there is no run".into()) };
+        let lines = contents.lines.clone();
+        let mut findings = self.procedure.study(&contents.into_record());
+        if self.bug == Some(PlantedBug::LostCaveat) {
+            findings.caveats.retain(|caveat| caveat.id != ids::GAP);
+        }
+        if self.bug == Some(PlantedBug::LostMetric) {
+            findings.metrics.pop();
+        }
+        let has_gap = steps(&lines).any(|(_, outcome)| outcome.gap_before.is_some());
+        let missing = missing_metrics(&undisturbed.findings, &findings);
+        // What a gap makes void has no number.
+        if !has_gap && !missing.is_empty() {
+            return Err(format!("the findings lack {missing:?}"));
+        }
+        // Equal findings have equal reports, and that of the undisturbed run was checked.
+        if findings == undisturbed.findings { Ok(()) } else { check_report(&lines, &findings) }
     }
 
     fn check_complete(
@@ -342,9 +444,13 @@ impl Trial<'_> {
         let has_gap = steps(lines).any(|(_, outcome)| outcome.gap_before.is_some());
         let is_wrong = steps(lines).any(|(_, outcome)| {
             outcome.measurement.verification.as_ref().is_some_and(|found| found.miscompares > 0)
-        });
+        }) || self
+            .judged()
+            .iter()
+            .any(|outcome| outcome.is_test() && outcome.violation_count() > 0);
         let findings = self.procedure.study(&contents.into_record());
-        if has_gap != findings.caveats.iter().any(|caveat| caveat.id == "gap") {
+        let mut caveats = findings.parts.iter().chain([&findings]).flat_map(|part| &part.caveats);
+        if has_gap != caveats.any(|caveat| caveat.id == ids::GAP) {
             return Err(format!("gaps: {has_gap}, and the caveats say otherwise"));
         }
         if is_wrong && findings.whole_end() != EndState::Failed {
@@ -383,6 +489,14 @@ fn steps(lines: &[JournalLine]) -> impl Iterator<Item = (&Step, &Outcome)> {
     })
 }
 
+/// Returns the cycle of the power cut that a line begins.
+fn cycle_begun(line: &JournalLine) -> Option<u32> {
+    match &line.entry {
+        JournalEntry::PowerCutBegan { trial, .. } => Some(trial.cycle),
+        _ => None,
+    }
+}
+
 fn is_step(line: &JournalLine) -> bool {
     matches!(line.entry, JournalEntry::Applied { .. })
 }
@@ -413,6 +527,9 @@ struct Witness<'t, 's> {
 
 impl ProgressSink for Witness<'_, '_> {
     fn report(&mut self, event: &RunEvent<'_>) {
+        if let RunEvent::PowerCut(_, PowerCutStage::Judged(outcome)) = event {
+            self.trial.judged().push((*outcome).clone());
+        }
         let RunEvent::Finished { step, outcome, replayed } = event else { return };
         let step = FinishedStep::new(step, outcome);
         let mut finished = self.trial.finished();

@@ -7,6 +7,7 @@
 use crate::dice::Dice;
 use crate::disk::Disk;
 use crate::fault::{CallKind, InjectedFault, PlannedFault, PlantedBug};
+use crate::memory::{self, MEMORY_MAX};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Number of calls after which a process counts as hung.
@@ -187,6 +188,12 @@ impl Process {
             state.violation.get_or_insert_with(hang);
             state.alive.clear();
         }
+        if memory::peak() > MEMORY_MAX {
+            let peak = memory::peak() >> 20;
+            let growth = || format!("a process has {peak} MiB of memory, more than its limit");
+            state.violation.get_or_insert_with(growth);
+            state.alive.clear();
+        }
         match fault {
             Some(InjectedFault::PowerLoss) => state.lose_power(),
             Some(InjectedFault::Kill) => state.alive.retain(|other| *other != self.number),
@@ -211,6 +218,16 @@ impl Process {
             state = woken.unwrap_or_else(PoisonError::into_inner);
         }
         state
+    }
+
+    /// Records a violated limit and ends all processes.
+    pub fn exceed(&self, what: impl FnOnce() -> String) -> ! {
+        let mut state = self.world.state();
+        state.violation.get_or_insert_with(what);
+        state.alive.clear();
+        drop(state);
+        self.world.turns.notify_all();
+        die()
     }
 
     /// Ends the process and releases its locks and the drive.

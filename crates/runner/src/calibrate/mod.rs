@@ -208,10 +208,10 @@ impl Calibration {
         let engine = CalibrationEngine::Uring;
         let mut step = self.step(point, 0, number);
         if let Load::Stimulus(stimulus) = &mut step.load {
-            stimulus.pace = pace;
+            stimulus.pace = pace.clone();
         }
         let measured = self.apply(engine, &step, context)?;
-        let cost = OwnCost::from_measurement(point.to_string(), pace, &measured)
+        let cost = OwnCost::from_measurement(point.to_string(), &pace, &measured)
             .ok_or_else(|| CalibrateError::Nothing { point: point.clone(), engine })?;
         context.report(&CalibrationEvent::OwnCost(&cost));
         Ok(cost)

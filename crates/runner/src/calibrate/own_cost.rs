@@ -42,7 +42,7 @@ impl OwnCost {
     /// Returns the cost that a measurement shows; `None` if no I/O completed.
     pub(super) fn from_measurement(
         point: String,
-        pace: Pace,
+        pace: &Pace,
         measured: &Measurement,
     ) -> Option<OwnCost> {
         let (total, cpu) = (measured.total(), measured.cpu_ns_per_io());
@@ -94,13 +94,13 @@ mod tests {
             cpu: Some(CpuTime { user: Nanos(300_000), system: Nanos(500_000) }),
             ..Measurement::default()
         };
-        let cost = OwnCost::from_measurement("commit".into(), Pace::Closed, &measured).unwrap();
+        let cost = OwnCost::from_measurement("commit".into(), &Pace::Closed, &measured).unwrap();
         assert_eq!((cost.iops, cost.offered_iops), (100.0, None));
         assert_eq!((cost.mean_ns, cost.flush_mean_ns), (Some(9e6), Some(7e6)));
         assert_eq!((cost.user_ns_per_io, cost.system_ns_per_io), (Some(3e3), Some(5e3)));
         assert_eq!(cost.start_error_max_ns, None);
         let nothing = Measurement::default();
-        assert!(OwnCost::from_measurement(String::new(), highest_pace(), &nothing).is_none());
+        assert!(OwnCost::from_measurement(String::new(), &highest_pace(), &nothing).is_none());
         assert_eq!(highest_pace().offered_iops(), Some(1e6));
     }
 }

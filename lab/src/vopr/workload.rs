@@ -1,0 +1,43 @@
+//! A small captured workload for the runs of scenarios.
+
+use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
+use steadfast_domain::stimulus::{Cursor, Op, Order, Pace};
+use steadfast_domain::{Bytes, Demand, IoStream, Nanos};
+
+/// Returns a workload of three streams and three steps, with a pause before the last step.
+pub fn workload() -> AppliedWorkload {
+    let stream = |op, order, kib, ios| IoStream::new(op, order, Bytes::kib(kib)).weighing(ios);
+    let step = |began: u64, streams: Vec<(usize, u64)>, pace| AppliedStep {
+        began: Nanos::from_secs(began),
+        lasted: Nanos::SECOND,
+        captured_ios: streams.iter().map(|(_, ios)| *ios).sum(),
+        captured_bytes: Bytes::mib(1),
+        streams,
+        demand: Demand::new(1, 2),
+        pace,
+        outstanding_mean: Some(0.5),
+        outstanding_max: Some(2),
+        response_mean: Some(Nanos::from_millis(2)),
+        response_max: Some(Nanos::from_millis(90)),
+        threads: None,
+        data_pattern: None,
+    };
+    AppliedWorkload {
+        name: "shop".into(),
+        source: "shop.steps".into(),
+        streams: vec![
+            stream(Op::Write, Order::Random, 4, 50),
+            stream(Op::Read, Order::Random, 8, 30),
+            stream(Op::Write, Order::Sequential(Cursor::Own), 64, 20),
+        ],
+        captured_ios: 101,
+        captured_bytes: Some(Bytes::mib(3)),
+        captured_streams: 4,
+        steps: vec![
+            step(0, vec![(0, 20), (1, 10)], Pace::Fixed { ios: 30, per: Nanos::SECOND }),
+            step(1, vec![(1, 20), (2, 20)], Pace::Closed),
+            step(5, vec![(0, 30)], Pace::Closed),
+        ],
+        ..AppliedWorkload::default()
+    }
+}
