@@ -12,13 +12,13 @@ use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::CapturedCgroup;
 
 /// Maximum number of directories visited in the search for a cgroup.
-const SEARCHED: usize = 1 << 14;
+const MAX_SEARCHED: usize = 1 << 14;
 
 /// The cgroups of a capture.
 pub(crate) struct Cgroups {
     /// Mount point of the hierarchy.
-    place: PathBuf,
-    mount: Option<File>,
+    mount_point: PathBuf,
+    mount_handle: Option<File>,
     found: Vec<CapturedCgroup>,
     /// By source: the capture's number for each number of the source; 0 if not known yet.
     numbers: Vec<Vec<u16>>,
@@ -26,10 +26,16 @@ pub(crate) struct Cgroups {
 }
 
 impl Cgroups {
-    /// Returns an empty set of cgroups of the hierarchy mounted at `place`.
-    pub(crate) fn new(place: PathBuf) -> Self {
-        let mount = File::open(&place).ok();
-        Cgroups { place, mount, found: Vec::new(), numbers: Vec::new(), known: HashMap::new() }
+    /// Returns an empty set of cgroups of the hierarchy mounted at `mount_point`.
+    pub(crate) fn new(mount_point: PathBuf) -> Self {
+        let mount_handle = File::open(&mount_point).ok();
+        Cgroups {
+            mount_point,
+            mount_handle,
+            found: Vec::new(),
+            numbers: Vec::new(),
+            known: HashMap::new(),
+        }
     }
 
     /// Returns the cgroups found so far.
@@ -40,47 +46,52 @@ impl Cgroups {
     /// Replaces the source's cgroup numbers in events by those of the capture.
     pub(crate) fn complete(
         &mut self,
-        (number, source): (usize, &dyn EventSource),
+        source_index: usize,
+        source: &dyn EventSource,
         events: &mut [IoEvent],
     ) -> Result<(), CaptureError> {
         for event in events.iter_mut().filter(|event| event.cgroup > 0) {
-            if self.number(number, event.cgroup).is_none() {
-                self.learn(number, source)?;
+            if self.number(source_index, event.cgroup).is_none() {
+                self.learn(source_index, source)?;
             }
-            event.cgroup = self.number(number, event.cgroup).unwrap_or(0);
+            event.cgroup = self.number(source_index, event.cgroup).unwrap_or(0);
         }
         Ok(())
     }
 
-    fn number(&self, source: usize, number: u16) -> Option<u16> {
-        let numbers = self.numbers.get(source)?;
-        numbers.get(usize::from(number)).copied().filter(|number| *number > 0)
+    /// Returns the capture's number for a number of a source; `None` if it is not known yet.
+    fn number(&self, source_index: usize, source_number: u16) -> Option<u16> {
+        let numbers = self.numbers.get(source_index)?;
+        numbers.get(usize::from(source_number)).copied().filter(|number| *number > 0)
     }
 
-    fn learn(&mut self, number: usize, source: &dyn EventSource) -> Result<(), CaptureError> {
-        let mut numbered = Vec::new();
-        source.cgroups(&mut |number, id| numbered.push((number, id)))?;
-        if self.numbers.len() <= number {
-            self.numbers.resize(number + 1, Vec::new());
+    /// Lists the cgroups of a source.
+    fn learn(&mut self, source_index: usize, source: &dyn EventSource) -> Result<(), CaptureError> {
+        let mut listed = Vec::new();
+        source.cgroups(&mut |number, id| listed.push((number, id)))?;
+        if self.numbers.len() <= source_index {
+            self.numbers.resize(source_index + 1, Vec::new());
         }
-        for (small, id) in numbered {
-            let of_all = self.of_kernel(id);
-            let (numbers, at) = (&mut self.numbers[number], usize::from(small));
+        for (source_number, id) in listed {
+            let capture_number = self.capture_number(id);
+            let numbers = &mut self.numbers[source_index];
+            let at = usize::from(source_number);
             if numbers.len() <= at {
                 numbers.resize(at + 1, 0);
             }
-            numbers[at] = of_all;
+            numbers[at] = capture_number;
         }
         Ok(())
     }
 
     /// Returns the capture's number, from 1, for the cgroup with the kernel's ID `id`.
-    fn of_kernel(&mut self, id: u64) -> u16 {
+    fn capture_number(&mut self, id: u64) -> u16 {
         if let Some(known) = self.known.get(&id) {
             return *known;
         }
         let path = self.path(id);
         self.found.push(CapturedCgroup { id, path, host: None });
+        // Beyond 65,535 it is 0 as if unknown: each such event lists the source's cgroups again.
         let number = u16::try_from(self.found.len()).unwrap_or(0);
         self.known.insert(id, number);
         number
@@ -88,18 +99,18 @@ impl Cgroups {
 
     fn path(&self, id: u64) -> Option<String> {
         let opened =
-            self.mount.as_ref().map(|mount| handles::open(mount, HandleNumber::Cgroup(id)));
+            self.mount_handle.as_ref().map(|mount| handles::open(mount, HandleNumber::Cgroup(id)));
         let by_handle = opened.and_then(|file| handles::path(&file.ok()?).ok());
-        let path = by_handle.or_else(|| searched(&self.place, id))?;
-        let below = path.strip_prefix(&self.place).ok()?;
+        let path = by_handle.or_else(|| find_by_inode(&self.mount_point, id))?;
+        let below = path.strip_prefix(&self.mount_point).ok()?;
         Some(format!("/{}", below.display()))
     }
 }
 
 /// Finds a directory by its inode, which equals the cgroup's ID.
-fn searched(place: &Path, id: u64) -> Option<PathBuf> {
+fn find_by_inode(mount_point: &Path, id: u64) -> Option<PathBuf> {
     let is_it = |here: &PathBuf| fs::metadata(here).is_ok_and(|directory| directory.ino() == id);
-    tree::directories(place).take(SEARCHED).find(is_it)
+    tree::directories(mount_point).take(MAX_SEARCHED).find(is_it)
 }
 
 #[cfg(test)]
@@ -112,7 +123,7 @@ mod tests {
         let below = scratch.path().join("a/b/c");
         fs::create_dir_all(&below).unwrap();
         fs::create_dir(scratch.path().join("d")).unwrap();
-        assert_eq!(searched(scratch.path(), fs::metadata(&below).unwrap().ino()), Some(below));
-        assert_eq!(searched(scratch.path(), u64::MAX), None);
+        assert_eq!(find_by_inode(scratch.path(), fs::metadata(&below).unwrap().ino()), Some(below));
+        assert_eq!(find_by_inode(scratch.path(), u64::MAX), None);
     }
 }

@@ -160,7 +160,7 @@ impl Capture {
             let new = &mut into[before..];
             names.complete(new);
             if let Some(cgroups) = cgroups {
-                cgroups.complete((number, source.as_ref()), new)?;
+                cgroups.complete(number, source.as_ref(), new)?;
             }
             if let Some(paths) = paths {
                 paths.complete(new);

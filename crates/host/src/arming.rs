@@ -210,7 +210,9 @@ impl ArmCandidate<'_> {
     /// Returns the processes that have an exclusively held device open, for the message; the
     /// refusal does not depend on it.
     fn holders(&self) -> Vec<String> {
-        let Some(node) = SysfsNode::named(&self.found.name, self.roots) else { return Vec::new() };
+        let Some(node) = SysfsNode::from_name(&self.found.name, self.roots) else {
+            return Vec::new();
+        };
         let group = [node.clone(), node.whole()].into_iter().chain(node.partitions());
         let numbers = group.filter_map(|node| node.device_number()).collect();
         let sought = OpenFileQuery { numbers, files: BTreeSet::new() };

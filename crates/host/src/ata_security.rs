@@ -26,12 +26,12 @@ pub(crate) struct AtaSecurity {
     pub locked: bool,
     pub frozen: bool,
     pub expired: bool,
-    pub enhanced: bool,
-    pub minutes: Option<u64>,
-    pub enhanced_minutes: Option<u64>,
-    pub block: bool,
-    pub crypto: bool,
-    pub overwrite: bool,
+    pub enhanced_erase: bool,
+    pub erase_minutes: Option<u64>,
+    pub enhanced_erase_minutes: Option<u64>,
+    pub sanitize_block: bool,
+    pub sanitize_crypto: bool,
+    pub sanitize_overwrite: bool,
 }
 
 impl AtaSecurity {
@@ -52,9 +52,9 @@ impl AtaSecurity {
         };
         let sanitize = feature("SANITIZE feature set");
         let mut identity = AtaSecurity {
-            block: sanitize && feature("BLOCK_ERASE_EXT"),
-            crypto: sanitize && feature("CRYPTO_SCRAMBLE_EXT"),
-            overwrite: sanitize && feature("OVERWRITE_EXT"),
+            sanitize_block: sanitize && feature("BLOCK_ERASE_EXT"),
+            sanitize_crypto: sanitize && feature("CRYPTO_SCRAMBLE_EXT"),
+            sanitize_overwrite: sanitize && feature("OVERWRITE_EXT"),
             ..AtaSecurity::default()
         };
         let section = said.lines().skip_while(|line| !line.starts_with("Security:")).skip(1);
@@ -75,7 +75,7 @@ impl AtaSecurity {
             ["locked"] => self.locked = is,
             ["frozen"] => self.frozen = is,
             ["expired:", ..] => self.expired = is,
-            ["supported:", "enhanced", ..] => self.enhanced = is,
+            ["supported:", "enhanced", ..] => self.enhanced_erase = is,
             _ if line.contains("SECURITY ERASE UNIT") => self.times(line),
             _ => {}
         }
@@ -88,9 +88,9 @@ impl AtaSecurity {
             let Some((time, what)) = sentence.split_once("min for ") else { continue };
             let minutes = time.split_whitespace().last().and_then(|number| number.parse().ok());
             if what.trim().starts_with("ENHANCED") {
-                self.enhanced_minutes = minutes
+                self.enhanced_erase_minutes = minutes;
             } else {
-                self.minutes = minutes
+                self.erase_minutes = minutes;
             }
         }
     }
@@ -102,7 +102,7 @@ impl AtaSecurity {
     pub fn refuse_security(&self, device: &str, enhanced: bool) -> Result<(), String> {
         let why = match self {
             AtaSecurity { supported: false, .. } => "the drive has no ATA security".to_owned(),
-            _ if enhanced && !self.enhanced => "the drive has no enhanced erase".to_owned(),
+            _ if enhanced && !self.enhanced_erase => "the drive has no enhanced erase".to_owned(),
             AtaSecurity { frozen: true, .. } => UNFREEZE.to_owned(),
             AtaSecurity { enabled: true, .. } | AtaSecurity { locked: true, .. } => format!(
                 "a password is set on the drive{}; remove it with steadfast unlock --target \

@@ -106,7 +106,7 @@ pub(crate) fn backing(
         return Ok(Some(LoopBacking::File(FileId { device: status.device, inode: status.inode })));
     }
     let (major, minor) = (libc::major(status.node_of), libc::minor(status.node_of));
-    SysfsNode::numbered(major, minor, roots)
+    SysfsNode::from_major_minor(major, minor, roots)
         .map(|node| Some(LoopBacking::Device(node)))
         .ok_or_else(|| unknown(format!("sysfs does not list block device {major}:{minor}")))
 }

@@ -38,25 +38,25 @@ pub struct Partition {
 
 /// Returns the queue facts of a block device; `None` for a file or a simulated drive.
 pub fn block_queue(device: &Device, roots: &SystemRoots) -> Option<BlockQueue> {
-    of_node(&SysfsNode::named(&device.name, roots)?)
+    facts_of_node(&SysfsNode::from_name(&device.name, roots)?)
 }
 
 /// Returns true if the kernel passes FUA writes on to the device, false if it writes and flushes
 /// instead; `None` for a file, a simulated drive, and a device without a volatile cache, which
 /// needs neither.
 pub fn has_fua(device: &Device, roots: &SystemRoots) -> Option<bool> {
-    let node = SysfsNode::named(&device.name, roots)?;
-    let whole = node.whole();
-    let is_volatile = kernel_write_cache(&whole) == Some(WriteCache::Enabled);
-    let fua = whole.number::<u8>("queue/fua").filter(|_| is_volatile)?;
-    Some(fua != 0)
+    let whole = SysfsNode::from_name(&device.name, roots)?.whole();
+    if kernel_write_cache(&whole) != Some(WriteCache::Enabled) {
+        return None;
+    }
+    whole.number::<u8>("queue/fua").map(|fua| fua != 0)
 }
 
-/// Returns false if the kernel drops flushes on their way to the device, because it takes the write
-/// cache of the device, or of one below it, for non-volatile; `None` if that is unknown, as for a
-/// file.
+/// Returns false if the kernel drops flushes on their way to the device, because it treats the
+/// write cache of the device, or of one below it, as non-volatile; `None` if that is unknown, as for
+/// a file.
 pub fn sends_flushes(device: &Device, roots: &SystemRoots) -> Option<bool> {
-    let queues = queues(&SysfsNode::named(&device.name, roots)?.whole());
+    let queues = queues(&SysfsNode::from_name(&device.name, roots)?.whole());
     let caches: Option<Vec<WriteCache>> = queues.iter().map(kernel_write_cache).collect();
     Some(caches?.iter().all(|cache| *cache == WriteCache::Enabled))
 }
@@ -65,11 +65,11 @@ pub fn sends_flushes(device: &Device, roots: &SystemRoots) -> Option<bool> {
 /// number. It changes if another disk gets the number or the medium is exchanged. `None` if no
 /// disk has the number; 0 on kernels before 5.15.
 pub fn disk_sequence(number: (u32, u32), roots: &SystemRoots) -> Option<u64> {
-    let node = SysfsNode::of_number(libc::makedev(number.0, number.1), roots)?;
+    let node = SysfsNode::from_device_number(libc::makedev(number.0, number.1), roots)?;
     Some(node.whole().number("diskseq").unwrap_or(0))
 }
 
-/// A device number that a file system may have.
+/// A file system that may be stored on a block device, by its device number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceFileSystem {
     /// Major and minor number in the superblock.
@@ -82,8 +82,8 @@ pub struct DeviceFileSystem {
 /// partitions and the devices built on them, and file systems mounted from these under an anonymous
 /// number (btrfs).
 pub fn file_systems_on(device: &Device, roots: &SystemRoots) -> Vec<DeviceFileSystem> {
-    SysfsNode::named(&device.name, roots)
-        .map(|node| file_systems_above(node, roots))
+    SysfsNode::from_name(&device.name, roots)
+        .map(|node| file_systems_of(node, roots))
         .unwrap_or_default()
 }
 
@@ -103,22 +103,23 @@ pub struct MountedFileSystem {
 /// Returns the file system that is mounted at a directory.
 ///
 /// # Errors
-/// The directory cannot be resolved, the mounts cannot be read, or nothing is mounted there.
+/// Returns [`HostError::Io`] if the directory cannot be resolved, an error if the mounts cannot be
+/// read, and [`HostError::NoMountPoint`] if nothing is mounted there.
 pub fn mounted_at(path: &Path, roots: &SystemRoots) -> Result<MountedFileSystem, HostError> {
     let point = std::fs::canonicalize(path).map_err(|e| HostError::io("find it", path, e))?;
     let mut all = mounts(roots)?;
     // Of several mounts at one place the last one covers the others.
     let Some(at) = all.iter().rposition(|mount| mount.point == point) else {
-        let holds = |mount: &&Mount| point.starts_with(&mount.point);
-        let above = all.iter().filter(holds).max_by_key(|mount| mount.point.as_os_str().len());
-        let above = above.map(|mount| mount.point.clone()).unwrap_or_default();
+        let contains = |mount: &&Mount| point.starts_with(&mount.point);
+        let nearest = all.iter().filter(contains).max_by_key(|mount| mount.point.as_os_str().len());
+        let above = nearest.map(|mount| mount.point.clone()).unwrap_or_default();
         return Err(HostError::NoMountPoint { path: path.to_owned(), above });
     };
     let mount = all.swap_remove(at);
     Ok(MountedFileSystem { point, number: mount.number, kind: mount.kind, source: mount.source })
 }
 
-fn file_systems_above(node: SysfsNode, roots: &SystemRoots) -> Vec<DeviceFileSystem> {
+fn file_systems_of(node: SysfsNode, roots: &SystemRoots) -> Vec<DeviceFileSystem> {
     let mut nodes = vec![node];
     let mut at = 0;
     while let Some(node) = nodes.get(at).cloned() {
@@ -137,7 +138,7 @@ fn file_systems_above(node: SysfsNode, roots: &SystemRoots) -> Vec<DeviceFileSys
     kinds.into_iter().map(|(number, kind)| DeviceFileSystem { number, kind }).collect()
 }
 
-fn of_node(node: &SysfsNode) -> Option<BlockQueue> {
+fn facts_of_node(node: &SysfsNode) -> Option<BlockQueue> {
     let whole = node.whole();
     Some(BlockQueue {
         number: node.device_number()?,
@@ -163,16 +164,16 @@ mod tests {
     use steadfast_domain::Transport;
 
     #[test]
-    fn a_queue_is_told_from_what_has_none_and_a_partition_from_its_disk() {
+    fn bio_based_devices_and_partitions_are_recognized() {
         let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1 << 21);
         let part = machine.partition(&disk, "sda1", "8:1", 1 << 20);
         std::fs::write(part.directory.join("start"), "2048\n").unwrap();
-        let bios = of_node(&disk).unwrap();
+        let bios = facts_of_node(&disk).unwrap();
         assert_eq!((bios.number, bios.bio_based, bios.partition_of), ((8, 0), true, None));
         std::fs::create_dir_all(disk.directory.join("mq")).unwrap();
-        assert!(!of_node(&disk).unwrap().bio_based);
-        let part = of_node(&part).unwrap();
+        assert!(!facts_of_node(&disk).unwrap().bio_based);
+        let part = facts_of_node(&part).unwrap();
         assert_eq!((part.number, part.bio_based), ((8, 1), false));
         let lies = part.partition_of.unwrap();
         assert_eq!((lies.disk.as_str(), lies.disk_number), ("sda", (8, 0)));
@@ -205,6 +206,6 @@ mod tests {
         let place =
             |number, kind: Option<&str>| DeviceFileSystem { number, kind: kind.map(str::to_owned) };
         let expected = [place((0, 32), Some("btrfs")), place((8, 0), None), place((8, 1), None)];
-        assert_eq!(file_systems_above(disk, &machine.roots), expected);
+        assert_eq!(file_systems_of(disk, &machine.roots), expected);
     }
 }

@@ -22,12 +22,14 @@ fn cut_power_within(command: &str, limit: Duration) -> Result<(), HostError> {
     let program = words.next().unwrap_or_default();
     let arguments: Vec<&str> = words.collect();
     let answer =
-        tool::ask(program, "that has it", &arguments, limit).map_err(|error| match error {
-            HostError::ToolFailed { command, how, said } => {
-                HostError::PowerCutUnknown { command, how, said }
-            }
-            other => other,
-        })?;
+        tool::ask(program, tool::UNKNOWN_PACKAGE, &arguments, limit).map_err(
+            |error| match error {
+                HostError::ToolFailed { command, how, said } => {
+                    HostError::PowerCutUnknown { command, how, said }
+                }
+                other => other,
+            },
+        )?;
     if answer.status.success() {
         return Ok(());
     }

@@ -21,7 +21,7 @@ use steadfast_domain::text::shell_quoted;
 
 /// Returns the entry of an inspected device in sysfs.
 pub(crate) fn listed(found: &Device, roots: &SystemRoots) -> Result<SysfsNode, HostError> {
-    SysfsNode::named(&found.name, roots).ok_or_else(|| HostError::Unlisted {
+    SysfsNode::from_name(&found.name, roots).ok_or_else(|| HostError::Unlisted {
         path: found.path.clone().into(),
         sys: roots.sys.clone(),
     })
@@ -133,7 +133,7 @@ fn refuse_other_paths(
         return Ok(());
     }
     let mut uses = Vec::new();
-    for other in SysfsNode::every(roots)?.iter().filter(|other| **other != whole) {
+    for other in SysfsNode::try_all(roots)?.iter().filter(|other| **other != whole) {
         if describe(other, &other.path(roots), roots).is_same(&own) {
             let found = snapshot.uses(other)?;
             uses.extend(found.iter().map(|used| format!("as {}: {used}", other.name)));
@@ -270,7 +270,7 @@ mod tests {
     use crate::testing::machine::MachineFixture;
 
     fn refusal(machine: &MachineFixture, name: &str, keep: &[PathBuf]) -> String {
-        let node = SysfsNode::named(name, &machine.roots).unwrap();
+        let node = SysfsNode::from_name(name, &machine.roots).unwrap();
         let device = describe(&node, Path::new(name), &machine.roots);
         refuse_in_use(&node, &device, keep, &machine.roots)
             .map_or_else(|refusal| refusal.to_string(), |_| "armed".into())
@@ -341,10 +341,10 @@ mod tests {
             let node = machine.nvme(n as u32, 1, 1000);
             machine.set(&node, "device/serial", serial);
         }
-        let disk = SysfsNode::named("nvme0n1", &machine.roots).unwrap();
+        let disk = SysfsNode::from_name("nvme0n1", &machine.roots).unwrap();
         machine.partition(&disk, "nvme0n1p3", "259:99", 100);
         let expected = |name: &str| {
-            let node = SysfsNode::named(name, &machine.roots).unwrap();
+            let node = SysfsNode::from_name(name, &machine.roots).unwrap();
             let device = describe(&node, Path::new(name), &machine.roots);
             identity::confirmation(&device, &machine.roots).unwrap()
         };
@@ -355,10 +355,10 @@ mod tests {
         assert_eq!(expected("nvme2n1"), "S2");
         // Two namespaces of one drive have names of their own; a hidden path is no device.
         machine.nvme(2, 2, 1000);
-        let second = SysfsNode::named("nvme2n2", &machine.roots).unwrap();
+        let second = SysfsNode::from_name("nvme2n2", &machine.roots).unwrap();
         machine.set(&second, "device/serial", "S2");
         assert_eq!((expected("nvme2n1"), expected("nvme2n2")), ("S2-n1".into(), "S2-n2".into()));
-        machine.set(&SysfsNode::named("nvme1n1", &machine.roots).unwrap(), "hidden", "1");
+        machine.set(&SysfsNode::from_name("nvme1n1", &machine.roots).unwrap(), "hidden", "1");
         assert_eq!(expected("nvme0n1"), "S1");
     }
 

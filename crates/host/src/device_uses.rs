@@ -94,7 +94,7 @@ impl<'a> DeviceUses<'a> {
     /// Returns an error if any part cannot be read.
     pub fn take(roots: &'a SystemRoots) -> Result<Self, HostError> {
         let mut loops = Vec::new();
-        for node in SysfsNode::every(roots)? {
+        for node in SysfsNode::try_all(roots)? {
             if let Some(on) = backing(&node, roots)? {
                 loops.push((node, on));
             }
@@ -143,10 +143,10 @@ impl<'a> DeviceUses<'a> {
             return Ok(());
         }
         if *node == whole {
-            stack.nodes.extend(node.parts()?);
+            stack.nodes.extend(node.try_partitions()?);
         }
         for sibling in self.sharers(node)?.siblings {
-            stack.nodes.extend(sibling.parts()?);
+            stack.nodes.extend(sibling.try_partitions()?);
             stack.nodes.insert(sibling.clone());
             stack.claims.insert(sibling);
         }
@@ -160,7 +160,7 @@ impl<'a> DeviceUses<'a> {
                 for other in self.loops_over(&inodes.ids).filter(|other| **other != whole) {
                     stack.claims.insert(other.clone());
                     stack.nodes.insert(other.clone());
-                    stack.nodes.extend(other.parts()?);
+                    stack.nodes.extend(other.try_partitions()?);
                 }
                 stack.files.extend(inodes.ids);
             }
@@ -190,7 +190,7 @@ impl<'a> DeviceUses<'a> {
                 found.siblings.extend(extents::beside_piece(&piece, &upper, self.roots)?);
                 // Partitions cannot be opened exclusively while the whole disk is.
                 if piece.on == lower[1] {
-                    found.below.extend(piece.on.parts()?);
+                    found.below.extend(piece.on.try_partitions()?);
                 }
                 pending.push(piece.on.whole());
                 found.below.extend(lower);
@@ -373,7 +373,7 @@ impl<'a> DeviceUses<'a> {
                         continue;
                     }
                     if let Some(LoopBacking::File(file)) = self.backing_of(&disk) {
-                        match SysfsNode::of_number(file.device, self.roots) {
+                        match SysfsNode::from_device_number(file.device, self.roots) {
                             Some(carrier) => nodes.push(carrier),
                             None => mounts.extend(self.mounts_of(*file, &disk)?),
                         }
@@ -404,7 +404,7 @@ impl<'a> DeviceUses<'a> {
         let pool = mount.source.split('/').next().unwrap_or_default();
         let mut found = Vec::new();
         let mut labels = Vec::new();
-        for node in SysfsNode::every(self.roots)? {
+        for node in SysfsNode::try_all(self.roots)? {
             // The hidden paths of an NVMe namespace have no device node; their head has.
             let is_hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
             // A pool on a volume of another pool belongs to a virtual machine.
@@ -497,7 +497,7 @@ pub(crate) fn node_and_disk(
         let first = disks.next();
         return (None, first.filter(|_| disks.next().is_none()));
     }
-    let node = SysfsNode::named(&device.name, roots);
+    let node = SysfsNode::from_name(&device.name, roots);
     let disk = node.as_ref().map(SysfsNode::whole);
     (node, disk)
 }
@@ -534,7 +534,7 @@ impl<'a> UseSurvey<'a> {
     /// Visits a device, its partitions, its whole device, and the devices that share its sectors.
     fn visit_all(&mut self, node: &SysfsNode) -> Result<(), HostError> {
         self.visit(node)?;
-        node.parts()?.iter().try_for_each(|part| self.visit(part))?;
+        node.try_partitions()?.iter().try_for_each(|part| self.visit(part))?;
         if node.partition().is_some() {
             self.visit(&node.whole())?;
         }
@@ -545,7 +545,7 @@ impl<'a> UseSurvey<'a> {
         }
         for sibling in &sharers.siblings {
             self.visit(sibling)?;
-            sibling.parts()?.iter().try_for_each(|part| self.visit(part))?;
+            sibling.try_partitions()?.iter().try_for_each(|part| self.visit(part))?;
         }
         Ok(())
     }
@@ -562,7 +562,7 @@ impl<'a> UseSurvey<'a> {
         for holder in holders {
             self.add(node, UseKind::Held(holder.known_as()));
             self.visit(&holder)?;
-            holder.parts()?.iter().try_for_each(|part| self.visit(part))?;
+            holder.try_partitions()?.iter().try_for_each(|part| self.visit(part))?;
         }
         Ok(())
     }
@@ -667,7 +667,7 @@ impl SwapAreas {
     }
 
     fn add_device(&mut self, printed: &str, roots: &SystemRoots) -> Result<(), HostError> {
-        let node = SysfsNode::of_path(&roots.dev_path(printed), roots);
+        let node = SysfsNode::from_path(&roots.dev_path(printed), roots);
         self.nodes.push(node.ok_or_else(|| HostError::Unclear {
             what: format!("which device the kernel swaps to as {printed}"),
             why: "sysfs does not list it".into(),
@@ -697,7 +697,7 @@ mod tests {
     use crate::testing::machine::MachineFixture;
 
     fn uses_of(machine: &MachineFixture, name: &str) -> Vec<String> {
-        seen_uses(&SysfsNode::named(name, &machine.roots).unwrap(), &machine.roots)
+        seen_uses(&SysfsNode::from_name(name, &machine.roots).unwrap(), &machine.roots)
     }
 
     fn disk_names(disks: BTreeSet<SysfsNode>) -> Vec<String> {
@@ -825,7 +825,7 @@ mod tests {
         }
         let snapshot = DeviceUses::take(&machine.roots).unwrap();
         let claims = |name: &str| {
-            let node = SysfsNode::named(name, &machine.roots).unwrap();
+            let node = SysfsNode::from_name(name, &machine.roots).unwrap();
             disk_names(snapshot.stack(&node).unwrap().claims)
         };
         assert_eq!(claims("dm-0"), ["dm-1"]);
@@ -1023,7 +1023,7 @@ mod tests {
             machine.stack(&node, &below);
         }
         let part = machine.partition(
-            &SysfsNode::named("nbd0", &machine.roots).unwrap(),
+            &SysfsNode::from_name("nbd0", &machine.roots).unwrap(),
             "nbd0p1",
             "43:1",
             9,

@@ -193,7 +193,7 @@ pub enum HostError {
     },
     /// A change to the device was not made because it could not be journaled.
     #[error("the journal cannot be written: {0}")]
-    Unjournalled(String),
+    Unjournaled(String),
     /// The user's power-cut command did not end by itself.
     #[error(
         "the power command '{command}' did not end by itself ({how}), so it is unknown whether the \

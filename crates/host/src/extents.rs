@@ -60,7 +60,7 @@ pub(crate) fn is_extended(part: &SysfsNode) -> Result<bool, HostError> {
     let most = (block / 512).max(2);
     let sectors = partition_sectors(part)?;
     let is_table = number < FIRST_LOGICAL && sectors.end - sectors.first <= most;
-    Ok(is_table && whole.parts()?.iter().any(is_logical))
+    Ok(is_table && whole.try_partitions()?.iter().any(is_logical))
 }
 
 /// Number of the first logical partition.
@@ -79,7 +79,7 @@ pub(crate) fn partitions_beside(part: &SysfsNode) -> Result<Vec<SysfsNode>, Host
     let own = partition_sectors(part)?;
     let is_table = is_extended(part)?;
     let mut found = Vec::new();
-    for other in part.whole().parts()? {
+    for other in part.whole().try_partitions()? {
         if other == *part {
             continue;
         }
@@ -177,7 +177,7 @@ pub(crate) fn beside_piece(
         }
     }
     if let Some(on_whole) = on_whole {
-        for part in on_whole.on.parts()? {
+        for part in on_whole.on.try_partitions()? {
             if part != piece.on && partition_sectors(&part)?.overlaps(on_whole.sectors) {
                 found.push(part);
             }
@@ -225,7 +225,7 @@ fn parse_piece(on: &str, first: &str, count: u64, roots: &SystemRoots) -> Option
 /// Returns the device with the number `MAJOR:MINOR`.
 fn numbered(text: &str, roots: &SystemRoots) -> Option<SysfsNode> {
     let (major, minor) = parse_device_number(text)?;
-    SysfsNode::numbered(major, minor, roots)
+    SysfsNode::from_major_minor(major, minor, roots)
 }
 
 /// Request to device-mapper: `struct dm_ioctl` of linux/dm-ioctl.h.

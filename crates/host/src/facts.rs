@@ -86,7 +86,7 @@ fn controller(device: &Device, roots: &SystemRoots) -> Option<String> {
     if device.transport == Transport::File {
         return None;
     }
-    let whole = SysfsNode::named(&device.name, roots)?.whole();
+    let whole = SysfsNode::from_name(&device.name, roots)?.whole();
     let mut places: Vec<PathBuf> = controllers(&whole);
     places.push(whole.directory);
     let function = places.iter().find_map(|place| pci_function(place))?;

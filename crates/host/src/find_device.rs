@@ -99,7 +99,7 @@ fn same_serial(a: &Device, b: &Device) -> bool {
 /// Returns the path that the user gave if it still refers to the device (it may be a persistent
 /// link), otherwise the kernel's.
 fn path_to(node: &SysfsNode, named: &Path, roots: &SystemRoots) -> PathBuf {
-    match SysfsNode::of_path(named, roots) {
+    match SysfsNode::from_path(named, roots) {
         Some(found) if found == *node => named.to_owned(),
         _ => node.path(roots),
     }
@@ -125,7 +125,7 @@ mod tests {
     use std::fs;
 
     fn facts(machine: &MachineFixture, name: &str) -> Device {
-        let node = SysfsNode::named(name, &machine.roots).unwrap();
+        let node = SysfsNode::from_name(name, &machine.roots).unwrap();
         describe(&node, &node.path(&machine.roots), &machine.roots)
     }
 

@@ -68,7 +68,7 @@ pub(crate) fn inspect_anchored(
     if anchor.metadata().is_file() {
         return describe_file(anchor, path, roots);
     }
-    let node = SysfsNode::of_number(anchor.metadata().rdev(), roots)
+    let node = SysfsNode::from_device_number(anchor.metadata().rdev(), roots)
         .ok_or_else(|| HostError::Unlisted { path: path.to_owned(), sys: roots.sys.clone() })?;
     Ok(describe(&node, path, roots))
 }
@@ -358,12 +358,12 @@ pub fn confirmation(device: &Device, roots: &SystemRoots) -> Result<String, Host
     if device.serial.is_none() {
         return Ok(named);
     }
-    let Some(node) = SysfsNode::named(&device.name, roots) else { return Ok(named) };
+    let Some(node) = SysfsNode::from_name(&device.name, roots) else { return Ok(named) };
     let whole = node.whole();
     let own = drive_serial(&whole, roots);
     let is_visible = |other: &SysfsNode| other.text("hidden").is_none_or(|hidden| hidden == "0");
     for other in
-        SysfsNode::every(roots)?.iter().filter(|other| **other != whole && is_visible(other))
+        SysfsNode::try_all(roots)?.iter().filter(|other| **other != whole && is_visible(other))
     {
         if drive_serial(other, roots) == own {
             return Ok(format!("{named}@{}", node.path(roots).display()));
@@ -444,7 +444,7 @@ mod tests {
     use crate::testing::machine::MachineFixture;
 
     fn facts(machine: &MachineFixture, name: &str) -> Device {
-        let node = SysfsNode::named(name, &machine.roots).unwrap();
+        let node = SysfsNode::from_name(name, &machine.roots).unwrap();
         describe(&node, &node.path(&machine.roots), &machine.roots)
     }
 

@@ -1,5 +1,5 @@
-//! Child processes that inherit an armed target: the only way in which I/O of a run can be charged
-//! to a control group of its own, since version 2 moves whole processes only.
+//! Child processes that inherit an armed target. Only a process of its own can have its I/O charged
+//! to a control group of its own: cgroup v2 moves whole processes.
 //!
 //! A child is this program again, started with the hidden command `attend-load`. Its standard input
 //! is the armed handle itself, so it opens no device and arms none; its standard output is one end
@@ -22,17 +22,17 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// Hidden command of the program that attends to a load.
+/// Hidden subcommand that runs in the child process of a load.
 pub const ATTEND_LOAD: &str = "attend-load";
 
-/// This program, whatever became of its file since it was started.
+/// Path of the running program; works even if its file was replaced or deleted.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Longest wait for the end of a child that was killed.
-const ENDING: Duration = Duration::from_secs(1);
+const END_LIMIT: Duration = Duration::from_secs(1);
 
 /// Interval between two checks whether a child has ended.
-const PAUSE: Duration = Duration::from_millis(2);
+const POLL: Duration = Duration::from_millis(2);
 
 /// Messages to and from another process, one per line.
 pub struct MessageLink {
@@ -63,7 +63,8 @@ impl MessageLink {
         self.socket.write_all(&line)
     }
 
-    /// Receives the next message; `None` if none arrives within `wait`, or forever without one.
+    /// Receives the next message. Returns `None` if none arrives within `wait`; waits forever if `wait`
+    /// is `None`.
     ///
     /// # Errors
     /// Returns `UnexpectedEof` if the other process has ended, and `InvalidData` if it sent
@@ -141,7 +142,7 @@ impl LoadProcess {
             if begun.elapsed() > patience {
                 return false;
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(POLL);
         }
         true
     }
@@ -151,7 +152,7 @@ impl Drop for LoadProcess {
     fn drop(&mut self) {
         self.kill();
         // I/Os that a limit holds back delay its end; removing its group lifts the limit.
-        self.await_end(ENDING);
+        self.await_end(END_LIMIT);
     }
 }
 

@@ -176,11 +176,11 @@ impl Mount {
     pub fn nodes(&self, roots: &SystemRoots) -> Vec<SysfsNode> {
         let (major, minor) = self.number;
         let mut nodes: Vec<SysfsNode> =
-            SysfsNode::numbered(major, minor, roots).into_iter().collect();
+            SysfsNode::from_major_minor(major, minor, roots).into_iter().collect();
         let named = self.also.iter().chain(nodes.is_empty().then_some(&self.source));
         let named: Vec<SysfsNode> = named
             .filter(|path| path.starts_with('/'))
-            .filter_map(|path| SysfsNode::of_path(&roots.dev_path(path), roots))
+            .filter_map(|path| SysfsNode::from_path(&roots.dev_path(path), roots))
             .collect();
         nodes.extend(named);
         if self.kind == "btrfs" {
@@ -206,7 +206,7 @@ fn btrfs_members(known: &[SysfsNode], roots: &SystemRoots) -> Vec<SysfsNode> {
 fn members(file_system: &Path, roots: &SystemRoots) -> Vec<SysfsNode> {
     entries(&file_system.join("devices"))
         .iter()
-        .filter_map(|link| SysfsNode::named(&file_name(link), roots))
+        .filter_map(|link| SysfsNode::from_name(&file_name(link), roots))
         .collect()
 }
 

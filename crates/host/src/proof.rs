@@ -65,7 +65,7 @@ fn boot_id(roots: &SystemRoots) -> Option<String> {
 }
 
 fn with_block(proof: Proof, file: &File, metadata: &Metadata, roots: &SystemRoots) -> Proof {
-    let node = SysfsNode::of_number(metadata.rdev(), roots);
+    let node = SysfsNode::from_device_number(metadata.rdev(), roots);
     let whole = node.as_ref().map(SysfsNode::whole);
     let status =
         whole.as_ref().filter(|whole| whole.is_loop()).and_then(|_| LoopStatus::read(file).ok());
@@ -220,7 +220,7 @@ mod tests {
         let other = machine.nvme(1, 1, 1000);
         let upper = machine.block("virtual/block/dm-0", "252:0", 100);
         machine.stack(&upper, &part);
-        let before = disks_below(&SysfsNode::named("dm-0", &machine.roots).unwrap());
+        let before = disks_below(&SysfsNode::from_name("dm-0", &machine.roots).unwrap());
         assert_eq!(before, ["wwid eui.0025385800000001 2048"]);
         machine.stack(&upper, &other);
         assert_ne!(disks_below(&upper), before);

@@ -82,7 +82,7 @@ pub(crate) fn losses(node: &SysfsNode, roots: &SystemRoots) -> Result<Vec<String
     if !own.is_empty() {
         lines.push(own.join(", "));
     }
-    for part in node.parts()? {
+    for part in node.try_partitions()? {
         lines.push(format!("partition {}", described(&part, roots)?));
     }
     if node.partition().is_none() {
@@ -118,7 +118,7 @@ pub(crate) fn zfs_member(
     node: &SysfsNode,
     roots: &SystemRoots,
 ) -> Result<Option<String>, HostError> {
-    for part in std::iter::once(node.clone()).chain(node.parts()?) {
+    for part in std::iter::once(node.clone()).chain(node.try_partitions()?) {
         let path = part.path(roots);
         let file = open_node(&part, roots, 0)
             .map_err(|e| HostError::io("open it for reading", &path, e))?;
@@ -153,7 +153,7 @@ pub(crate) fn zfs_labels(
     roots: &SystemRoots,
 ) -> Result<Vec<Option<ZfsLabel>>, HostError> {
     let mut found = Vec::new();
-    for part in std::iter::once(node.clone()).chain(node.parts()?) {
+    for part in std::iter::once(node.clone()).chain(node.try_partitions()?) {
         let path = part.path(roots);
         let file = open_node(&part, roots, 0)
             .map_err(|e| HostError::io("open it for reading", &path, e))?;

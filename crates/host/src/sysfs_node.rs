@@ -28,7 +28,7 @@ impl SysfsNode {
     }
 
     /// Returns the device with this kernel name.
-    pub fn named(name: &str, roots: &SystemRoots) -> Option<SysfsNode> {
+    pub fn from_name(name: &str, roots: &SystemRoots) -> Option<SysfsNode> {
         let plain = name.replace('/', "!");
         if plain.is_empty() || plain.starts_with('.') {
             return None;
@@ -37,26 +37,26 @@ impl SysfsNode {
     }
 
     /// Returns the device with this number.
-    pub fn numbered(major: u32, minor: u32, roots: &SystemRoots) -> Option<SysfsNode> {
+    pub fn from_major_minor(major: u32, minor: u32, roots: &SystemRoots) -> Option<SysfsNode> {
         SysfsNode::at(&roots.sys.join(format!("dev/block/{major}:{minor}")))
     }
 
     /// Returns the device of a device node: by its number, or by its name if the path is no node
     /// (as in a container).
-    pub fn of_path(path: &Path, roots: &SystemRoots) -> Option<SysfsNode> {
+    pub fn from_path(path: &Path, roots: &SystemRoots) -> Option<SysfsNode> {
         if let Ok(metadata) = fs::metadata(path)
             && metadata.file_type().is_block_device()
         {
-            return SysfsNode::of_number(metadata.rdev(), roots);
+            return SysfsNode::from_device_number(metadata.rdev(), roots);
         }
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let relative = path.strip_prefix(&roots.dev).ok()?;
-        SysfsNode::named(&relative.to_string_lossy(), roots)
+        SysfsNode::from_name(&relative.to_string_lossy(), roots)
     }
 
     /// Returns the device with this `st_rdev` or `st_dev`.
-    pub fn of_number(number: u64, roots: &SystemRoots) -> Option<SysfsNode> {
-        SysfsNode::numbered(libc::major(number), libc::minor(number), roots)
+    pub fn from_device_number(number: u64, roots: &SystemRoots) -> Option<SysfsNode> {
+        SysfsNode::from_major_minor(libc::major(number), libc::minor(number), roots)
     }
 
     /// Returns all whole devices, ordered by name; those that sysfs does not list are missing.
@@ -68,7 +68,7 @@ impl SysfsNode {
     ///
     /// # Errors
     /// Returns [`HostError::Io`] if sysfs cannot be read.
-    pub fn every(roots: &SystemRoots) -> Result<Vec<SysfsNode>, HostError> {
+    pub fn try_all(roots: &SystemRoots) -> Result<Vec<SysfsNode>, HostError> {
         let directory = roots.sys.join("block");
         fs::metadata(&directory).map_err(|e| HostError::io("list devices", &directory, e))?;
         Ok(listed(&directory)?.iter().filter_map(|path| SysfsNode::at(path)).collect())
@@ -116,14 +116,14 @@ impl SysfsNode {
 
     /// Returns the partitions; empty if sysfs cannot be read.
     pub fn partitions(&self) -> Vec<SysfsNode> {
-        self.parts().unwrap_or_default()
+        self.try_partitions().unwrap_or_default()
     }
 
     /// Returns the partitions.
     ///
     /// # Errors
     /// Returns [`HostError::Io`] if sysfs cannot be read.
-    pub fn parts(&self) -> Result<Vec<SysfsNode>, HostError> {
+    pub fn try_partitions(&self) -> Result<Vec<SysfsNode>, HostError> {
         let found = listed(&self.directory)?.into_iter();
         Ok(found
             .filter(|path| path.join("partition").is_file())

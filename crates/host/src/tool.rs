@@ -110,6 +110,9 @@ pub(crate) struct Tool {
     pub package: &'static str,
 }
 
+/// Package of a program that the user named: completes "install the package …".
+pub(crate) const UNKNOWN_PACKAGE: &str = "that provides it";
+
 /// Lists signatures on a device.
 pub(crate) const WIPEFS: Tool = Tool { program: "wipefs", package: "util-linux" };
 /// Sends NVMe admin commands; used for a purge that the kernel does not take from this program.

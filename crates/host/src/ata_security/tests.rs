@@ -40,18 +40,23 @@ pub(crate) const SANITIZE: [&str; 4] = [
 #[test]
 fn every_state_of_security_is_read() {
     let free_drive = AtaSecurity::parse(&free());
-    assert!(free_drive.supported && free_drive.enhanced && !free_drive.enabled);
-    assert_eq!((free_drive.minutes, free_drive.enhanced_minutes), (Some(2), Some(8)));
+    assert!(free_drive.supported && free_drive.enhanced_erase && !free_drive.enabled);
+    assert_eq!((free_drive.erase_minutes, free_drive.enhanced_erase_minutes), (Some(2), Some(8)));
     assert!(!free_drive.frozen && !free_drive.locked && !free_drive.expired);
     let frozen = AtaSecurity::parse(&identity(&SANITIZE, &security("not", "not", "")));
-    assert!(frozen.frozen && frozen.block && frozen.crypto && frozen.overwrite);
+    assert!(
+        frozen.frozen
+            && frozen.sanitize_block
+            && frozen.sanitize_crypto
+            && frozen.sanitize_overwrite
+    );
     let locked = AtaSecurity::parse(&identity(&[], &security("", "", "not")));
     assert!(locked.enabled && locked.locked);
     assert_eq!(AtaSecurity::parse(&identity(&SANITIZE[1..], "")), AtaSecurity::default());
     let without = "Security: \n\tnot\tsupported\n\tmore than 508min for SECURITY ERASE UNIT.\n";
     let parsed = AtaSecurity::parse(without);
     assert_eq!(
-        (parsed.supported, parsed.minutes, parsed.enhanced_minutes),
+        (parsed.supported, parsed.erase_minutes, parsed.enhanced_erase_minutes),
         (false, Some(508), None)
     );
 }

@@ -16,7 +16,7 @@ fn facts(machine: &MachineFixture, node: &SysfsNode) -> Device {
 }
 
 /// Runs all checks except those of the device's logs, which would run tools.
-fn look(machine: &MachineFixture, node: &SysfsNode) -> Vec<Check> {
+fn all_checks(machine: &MachineFixture, node: &SysfsNode) -> Vec<Check> {
     let device = facts(machine, node);
     let subject = CheckSubject::new(&device, &machine.roots);
     let watching = activity::ActivityWatch::begin(&subject);
@@ -31,16 +31,17 @@ fn look(machine: &MachineFixture, node: &SysfsNode) -> Vec<Check> {
     checks
 }
 
-/// Runs one check and returns its state and its text.
-fn found(machine: &MachineFixture, node: &SysfsNode, id: &str) -> Option<(CheckState, String)> {
-    let check = look(machine, node).into_iter().find(|check| check.id == id)?;
+/// Runs all checks and returns the state and text of one. Asserts that it has advice exactly if it is
+/// ATTENTION or BAD.
+fn check(machine: &MachineFixture, node: &SysfsNode, id: &str) -> Option<(CheckState, String)> {
+    let check = all_checks(machine, node).into_iter().find(|check| check.id == id)?;
     let must_advise = matches!(check.state, Attention | Bad);
     assert_eq!(must_advise, !check.advice.is_empty(), "{check:?}");
     Some((check.state, check.found))
 }
 
-fn state(machine: &MachineFixture, node: &SysfsNode, id: &str) -> Option<CheckState> {
-    found(machine, node, id).map(|(state, _)| state)
+fn check_state(machine: &MachineFixture, node: &SysfsNode, id: &str) -> Option<CheckState> {
+    check(machine, node, id).map(|(state, _)| state)
 }
 
 fn nvme_machine() -> (MachineFixture, SysfsNode) {
@@ -74,7 +75,7 @@ fn nvme_machine() -> (MachineFixture, SysfsNode) {
 #[test]
 fn every_check_has_a_name_of_its_own_and_a_subject() {
     let (machine, disk) = nvme_machine();
-    let checks = look(&machine, &disk);
+    let checks = all_checks(&machine, &disk);
     let mut ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
     ids.sort_unstable();
     let all = ids.len();
@@ -87,16 +88,16 @@ fn every_check_has_a_name_of_its_own_and_a_subject() {
 fn a_narrow_or_slow_link_is_bad_and_says_what_the_slot_can() {
     let (machine, disk) = nvme_machine();
     let full = "16 GT/s x4; the device supports 16 GT/s x4".to_owned();
-    assert_eq!(found(&machine, &disk, "pcie-link"), Some((Good, full)));
+    assert_eq!(check(&machine, &disk, "pcie-link"), Some((Good, full)));
     machine.write(&format!("{FUNCTION}/current_link_width"), "2\n");
     let narrow = "16 GT/s x2; the device supports 16 GT/s x4".to_owned();
-    assert_eq!(found(&machine, &disk, "pcie-link"), Some((Bad, narrow)));
+    assert_eq!(check(&machine, &disk, "pcie-link"), Some((Bad, narrow)));
     machine.write(&format!("{FUNCTION}/current_link_speed"), "Unknown speed\n");
-    assert_eq!(state(&machine, &disk, "pcie-link"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "pcie-link"), Some(Unknown));
     machine.write(&format!("{FUNCTION}/current_link_speed"), "8.0 GT/s PCIe\n");
     machine.write("sys/devices/pci0000:00/0000:00:1d.0/max_link_speed", "8.0 GT/s PCIe\n");
     machine.write("sys/devices/pci0000:00/0000:00:1d.0/max_link_width", "4\n");
-    let checks = look(&machine, &disk);
+    let checks = all_checks(&machine, &disk);
     let link = checks.iter().find(|check| check.id == "pcie-link").unwrap();
     assert!(link.advice.contains("the slot supports 8 GT/s x4"), "{}", link.advice);
 }
@@ -117,52 +118,52 @@ fn a_sata_link_its_mode_and_its_sleep_are_seen() {
     machine.write("sys/bus/pci/drivers/ata_piix/bind", "");
     machine.link("sys/devices/pci0000:00/0000:00:17.0/driver", "sys/bus/pci/drivers/ata_piix");
     machine.set(&disk, "device/queue_depth", "1\n");
-    assert_eq!(state(&machine, &disk, "sata-link"), Some(Bad));
-    assert_eq!(state(&machine, &disk, "link-power"), Some(Attention));
-    assert_eq!(state(&machine, &disk, "sata-mode"), Some(Attention));
-    assert_eq!(state(&machine, &disk, "queue-depth"), Some(Attention));
+    assert_eq!(check_state(&machine, &disk, "sata-link"), Some(Bad));
+    assert_eq!(check_state(&machine, &disk, "link-power"), Some(Attention));
+    assert_eq!(check_state(&machine, &disk, "sata-mode"), Some(Attention));
+    assert_eq!(check_state(&machine, &disk, "queue-depth"), Some(Attention));
 
     machine.write(&format!("{port}/link1/ata_link/link1/sata_spd"), "6.0 Gbps\n");
     machine.set(&disk, "device/queue_depth", "32\n");
-    let depth = found(&machine, &disk, "queue-depth");
+    let depth = check(&machine, &disk, "queue-depth");
     assert_eq!(depth, Some((Good, "NCQ 32".to_owned())));
-    assert_eq!(state(&machine, &disk, "sata-link"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "sata-link"), Some(Good));
 }
 
 #[test]
-fn power_management_of_the_link_is_told_apart_from_what_is_not_known() {
+fn link_power_management_is_on_off_or_unknown() {
     let (machine, disk) = nvme_machine();
     let policy = "sys/module/pcie_aspm/parameters/policy";
-    assert_eq!(state(&machine, &disk, "aspm"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "aspm"), Some(Unknown));
     machine.write(policy, "[default] performance powersave powersupersave\n");
-    assert_eq!(state(&machine, &disk, "aspm"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "aspm"), Some(Unknown));
     machine.write(&format!("{FUNCTION}/link/l1_aspm"), "0\n");
-    assert_eq!(state(&machine, &disk, "aspm"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "aspm"), Some(Good));
     machine.write(&format!("{FUNCTION}/link/l1_aspm"), "1\n");
-    let on = found(&machine, &disk, "aspm");
+    let on = check(&machine, &disk, "aspm");
     assert_eq!(on, Some((Attention, "l1_aspm on; policy default".to_owned())));
 
     let tolerance = "sys/module/nvme_core/parameters/default_ps_max_latency_us";
-    assert_eq!(state(&machine, &disk, "apst"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "apst"), Some(Unknown));
     machine.write(tolerance, "0\n");
-    assert_eq!(state(&machine, &disk, "apst"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "apst"), Some(Good));
     machine.write(tolerance, "100000\n");
-    assert_eq!(state(&machine, &disk, "apst"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "apst"), Some(Unknown));
 }
 
 #[test]
 fn runtime_power_management_counts_where_something_implements_it() {
     let (machine, disk) = nvme_machine();
-    assert_eq!(state(&machine, &disk, "runtime-pm"), None);
+    assert_eq!(check_state(&machine, &disk, "runtime-pm"), None);
     machine.write(&format!("{FUNCTION}/power/control"), "auto\n");
     machine.write(&format!("{FUNCTION}/power/runtime_status"), "unsupported\n");
-    assert_eq!(state(&machine, &disk, "runtime-pm"), None);
+    assert_eq!(check_state(&machine, &disk, "runtime-pm"), None);
     machine.write(&format!("{FUNCTION}/power/runtime_status"), "active\n");
     let on = "controller auto (active): may be suspended when idle".to_owned();
-    assert_eq!(found(&machine, &disk, "runtime-pm"), Some((Attention, on)));
+    assert_eq!(check(&machine, &disk, "runtime-pm"), Some((Attention, on)));
     machine.write(&format!("{FUNCTION}/power/control"), "on\n");
     let off = "controller on (active)".to_owned();
-    assert_eq!(found(&machine, &disk, "runtime-pm"), Some((Good, off)));
+    assert_eq!(check(&machine, &disk, "runtime-pm"), Some((Good, off)));
 }
 
 #[test]
@@ -173,13 +174,13 @@ fn a_disk_of_the_running_system_is_bad() {
     let other = machine.nvme(0, 1, 1000);
     machine.mount(&[("8:1", "/", "ext4", "/dev/sda1")]);
     machine.write("proc/swaps", "Filename Type\n/dev/sda1 partition 9 0 -2\n");
-    let (state, text) = found(&machine, &system, "boot-disk").unwrap();
+    let (state, text) = check(&machine, &system, "boot-disk").unwrap();
     assert_eq!(state, Bad);
     assert!(text.starts_with("sda holds /") && text.ends_with("swap"), "{text}");
-    assert_eq!(found(&machine, &part, "boot-disk").unwrap().0, Bad);
-    assert_eq!(found(&machine, &other, "boot-disk").unwrap().0, Good);
-    assert_eq!(found(&machine, &system, "in-use").unwrap().0, Bad);
-    assert_eq!(found(&machine, &other, "in-use").unwrap().0, Good);
+    assert_eq!(check(&machine, &part, "boot-disk").unwrap().0, Bad);
+    assert_eq!(check(&machine, &other, "boot-disk").unwrap().0, Good);
+    assert_eq!(check(&machine, &system, "in-use").unwrap().0, Bad);
+    assert_eq!(check(&machine, &other, "in-use").unwrap().0, Good);
 }
 
 #[test]
@@ -188,11 +189,11 @@ fn a_loop_device_lies_where_its_file_lies() {
     let system = machine.sata("sda", "8:0", 1000);
     machine.mount(&[("8:0", "/", "ext4", "/dev/sda")]);
     let over = machine.block("virtual/block/loop0", "7:0", 1000);
-    assert_eq!(found(&machine, &over, "boot-disk").unwrap().0, Good);
+    assert_eq!(check(&machine, &over, "boot-disk").unwrap().0, Good);
     machine.lay_over(&over, "/some/file.img");
-    let lies = found(&machine, &over, "boot-disk");
+    let lies = check(&machine, &over, "boot-disk");
     assert_eq!(lies, Some((Attention, format!("{} holds /", system.name))));
-    assert_eq!(found(&machine, &over, "device-kind").unwrap().0, Attention);
+    assert_eq!(check(&machine, &over, "device-kind").unwrap().0, Attention);
 }
 
 #[test]
@@ -202,11 +203,11 @@ fn a_partition_must_begin_where_flash_pages_do() {
     let part = machine.partition(&disk, "sda1", "8:1", 100);
     for (start, state) in [("2048", Good), ("63", Bad), ("8", Attention), ("x", Unknown)] {
         machine.set(&part, "start", start);
-        assert_eq!(found(&machine, &part, "alignment").unwrap().0, state, "{start}");
+        assert_eq!(check(&machine, &part, "alignment").unwrap().0, state, "{start}");
     }
-    assert_eq!(found(&machine, &disk, "alignment").unwrap().0, Good);
+    assert_eq!(check(&machine, &disk, "alignment").unwrap().0, Good);
     machine.set(&disk, "alignment_offset", "3584\n");
-    assert_eq!(found(&machine, &disk, "alignment").unwrap().0, Bad);
+    assert_eq!(check(&machine, &disk, "alignment").unwrap().0, Bad);
 }
 
 #[test]
@@ -216,16 +217,16 @@ fn the_queue_is_read() {
     for queue in 0..4 {
         machine.set(&disk, &format!("mq/{queue}/nr_tags"), "1023\n");
     }
-    let depth = found(&machine, &disk, "queue-depth");
+    let depth = check(&machine, &disk, "queue-depth");
     assert_eq!(depth, Some((Good, "4 hardware queues of 1023 requests".to_owned())));
-    assert_eq!(state(&machine, &disk, "scheduler"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "scheduler"), Some(Good));
     machine.set(&disk, "queue/scheduler", "none [mq-deadline] kyber\n");
-    assert_eq!(state(&machine, &disk, "scheduler"), Some(Attention));
-    assert_eq!(state(&machine, &disk, "trim"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "scheduler"), Some(Attention));
+    assert_eq!(check_state(&machine, &disk, "trim"), Some(Good));
     machine.set(&disk, "queue/discard_max_bytes", "0\n");
     machine.set(&disk, "queue/discard_max_hw_bytes", "1048576\n");
-    assert_eq!(state(&machine, &disk, "trim"), Some(Attention));
-    let sectors = found(&machine, &disk, "sector-format");
+    assert_eq!(check_state(&machine, &disk, "trim"), Some(Attention));
+    let sectors = check(&machine, &disk, "sector-format");
     let unknown = "512e: 512 B logical, 4096 B physical; the device's LBA formats are unknown";
     assert_eq!(sectors, Some((Unknown, unknown.to_owned())));
 }
@@ -262,12 +263,12 @@ fn a_better_lba_format_is_pointed_out() {
 fn clock_and_idle_states_are_judged() {
     let (machine, disk) = nvme_machine();
     let cpu = "sys/devices/system/cpu";
-    assert_eq!(state(&machine, &disk, "governor"), Some(Unknown));
-    assert_eq!(state(&machine, &disk, "idle-states"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "governor"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "idle-states"), Some(Unknown));
     machine.write(&format!("{cpu}/cpu0/cpufreq/scaling_governor"), "performance\n");
-    assert_eq!(state(&machine, &disk, "governor"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "governor"), Some(Good));
     machine.write(&format!("{cpu}/cpu1/cpufreq/scaling_governor"), "schedutil\n");
-    assert_eq!(state(&machine, &disk, "governor"), Some(Attention));
+    assert_eq!(check_state(&machine, &disk, "governor"), Some(Attention));
     for (number, name, latency, disable) in [(0, "POLL", 0, 0), (1, "C1", 2, 0), (2, "C6", 133, 0)]
     {
         let at = format!("{cpu}/cpu1/cpuidle/state{number}");
@@ -275,40 +276,40 @@ fn clock_and_idle_states_are_judged() {
         machine.write(&format!("{at}/latency"), format!("{latency}\n"));
         machine.write(&format!("{at}/disable"), format!("{disable}\n"));
     }
-    let deep = found(&machine, &disk, "idle-states");
+    let deep = check(&machine, &disk, "idle-states");
     assert_eq!(deep, Some((Attention, "deepest enabled: C6, 133 us to wake".to_owned())));
     machine.write(&format!("{cpu}/cpu1/cpuidle/state2/disable"), "1\n");
-    assert_eq!(state(&machine, &disk, "idle-states"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "idle-states"), Some(Good));
     machine.write(&format!("{cpu}/intel_pstate/no_turbo"), "0\n");
-    assert_eq!(state(&machine, &disk, "turbo"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "turbo"), Some(Good));
     assert_eq!(throttle_count(&machine.roots), None);
     machine.write(&format!("{cpu}/cpu1/thermal_throttle/core_throttle_count"), "3\n");
     machine.write(&format!("{cpu}/cpu1/thermal_throttle/package_throttle_count"), "7\n");
     assert_eq!(throttle_count(&machine.roots), Some(7));
-    assert_eq!(state(&machine, &disk, "cpu-throttle"), Some(Attention));
+    assert_eq!(check_state(&machine, &disk, "cpu-throttle"), Some(Attention));
 }
 
 #[test]
 fn processors_far_from_the_device_are_counted() {
     let (machine, disk) = nvme_machine();
-    assert_eq!(state(&machine, &disk, "numa"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "numa"), Some(Good));
     machine.write("sys/devices/system/node/online", "0-1\n");
     machine.write("sys/devices/system/node/node0/distance", "10 21\n");
-    let near = found(&machine, &disk, "numa").unwrap();
+    let near = check(&machine, &disk, "numa").unwrap();
     assert_eq!(near.0, Good);
     assert!(near.1.contains("distances 10 21"), "{}", near.1);
     machine.write("proc/self/status", "Cpus_allowed_list:\t0-7\n");
-    let far = found(&machine, &disk, "numa").unwrap();
+    let far = check(&machine, &disk, "numa").unwrap();
     assert_eq!(far.0, Attention);
     assert!(far.1.ends_with("this process may use 4 distant processors of 8"), "{}", far.1);
     machine.write(&format!("{FUNCTION}/numa_node"), "-1\n");
-    assert_eq!(state(&machine, &disk, "numa"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "numa"), Some(Unknown));
 }
 
 #[test]
 fn interrupts_that_all_land_on_one_processor_are_seen() {
     let (machine, disk) = nvme_machine();
-    assert_eq!(state(&machine, &disk, "interrupts"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "interrupts"), Some(Unknown));
     machine.write(
         "proc/interrupts",
         "           CPU0       CPU1\n 40:  1 0  PCI-MSIX-0000:00:00.0 0-edge nvme0q0\n \
@@ -318,10 +319,10 @@ fn interrupts_that_all_land_on_one_processor_are_seen() {
         machine.write(&format!("{FUNCTION}/msi_irqs/{number}"), "msix\n");
         machine.write(&format!("proc/irq/{number}/effective_affinity_list"), "1\n");
     }
-    let crowded = found(&machine, &disk, "interrupts");
+    let crowded = check(&machine, &disk, "interrupts");
     assert_eq!(crowded, Some((Attention, "2 interrupts on processor 1".to_owned())));
     machine.write("proc/irq/42/effective_affinity_list", "2\n");
-    let spread = found(&machine, &disk, "interrupts");
+    let spread = check(&machine, &disk, "interrupts");
     assert_eq!(spread, Some((Good, "2 interrupts on 2 processors".to_owned())));
 }
 
@@ -348,7 +349,7 @@ fn foreign_io_is_counted_and_a_busy_host_seen() {
 }
 
 #[test]
-fn what_the_examination_itself_takes_is_no_load() {
+fn our_own_processor_time_is_not_load() {
     let (machine, disk) = nvme_machine();
     let device = facts(&machine, &disk);
     let subject = CheckSubject::new(&device, &machine.roots);
@@ -366,18 +367,18 @@ fn what_the_examination_itself_takes_is_no_load() {
 #[test]
 fn programs_that_hold_the_device_or_load_disks_are_named() {
     let (machine, disk) = nvme_machine();
-    assert_eq!(state(&machine, &disk, "programs"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "programs"), Some(Unknown));
     machine.write("proc/10/comm", "bash\n");
-    assert_eq!(state(&machine, &disk, "programs"), Some(Good));
-    assert_eq!(state(&machine, &disk, "open-handles"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "programs"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "open-handles"), Some(Good));
     machine.write("proc/11/comm", "smartd\n");
     machine.link("proc/11/fd/3", "dev/nvme0n1");
-    let open = found(&machine, &disk, "open-handles");
+    let open = check(&machine, &disk, "open-handles");
     assert_eq!(open, Some((Attention, "open in smartd (11)".to_owned())));
     machine.write("proc/12/comm", "fio\n");
     machine.link("proc/12/fd/5", "dev/nvme0n1");
-    assert_eq!(state(&machine, &disk, "open-handles"), Some(Bad));
-    let (state, text) = found(&machine, &disk, "programs").unwrap();
+    assert_eq!(check_state(&machine, &disk, "open-handles"), Some(Bad));
+    let (state, text) = check(&machine, &disk, "programs").unwrap();
     assert_eq!(state, Attention);
     assert!(text.contains("fio (12): puts load on a disk; smartd (11): reads"), "{text}");
 }
@@ -390,7 +391,7 @@ fn scarce_memory_and_swapping_are_seen() {
             "MemTotal: 16777216 kB\nMemAvailable: {available} kB\nSwapTotal: 100 kB\nSwapFree: 40 kB\n"
         );
         machine.write("proc/meminfo", text);
-        found(&machine, &disk, "memory")
+        check(&machine, &disk, "memory")
     };
     assert_eq!(memory(8_000_000).unwrap().0, Good);
     assert_eq!(memory(100_000).unwrap().0, Attention);
@@ -403,69 +404,69 @@ fn scarce_memory_and_swapping_are_seen() {
 #[test]
 fn a_virtual_machine_is_no_place_to_measure() {
     let (machine, disk) = nvme_machine();
-    assert_eq!(state(&machine, &disk, "virtual-machine"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "virtual-machine"), Some(Unknown));
     machine.write("proc/cpuinfo", "flags\t\t: fpu vme\n");
-    assert_eq!(state(&machine, &disk, "virtual-machine"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "virtual-machine"), Some(Good));
     machine.write("proc/cpuinfo", "flags\t\t: fpu vme hypervisor\n");
     machine.write("sys/class/dmi/id/sys_vendor", "QEMU\n");
-    let (state, text) = found(&machine, &disk, "virtual-machine").unwrap();
+    let (state, text) = check(&machine, &disk, "virtual-machine").unwrap();
     assert_eq!((state, text.as_str()), (Attention, "runs under a hypervisor (QEMU)"));
 }
 
 #[test]
-fn what_will_wake_up_is_listed() {
+fn scheduled_jobs_are_listed() {
     let (machine, disk) = nvme_machine();
-    assert_eq!(state(&machine, &disk, "cron"), None);
+    assert_eq!(check_state(&machine, &disk, "cron"), None);
     machine.write("proc/20/comm", "cron\n");
     machine.write("etc/cron.daily/man-db", "");
     machine.write("etc/cron.d/mdadm", "");
     machine.write("etc/cron.d/backup-of-nothing", "");
     machine.write("etc/cron.d/mine", "");
-    let (state_of, text) = found(&machine, &disk, "cron").unwrap();
+    let (state_of, text) = check(&machine, &disk, "cron").unwrap();
     assert_eq!(state_of, Attention);
     let listed = "/etc/cron.d/backup-of-nothing, /etc/cron.d/mdadm, /etc/cron.daily/man-db";
     assert_eq!(text, format!("will run: {listed}"));
 
     machine.write("proc/21/comm", "smartd\n");
     machine.write("etc/smartd.conf", "# -s S/../.././02\nDEVICESCAN -d removable -n standby\n");
-    assert_eq!(state(&machine, &disk, "self-test-schedule"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "self-test-schedule"), Some(Good));
     machine.write("etc/smartd.conf", "/dev/sda -a -s (S/../.././02|L/../../6/03)\n");
-    assert_eq!(state(&machine, &disk, "self-test-schedule"), Some(Attention));
+    assert_eq!(check_state(&machine, &disk, "self-test-schedule"), Some(Attention));
 
-    assert_eq!(state(&machine, &disk, "timers"), Some(Good), "systemd does not run");
+    assert_eq!(check_state(&machine, &disk, "timers"), Some(Good), "systemd does not run");
 }
 
 #[test]
 fn an_array_that_is_checked_is_bad_for_its_members() {
     let machine = MachineFixture::new();
     let (member, other) = (machine.sata("sda", "8:0", 1000), machine.nvme(0, 1, 1000));
-    assert_eq!(state(&machine, &member, "md-sync"), None);
+    assert_eq!(check_state(&machine, &member, "md-sync"), None);
     let array = machine.block("virtual/block/md0", "9:0", 1000);
     machine.stack(&array, &member);
     machine.set(&array, "md/sync_action", "idle\n");
-    assert_eq!(state(&machine, &member, "md-sync"), Some(Good));
+    assert_eq!(check_state(&machine, &member, "md-sync"), Some(Good));
     machine.set(&array, "md/sync_action", "check\n");
     machine.set(&array, "md/sync_completed", "250 / 1000\n");
-    let (state_of, text) = found(&machine, &member, "md-sync").unwrap();
+    let (state_of, text) = check(&machine, &member, "md-sync").unwrap();
     assert_eq!((state_of, text.as_str()), (Bad, "md0: check, 25 % done"));
-    assert_eq!(state(&machine, &other, "md-sync"), Some(Attention));
+    assert_eq!(check_state(&machine, &other, "md-sync"), Some(Attention));
 }
 
 #[test]
 fn temperature_and_write_protection_are_judged() {
     let (machine, disk) = nvme_machine();
-    assert_eq!(state(&machine, &disk, "temperature"), None);
+    assert_eq!(check_state(&machine, &disk, "temperature"), None);
     machine.set(&disk, "device/hwmon3/temp1_input", "41850\n");
-    assert_eq!(state(&machine, &disk, "temperature"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "temperature"), Some(Good));
     machine.set(&disk, "device/hwmon3/temp1_max", "45850\n");
-    assert_eq!(state(&machine, &disk, "temperature"), Some(Attention));
+    assert_eq!(check_state(&machine, &disk, "temperature"), Some(Attention));
     machine.set(&disk, "device/hwmon3/temp1_input", "46850\n");
-    assert_eq!(state(&machine, &disk, "temperature"), Some(Bad));
+    assert_eq!(check_state(&machine, &disk, "temperature"), Some(Bad));
     machine.set(&disk, "device/hwmon3/temp1_max", "65261850\n");
-    assert_eq!(state(&machine, &disk, "temperature"), Some(Good), "no real limit");
-    assert_eq!(state(&machine, &disk, "write-protect"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "temperature"), Some(Good), "no real limit");
+    assert_eq!(check_state(&machine, &disk, "write-protect"), Some(Good));
     machine.set(&disk, "ro", "1\n");
-    assert_eq!(state(&machine, &disk, "write-protect"), Some(Bad));
+    assert_eq!(check_state(&machine, &disk, "write-protect"), Some(Bad));
 }
 
 #[test]
@@ -523,31 +524,31 @@ fn odd_content_panics_nowhere() {
         ] {
             machine.write(path, text);
         }
-        assert!(look(&machine, &disk).len() > 15, "{text}");
+        assert!(all_checks(&machine, &disk).len() > 15, "{text}");
     }
 }
 
 #[test]
-fn limits_of_the_own_control_group_are_seen() {
+fn limits_of_our_control_group_are_found() {
     let (machine, disk) = nvme_machine();
-    assert_eq!(state(&machine, &disk, "cgroup-limits"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "cgroup-limits"), Some(Unknown));
     machine.write("proc/self/cgroup", "0::/box\n");
     machine.write("sys/fs/cgroup/cgroup.procs", "");
     machine.write("sys/fs/cgroup/box/cpu.max", "max 100000\n");
-    assert_eq!(state(&machine, &disk, "cgroup-limits"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "cgroup-limits"), Some(Good));
     machine.write("sys/fs/cgroup/box/cpu.max", "200000 100000\n");
     let quota = "processor time is limited to 2.00 processors".to_owned();
-    assert_eq!(found(&machine, &disk, "cgroup-limits"), Some((Attention, quota)));
+    assert_eq!(check(&machine, &disk, "cgroup-limits"), Some((Attention, quota)));
     let (major, minor) = disk.device_number().unwrap();
     let limit = format!("{major}:{minor} rbps=max wbps=max riops=1000 wiops=max\n");
     machine.write("sys/fs/cgroup/box/io.max", limit);
     let limited = "I/O to this device is limited: io.max riops=1000 of the control group /box";
-    assert_eq!(found(&machine, &disk, "cgroup-limits"), Some((Bad, limited.to_owned())));
+    assert_eq!(check(&machine, &disk, "cgroup-limits"), Some((Bad, limited.to_owned())));
 }
 
 /// `fstrim` moves no data and delays other I/Os all the same.
 #[test]
-fn foreign_discards_and_flushes_are_no_silence() {
+fn foreign_discards_and_flushes_count_as_background_io() {
     let (machine, disk) = nvme_machine();
     let device = facts(&machine, &disk);
     let subject = CheckSubject::new(&device, &machine.roots);
@@ -571,9 +572,9 @@ fn foreign_discards_and_flushes_are_no_silence() {
 fn without_counters_background_io_is_unknown() {
     let (machine, disk) = nvme_machine();
     machine.set(&disk, "stat", "0 0 0 0 0 0 0 0 0 0 0");
-    assert_eq!(state(&machine, &disk, "background-io"), Some(Good));
+    assert_eq!(check_state(&machine, &disk, "background-io"), Some(Good));
     machine.set(&disk, "queue/iostats", "0\n");
-    assert_eq!(state(&machine, &disk, "background-io"), Some(Unknown));
+    assert_eq!(check_state(&machine, &disk, "background-io"), Some(Unknown));
 }
 
 #[test]
@@ -581,7 +582,7 @@ fn a_zoned_device_is_named() {
     for (model, expected) in [("none", Good), ("host-aware", Attention), ("host-managed", Bad)] {
         let (machine, disk) = nvme_machine();
         machine.set(&disk, "queue/zoned", format!("{model}\n"));
-        assert_eq!(state(&machine, &disk, "device-kind"), Some(expected), "{model}");
+        assert_eq!(check_state(&machine, &disk, "device-kind"), Some(expected), "{model}");
     }
 }
 
@@ -615,7 +616,7 @@ fn a_power_state_that_limits_the_drive_is_pointed_out() {
 }
 
 #[test]
-fn what_the_drive_reports_about_itself_is_said() {
+fn the_drives_own_reports_are_shown() {
     let page = |id: &str, state, remark: &str| DrivePage {
         id: id.into(),
         name: "Page".into(),

@@ -109,7 +109,7 @@ impl DeviceLogs {
 }
 
 fn way(device: &Device, roots: &SystemRoots) -> Option<LogAccess> {
-    let whole = SysfsNode::named(&device.name, roots)?.whole();
+    let whole = SysfsNode::from_name(&device.name, roots)?.whole();
     match device.transport {
         Transport::Nvme => Some(LogAccess::Nvme {
             node: NvmeNode::of_namespace(&whole, roots),

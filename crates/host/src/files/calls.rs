@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// Converts a name to a C string.
-fn name(name: &OsStr) -> io::Result<CString> {
+fn c_string(name: &OsStr) -> io::Result<CString> {
     CString::new(name.as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
@@ -21,27 +21,30 @@ pub(super) fn open(at: &File, path: &OsStr, flags: i32, mode: u32) -> io::Result
     how.flags = (flags | libc::O_CLOEXEC) as u64;
     how.mode = u64::from(if flags & libc::O_CREAT == 0 { 0 } else { mode });
     how.resolve = resolve;
-    let text = name(path)?;
+    let text = c_string(path)?;
     let size = std::mem::size_of::<libc::open_how>();
     // SAFETY: `text` ends with NUL, `how` is of this size, and both outlive the call; `at` is open.
     let opened = uninterrupted(|| unsafe {
         libc::syscall(libc::SYS_openat2, at.as_raw_fd(), text.as_ptr(), &raw const how, size)
     });
-    let file = match opened.map(|file| file as libc::c_int) {
-        // Kernels before 5.6 lack openat2(2), and some sandboxes answer unknown calls with EPERM.
-        // For a single name, openat(2) with O_NOFOLLOW is equivalent.
-        Err(error)
-            if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM))
-                && is_single(path) =>
-        {
+    let descriptor = match opened {
+        Ok(descriptor) => descriptor as libc::c_int,
+        Err(error) if lacks_openat2(&error) && is_single(path) => {
+            // For a single name, openat(2) with O_NOFOLLOW is equivalent.
             let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
             // SAFETY: `text` ends with NUL and outlives the call; `at` is open.
             uninterrupted(|| unsafe { libc::openat(at.as_raw_fd(), text.as_ptr(), flags, mode) })?
         }
-        opened => opened?,
+        Err(error) => return Err(error),
     };
     // SAFETY: the kernel just gave this descriptor to us alone.
-    Ok(unsafe { File::from_raw_fd(file) })
+    Ok(unsafe { File::from_raw_fd(descriptor) })
+}
+
+/// Returns true if openat2(2) is missing: kernels before 5.6 lack it, and some sandboxes answer
+/// unknown calls with EPERM.
+fn lacks_openat2(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM))
 }
 
 /// Opens the parent directory, across mounts.
@@ -75,7 +78,7 @@ pub(super) fn read_link(link: &File) -> io::Result<OsString> {
 }
 
 /// Lists the names in a directory.
-pub(super) fn names(at: &File) -> io::Result<Vec<OsString>> {
+pub(super) fn list_names(at: &File) -> io::Result<Vec<OsString>> {
     let listed = reopen_directory(at)?;
     // SAFETY: the descriptor is open, and the stream takes it over below.
     let stream = unsafe { libc::fdopendir(listed.as_raw_fd()) };
@@ -109,20 +112,23 @@ fn is_single(path: &OsStr) -> bool {
     !bytes.contains(&b'/') && !matches!(bytes, b"" | b"." | b"..")
 }
 
+/// Creates a directory in an open one.
 pub(super) fn make_directory(at: &File, path: &OsStr, mode: u32) -> io::Result<()> {
-    let path = name(path)?;
+    let path = c_string(path)?;
     // SAFETY: `path` ends with NUL and outlives the call; `at` is open.
     uninterrupted(|| unsafe { libc::mkdirat(at.as_raw_fd(), path.as_ptr(), mode) }).map(drop)
 }
 
+/// Removes a file.
 pub(super) fn remove(at: &File, path: &OsStr) -> io::Result<()> {
-    let path = name(path)?;
+    let path = c_string(path)?;
     // SAFETY: `path` ends with NUL and outlives the call; `at` is open.
     uninterrupted(|| unsafe { libc::unlinkat(at.as_raw_fd(), path.as_ptr(), 0) }).map(drop)
 }
 
+/// Removes an empty directory.
 pub(super) fn remove_directory(at: &File, path: &OsStr) -> io::Result<()> {
-    let path = name(path)?;
+    let path = c_string(path)?;
     let flags = libc::AT_REMOVEDIR;
     // SAFETY: `path` ends with NUL and outlives the call; `at` is open.
     uninterrupted(|| unsafe { libc::unlinkat(at.as_raw_fd(), path.as_ptr(), flags) }).map(drop)
@@ -130,7 +136,7 @@ pub(super) fn remove_directory(at: &File, path: &OsStr) -> io::Result<()> {
 
 /// Renames an entry within a directory; `flags` as for renameat2(2).
 pub(super) fn rename(at: &File, from: &OsStr, to: &OsStr, flags: u32) -> io::Result<()> {
-    let (from, to, at) = (name(from)?, name(to)?, at.as_raw_fd());
+    let (from, to, at) = (c_string(from)?, c_string(to)?, at.as_raw_fd());
     // SAFETY: both names end with NUL and outlive the call; `at` is open.
     uninterrupted(|| unsafe { libc::renameat2(at, from.as_ptr(), at, to.as_ptr(), flags) })
         .map(drop)
@@ -138,19 +144,19 @@ pub(super) fn rename(at: &File, from: &OsStr, to: &OsStr, flags: u32) -> io::Res
 
 /// Creates a hard link under a new name.
 pub(super) fn link(at: &File, from: &OsStr, to: &OsStr) -> io::Result<()> {
-    let (from, to, at) = (name(from)?, name(to)?, at.as_raw_fd());
+    let (from, to, at) = (c_string(from)?, c_string(to)?, at.as_raw_fd());
     // SAFETY: both names end with NUL and outlive the call; `at` is open.
     uninterrupted(|| unsafe { libc::linkat(at, from.as_ptr(), at, to.as_ptr(), 0) }).map(drop)
 }
 
 /// Returns the effective user ID.
-pub(super) fn user() -> u32 {
+pub(super) fn effective_uid() -> u32 {
     // SAFETY: geteuid has no preconditions and cannot fail.
     unsafe { libc::geteuid() }
 }
 
 /// Returns the ID of a group; `None` if this host does not know the name.
-pub(super) fn group(name: &CStr) -> io::Result<Option<u32>> {
+pub(super) fn group_id(name: &CStr) -> io::Result<Option<u32>> {
     // Groups of a directory service may have a very long member list.
     let mut names = vec![0 as libc::c_char; 1 << 20];
     // SAFETY: all zeros is a valid `group`: null pointers and numbers.

@@ -1,7 +1,7 @@
 //! An open directory and operations on its entries.
 
 use super::calls;
-use super::error::{FileError, kind};
+use super::error::{self, FileError, kind};
 use super::overwrite_policy::OverwritePolicy;
 use super::readers::ReadAccess;
 use super::regular::read_file;
@@ -35,7 +35,7 @@ impl Directory {
     /// Returns [`FileError::Io`] if it is missing or unreadable, and as root
     /// [`FileError::Misleading`] if another user decides where the path leads.
     pub fn open(path: &Path) -> Result<Directory, FileError> {
-        let resolved = resolve(place(path)).map_err(|why| FileError::unresolved(path, why))?;
+        let resolved = resolve(place(path)).map_err(|why| FileError::from_resolve(path, why))?;
         let ResolvedDirectory { file, exchangeable } = resolved;
         Ok(Directory { file: Arc::new(file), path: path.to_owned(), exchangeable })
     }
@@ -105,7 +105,7 @@ impl Directory {
         let path = self.path.join(name);
         let failed = || FileError::io("open the directory", &path);
         let file = calls::open(&self.file, name, OPEN, 0).map_err(failed())?;
-        let exchangeable = match (&self.exchangeable, calls::user()) {
+        let exchangeable = match (&self.exchangeable, calls::effective_uid()) {
             (Some(power), _) => Some(power.clone()),
             (None, 0) => {
                 let owner = file.metadata().map_err(failed())?.uid();
@@ -123,7 +123,7 @@ impl Directory {
     pub fn refuse_exchangeable(&self) -> Result<(), FileError> {
         match &self.exchangeable {
             Some(power) => {
-                Err(FileError::Exchangeable { path: self.path.clone(), power: power.clone() })
+                Err(FileError::Exchangeable { path: self.path.clone(), control: power.clone() })
             }
             None => Ok(()),
         }
@@ -135,7 +135,7 @@ impl Directory {
     /// Returns [`FileError::Foreign`].
     pub fn refuse_foreign(&self) -> Result<(), FileError> {
         let found = self.metadata()?;
-        let why = match (calls::user(), found.uid(), found.mode() & 0o022) {
+        let why = match (calls::effective_uid(), found.uid(), found.mode() & 0o022) {
             (0, 0, 0) | (1.., ..) => return Ok(()),
             (0, 0, _) => "is writable by users other than root".to_owned(),
             (0, owner, _) => format!("belongs to user {owner}"),
@@ -149,7 +149,7 @@ impl Directory {
     /// Returns [`FileError::Exchangeable`] if another user can replace it or its parent.
     pub fn check_place(path: &Path) -> Result<(), FileError> {
         match (Directory::open(path), path.parent()) {
-            (Err(error), Some(parent)) if error.is_missing() || error.is_no_directory() => {
+            (Err(error), Some(parent)) if error.is_missing() || error.is_not_a_directory() => {
                 Directory::check_place(parent)?;
                 match Directory::open(parent) {
                     Ok(above) => above.refuse_foreign_entries(path),
@@ -162,11 +162,11 @@ impl Directory {
 
     /// As root, refuses to create an entry where another user can replace it.
     fn refuse_foreign_entries(&self, path: &Path) -> Result<(), FileError> {
-        if calls::user() != 0 {
+        if calls::effective_uid() != 0 {
             return Ok(());
         }
-        match power_over(&self.path, &self.metadata()?, calls::user()) {
-            Some(power) => Err(FileError::Exchangeable { path: path.to_owned(), power }),
+        match power_over(&self.path, &self.metadata()?, calls::effective_uid()) {
+            Some(control) => Err(FileError::Exchangeable { path: path.to_owned(), control }),
             None => Ok(()),
         }
     }
@@ -237,7 +237,7 @@ impl Directory {
         };
         let failed = || FileError::io("examine the directory", &path);
         let found = file.metadata().map_err(failed())?;
-        if found.uid() != calls::user() {
+        if found.uid() != calls::effective_uid() {
             return Err(not_private("belongs to another user"));
         }
         if found.mode() & 0o022 != 0 {
@@ -273,7 +273,7 @@ impl Directory {
         match found {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FileError::io("examine it", &self.path.join(name))(error)),
+            Err(error) => Err(FileError::io(error::EXAMINE, &self.path.join(name))(error)),
         }
     }
 
@@ -320,7 +320,7 @@ impl Directory {
             return Err(FileError::Unreadable { path, kind: kind(found.file_type()) });
         }
         let flags = access | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-        let failed = || FileError::io("open it", &path);
+        let failed = || FileError::io(error::OPEN, &path);
         let file = calls::open(&self.file, name, flags, 0).map_err(failed())?;
         let found = file.metadata().map_err(failed())?;
         if !found.is_file() {
@@ -400,7 +400,7 @@ impl Directory {
     /// # Errors
     /// Returns [`FileError::Io`] if it cannot be read.
     pub fn names(&self) -> Result<Vec<OsString>, FileError> {
-        calls::names(&self.file).map_err(FileError::io("list the directory", &self.path))
+        calls::list_names(&self.file).map_err(FileError::io("list the directory", &self.path))
     }
 
     /// Renames a file to an unused name.

@@ -29,7 +29,7 @@ pub enum FileError {
         kind: &'static str,
     },
     /// The file exceeds the maximum size of its kind.
-    #[error("{path} is larger than {}, which no such file is; nothing of it was read", size(*.most))]
+    #[error("{path} is larger than {}, the limit for such a file; it was not read", size(*.most))]
     TooLong {
         /// Path of the file.
         path: PathBuf,
@@ -67,24 +67,24 @@ pub enum FileError {
     /// Another user controls where a path leads.
     #[error(
         "{path}: {} {}, so another user decides where this path leads; name the place by a path \
-         without links and '..'", power.place.display(), power.why
+         without links and '..'", control.place.display(), control.why
     )]
     Misleading {
         /// Path as given.
         path: PathBuf,
         /// Directory or link that gives the control.
-        power: ForeignControl,
+        control: ForeignControl,
     },
     /// Another user can replace a directory that root would work in.
     #[error(
         "{path}: {} {}, so another user can exchange this directory for another; choose one below \
-         directories that only root can change", power.place.display(), power.why
+         directories that only root can change", control.place.display(), control.why
     )]
     Exchangeable {
         /// Path of the directory.
         path: PathBuf,
         /// Directory or link that gives the control.
-        power: ForeignControl,
+        control: ForeignControl,
     },
     /// The output would go into a run directory.
     #[error("{0} is in a run directory, which takes no other files; give another directory")]
@@ -113,10 +113,12 @@ impl FileError {
         move |source| FileError::Io { action, path, source }
     }
 
-    pub(super) fn unresolved(path: &Path, why: ResolveError) -> FileError {
+    pub(super) fn from_resolve(path: &Path, why: ResolveError) -> FileError {
         match why {
             ResolveError::Io(error) => FileError::io("open the directory", path)(error),
-            ResolveError::Foreign(power) => FileError::Misleading { path: path.to_owned(), power },
+            ResolveError::Foreign(control) => {
+                FileError::Misleading { path: path.to_owned(), control }
+            }
         }
     }
 
@@ -126,14 +128,22 @@ impl FileError {
     }
 
     /// Returns true if a path that should be a directory is none.
-    pub fn is_no_directory(&self) -> bool {
+    pub fn is_not_a_directory(&self) -> bool {
         matches!(self, FileError::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
     }
 }
 
+/// Actions on a file that should exist, for [`FileError::io`].
+pub(super) const OPEN: &str = "open it";
+pub(super) const READ: &str = "read it";
+pub(super) const EXAMINE: &str = "examine it";
+
 fn advice(action: &str, source: &io::Error) -> &'static str {
-    let reads = matches!(action, "open it" | "read it" | "examine it");
+    let reads = [OPEN, READ, EXAMINE].contains(&action);
     match source.kind() {
+        io::ErrorKind::PermissionDenied if super::calls::effective_uid() == 0 => {
+            "; root may not do this here: a container, a mount option or a security module forbids it"
+        }
         io::ErrorKind::PermissionDenied if reads => "; run as root, or as its owner",
         io::ErrorKind::NotFound if reads => "",
         io::ErrorKind::PermissionDenied => "; run as root, or choose a place that you may write to",
@@ -152,14 +162,19 @@ fn size(bytes: u64) -> String {
 }
 
 /// Returns the file type in words, for anything but a regular file.
-pub(super) fn kind(of: FileType) -> &'static str {
-    match of {
-        of if of.is_symlink() => "a symbolic link",
-        of if of.is_dir() => "a directory",
-        of if of.is_fifo() => "a FIFO",
-        of if of.is_socket() => "a socket",
-        of if of.is_block_device() || of.is_char_device() => "a device",
-        _ => "not a regular file",
+pub(super) fn kind(file_type: FileType) -> &'static str {
+    if file_type.is_symlink() {
+        "a symbolic link"
+    } else if file_type.is_dir() {
+        "a directory"
+    } else if file_type.is_fifo() {
+        "a FIFO"
+    } else if file_type.is_socket() {
+        "a socket"
+    } else if file_type.is_block_device() || file_type.is_char_device() {
+        "a device"
+    } else {
+        "not a regular file"
     }
 }
 

@@ -39,7 +39,7 @@ impl ReadAccess {
         }
         let unknown = || FileError::NoGroup(name.to_owned());
         let text = CString::new(name).map_err(|_| unknown())?;
-        let found = calls::group(&text);
+        let found = calls::group_id(&text);
         let found = found.map_err(FileError::io("look up the group", Path::new(name)))?;
         found.map(ReadAccess::Group).ok_or_else(unknown)
     }
@@ -53,8 +53,8 @@ impl ReadAccess {
     /// Returns the mode to create a file or directory with, before others get access.
     pub(super) fn first_mode(self, is_directory: bool) -> u32 {
         match (self, is_directory) {
-            (ReadAccess::Usual, true) if calls::user() != 0 => 0o777,
-            (ReadAccess::Usual, false) if calls::user() != 0 => 0o666,
+            (ReadAccess::Usual, true) if calls::effective_uid() != 0 => 0o777,
+            (ReadAccess::Usual, false) if calls::effective_uid() != 0 => 0o666,
             (_, true) => 0o700,
             (_, false) => 0o600,
         }
@@ -66,7 +66,7 @@ impl ReadAccess {
     /// Returns an error if the system refuses.
     pub fn grant(self, file: &File, is_directory: bool) -> io::Result<()> {
         let (mut mode, group) = match self {
-            ReadAccess::Usual if calls::user() != 0 => return Ok(()),
+            ReadAccess::Usual if calls::effective_uid() != 0 => return Ok(()),
             ReadAccess::Usual | ReadAccess::Owner => (0o600, None),
             ReadAccess::Group(group) => (0o640, Some(group)),
             ReadAccess::Like { mode, group } => (mode, Some(group)),

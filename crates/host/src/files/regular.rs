@@ -1,6 +1,6 @@
 //! Reads regular files of bounded size. Opening a FIFO would block, and a device may have no end.
 
-use super::error::{FileError, kind};
+use super::error::{self, FileError, kind};
 use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Returns [`FileError::Unreadable`] if the path leads to anything else, and [`FileError::Io`]
 /// if it cannot be opened.
 pub fn open_regular(path: &Path) -> Result<File, FileError> {
-    let failed = || FileError::io("open it", path);
+    let failed = || FileError::io(error::OPEN, path);
     let refuse = |file_type| FileError::Unreadable { path: path.to_owned(), kind: kind(file_type) };
     // Opening some devices has side effects.
     let found = path.metadata().map_err(failed())?;
@@ -50,7 +50,7 @@ pub fn read_regular_text(path: &Path, most: u64) -> Result<String, FileError> {
 /// # Errors
 /// Returns [`FileError::TooLong`], and [`FileError::Io`] if it cannot be read.
 pub fn read_file(file: &File, path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
-    let size = file.metadata().map_err(FileError::io("read it", path))?.len();
+    let size = file.metadata().map_err(FileError::io(error::READ, path))?.len();
     read_sized(file, size, path, most)
 }
 
@@ -71,6 +71,6 @@ pub fn read_sized(
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     // It may grow meanwhile.
     let read = file.take(most + 1).read_to_end(&mut bytes);
-    read.map_err(FileError::io("read it", path))?;
+    read.map_err(FileError::io(error::READ, path))?;
     if bytes.len() as u64 > most { Err(too_long()) } else { Ok(bytes) }
 }

@@ -50,7 +50,7 @@ impl From<io::Error> for ResolveError {
 
 /// Opens the directory at a path.
 pub(super) fn resolve(path: &Path) -> Result<ResolvedDirectory, ResolveError> {
-    if calls::user() != 0 {
+    if calls::effective_uid() != 0 {
         let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path)?;
         return Ok(ResolvedDirectory { file, exchangeable: None });
     }
@@ -251,7 +251,7 @@ fn belongs(owner: u32) -> String {
 /// Returns true for users that may decide where root's files are stored: root, and the caller of
 /// sudo, who could have named another path.
 fn is_trusted(user: u32) -> bool {
-    user == 0 || user == calls::user() || Some(user) == caller()
+    user == 0 || user == calls::effective_uid() || Some(user) == caller()
 }
 
 fn caller() -> Option<u32> {

@@ -32,7 +32,7 @@ fn a_file_has_its_name_only_when_it_is_whole() {
 }
 
 #[test]
-fn of_two_that_begin_at_once_one_wins_whole_and_nobody_loses_a_file() {
+fn the_second_of_two_writers_is_refused() {
     let here = tempfile::tempdir().unwrap();
     let path = here.path().join("out");
     let (one, other) = (begin(&path, OverwritePolicy::Keep), begin(&path, OverwritePolicy::Keep));
@@ -67,7 +67,7 @@ fn only_a_regular_file_is_overwritten() {
     }
     let error = begin(Path::new("/dev/null"), OverwritePolicy::Overwrite).unwrap_err().to_string();
     assert!(error.contains("a device"), "{error}");
-    // What comes to lie there meanwhile is treated no worse.
+    // A name that is taken after `create` is refused, too.
     for existing in [OverwritePolicy::Keep, OverwritePolicy::Overwrite] {
         let new = begin(&at("late"), existing).unwrap();
         symlink(at("precious"), at("late")).unwrap();
@@ -80,7 +80,7 @@ fn only_a_regular_file_is_overwritten() {
 }
 
 #[test]
-fn what_somebody_put_in_the_place_of_an_unfinished_file_stays_his() {
+fn a_foreign_file_under_the_temporary_name_is_kept() {
     let here = tempfile::tempdir().unwrap();
     let new = begin(&here.path().join("out"), OverwritePolicy::Keep).unwrap();
     let unfinished = here.path().join(names(here.path()).pop().unwrap());
@@ -92,7 +92,7 @@ fn what_somebody_put_in_the_place_of_an_unfinished_file_stays_his() {
 }
 
 #[test]
-fn what_names_no_file_is_refused() {
+fn a_path_without_a_file_name_is_refused() {
     let here = tempfile::tempdir().unwrap();
     for path in ["x/", "..", "/", "missing/x"] {
         let error = begin(&here.path().join(path), OverwritePolicy::Keep).unwrap_err();
@@ -133,7 +133,7 @@ fn a_private_directory_is_ours_alone_or_refused() {
     private("ours").unwrap();
     let mode = |name: &str| fs::metadata(at(name)).unwrap().mode() & 0o777;
     assert_eq!((mode("ours"), mode("ours/inner")), (0o700, 0o700));
-    // Made by an earlier version, under a usual umask.
+    // As an earlier version created it, under the usual umask.
     fs::set_permissions(at("ours"), Permissions::from_mode(0o755)).unwrap();
     assert!(Directory::private_if_there(here.path(), &["ours", "inner"]).unwrap().is_some());
     assert_eq!(mode("ours"), 0o700);
@@ -143,7 +143,7 @@ fn a_private_directory_is_ours_alone_or_refused() {
     symlink(at("his"), at("link")).unwrap();
     assert!(private("link").unwrap_err().to_string().contains("is not a directory"));
     assert_eq!(names(&at("his")), [""; 0]);
-    if calls::user() == 0 {
+    if calls::effective_uid() == 0 {
         std::os::unix::fs::chown(at("his"), Some(65_534), None).unwrap();
         assert!(private("his").unwrap_err().to_string().contains("another user"));
     }

@@ -71,7 +71,7 @@ impl LoadCgroups {
         device: &Device,
         roots: &SystemRoots,
     ) -> Result<(LoadCgroups, Vec<HostChange>), String> {
-        let node = SysfsNode::named(&device.name, roots).map(|node| node.whole());
+        let node = SysfsNode::from_name(&device.name, roots).map(|node| node.whole());
         let Some(number) = node.as_ref().and_then(SysfsNode::device_number) else {
             return Err(format!(
                 "{} is not a block device, and control groups limit the I/O of block devices only",

@@ -105,7 +105,7 @@ impl DeviceSetting {
     pub fn find(&self, roots: &SystemRoots) -> Result<SysfsNode, HostError> {
         let fits =
             |node: &SysfsNode| self.identity.is_none() || identity(node, roots) == self.identity;
-        SysfsNode::named(&self.name, roots)
+        SysfsNode::from_name(&self.name, roots)
             .filter(|node| fits(node))
             .or_else(|| {
                 self.identity.as_ref()?;

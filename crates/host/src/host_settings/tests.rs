@@ -6,7 +6,7 @@ use std::fs;
 use steadfast_domain::{Conditions, WriteCache};
 
 fn target(machine: &MachineFixture, name: &str) -> Target {
-    let node = SysfsNode::named(name, &machine.roots).unwrap();
+    let node = SysfsNode::from_name(name, &machine.roots).unwrap();
     machine.write("medium", vec![0; 8192]);
     let device = describe(&node, &machine.path("medium"), &machine.roots);
     Target::open(device, AccessMode::Read).unwrap()
@@ -98,7 +98,7 @@ fn a_change_follows_its_device_to_another_name() {
     assert_eq!(undo_change(&change, &machine.roots).unwrap(), UndoOutcome::PutBack);
     assert_eq!(undo_change(&change, &machine.roots).unwrap(), UndoOutcome::AlreadySo);
     assert_eq!(moved.text("queue/nomerges").as_deref(), Some("1"));
-    let other = SysfsNode::named("nvme0n1", &machine.roots).unwrap();
+    let other = SysfsNode::from_name("nvme0n1", &machine.roots).unwrap();
     assert_eq!(other.text("queue/nomerges").as_deref(), Some("0"));
 }
 

@@ -81,7 +81,7 @@ fn node_of(target: &Target, roots: &SystemRoots) -> Option<SysfsNode> {
     if target.is_file() {
         return None;
     }
-    SysfsNode::named(&target.device().name, roots).map(|node| node.whole())
+    SysfsNode::from_name(&target.device().name, roots).map(|node| node.whole())
 }
 
 /// Reads the current settings. All are `None` for a file, because the queue below a file system

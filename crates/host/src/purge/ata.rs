@@ -19,11 +19,17 @@ use steadfast_domain::record::HostChange;
 /// The minimum time to wait for an erase, even if the drive estimates less.
 const LIMIT_MIN: Duration = Duration::from_secs(12 * 3600);
 
+/// An erase may take this many times the drive's estimate (our choice).
+const ESTIMATE_FACTOR: u64 = 3;
+
+/// The drive is idle without having completed the sanitize, or says that it failed.
+const SANITIZE_FAILED: &str = "the drive does not report that the sanitize completed";
+
 /// A purge command for a drive.
 #[derive(Debug)]
 pub(super) struct AtaPurgeCommand {
     device: String,
-    what: AtaPurgeAction,
+    action: AtaPurgeAction,
 }
 
 #[derive(Debug)]
@@ -42,44 +48,53 @@ pub(super) fn abilities(
     tools: &dyn Tools,
 ) -> Vec<PurgeSupport<AtaPurgeCommand>> {
     let device = whole.path(roots).to_string_lossy().into_owned();
-    let identity = AtaSecurity::ask(&device, tools).map_err(|error| error.to_string());
+    let security = AtaSecurity::ask(&device, tools).map_err(|error| error.to_string());
     let erase = |enhanced: bool| -> Result<AtaPurgeAction, String> {
-        let identity = identity.as_ref().map_err(Clone::clone)?;
-        identity.refuse_security(&device, enhanced)?;
+        let security = security.as_ref().map_err(Clone::clone)?;
+        security.refuse_security(&device, enhanced)?;
         Ok(AtaPurgeAction::SecurityErase {
             option: if enhanced { "--security-erase-enhanced" } else { "--security-erase" },
             password: host_settings::password_change(whole, roots),
-            minutes: if enhanced { identity.enhanced_minutes } else { identity.minutes },
+            minutes: if enhanced {
+                security.enhanced_erase_minutes
+            } else {
+                security.erase_minutes
+            },
         })
     };
     let sanitize = |has: fn(&AtaSecurity) -> bool, options| -> Result<AtaPurgeAction, String> {
-        if has(identity.as_ref().map_err(Clone::clone)?) {
-            may_sanitize(&device, tools).map(|()| AtaPurgeAction::Sanitize(options))
+        if has(security.as_ref().map_err(Clone::clone)?) {
+            refuse_frozen_sanitize(&device, tools).map(|()| AtaPurgeAction::Sanitize(options))
         } else {
             Err("the drive has no such SANITIZE command".into())
         }
     };
     const OVERWRITE: &[&str] =
         &["--sanitize-overwrite-passes", "1", "--sanitize-overwrite", "hex:00000000"];
-    let ways = [
+    let methods = [
         (PurgeMethod::AtaSecurityErase, erase(false)),
-        (PurgeMethod::AtaSanitizeBlock, sanitize(|i| i.block, &["--sanitize-block-erase"])),
-        (PurgeMethod::AtaSanitizeCrypto, sanitize(|i| i.crypto, &["--sanitize-crypto-scramble"])),
+        (
+            PurgeMethod::AtaSanitizeBlock,
+            sanitize(|s| s.sanitize_block, &["--sanitize-block-erase"]),
+        ),
+        (
+            PurgeMethod::AtaSanitizeCrypto,
+            sanitize(|s| s.sanitize_crypto, &["--sanitize-crypto-scramble"]),
+        ),
         (PurgeMethod::AtaSecurityEraseEnhanced, erase(true)),
-        (PurgeMethod::AtaSanitizeOverwrite, sanitize(|i| i.overwrite, OVERWRITE)),
+        (PurgeMethod::AtaSanitizeOverwrite, sanitize(|s| s.sanitize_overwrite, OVERWRITE)),
     ];
-    ways.into_iter()
-        .map(|(method, what)| {
-            PurgeSupport::sure(
-                method,
-                what.map(|what| AtaPurgeCommand { device: device.clone(), what }),
-            )
+    methods
+        .into_iter()
+        .map(|(method, action)| {
+            let command = action.map(|action| AtaPurgeCommand { device: device.clone(), action });
+            PurgeSupport::sure(method, command)
         })
         .collect()
 }
 
-/// A frozen drive refuses SANITIZE until its power was off.
-fn may_sanitize(device: &str, tools: &dyn Tools) -> Result<(), String> {
+/// Returns the reason if the drive has frozen SANITIZE, which lasts until a power cycle.
+fn refuse_frozen_sanitize(device: &str, tools: &dyn Tools) -> Result<(), String> {
     let said = tools.run(HDPARM, &["--sanitize-status", device], ANSWER);
     let said = said.map_err(|error| error.to_string())?;
     if said.contains("SD1 Sanitize Frozen") {
@@ -92,7 +107,7 @@ fn may_sanitize(device: &str, tools: &dyn Tools) -> Result<(), String> {
 impl AtaPurgeCommand {
     /// Sends the command and waits until the drive has finished.
     pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
-        match &self.what {
+        match &self.action {
             AtaPurgeAction::SecurityErase { option, password, minutes } => {
                 self.security_erase(option, password, *minutes, work)
             }
@@ -115,14 +130,14 @@ impl AtaPurgeCommand {
         minutes: Option<u64>,
         work: &mut PurgeContext<'_>,
     ) -> Result<(), HostError> {
-        work.watch.journal(password).map_err(HostError::Unjournalled)?;
+        work.watch.journal(password).map_err(HostError::Unjournaled)?;
         set_password(&self.device, work.tools)?;
         if !AtaSecurity::ask(&self.device, work.tools)?.enabled {
             return Err(self.failed("the drive did not accept the password", ""));
         }
         let estimate = minutes.map(|minutes| format!(" (the drive estimates {minutes} min)"));
         let doing = format!("erasing{}", estimate.unwrap_or_default());
-        let limit = Duration::from_secs(minutes.unwrap_or(0) * 60 * 3).max(LIMIT_MIN);
+        let limit = Duration::from_secs(minutes.unwrap_or(0) * 60 * ESTIMATE_FACTOR).max(LIMIT_MIN);
         let arguments = ["--user-master", "u", option, PURGE_PASSWORD, &self.device];
         let said = work.run_to_end(HDPARM, &arguments, limit, &doing)?;
         // A successful erase removes the password.
@@ -144,14 +159,21 @@ impl AtaPurgeCommand {
             self.device
         );
         work.follow("sanitizing", &check, &mut || {
-            let said = tools.run(HDPARM, &["--sanitize-status", &self.device], ANSWER)?;
-            Ok(if said.contains("SD0") && !said.contains("unsuccessfully") {
+            let status = match tools.run(HDPARM, &["--sanitize-status", &self.device], ANSWER) {
+                Ok(status) => status,
+                // hdparm reports a failed sanitize on standard error and exits with a status other
+                // than 0.
+                Err(HostError::ToolFailed { said, .. }) if said.contains("SD3") => {
+                    return Ok(PurgeState::Failed(self.failed(SANITIZE_FAILED, &said)));
+                }
+                Err(error) => return Err(error),
+            };
+            Ok(if status.contains("SD2") {
+                PurgeState::Running(percent(&status))
+            } else if status.contains("Completed Without Error") {
                 PurgeState::Ended
-            } else if said.contains("SD2") {
-                PurgeState::Running(percent(&said))
             } else {
-                let how = "the drive reports that the sanitize failed";
-                PurgeState::Failed(self.failed(how, &said))
+                PurgeState::Failed(self.failed(SANITIZE_FAILED, &status))
             })
         })
     }

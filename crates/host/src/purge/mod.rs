@@ -107,12 +107,12 @@ fn purge_with(
 }
 
 /// Returns true if the run may continue after this error: a stop is not a failure, and without a
-/// journal, on another device or beside a process that still erases nothing may continue.
+/// journal, on another device, or while a process still erases, nothing may continue.
 fn may_continue(error: &HostError) -> bool {
     !matches!(
         error,
         HostError::PurgeStopped { .. }
-            | HostError::Unjournalled(_)
+            | HostError::Unjournaled(_)
             | HostError::PurgeChangedDevice { .. }
             | HostError::PurgeStillRuns { .. }
             | HostError::PurgeEndUnknown { .. }

@@ -191,7 +191,7 @@ fn siblings(
 ) -> Result<Vec<SysfsNode>, String> {
     let own = subsystem(whole)?;
     let mut seen = Vec::new();
-    for node in SysfsNode::every(roots).map_err(|error| error.to_string())? {
+    for node in SysfsNode::try_all(roots).map_err(|error| error.to_string())? {
         let is_hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
         let is_other = node.name.starts_with("nvme") && node != *whole && !is_hidden;
         if is_other && subsystem(&node)? == own {

@@ -146,7 +146,8 @@ impl<'a> PurgeCandidates<'a> {
             .command
             .as_ref()
             .ok_or_else(|| refused("no command is given (--purge-command)".into()))?;
-        let node = SysfsNode::named(&device.name, self.roots).filter(|_| !self.target.is_file());
+        let node =
+            SysfsNode::from_name(&device.name, self.roots).filter(|_| !self.target.is_file());
         let node = node.ok_or_else(|| refused("it is not a block device".into()))?;
         if node.partition().is_some() {
             return Err(refused(
@@ -217,7 +218,7 @@ fn commands(
     if target.is_file() {
         return Vec::new();
     }
-    let Some(node) = SysfsNode::named(&device.name, roots) else { return Vec::new() };
+    let Some(node) = SysfsNode::from_name(&device.name, roots) else { return Vec::new() };
     let whole = node.whole();
     let mut abilities = ways(&whole, &device.transport, roots, tools);
     if node.partition().is_some() {

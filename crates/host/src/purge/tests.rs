@@ -44,7 +44,7 @@ pub(super) const MEDIUM: u64 = 8 << 20;
 
 /// Returns a target that stands for this device and is backed by a file.
 pub(super) fn armed(machine: &MachineFixture, name: &str) -> Target {
-    let node = SysfsNode::named(name, &machine.roots).unwrap();
+    let node = SysfsNode::from_name(name, &machine.roots).unwrap();
     let mut word = 1u64;
     let bytes: Vec<u8> = (0..MEDIUM / 8)
         .flat_map(|_| {
@@ -87,10 +87,10 @@ impl PurgeRig {
     pub fn purged(
         &self,
         order: &PurgeOrder,
-        beside: &mut PurgeObserver,
+        observer: &mut PurgeObserver,
         tools: &Transcript,
     ) -> Result<Purge, HostError> {
-        let done = purge_with(&self.target, order, beside, &self.machine.roots, tools);
+        let done = purge_with(&self.target, order, observer, &self.machine.roots, tools);
         assert!(tools.is_over(), "not everything was asked: {done:?}");
         done
     }
@@ -116,16 +116,16 @@ fn what_takes_no_discard_keeps_its_content_and_says_so() {
         let file = inspect(&path, &roots).unwrap();
         // A device that announces discard support may still refuse discards.
         let device = Device { transport: Transport::Sata, discard, name: "sdzzz".into(), ..file };
-        let mut beside = PurgeObserver::default();
+        let mut observer = PurgeObserver::default();
         let mut reading = Target::open(device.clone(), AccessMode::Read).unwrap();
-        let refused = purge(&mut reading, &PurgeOrder::default(), &mut beside, &roots);
+        let refused = purge(&mut reading, &PurgeOrder::default(), &mut observer, &roots);
         assert!(matches!(refused, Err(HostError::ReadingOnly { .. })));
         let file = Device { transport: Transport::File, ..device.clone() };
         let mut target = Target::open(file, AccessMode::Write).unwrap();
         target.be(device);
         let tools = Transcript::default();
         let done =
-            purge_with(&target, &PurgeOrder::default(), &mut beside, &roots, &tools).unwrap();
+            purge_with(&target, &PurgeOrder::default(), &mut observer, &roots, &tools).unwrap();
         assert_eq!((done.method, done.blank), (PurgeMethod::Nothing, None));
         assert!(done.remark.starts_with("sdzzz does not support discard"), "{}", done.remark);
     }
@@ -152,19 +152,19 @@ fn a_command_that_failed_leaves_its_record() {
     machine.sata("sda", "8:0", MEDIUM / 512);
     let target = armed(&machine, "sda");
     let mut order = vendor_order(&machine, "echo erases; echo no such drive >&2; exit 3");
-    let mut beside = PurgeObserver::default();
-    let run = |order: &PurgeOrder, beside: &mut PurgeObserver| {
-        purge_with(&target, order, beside, &machine.roots, &InstalledTools)
+    let mut observer = PurgeObserver::default();
+    let run = |order: &PurgeOrder, observer: &mut PurgeObserver| {
+        purge_with(&target, order, observer, &machine.roots, &InstalledTools)
     };
-    let purge = run(&order, &mut beside).unwrap();
-    assert_eq!((purge.blank, beside.command.take()), (Some(false), None));
+    let purge = run(&order, &mut observer).unwrap();
+    assert_eq!((purge.blank, observer.command.take()), (Some(false), None));
     let record = purge.command.unwrap();
     assert_eq!(record.output, "erases\nno such drive");
     assert_eq!(record.failure.as_deref(), Some("exit status: 3"));
     order.failed = PurgeFailure::default();
-    let error = run(&order, &mut beside).unwrap_err();
+    let error = run(&order, &mut observer).unwrap_err();
     assert!(matches!(error, HostError::PurgeFailed { .. }), "{error}");
-    assert_eq!(beside.command, Some(record));
+    assert_eq!(observer.command, Some(record));
 }
 
 /// The command leaves a process of its session whose state cannot be read, by root either.
@@ -176,17 +176,17 @@ fn a_command_whose_end_is_unknown_ends_the_run_and_keeps_its_record() {
     let process = machine.path("proc/70001");
     let order =
         vendor_order(&machine, &format!("mkdir -p {}/stat\necho erases", process.display()));
-    let mut beside = PurgeObserver::default();
-    let run = |beside: &mut PurgeObserver| {
-        purge_with(&target, &order, beside, &machine.roots, &InstalledTools).unwrap_err()
+    let mut observer = PurgeObserver::default();
+    let run = |observer: &mut PurgeObserver| {
+        purge_with(&target, &order, observer, &machine.roots, &InstalledTools).unwrap_err()
     };
-    let error = run(&mut beside);
+    let error = run(&mut observer);
     assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
-    let record = beside.command.take().unwrap();
+    let record = observer.command.take().unwrap();
     assert_eq!(record.output, "erases");
     assert_eq!(record.failure, Some(error.to_string()));
     // As long as its end is unknown, it is not started again.
-    let error = run(&mut beside);
+    let error = run(&mut observer);
     assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
-    assert_eq!(beside.command, None, "it ran again");
+    assert_eq!(observer.command, None, "it ran again");
 }

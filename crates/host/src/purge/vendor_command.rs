@@ -18,8 +18,9 @@ use steadfast_domain::text::excerpt;
 /// Time limit for the program's version.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
-/// Name of the environment variable of the command and of all that it starts.
-const VARIABLE: &str = "STEADFAST_PURGES";
+/// Environment variable that marks the command and every process that it starts; its value is the
+/// device's kernel name.
+const PURGE_VARIABLE: &str = "STEADFAST_PURGES";
 
 /// Maximum number of characters of the command's output that are kept, from its end.
 const OUTPUT_MAX: usize = 2000;
@@ -62,7 +63,7 @@ impl VendorCommand {
         if work.watch.is_stopped() {
             return Err(work.stopped());
         }
-        // The program has run for its version, perhaps for seconds.
+        // Asking for the version ran the program, which may have taken seconds.
         self.check_identity(work.target)?;
         let ran = self.run(work, version);
         // Also after a failure: the run may continue without a purge.
@@ -70,7 +71,7 @@ impl VendorCommand {
         ran
     }
 
-    /// Refuses to run the command while it runs already, as after a run that was killed meanwhile.
+    /// Refuses to start the command while an earlier one still runs, such as one left by a killed run.
     fn refuse_second(&self, target: &Target) -> Result<(), HostError> {
         match self.find_running() {
             Ok(None) => Ok(()),
@@ -93,7 +94,7 @@ impl VendorCommand {
             };
             let line = line.strip_suffix(b"\0").unwrap_or(&line);
             let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-            // The program stands before its arguments, behind an interpreter or sudo perhaps.
+            // An interpreter or sudo may precede the program.
             let at = words.len().checked_sub(arguments.len() + 1);
             let named = at.map(|at| file_name(words[at]));
             if words.ends_with(&arguments) && named == Some(program) {
@@ -118,7 +119,7 @@ impl VendorCommand {
 
     /// Returns the environment variable that marks the command's processes, as it is in `/proc`.
     fn variable(&self) -> String {
-        format!("{VARIABLE}={}", self.node.name)
+        format!("{PURGE_VARIABLE}={}", self.node.name)
     }
 
     /// Runs the command and waits until all its processes have ended, because one that it leaves
@@ -129,28 +130,30 @@ impl VendorCommand {
         let (variable, command) = (self.variable(), self.words.join(" "));
         let (ended, left) = tool::run_with_descendants(
             &self.words[0],
-            "that has it",
+            tool::UNKNOWN_PACKAGE,
             &arguments,
-            (VARIABLE, &self.node.name),
+            (PURGE_VARIABLE, &self.node.name),
             self.limit,
             &mut |_| work.tell_uncancelable(&doing),
             &|session| processes::in_session_or_with(Some(session), &variable, &self.roots),
         )?;
-        let output = kept(&format!("{}\n{}", ended.stdout.trim(), ended.stderr.trim()));
+        let output = output_tail(&format!("{}\n{}", ended.stdout.trim(), ended.stderr.trim()));
         let how = match ended.status {
             Ok(status) if status.success() => None,
             Ok(status) => Some(status.to_string()),
             Err(how) => Some(how),
         };
-        let end = match (left.running, &how) {
-            (Err(error), _) => Err(self.end_unknown(work.target, &error)),
-            (Ok(Some(process)), _) => Err(self.still_runs(process)),
-            (Ok(None), Some(how)) => Err(HostError::ToolFailed {
-                command: command.clone(),
-                how: how.clone(),
-                said: output.replace('\n', "; "),
-            }),
-            (Ok(None), None) => Ok(()),
+        let end = match left.running {
+            Err(error) => Err(self.end_unknown(work.target, &error)),
+            Ok(Some(process)) => Err(self.still_runs(process)),
+            Ok(None) => match &how {
+                None => Ok(()),
+                Some(how) => Err(HostError::ToolFailed {
+                    command: command.clone(),
+                    how: how.clone(),
+                    said: output.replace('\n', "; "),
+                }),
+            },
         };
         let failure = match &end {
             Err(HostError::ToolFailed { .. }) | Ok(()) => how,
@@ -164,7 +167,7 @@ impl VendorCommand {
     /// Returns the first line that the program prints for `--version`; `None` if there is none.
     fn version(&self) -> Option<String> {
         let answer =
-            tool::ask(&self.words[0], "that has it", &["--version"], VERSION_LIMIT).ok()?;
+            tool::ask(&self.words[0], tool::UNKNOWN_PACKAGE, &["--version"], VERSION_LIMIT).ok()?;
         let text = if answer.stdout.trim().is_empty() { answer.stderr } else { answer.stdout };
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
         answer.status.success().then(|| excerpt(line).to_string())
@@ -180,9 +183,8 @@ impl VendorCommand {
             why,
         };
         let path = self.node.path(&self.roots);
-        let number =
-            |found: std::io::Result<std::fs::Metadata>| found.map(|found| found.rdev()).ok();
-        let (named, held) = (number(path.metadata()), number(target.file().metadata()));
+        let named = path.metadata().map(|metadata| metadata.rdev()).ok();
+        let held = target.file().metadata().map(|metadata| metadata.rdev()).ok();
         if named.is_none() || named != held {
             return Err(changed(format!("{} is another device now", path.display())));
         }
@@ -220,7 +222,7 @@ fn file_name(path: &[u8]) -> &[u8] {
 }
 
 /// Returns the end of a command's output in printable characters.
-fn kept(text: &str) -> String {
+fn output_tail(text: &str) -> String {
     let printable: String = text.trim().chars().filter(|c| *c == '\n' || !c.is_control()).collect();
     let skipped = printable.chars().count().saturating_sub(OUTPUT_MAX);
     printable.chars().skip(skipped).collect()
@@ -232,9 +234,9 @@ mod tests {
 
     #[test]
     fn the_end_of_an_output_is_kept_without_control_characters() {
-        assert_eq!(kept(" a\u{1b}[31m\nb\r\n"), "a[31m\nb");
+        assert_eq!(output_tail(" a\u{1b}[31m\nb\r\n"), "a[31m\nb");
         let long: String = (0..3000).map(|n| if n == 2999 { 'z' } else { 'a' }).collect();
-        let end = kept(&long);
+        let end = output_tail(&long);
         assert_eq!((end.len(), end.ends_with("az")), (OUTPUT_MAX, true));
     }
 }

@@ -152,7 +152,7 @@ impl HostAgent {
         }
         let reading = arm(&device, &Consent::Read, &[], &roots).map_err(|why| worded(&why))?;
         let number = number_of(&reading).map_err(|error| error.to_string())?;
-        let node = SysfsNode::numbered(number.0, number.1, &roots)
+        let node = SysfsNode::from_major_minor(number.0, number.1, &roots)
             .ok_or_else(|| format!("sysfs does not list {}", path.display()))?;
         let device = reading.device().clone();
         Ok(HostAgent { roots, place, device, node, number, reading, held: None, server: None })

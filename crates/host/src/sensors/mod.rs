@@ -26,7 +26,7 @@ pub fn kernel_counters(device: &Device, roots: &SystemRoots) -> Option<KernelCou
     if device.transport == Transport::File {
         return None;
     }
-    match SysfsNode::named(&device.name, roots) {
+    match SysfsNode::from_name(&device.name, roots) {
         Some(node) => node_counters(&node, roots),
         None => {
             let counted = parse_counters(&disk_statistics(&device.name, roots)?)?;

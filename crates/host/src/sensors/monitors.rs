@@ -10,7 +10,7 @@ pub(super) fn own_monitors(device: &Device, roots: &SystemRoots) -> Vec<PathBuf>
     if device.transport == Transport::File {
         return Vec::new();
     }
-    let Some(node) = SysfsNode::named(&device.name, roots) else { return Vec::new() };
+    let Some(node) = SysfsNode::from_name(&device.name, roots) else { return Vec::new() };
     let whole = node.whole();
     let mut places = controllers(&whole);
     places.push(whole.directory.join("device"));

@@ -74,7 +74,8 @@ fn run(words: &[String]) -> Result<f64, String> {
     };
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     // No package is known for the user's own program.
-    let answer = tool::ask(program, "that has it", &arguments, LIMIT).map_err(|e| e.to_string())?;
+    let answer =
+        tool::ask(program, tool::UNKNOWN_PACKAGE, &arguments, LIMIT).map_err(|e| e.to_string())?;
     if !answer.status.success() {
         return Err(format!("'{}' ended with {}", words.join(" "), answer.status));
     }

@@ -98,7 +98,7 @@ impl MachineFixture {
         }
         let name = self.list(place, number, sectors);
         self.link(&format!("sys/block/{name}"), &directory);
-        SysfsNode::named(&name, &self.roots).unwrap()
+        SysfsNode::from_name(&name, &self.roots).unwrap()
     }
 
     /// Adds a partition to a device, after the existing ones.
@@ -112,7 +112,7 @@ impl MachineFixture {
         let index = digits.rsplit('p').next().unwrap();
         self.write(&format!("sys/devices/{whole}/{name}/partition"), index);
         self.list(&format!("{whole}/{name}"), number, sectors);
-        let node = SysfsNode::named(name, &self.roots).unwrap();
+        let node = SysfsNode::from_name(name, &self.roots).unwrap();
         self.set(&node, "start", format!("{start}\n"));
         node
     }
@@ -156,7 +156,8 @@ impl MachineFixture {
     /// its disk 8:0, where every path has its own inode.
     pub fn lay_over(&self, over: &SysfsNode, path: &str) {
         self.set(over, "loop/backing_file", format!("{path}\n"));
-        let lower = path.strip_prefix("/dev/").and_then(|name| SysfsNode::named(name, &self.roots));
+        let lower =
+            path.strip_prefix("/dev/").and_then(|name| SysfsNode::from_name(name, &self.roots));
         let status = match lower.and_then(|node| node.device_number()) {
             Some((major, minor)) => LoopStatus::new(0, 1, libc::makedev(major, minor)),
             None => {

@@ -62,10 +62,10 @@ impl SplitMix64 {
         let (x, y) = (self.x(), Axis::new("Response time (ms)", self.scale()));
         let categories = matches!(x.scale, Scale::Categories(_));
         let mut plot = Plot::new(kind, "p", "p", x, y);
-        let points = self.below(40) + 1;
+        let count = self.below(40) + 1;
         for _ in 0..self.below(30) + 1 {
             let mut at = 0.0;
-            let points = (0..points).map(|n| {
+            let points = (0..count).map(|n| {
                 at += self.value();
                 let x = if categories { n as f64 } else { at };
                 (x, (self.below(9) > 0).then(|| self.value()))
@@ -79,7 +79,7 @@ impl SplitMix64 {
             plot.series.last_mut().unwrap().right = true;
         }
         for _ in 0..self.below(7) {
-            let x = plot.series[0].points[self.below(points) as usize].0;
+            let x = plot.series[0].points[self.below(count) as usize].0;
             plot.markers.push(Marker { x, label: self.name() });
         }
         plot
@@ -127,25 +127,26 @@ fn boxes(drawing: &str) -> Vec<TextBox> {
         .collect()
 }
 
-/// Returns true if two boxes overlap: no line separates them (the separating axis theorem).
-fn meet(a: &TextBox, b: &TextBox) -> bool {
-    let apart = |one: &TextBox, other: &TextBox| {
-        (0..4).any(|n| {
-            let (p, q) = (one.corners[n], one.corners[(n + 1) % 4]);
-            let normal = (p.1 - q.1, q.0 - p.0);
-            let along = |c: &(f64, f64)| c.0 * normal.0 + c.1 * normal.1;
-            let span = |all: &[(f64, f64); 4]| {
-                let values = all.each_ref().map(along);
-                (
-                    values.into_iter().fold(f64::MAX, f64::min),
-                    values.into_iter().fold(f64::MIN, f64::max),
-                )
-            };
-            let (x, y) = (span(&one.corners), span(&other.corners));
-            x.1 <= y.0 || y.1 <= x.0
-        })
-    };
-    !apart(a, b) && !apart(b, a)
+/// Returns true if two boxes overlap: no line along a side separates them (separating axis theorem).
+fn overlap(a: &TextBox, b: &TextBox) -> bool {
+    !is_separated(a, b) && !is_separated(b, a)
+}
+
+/// Returns true if a line along a side of `a` separates the boxes.
+fn is_separated(a: &TextBox, b: &TextBox) -> bool {
+    (0..4).any(|side| {
+        let (start, end) = (a.corners[side], a.corners[(side + 1) % 4]);
+        let normal = (start.1 - end.1, end.0 - start.0);
+        let (a_low, a_high) = projection(a, normal);
+        let (b_low, b_high) = projection(b, normal);
+        a_high <= b_low || b_high <= a_low
+    })
+}
+
+/// Returns the lowest and the highest corner along a direction.
+fn projection(text: &TextBox, direction: (f64, f64)) -> (f64, f64) {
+    let along = text.corners.map(|(x, y)| x * direction.0 + y * direction.1);
+    (along.into_iter().fold(f64::MAX, f64::min), along.into_iter().fold(f64::MIN, f64::max))
 }
 
 #[test]
@@ -167,7 +168,7 @@ fn no_two_texts_of_a_drawing_meet_and_none_leaves_it() {
             let corners = &one.corners;
             let leaves = format!("'{text}' {corners:?} leaves {width} x {height}");
             assert!(inside, "drawing {number} ({kind:?}): {leaves}");
-            if let Some(other) = all[index + 1..].iter().find(|other| meet(one, other)) {
+            if let Some(other) = all[index + 1..].iter().find(|other| overlap(one, other)) {
                 panic!("drawing {number} ({kind:?}): '{text}' meets '{}'", other.text);
             }
         }

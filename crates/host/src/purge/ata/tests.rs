@@ -18,6 +18,11 @@ fn status(state: &str, rest: &str) -> String {
     )
 }
 
+/// What hdparm prints on standard error about a sanitize that failed.
+const FAILED: &str = "SANITIZE failed: Input/output error\n\
+    SANITIZE device error reason: Last Sanitize Command completed unsuccessfully\n\
+    Drive in SD3 Sanitize Operation Failed state\n";
+
 fn machine() -> MachineFixture {
     let machine = MachineFixture::new();
     let disk = machine.sata("sda", "8:0", MEDIUM / 512);
@@ -38,22 +43,23 @@ fn the_password_is_journalled_before_it_is_set_and_gone_after_the_erase() {
         .tool_prints(IDENTIFY, &with_password())
         .tool_prints_then(ERASE, "security_password: \"steadfast\"\n", erase(&rig.machine))
         .tool_prints(IDENTIFY, &free());
-    let mut beside = PurgeObserver::default();
-    let done = rig.purged(&PurgeOrder::default(), &mut beside, &tools).unwrap();
+    let mut observer = PurgeObserver::default();
+    let done = rig.purged(&PurgeOrder::default(), &mut observer, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::AtaSecurityErase, Some(true)));
-    let [change] = beside.journal.as_slice() else { panic!("{:?}", beside.journal) };
+    let [change] = observer.journal.as_slice() else { panic!("{:?}", observer.journal) };
     assert_eq!(change.setting, "ATA password of sda, naa.5001");
     assert_eq!((change.before.as_str(), change.after.as_str()), ("none", "set"));
-    assert_eq!(beside.told, [("erasing (the drive estimates 2 min)".to_owned(), None)]);
+    assert_eq!(observer.told, [("erasing (the drive estimates 2 min)".to_owned(), None)]);
 }
 
 #[test]
 fn no_password_is_set_that_is_not_in_the_journal() {
     let rig = rig();
     let tools = Transcript::default().tool_prints(IDENTIFY, &free());
-    let mut beside = PurgeObserver { full: true, ..PurgeObserver::default() };
-    let error = rig.purged(&order(PurgeMethod::AtaSecurityErase), &mut beside, &tools).unwrap_err();
-    assert!(matches!(error, HostError::Unjournalled(_)), "{error}");
+    let mut observer = PurgeObserver { full: true, ..PurgeObserver::default() };
+    let error =
+        rig.purged(&order(PurgeMethod::AtaSecurityErase), &mut observer, &tools).unwrap_err();
+    assert!(matches!(error, HostError::Unjournaled(_)), "{error}");
 }
 
 #[test]
@@ -66,12 +72,12 @@ fn frozen_locked_and_unsupported_are_explained() {
     ] {
         let rig = rig();
         let tools = Transcript::default().tool_prints(IDENTIFY, &drive);
-        let mut beside = PurgeObserver::default();
+        let mut observer = PurgeObserver::default();
         let error =
-            rig.purged(&order(PurgeMethod::AtaSecurityErase), &mut beside, &tools).unwrap_err();
+            rig.purged(&order(PurgeMethod::AtaSecurityErase), &mut observer, &tools).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
         assert!(error.to_string().ends_with("possible here: discard, none"), "{error}");
-        assert_eq!(beside.journal, []);
+        assert_eq!(observer.journal, []);
     }
 }
 
@@ -84,11 +90,12 @@ fn an_erase_that_fails_leaves_the_password_to_be_cleared() {
         .tool_prints(IDENTIFY, &with_password())
         .tool_prints(ERASE, " ERASE_PREPARE: Input/output error\n")
         .tool_prints(IDENTIFY, &with_password());
-    let mut beside = PurgeObserver::default();
-    let error = rig.purged(&order(PurgeMethod::AtaSecurityErase), &mut beside, &tools).unwrap_err();
+    let mut observer = PurgeObserver::default();
+    let error =
+        rig.purged(&order(PurgeMethod::AtaSecurityErase), &mut observer, &tools).unwrap_err();
     assert!(error.to_string().contains("its password is still set"), "{error}");
     assert!(error.to_string().contains("ERASE_PREPARE"), "{error}");
-    assert_eq!(beside.journal.len(), 1);
+    assert_eq!(observer.journal.len(), 1);
 
     let disable = "hdparm --user-master u --security-disable steadfast /dev/sda";
     let tools = Transcript::default()
@@ -116,15 +123,15 @@ fn a_frozen_drive_is_sanitized_by_auto_and_followed() {
             &status("SD2 Sanitize operation In Process", "    Progress: 0x7fff (49%)"),
         )
         .tool_prints_then(STATUS, &idle, erase(&rig.machine));
-    let mut beside = PurgeObserver::default();
-    let done = rig.purged(&PurgeOrder::default(), &mut beside, &tools).unwrap();
+    let mut observer = PurgeObserver::default();
+    let done = rig.purged(&PurgeOrder::default(), &mut observer, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::AtaSanitizeBlock, Some(true)));
-    assert_eq!(beside.told, [("sanitizing".to_owned(), Some(49.0))]);
-    assert_eq!(beside.journal, []);
+    assert_eq!(observer.told, [("sanitizing".to_owned(), Some(49.0))]);
+    assert_eq!(observer.journal, []);
 }
 
 #[test]
-fn a_sanitize_that_failed_or_is_frozen_is_told() {
+fn a_failed_or_frozen_sanitize_is_reported() {
     let rig = rig();
     let idle = status("SD0 Sanitize Idle", "");
     let frozen = status("SD1 Sanitize Frozen", "");
@@ -146,9 +153,27 @@ fn a_sanitize_that_failed_or_is_frozen_is_told() {
         .tool_prints(STATUS, &idle)
         .tool_prints(STATUS, &idle)
         .tool_prints(command, "")
-        .tool_prints(STATUS, &status("SD3 Sanitize Operation Failed", ""));
+        .tool_fails(STATUS, 5, FAILED);
     let error = rig.refused(&wanted, &tools);
-    assert!(error.to_string().contains("the sanitize failed"), "{error}");
+    assert!(error.to_string().contains("SD3 Sanitize Operation Failed"), "{error}");
+    assert!(!matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+}
+
+/// The drive is idle, but never says that the sanitize completed.
+#[test]
+fn an_idle_drive_without_a_completed_sanitize_is_not_purged() {
+    let rig = rig();
+    let idle = status("SD0 Sanitize Idle", "");
+    let tools = Transcript::default()
+        .tool_prints(IDENTIFY, &identity(&SANITIZE, &security("not", "not", "not")))
+        .tool_prints(STATUS, &idle)
+        .tool_prints(STATUS, &idle)
+        .tool_prints(STATUS, &idle)
+        .tool_prints("hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase /dev/sda", "")
+        .tool_prints(STATUS, &idle);
+    let error = rig.refused(&order(PurgeMethod::AtaSanitizeBlock), &tools);
+    assert!(error.to_string().contains("SD0"), "{error}");
+    assert!(!matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
 }
 
 #[test]
@@ -171,7 +196,7 @@ fn a_sanitize_whose_status_is_lost_ends_the_run() {
 }
 
 #[test]
-fn what_is_no_ata_drive_is_discarded() {
+fn a_drive_without_ata_commands_is_discarded() {
     let rig = rig();
     let tools =
         Transcript::default().tool_prints(IDENTIFY, "\n/dev/sda:\nSG_IO: bad/missing sense data\n");

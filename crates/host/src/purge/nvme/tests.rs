@@ -58,16 +58,16 @@ fn rig() -> PurgeRig {
 fn format_erases_and_is_read_back() {
     let rig = rig();
     let tools = identified_twice(0x2, 0, 0).nvme_completes_then(FORMAT, erase(&rig.machine));
-    let mut beside = PurgeObserver::default();
-    let done = rig.purged(&order(PurgeMethod::NvmeFormat), &mut beside, &tools).unwrap();
+    let mut observer = PurgeObserver::default();
+    let done = rig.purged(&order(PurgeMethod::NvmeFormat), &mut observer, &tools).unwrap();
     // Format 0, user data erase.
     assert_eq!(tools.last_dwords(), [0x200, 0, 0, 0, 0, 0]);
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeFormat, Some(true)));
     let read = done.read_back.unwrap();
     assert_eq!((read.zero, read.marked, read.unchanged), (read.places, 0, 0));
     assert_eq!(read.written_before, read.places);
-    assert!(beside.told.iter().all(|told| *told == ("formatting".to_owned(), None)));
-    assert!(!beside.told.is_empty() && done.remark.is_empty(), "{}", done.remark);
+    assert!(observer.told.iter().all(|told| *told == ("formatting".to_owned(), None)));
+    assert!(!observer.told.is_empty() && done.remark.is_empty(), "{}", done.remark);
 }
 
 /// If the kernel does not take the command from this program, nvme-cli sends it.
@@ -197,7 +197,7 @@ fn without_permission_auto_discards_and_says_why() {
 #[test]
 fn a_partition_is_never_purged_by_its_whole_device() {
     let machine = machine();
-    let disk = SysfsNode::named("nvme0n1", &machine.roots).unwrap();
+    let disk = SysfsNode::from_name("nvme0n1", &machine.roots).unwrap();
     machine.partition(&disk, "nvme0n1p1", "259:91", SECTORS / 2);
     let rig = PurgeRig::new(machine, "nvme0n1p1");
     let error = rig.refused(&order(PurgeMethod::NvmeFormat), &identified(2, 0, 7));
@@ -228,7 +228,7 @@ fn what_reaches_a_sibling_needs_it_named() {
 #[test]
 fn a_namespace_of_another_controller_of_the_subsystem_is_a_sibling() {
     let machine = machine();
-    let node = SysfsNode::named("nvme0n1", &machine.roots).unwrap();
+    let node = SysfsNode::from_name("nvme0n1", &machine.roots).unwrap();
     let other = machine.nvme(1, 2, SECTORS);
     machine.nvme(2, 1, SECTORS);
     let siblings = || {
@@ -270,10 +270,10 @@ fn sanitize_is_followed_to_its_end() {
         .nvme_call_fails(LOG, libc::EINTR)
         .nvme_returns(LOG, log(32_768, 0x102))
         .nvme_returns(LOG, log(65_535, 0x101));
-    let mut beside = PurgeObserver::default();
-    let done = rig.purged(&order(PurgeMethod::NvmeSanitizeBlock), &mut beside, &tools).unwrap();
+    let mut observer = PurgeObserver::default();
+    let done = rig.purged(&order(PurgeMethod::NvmeSanitizeBlock), &mut observer, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeSanitizeBlock, Some(true)));
-    let percent: Vec<_> = beside.told.iter().map(|(_, percent)| percent.unwrap()).collect();
+    let percent: Vec<_> = observer.told.iter().map(|(_, percent)| percent.unwrap()).collect();
     assert_eq!(percent, [0.0, 50.0]);
 }
 
@@ -324,9 +324,9 @@ fn a_failed_or_abandoned_sanitize_is_told_from_one_that_ended() {
         let tools = identified_twice(2, 0, 7)
             .nvme_completes_then(SANITIZE, || ())
             .nvme_returns(LOG, log(100, status));
-        let mut beside = PurgeObserver { stopped, ..PurgeObserver::default() };
+        let mut observer = PurgeObserver { stopped, ..PurgeObserver::default() };
         let error = rig
-            .purged(&order(PurgeMethod::NvmeSanitizeOverwrite), &mut beside, &tools)
+            .purged(&order(PurgeMethod::NvmeSanitizeOverwrite), &mut observer, &tools)
             .unwrap_err();
         assert!(error.to_string().contains(wanted), "{error}");
     }

@@ -69,10 +69,10 @@ fn format_is_followed_to_its_end_and_read_back() {
         .tool_prints(LOOK_AT, "")
         .tool_prints(LOOK_AT, "")
         .tool_prints(READY, "");
-    let mut beside = PurgeObserver::default();
-    let done = rig.purged(&PurgeOrder::default(), &mut beside, &tools).unwrap();
+    let mut observer = PurgeObserver::default();
+    let done = rig.purged(&PurgeOrder::default(), &mut observer, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::ScsiFormatUnit, Some(true)));
-    assert_eq!(beside.told[0], ("formatting".to_owned(), Some(12.5)));
+    assert_eq!(observer.told[0], ("formatting".to_owned(), Some(12.5)));
     assert!(done.remark.ends_with("commanded by /usr/sbin/sg_format"), "{}", done.remark);
 }
 
@@ -115,7 +115,7 @@ fn a_device_that_reports_nothing_is_discarded_by_auto() {
 #[test]
 fn protection_is_kept() {
     let machine = machine();
-    let disk = SysfsNode::named("sdb", &machine.roots).unwrap();
+    let disk = SysfsNode::from_name("sdb", &machine.roots).unwrap();
     for (kind, options) in [
         ("0", vec![]),
         ("1", vec!["--fmtpinfo=2"]),
@@ -147,10 +147,10 @@ fn a_sanitize_that_ends_in_an_error_or_is_left_is_no_purge() {
         .tool_prints(OPCODES, REPORTED)
         .tool_prints(sanitize, "")
         .tool_prints(LOOK_AT, "Progress indication: 1.00% done\n");
-    let mut beside = PurgeObserver { stopped: true, ..PurgeObserver::default() };
-    let error = rig.purged(&wanted, &mut beside, &tools).unwrap_err();
+    let mut observer = PurgeObserver { stopped: true, ..PurgeObserver::default() };
+    let error = rig.purged(&wanted, &mut observer, &tools).unwrap_err();
     assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
-    assert!(beside.told.last().unwrap().0.contains("continues sanitizing; it cannot"));
+    assert!(observer.told.last().unwrap().0.contains("continues sanitizing; it cannot"));
 }
 
 /// Without an answer, nothing says that there is no progress.
