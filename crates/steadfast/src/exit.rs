@@ -13,31 +13,46 @@ pub enum ExitState {
     Done,
     /// The run ended, but its steady state was not achieved, or data read back were
     /// not what was written.
-    NotGood,
+    NotPassed,
     /// The run halted; every finished step is safe, and it can be resumed.
     Halted,
     /// Everything readable was shown; a damaged or missing part of a trace was omitted.
     Incomplete,
     /// A number is outside its limits or missing, a metric of a trend got worse, the run has not
     /// ended, the engines do not agree, or a replay differs from its capture.
-    OutsideLimits,
+    CheckFailed,
     /// Host or device would distort the numbers.
     Unfit,
-    /// One of several targets failed; its error was printed.
+    /// A target of several failed, or too many I/Os of a measurement failed; the reason was printed.
     Failed,
 }
 
 impl ExitState {
-    /// Returns the most severe of several states. A failure is worse than a halt, which can be
-    /// resumed.
+    /// Returns the most severe of several states, [`ExitState::Done`] if there is none. A failure is
+    /// worse than a halt, which can be resumed.
     pub fn worst(states: impl Iterator<Item = ExitState>) -> ExitState {
         let severity = |state: &ExitState| match state {
-            ExitState::Failed => 3,
-            ExitState::Halted => 2,
             ExitState::Done => 0,
-            _ => 1,
+            ExitState::NotPassed
+            | ExitState::Incomplete
+            | ExitState::CheckFailed
+            | ExitState::Unfit => 1,
+            ExitState::Halted => 2,
+            ExitState::Failed => 3,
         };
         states.max_by_key(severity).unwrap_or(ExitState::Done)
+    }
+
+    /// Returns the exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            ExitState::Done => 0,
+            ExitState::Incomplete | ExitState::Failed => 1,
+            ExitState::NotPassed => 3,
+            ExitState::Halted => 4,
+            ExitState::CheckFailed => 5,
+            ExitState::Unfit => 6,
+        }
     }
 }
 
@@ -48,8 +63,10 @@ pub const HELP: &str = "Exit codes:
      damaged trace whose readable part was shown, a measurement (measure) in
      which 1 % or more of the I/Os failed
   2  the command line is wrong
-  3  the run ended, but steady state was not achieved, or (verify-write,
-     power-cut, measure --verify) data read back differs from what was written
+  3  the run ended, but steady state was not achieved; data read back differs
+     from what was written (measure --verify, verify-write) or was not compared
+     (verify-write); or a power cut lost flushed writes, or none was made
+     (power-cut)
   4  the run halted; `steadfast resume RUN_DIR` resumes it
   5  a number is outside its limits or missing, or the run is not steady,
      quick or simulated (check, unless --allow); a metric got worse, or the
@@ -58,9 +75,9 @@ pub const HELP: &str = "Exit codes:
   6  device or host would distort the numbers: ATTENTION or BAD (doctor)
 
 Signals: SIGINT (Ctrl-C), SIGTERM and SIGQUIT end a command cleanly: a run
-halts and can be resumed; a second signal ends it at once. SIGUSR1, SIGALRM
-and every other signal that can be caught do the same. After SIGHUP
-(a lost terminal) the run continues without the terminal.";
+halts and can be resumed; a second signal ends it at once. SIGUSR1, SIGUSR2
+and SIGALRM act like SIGTERM. After SIGHUP (a lost terminal) the run
+continues without the terminal. All signals: steadfast help exit-codes";
 
 /// A mistake on the command line that only shows after it was parsed.
 #[derive(Debug)]
@@ -74,27 +91,15 @@ impl fmt::Display for Misuse {
 
 impl std::error::Error for Misuse {}
 
-/// Returns an error about the command line, which ends the process with code 2.
+/// Creates an error about the command line, which ends the process with code 2.
 pub fn misuse(text: impl fmt::Display) -> anyhow::Error {
     Misuse(text.to_string()).into()
 }
 
-/// Returns the exit code of a state.
-pub fn code_of(state: ExitState) -> u8 {
-    match state {
-        ExitState::Done => 0,
-        ExitState::Incomplete | ExitState::Failed => 1,
-        ExitState::NotGood => 3,
-        ExitState::Halted => 4,
-        ExitState::OutsideLimits => 5,
-        ExitState::Unfit => 6,
-    }
-}
-
-/// Returns the exit code of the process; prints the error, if any.
-pub fn code(outcome: anyhow::Result<ExitState>) -> ExitCode {
+/// Prints the error of an outcome, if any, and returns the exit code of the process.
+pub fn report(outcome: anyhow::Result<ExitState>) -> ExitCode {
     match outcome {
-        Ok(state) => ExitCode::from(code_of(state)),
+        Ok(state) => ExitCode::from(state.code()),
         Err(error) => {
             terminal::warn(&format!("steadfast: {}", error_text(&error)));
             for line in excerpt(&error) {

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     silence_caught_panics();
     signals::survive_limits();
     if let Err(error) = steadfast_host::check_clocks() {
-        return exit::code(Err(anyhow::anyhow!(
+        return exit::report(Err(anyhow::anyhow!(
             "cannot read the clock: {error}; allow the system call clock_gettime"
         )));
     }
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => commands::shell::completions(&arguments),
         Command::Man => commands::shell::man(),
     };
-    exit::code(outcome)
+    exit::report(outcome)
 }
 
 /// Applies the load that the parent process orders.

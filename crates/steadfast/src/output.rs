@@ -8,6 +8,7 @@ use crate::run_settings::SOFTWARE;
 use crate::terminal;
 use crate::thread_pool::start_typesetter;
 use anyhow::{Context, anyhow, bail};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Caveat, Findings, Procedure, caveats};
 use steadfast_exchange::identify::FileKind;
@@ -205,8 +206,16 @@ const RESULTS_MAX: u64 = 64 << 20;
 /// Returns the findings of results files of another tool, each a round of one run.
 pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Findings> {
     let mut rounds = Vec::new();
+    let mut contents: BTreeMap<String, &Path> = BTreeMap::new();
     for file in files {
         let bytes = read_regular(file, RESULTS_MAX)?;
+        if let Some(same) = contents.insert(input_file::source(file, &bytes).sha256, file) {
+            bail!(
+                "{} and {} have the same content, which is one round; name each result once",
+                same.display(),
+                file.display()
+            );
+        }
         let kind = recognize(file, &bytes).and_then(|found| found.kind);
         let Some(kind) = kind.filter(|kind| kind.has_results()) else {
             expect(file, &bytes, "a round of results", &[])?;
@@ -286,7 +295,7 @@ pub fn write(
             }
         }
     }
-    directory.put(&files)
+    directory.write_files(&files)
 }
 
 /// Returns the file names of these formats that do not depend on the findings.

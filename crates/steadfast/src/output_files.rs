@@ -21,14 +21,14 @@ pub struct OutputRule {
 impl OutputRule {
     /// Returns the rule of the command line.
     pub fn from_arguments(arguments: &WritingArguments) -> anyhow::Result<OutputRule> {
-        let readers = readers_named(arguments.group.as_deref())?;
+        let readers = read_access(arguments.group.as_deref())?;
         let existing =
             if arguments.force { OverwritePolicy::Overwrite } else { OverwritePolicy::Keep };
         Ok(OutputRule { existing, readers })
     }
 
     /// Creates a file, so that an error is reported before the work begins.
-    pub fn begin(&self, path: &Path) -> Result<NewFile, FileError> {
+    pub fn create(&self, path: &Path) -> Result<NewFile, FileError> {
         OutputRule::check(path)?;
         NewFile::create(path, self.existing, self.readers)
     }
@@ -48,11 +48,11 @@ impl OutputRule {
     }
 
     /// Creates a text output; `/dev/stdout` is standard output.
-    pub fn begin_text(&self, path: &Path) -> Result<TextOutput, FileError> {
+    pub fn create_text(&self, path: &Path) -> Result<TextOutput, FileError> {
         if path == Path::new("/dev/stdout") {
             return Ok(TextOutput::Standard);
         }
-        self.begin(path).map(TextOutput::File)
+        self.create(path).map(TextOutput::File)
     }
 }
 
@@ -87,14 +87,15 @@ const TARGETS: &str = "targets.json";
 /// Returns [`FileError::InRunDirectory`] with `output`, and [`FileError::Io`] if the directory cannot
 /// be examined.
 fn refuse_in_run(directory: &Directory, output: &Path) -> Result<(), FileError> {
-    let has = |directory: &Directory, name: &str| {
-        Ok::<bool, FileError>(directory.look(OsStr::new(name))?.is_some())
-    };
+    let has = |name: &str| directory.look(OsStr::new(name)).map(|found| found.is_some());
     let refused = || Err(FileError::InRunDirectory(output.to_owned()));
-    if has(directory, SETTINGS)? || has(directory, JOURNAL)? {
+    // Either file is enough here: a run directory may have lost the other.
+    if has(SETTINGS)? || has(JOURNAL)? {
         return refused();
     }
+    // The path of the open directory may no longer exist; then nothing above it can be examined.
     let Ok(whole) = std::fs::canonicalize(directory.path()) else { return Ok(()) };
+    // Above it both are required, because one of the names alone is common.
     for above in whole.ancestors().skip(1) {
         if above.join(SETTINGS).exists() && above.join(JOURNAL).exists() {
             return refused();
@@ -115,15 +116,16 @@ fn is_list_of_runs(directory: &Directory, name: &OsStr) -> Result<bool, FileErro
 fn refuse_argument(directory: &Directory, name: &OsStr) -> Result<(), FileError> {
     let Some(found) = directory.look(name)? else { return Ok(()) };
     let path = directory.path().join(name);
-    let is_found = |value: &OsString| {
-        let other = std::fs::metadata(value);
-        other.is_ok_and(|other| (other.dev(), other.ino()) == (found.dev(), found.ino()))
-    };
     let arguments: Vec<Vec<OsString>> = std::env::args_os().skip(1).map(argument_values).collect();
-    let named = arguments.iter().filter(|values| values.iter().any(is_found)).count();
-    let names_output = |values: &Vec<OsString>| values.iter().any(|value| Path::new(value) == path);
-    let is_output_named = arguments.iter().any(names_output);
-    if named > usize::from(is_output_named) { Err(FileError::IsInput(path)) } else { Ok(()) }
+    let is_same_file = |value: &OsString| {
+        std::fs::metadata(value)
+            .is_ok_and(|other| (other.dev(), other.ino()) == (found.dev(), found.ino()))
+    };
+    let naming_file = arguments.iter().filter(|values| values.iter().any(is_same_file)).count();
+    let is_output = |values: &Vec<OsString>| values.iter().any(|value| Path::new(value) == path);
+    // One argument may be the output option itself. Any other that leads to the file is an input.
+    let naming_output = usize::from(arguments.iter().any(is_output));
+    if naming_file > naming_output { Err(FileError::IsInput(path)) } else { Ok(()) }
 }
 
 /// Returns the argument and any value attached to an option: `--output=FILE`, `-oFILE`.
@@ -154,7 +156,7 @@ pub fn refuse_input(output: &Path, input: &Path) -> Result<(), FileError> {
 }
 
 /// Returns the users who may read the files: those of the group that `--group` names.
-pub fn readers_named(group: Option<&str>) -> Result<ReadAccess, FileError> {
+pub fn read_access(group: Option<&str>) -> Result<ReadAccess, FileError> {
     Ok(group.map(ReadAccess::of_group).transpose()?.unwrap_or_default())
 }
 
@@ -164,7 +166,7 @@ pub struct OutputDir {
     /// Open directory; `None` until it is created.
     directory: Option<Directory>,
     rule: OutputRule,
-    /// True if it is the directory of the run that is reported.
+    /// True for the run's own directory, where report files may also be arguments of the command.
     is_of_run: bool,
 }
 
@@ -184,7 +186,7 @@ impl OutputDir {
 
     /// Returns a directory that the user names, for files of these names and others. It must not be
     /// a run directory.
-    pub fn named(path: &Path, rule: OutputRule, names: &[&str]) -> anyhow::Result<OutputDir> {
+    pub fn open(path: &Path, rule: OutputRule, names: &[&str]) -> anyhow::Result<OutputDir> {
         let directory = match Directory::open(path) {
             Err(error) if error.is_missing() => {
                 if let Some(above) = nearest_directory(path) {
@@ -192,9 +194,9 @@ impl OutputDir {
                 }
                 None
             }
-            Err(error) if error.is_no_directory() => bail!(
-                "{} is no directory; name a directory, or a file with an ending such as .html or \
-                 .json that this command writes",
+            Err(error) if error.is_not_a_directory() => bail!(
+                "{} is not a directory; name a directory, or a file whose ending this command \
+                 writes, such as .html or .json",
                 path.display()
             ),
             opened => {
@@ -219,7 +221,7 @@ impl OutputDir {
     }
 
     /// Writes files, each whole or not at all; writes none if a name is taken.
-    pub fn put(&self, files: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<PathBuf>> {
+    pub fn write_files(&self, files: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<PathBuf>> {
         let OutputRule { existing, readers } = self.rule;
         let directory = match &self.directory {
             Some(directory) => directory.clone(),

@@ -590,7 +590,7 @@ impl ProgressSink for RunPanel {
     fn report(&mut self, event: &RunEvent<'_>) {
         match event {
             RunEvent::Examined(checks) => {
-                checks.iter().filter_map(rig_remarks::of_check).for_each(|line| self.say(&line));
+                checks.iter().filter_map(rig_remarks::check_line).for_each(|line| self.say(&line));
             }
             RunEvent::Replaying { steps } => {
                 self.replays = true;
@@ -741,9 +741,9 @@ fn interval_line(interval: &Interval) -> String {
 
 fn finished_line(step: &Step, measurement: &Measurement) -> String {
     let total = measurement.total();
-    let pace = step.load.stimulus().map(|stimulus| stimulus.pace).unwrap_or_default();
+    let pace = step.load.stimulus().map(|stimulus| stimulus.pace.clone()).unwrap_or_default();
     let offered = pace.offered_iops().map(|iops| format!(" of {} offered", decimal(Some(iops), 1)));
-    let late = if measurement.kept_up(pace) == Some(false) { ", COULD NOT KEEP UP" } else { "" };
+    let late = if measurement.kept_up(&pace) == Some(false) { ", COULD NOT KEEP UP" } else { "" };
     format!(
         "{}: {}{} IOPS, {} MB/s, {} ms{late}{}",
         step.place,

@@ -2,7 +2,7 @@
 //! at most once a second. docs/formats.md lists the metrics.
 
 use crate::exit::misuse;
-use crate::output_files::{OutputRule, readers_named};
+use crate::output_files::{OutputRule, read_access};
 use crate::terminal;
 use anyhow::bail;
 use std::fmt::Write as _;
@@ -82,14 +82,14 @@ impl MetricsExporter {
         if is_there && !read_regular(path, EXISTING_BYTES_MAX)?.starts_with(BEGINNING.as_bytes()) {
             bail!("{shown} exists and contains no metrics of steadfast; give another name");
         }
-        let readers = readers_named(group)?;
+        let readers = read_access(group)?;
         let exporter = MetricsExporter {
             path: path.to_owned(),
             rule: OutputRule { existing: OverwritePolicy::Overwrite, readers },
             state: Mutex::default(),
         };
         // Report an error before the run.
-        exporter.rule.begin(path)?;
+        exporter.rule.create(path)?;
         Ok(exporter)
     }
 
@@ -141,7 +141,7 @@ impl MetricsExporter {
         }
         state.written = Some(Instant::now());
         let text = text(&state.targets);
-        let written = self.rule.begin(&self.path).and_then(|file| file.hold(text.as_bytes()));
+        let written = self.rule.create(&self.path).and_then(|file| file.hold(text.as_bytes()));
         if let Err(error) = written
             && !std::mem::replace(&mut state.failed, true)
         {

@@ -4,11 +4,11 @@ use crate::terminal;
 use steadfast_domain::Caveat;
 use steadfast_domain::record::{Check, CheckState};
 
-/// Returns a check that needs attention as one line; `None` for any other.
-pub fn of_check(check: &Check) -> Option<String> {
+/// Formats a check that needs attention as one line; `None` if it is good or unknown.
+pub fn check_line(check: &Check) -> Option<String> {
     let word = match check.state {
         CheckState::Good | CheckState::Unknown => return None,
-        CheckState::Attention => "Attention",
+        CheckState::Attention => "ATTENTION",
         CheckState::Bad => "BAD",
     };
     Some(format!("{word}: {}: {}", check.subject, check.found))
@@ -16,7 +16,7 @@ pub fn of_check(check: &Check) -> Option<String> {
 
 /// Prints the checks that need attention, and all caveats.
 pub fn print(checks: &[Check], caveats: &[Caveat]) {
-    checks.iter().filter_map(of_check).for_each(|line| terminal::warn(&line));
+    checks.iter().filter_map(check_line).for_each(|line| terminal::warn(&line));
     caveats.iter().for_each(|caveat| terminal::warn(&format!("Caveat: {}", caveat.text)));
 }
 
@@ -35,9 +35,9 @@ mod tests {
     }
 
     #[test]
-    fn only_what_disturbs_is_said() {
-        assert_eq!(of_check(&check(CheckState::Good)), None);
-        assert_eq!(of_check(&check(CheckState::Unknown)), None);
-        assert_eq!(of_check(&check(CheckState::Bad)).as_deref(), Some("BAD: Link: half of it"));
+    fn good_and_unknown_checks_are_omitted() {
+        assert_eq!(check_line(&check(CheckState::Good)), None);
+        assert_eq!(check_line(&check(CheckState::Unknown)), None);
+        assert_eq!(check_line(&check(CheckState::Bad)).as_deref(), Some("BAD: Link: half of it"));
     }
 }

@@ -58,7 +58,7 @@ pub fn settings(
     settings.sim_gap = chosen.sim_gap;
     settings.meta = meta(&chosen.meta)?;
     if let Some(celsius) = chosen.ambient {
-        settings.meta.insert("ambient".to_owned(), format!("{celsius} C"));
+        set_once(&mut settings.meta, "ambient", &format!("{celsius} C"))?;
     }
     Ok(settings)
 }
@@ -138,7 +138,7 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
         let (name, value) = item
             .split_once('=')
             .ok_or_else(|| misuse(format!("--set {item} is not of the form NAME=VALUE")))?;
-        all.insert(name.trim().to_owned(), value.trim().to_owned());
+        set_once(&mut all, name, value)?;
     }
     let own = [
         ("mix", &chosen.mix),
@@ -148,15 +148,13 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
     ];
     for (name, value) in own {
         if let Some(value) = value {
-            all.insert(name.to_owned(), value.trim().to_owned());
+            set_once(&mut all, name, value)?;
         }
     }
     match chosen.workload.as_slice() {
         _ if workloads::applies(chosen) => {}
         [] => {}
-        [pattern] => {
-            all.insert("workload".to_owned(), pattern.trim().to_owned());
-        }
+        [pattern] => set_once(&mut all, "workload", pattern)?,
         [_, second, ..] => {
             return Err(misuse(format!(
                 "--workload {second}: {} applies one workload; name one",
@@ -165,6 +163,20 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
         }
     }
     Ok(all)
+}
+
+/// Sets a value.
+///
+/// # Errors
+/// Another value was given for it before.
+fn set_once(all: &mut BTreeMap<String, String>, name: &str, value: &str) -> anyhow::Result<()> {
+    let (name, value) = (name.trim(), value.trim());
+    match all.insert(name.to_owned(), value.to_owned()) {
+        Some(earlier) if earlier != value => Err(misuse(format!(
+            "{name} is given twice, as {earlier} and as {value}; give one value"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Adds the spare flash of a simulated drive, the only one that reports it, for one-pass
@@ -200,7 +212,7 @@ pub fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
                 misuse(format!("--meta {item}: '{line}' is not key=value", line = excerpt(line)))
             })?;
             steadfast_procedures::check_meta(key.trim())?;
-            all.insert(key.trim().to_owned(), value.trim().to_owned());
+            set_once(&mut all, key, value)?;
         }
     }
     Ok(all)

@@ -36,7 +36,10 @@ pub enum TargetRef {
 pub fn find(name: &str, size: Option<Bytes>) -> anyhow::Result<TargetRef> {
     let path = Path::new(name);
     match size {
-        _ if name.starts_with(SIMULATED) => {}
+        Some(_) if name.starts_with(SIMULATED) => {
+            return Err(misuse(format!("--size: {name} has a size of its own; omit --size")));
+        }
+        None if name.starts_with(SIMULATED) => {}
         Some(size) => {
             check_size(name, size)?;
             if names_device(path) && matches!(path.try_exists(), Ok(false)) {

@@ -41,11 +41,11 @@ pub struct FrontArguments {
     /// Seed of every random choice; printed and recorded
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Keep the processors out of slow idle states during the run
+    /// Keep the processors out of deep idle states during the run
     /// (/dev/cpu_dma_latency)
     #[arg(long)]
     pub hold_c_states: bool,
-    /// Facts for the report that steadfast cannot read; key=value, or a file of such lines
+    /// Facts for the report that steadfast cannot detect; key=value, or a file of such lines
     #[arg(long, value_name = "FILE|KEY=VALUE")]
     pub meta: Vec<String>,
     /// Let this group read the files written; otherwise only root can read what root writes

@@ -102,7 +102,7 @@ pub struct ProcedureArguments {
     /// The procedures of a suite, such as iops,latency
     #[arg(help_heading = heading::METHOD, long, value_name = "LIST")]
     pub procedures: Option<String>,
-    /// Keep the processors out of slow idle states during the run
+    /// Keep the processors out of deep idle states during the run
     /// (/dev/cpu_dma_latency)
     #[arg(help_heading = heading::METHOD, long)]
     pub hold_c_states: bool,
@@ -118,7 +118,7 @@ pub struct ProcedureArguments {
     /// run, which can be resumed
     #[arg(help_heading = heading::METHOD, long, value_name = "TIME", requires = "start_below")]
     pub start_below_limit: Option<Nanos>,
-    /// Ambient temperature for the report's head, such as 23C
+    /// Ambient temperature, printed in the report's header, such as 23C
     #[arg(help_heading = heading::METHOD, long, value_name = "CELSIUS", value_parser = parse_celsius, allow_hyphen_values = true)]
     pub ambient: Option<f64>,
     /// Sensor of the ambient temperature, read before and after each step: the path of its hwmon
@@ -136,7 +136,7 @@ pub struct ProcedureArguments {
     /// Parameter of the procedure; docs/procedures lists them
     #[arg(help_heading = heading::METHOD, long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
-    /// Facts for the report that steadfast cannot read; key=value, or a file of such lines
+    /// Facts for the report that steadfast cannot detect; key=value, or a file of such lines
     /// (vendor, model, sponsor, nand, form-factor, note, ...)
     #[arg(long, value_name = "FILE|KEY=VALUE")]
     pub meta: Vec<String>,

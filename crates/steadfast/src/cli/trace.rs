@@ -526,6 +526,8 @@ pub enum ImportFormat {
     Vscsi2,
     /// libCacheSim's oracleGeneral.
     OracleGeneral,
+    /// libCacheSim's lcs, version 1 to 8.
+    Lcs,
     /// MSR Cambridge CSV.
     MsrCambridge,
     /// Alibaba block trace CSV.

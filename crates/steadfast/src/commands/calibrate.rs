@@ -59,7 +59,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitState> {
     Ok(if calibrate::agree(&calibrated.comparisons) {
         ExitState::Done
     } else {
-        ExitState::OutsideLimits
+        ExitState::CheckFailed
     })
 }
 

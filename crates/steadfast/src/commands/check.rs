@@ -50,7 +50,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
     } else {
         terminal::print(&checked.text(terminal::width()))?;
     }
-    Ok(if checked.pass { ExitState::Done } else { ExitState::OutsideLimits })
+    Ok(if checked.pass { ExitState::Done } else { ExitState::CheckFailed })
 }
 
 fn read(file: &Path) -> anyhow::Result<Limits> {
@@ -123,7 +123,7 @@ fn open_report_dir(
     }
     if let Some(output) = &arguments.output {
         let rule = OutputRule::from_arguments(&arguments.writing)?;
-        return OutputDir::named(output, rule, &["check.html", "check.pdf"]).map(Some);
+        return OutputDir::open(output, rule, &["check.html", "check.pdf"]).map(Some);
     }
     Ok(run.map(OutputDir::of_run))
 }
@@ -133,5 +133,6 @@ fn write(output_dir: &OutputDir, report: &Findings) -> anyhow::Result<Vec<PathBu
     let page = steadfast_report::html(report, &printed);
     start_typesetter()?;
     let document = steadfast_report::pdf(report, &printed)?;
-    output_dir.put(&[("check.html".into(), page.into_bytes()), ("check.pdf".into(), document)])
+    output_dir
+        .write_files(&[("check.html".into(), page.into_bytes()), ("check.pdf".into(), document)])
 }

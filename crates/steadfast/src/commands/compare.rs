@@ -80,7 +80,7 @@ fn long(
     format: LongFormat,
     rule: OutputRule,
 ) -> anyhow::Result<ExitState> {
-    let file = arguments.output.as_deref().map(|output| rule.begin(output)).transpose()?;
+    let file = arguments.output.as_deref().map(|output| rule.create(output)).transpose()?;
     let mut found = Vec::new();
     for run in &arguments.runs {
         found.push((run.as_path(), output::findings_of_one(run)?));
@@ -169,10 +169,10 @@ impl ComparisonOutput {
             ),
             _ => {
                 let names = ["compare.html", "compare.pdf", "compare.json"];
-                return OutputDir::named(output, rule, &names).map(ComparisonOutput::OutputDir);
+                return OutputDir::open(output, rule, &names).map(ComparisonOutput::OutputDir);
             }
         };
-        Ok(ComparisonOutput::File(rule.begin(output)?, form))
+        Ok(ComparisonOutput::File(rule.create(output)?, form))
     }
 
     fn write(self, comparison: &Findings) -> anyhow::Result<Vec<PathBuf>> {
@@ -200,7 +200,7 @@ impl ComparisonOutput {
                     ("compare.json".to_owned(), made(&ComparisonFormat::Json)?),
                 ];
                 files.extend(output::tables(comparison));
-                output_dir.put(&files)
+                output_dir.write_files(&files)
             }
         }
     }

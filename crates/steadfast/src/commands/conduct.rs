@@ -136,7 +136,7 @@ pub fn write_report(directory: &Directory, findings: &Findings) -> anyhow::Resul
 /// Returns the exit state that the findings imply.
 pub fn state(findings: &Findings) -> ExitState {
     match findings.whole_end().good() {
-        Some(false) => ExitState::NotGood,
+        Some(false) => ExitState::NotPassed,
         _ => ExitState::Done,
     }
 }

@@ -32,7 +32,7 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
     // Refuse an existing result file before the run.
     let result = match (&arguments.result, arguments.front.plan) {
         (Some(path), false) => {
-            Some(OutputRule::from_arguments(&arguments.writing())?.begin_text(path)?)
+            Some(OutputRule::from_arguments(&arguments.writing())?.create_text(path)?)
         }
         _ => None,
     };
@@ -46,7 +46,7 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
 /// Reports a saved result; `-o` is the directory of the report.
 fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<ExitState> {
     let output_dir = match &arguments.front.output {
-        Some(path) => Some(OutputDir::named(
+        Some(path) => Some(OutputDir::open(
             path,
             OutputRule::from_arguments(&arguments.writing())?,
             &output::names(&output::FORMATS),

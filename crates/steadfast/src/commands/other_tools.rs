@@ -45,7 +45,7 @@ impl SequenceOutcome {
     /// Returns the findings of a finished run; `None` after a halt or for a plan.
     pub fn findings(&self) -> anyhow::Result<Option<Findings>> {
         match (&self.directory, self.state) {
-            (Some(directory), ExitState::Done | ExitState::NotGood) => {
+            (Some(directory), ExitState::Done | ExitState::NotPassed) => {
                 output::study(directory).map(Some)
             }
             _ => Ok(None),

@@ -301,7 +301,7 @@ fn load_text(load: &SequenceLoad) -> String {
         if load.delay.0 > 0 { format!(", begins after {}", load.delay) } else { String::new() };
     let pattern = load.data_pattern.as_ref();
     let more: String = [
-        load_words::pace_text(load.pace, &load.streams).map(|text| format!(", held to {text}")),
+        load_words::pace_text(&load.pace, &load.streams).map(|text| format!(", held to {text}")),
         load_words::alignment_text(&load.streams).map(|text| format!(", aligned to {text}")),
         load_words::zones_text(&load.zones, &load.streams).map(|text| format!(", {text}")),
         pattern
@@ -579,7 +579,7 @@ fn section_text(section: &OutlineSection, assumed_rate: Option<Bytes>) -> String
     let what = match (section.steps.first(), section.steps.last(), section.step_count()) {
         (Some(only), _, 1) => only.label.clone(),
         (Some(first), Some(last), steps) if first.label != last.label => {
-            format!("{steps} steps, {} to {}", first.label, last.label)
+            format!("{steps} steps, from '{}' to '{}'", first.label, last.label)
         }
         (Some(first), _, steps) => format!("{steps} steps of {}", first.label),
         (None, ..) => String::new(),
@@ -623,8 +623,8 @@ fn rounds_text(round: &OutlineSection, answer: &PlanOutput, verbose: bool) -> St
         None => String::new(),
     };
     let head = format!(
-        "{best} to {worst} rounds of {} steps, {} each{sooner}:",
-        round.step_count(),
+        "{best} to {worst} rounds of {}, {} each{sooner}:",
+        steadfast_domain::text::counted(round.step_count() as u64, "step"),
         round.time_ns.unwrap_or_default()
     );
     let steps = step_names(&round.steps, verbose);

@@ -42,7 +42,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.report.format);
     let rule = OutputRule::from_arguments(&arguments.report.writing)?;
     let output_dir =
-        arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
+        arguments.report.output.as_ref().map(|path| OutputDir::open(path, rule, &names));
     let output_dir = output_dir.transpose()?;
     let original = FilteredCapture::files(slice::from_ref(&arguments.original), &arguments.filter)?;
     let chosen = of_replayed(arguments)?;
@@ -83,7 +83,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     }
     Ok(match [original.ending(), replayed.ending()] {
         [ExitState::Done, ExitState::Done] if is_same(&found) => ExitState::Done,
-        [ExitState::Done, ExitState::Done] => ExitState::OutsideLimits,
+        [ExitState::Done, ExitState::Done] => ExitState::CheckFailed,
         _ => ExitState::Incomplete,
     })
 }

@@ -19,6 +19,12 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
                     "a run's report goes into its run directory; omit -o, or use steadfast compare",
                 ));
             }
+            if arguments.writing.force || arguments.writing.group.is_some() {
+                return Err(misuse(
+                    "a run's report replaces the one in its run directory and has its readers; omit \
+                     --force and --group",
+                ));
+            }
             let directory = Ledger::find(run)?;
             let findings = output::study_in(&directory)?;
             let output_dir = OutputDir::of_run(&directory);
@@ -56,7 +62,7 @@ fn card(arguments: &ReportArguments, path: &Path) -> anyhow::Result<ExitState> {
     let [run] = arguments.runs.as_slice() else {
         return Err(misuse("a card shows one run; name one run directory"));
     };
-    let file = OutputRule::from_arguments(&arguments.writing)?.begin(path)?;
+    let file = OutputRule::from_arguments(&arguments.writing)?.create(path)?;
     let findings = output::findings_of(run)?;
     let content = match form {
         CardForm::Svg => steadfast_report::card_svg(&findings)?.into_bytes(),
@@ -70,8 +76,14 @@ fn card(arguments: &ReportArguments, path: &Path) -> anyhow::Result<ExitState> {
 /// Reports results of other tools: a file, a directory, or one file per round.
 fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let rule = OutputRule::from_arguments(&arguments.writing)?;
+    if arguments.output.is_none() && (arguments.writing.force || arguments.writing.group.is_some())
+    {
+        return Err(misuse(
+            "nothing is written without -o; give -o DIR, or omit --force and --group",
+        ));
+    }
     let output_dir = match &arguments.output {
-        Some(path) => Some(OutputDir::named(path, rule, &output::names(&arguments.format))?),
+        Some(path) => Some(OutputDir::open(path, rule, &output::names(&arguments.format))?),
         None => None,
     };
     let findings = match arguments.runs.as_slice() {

@@ -5,7 +5,7 @@ use super::power_cuts;
 use crate::cli::EngineName;
 use crate::exit::{ExitState, misuse};
 use crate::hosts;
-use crate::output_files::readers_named;
+use crate::output_files::read_access;
 use crate::prometheus::MetricsExporter;
 use crate::run_settings::{SOFTWARE, check_engine};
 use crate::target::{self, EngineChoice, SimulationOptions, TargetRef};
@@ -132,7 +132,7 @@ impl<'a> RunRequest<'a> {
         let geometry = geometry(&foreseen[at]);
         let procedure = steadfast_procedures::procedure(&settings, geometry, &[])?;
         self.refuse(&settings, &foreseen[at])?;
-        let readers = readers_named(self.group)?;
+        let readers = read_access(self.group)?;
         Ok(RunIntent {
             beginning: *self,
             alone: foreseen.len() == 1,

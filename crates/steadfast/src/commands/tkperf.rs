@@ -257,7 +257,7 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
 fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     let rule = OutputRule::from_arguments(&arguments.writing)?;
     let names = output::names(&output::FORMATS);
-    let output_dir = out.map(|out| OutputDir::named(out, rule, &names)).transpose()?;
+    let output_dir = out.map(|out| OutputDir::open(out, rule, &names)).transpose()?;
     let findings = output::of_tkperf(log)?;
     if let Some(output_dir) = &output_dir {
         output::write(output_dir, &findings, &output::FORMATS)?;

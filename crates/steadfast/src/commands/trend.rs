@@ -57,7 +57,7 @@ pub fn run(arguments: &TrendArguments) -> anyhow::Result<ExitState> {
     };
     let trend = ProcedureTrend::new(runs, &options)?;
     destination.write(&trend)?;
-    Ok(if trend.is_good() { ExitState::Done } else { ExitState::OutsideLimits })
+    Ok(if trend.is_good() { ExitState::Done } else { ExitState::CheckFailed })
 }
 
 /// Returns the runs of a path: itself, or the runs in the directory.
@@ -200,13 +200,13 @@ impl TrendDestination {
                     output.display()
                 )));
             }
-            return Ok(TrendDestination::File(rule.begin(output)?, format));
+            return Ok(TrendDestination::File(rule.create(output)?, format));
         }
         if formats.is_empty() {
             formats = DIRECTORY_FORMATS.to_vec();
         }
         let names: Vec<&str> = formats.iter().filter_map(|format| format.file_name()).collect();
-        let directory = OutputDir::named(output, rule, &names)?;
+        let directory = OutputDir::open(output, rule, &names)?;
         Ok(TrendDestination::OutputDir(directory, formats))
     }
 
@@ -244,7 +244,7 @@ impl TrendDestination {
                         None => files.extend(output::tables(&findings)),
                     }
                 }
-                for file in directory.put(&files)? {
+                for file in directory.write_files(&files)? {
                     terminal::status(&format!("Written: {}", file.display()));
                 }
                 terminal::status(&trend.outcome());

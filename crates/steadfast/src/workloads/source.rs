@@ -57,6 +57,13 @@ impl SelectedSource {
             let file = WorkloadFile::read(text).with_context(|| first.display().to_string())?;
             return Self::of_workload(first, file, filter);
         }
+        if let (Some(_), [_, second, ..]) = (reference_named(first), files) {
+            return Err(misuse(format!(
+                "{}: the reference workload {} is applied alone; name one source",
+                second.display(),
+                first.display()
+            )));
+        }
         let beginning = beginning(first)?;
         if beginning.starts_with(PARQUET) {
             return Self::of_capture(first, files, filter);

@@ -176,3 +176,112 @@ fn a_load_that_only_reads_creates_nothing_and_changes_no_size() {
     refuse(here, &error, &["--yes-destroy 'f.bin'", "something else has written to it"]);
     assert!(before == std::fs::read(here.join("f.bin")).unwrap(), "the file has changed");
 }
+
+/// A table of 1,009 reads, 1 ms apart, whose times are relative.
+fn write_table(path: &Path) {
+    let rows = (0..1009).map(|n| format!("{},read,{},4096,50,sda\n", n * 1000, n * 4096));
+    std::fs::write(path, rows.collect::<String>()).unwrap();
+}
+
+const COLUMNS: &str = "time=1:us,op=2,offset=3,bytes=4,response=5:us,device=6";
+
+/// A capture counts once, whether or not its start is known.
+#[test]
+fn a_capture_named_twice_is_refused() {
+    let here = &TestDirectory::new();
+    write_table(&here.join("t.csv"));
+    let began = ["--began", "2026-11-21 06:16:17"];
+    succeed(here, &["trace", "import", "t.csv", "--csv", COLUMNS, "-o", "undated.parquet"]);
+    let dated =
+        [&["trace", "import", "t.csv", "--csv", COLUMNS, "-o", "dated.parquet"], &began[..]];
+    succeed(here, &dated.concat());
+    std::fs::copy(here.join("undated.parquet"), here.join("copy.parquet")).unwrap();
+    for name in ["undated", "dated"] {
+        let (trace, fold) = (format!("{name}.parquet"), format!("{name}.fold"));
+        succeed(here, &["trace", "fold", &trace, "--step", "1s", "-o", &fold]);
+        refuse(here, &["trace", "streams", &trace, &trace], &[]);
+        refuse(here, &["trace", "streams", &fold, &fold], &[]);
+        refuse(here, &["trace", "streams", &trace, &fold], &[]);
+    }
+    refuse(here, &["trace", "streams", "undated.parquet", "copy.parquet"], &[]);
+    refuse(here, &["workload", "derive", "undated.parquet", "copy.parquet"], &[]);
+    let alone: serde_json::Value =
+        succeed_json(here, &["trace", "streams", "undated.parquet", "--json"]);
+    assert_eq!(alone["account"]["events"], 1009, "{alone}");
+}
+
+/// An option that would change nothing is refused.
+#[test]
+fn options_without_effect_are_refused() {
+    let here = &TestDirectory::new();
+    write_table(&here.join("t.csv"));
+    succeed(here, &["trace", "import", "t.csv", "--csv", COLUMNS, "-o", "t.parquet"]);
+    let derive = ["workload", "derive", "t.parquet", "--native", "-o", "t.toml"];
+    succeed(here, &[&derive[..], &["--replay-representation", "t.rr"]].concat());
+    std::fs::write(here.join("clock.csv"), "1700000000,read,0,4096\n1700000010,read,0,4096\n")
+        .unwrap();
+    let unix = ["--csv", "time=1:s:unix,op=2,offset=3,bytes=4"];
+    let import = [&["trace", "import", "clock.csv", "-o", "clock.parquet"], &unix[..]].concat();
+    let began = ["--began", "2026-11-21 06:16:17"];
+    refuse(here, &[&import[..], &began[..]].concat(), &[]);
+    succeed(here, &import);
+    let export = ["workload", "export", "-o", "x", "--device-size", "1GB"];
+    for (command, more) in [
+        ("workload derive t.rr", "--from 10ms"),
+        ("workload derive t.rr", "--op read"),
+        ("workload derive t.rr", "--step 10s"),
+        ("workload derive t.rr", "t.parquet"),
+        ("trace hits t.parquet", "--threshold 20%"),
+        ("plan replay-native --workload t.toml --target sim:small", "--step 10s"),
+        ("plan replay-native --workload t.rr --target sim:small", "--step 10s"),
+        ("plan iops --target sim:small", "--set precondition=wipc --precondition one-pass"),
+        ("run iops --target sim:small", "--size 7GiB"),
+        ("measure RND4KR --target sim:small --time 1s", "--keep kept"),
+    ] {
+        let command = command.replace("RND4KR", "RND_4K_R");
+        let words = command.split(' ').chain(more.split(' '));
+        let words: Vec<String> = words.map(|word| word.replace('_', " ")).collect();
+        refuse(here, &words.iter().map(String::as_str).collect::<Vec<_>>(), &[]);
+    }
+    for (source, format, more) in [
+        ("t.parquet", "replay-representation", ""),
+        ("t.rr", "replay-representation", "--op write"),
+        ("t.toml", "fio", "--step 10s"),
+        ("t.toml", "fio", "--step 10s --native"),
+        ("t.parquet", "csv", "--filename /dev/x"),
+    ] {
+        let format = ["--output-format", format, source];
+        let more: Vec<&str> = more.split(' ').filter(|word| !word.is_empty()).collect();
+        refuse(here, &[&export[..], &format[..], &more].concat(), &[]);
+    }
+    assert!(!here.join("x").exists() && !here.join("kept").exists());
+}
+
+/// One measurement is one round.
+#[test]
+fn a_result_named_twice_is_refused() {
+    let here = &TestDirectory::new();
+    let result = serde_json::json!({
+        "fio version": "fio-3.33",
+        "jobs": [{
+            "jobname": "r",
+            "job options": {"rw": "randread", "bs": "4k", "iodepth": "4"},
+            "read": {"total_ios": 1000, "iops": 100.0, "bw_bytes": 409_600},
+        }],
+    });
+    std::fs::write(here.join("a.json"), result.to_string()).unwrap();
+    std::fs::copy(here.join("a.json"), here.join("b.json")).unwrap();
+    for second in ["a.json", "b.json"] {
+        refuse(here, &["report", "a.json", second], &["same content"]);
+    }
+}
+
+/// Addresses up to the last that a trace can have.
+#[test]
+fn a_workload_is_derived_from_addresses_up_to_the_end_of_all_addresses() {
+    let here = &TestDirectory::new();
+    let rows = "1000,read,0,4096,5,sda\n2000,read,18446744073709543424,4096,5,sda\n";
+    std::fs::write(here.join("t.csv"), rows).unwrap();
+    succeed(here, &["trace", "import", "t.csv", "--csv", COLUMNS, "-o", "t.parquet"]);
+    succeed(here, &["workload", "derive", "t.parquet", "-o", "t.toml"]);
+}

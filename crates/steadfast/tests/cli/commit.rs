@@ -127,11 +127,13 @@ fn the_plan_states_the_time_of_the_commits() {
     let here = &TestDirectory::new();
     let plan = succeed(here, "plan commit --target sim:client");
     // 72 steps of 60 s after 10 s each.
-    let commits = "commits  72 steps, RND 4K W T1Q1 to SEQ 16K W FLUSH/1 T16Q1: 1 h 24 min";
+    let commits =
+        "commits  72 steps, from 'RND 4K W T1Q1' to 'SEQ 16K W FLUSH/1 T16Q1': 1 h 24 min";
     assert!(plan.lines().any(|line| line == commits), "{plan}");
     let other = ["--set", "committers=1,2", "--set", "block-sizes=4K", "--step-time", "20s"];
     let plan = succeed(here, &[&["plan", "commit", "--target", "sim:client"], &other[..]].concat());
-    assert!(plan.contains("commits  13 steps, RND 4K W T1Q1 to SEQ 4K W FLUSH/2 T1Q2: 6 min 30 s"));
+    let commits = "commits  13 steps, from 'RND 4K W T1Q1' to 'SEQ 4K W FLUSH/2 T1Q2': 6 min 30 s";
+    assert!(plan.contains(commits), "{plan}");
 }
 
 /// Titles and verdicts of the limits in a file of docs/examples.

@@ -1,6 +1,6 @@
 //! What a derived workload carries, and its scores against captures that were made on purpose.
 
-use super::scratch::{TestDirectory, array, refuse, succeed, succeed_json};
+use super::scratch::{TestDirectory, array, refuse, run_ending, succeed, succeed_json};
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, RESPONSE_UNKNOWN};
@@ -29,20 +29,29 @@ fn write(path: &Path, hot: f64) {
 
 /// Writes that trace with the response time that `response_ns` returns for the number of each I/O.
 fn write_with_responses(path: &Path, hot: f64, response_ns: fn(u64) -> u64) {
+    let mut at_ns = 0.0;
+    let times = (0..IOS).map(|n| {
+        at_ns -= fraction(n, 1).ln() * 500_000.0;
+        at_ns as u64
+    });
+    write_at(path, &times.collect::<Vec<u64>>(), hot, response_ns);
+}
+
+/// Writes that trace with I/Os issued at these times.
+fn write_at(path: &Path, times: &[u64], hot: f64, response_ns: fn(u64) -> u64) {
     let device = CapturedDevice {
         name: "nvme0n1".into(),
         capacity: Some(Bytes(BLOCKS * 4096)),
         ..CapturedDevice::default()
     };
     let conditions = CaptureConditions { devices: vec![device], ..CaptureConditions::default() };
-    let mut at_ns = 0.0;
-    let events: Vec<IoEvent> = (0..IOS)
-        .map(|n| {
-            at_ns -= fraction(n, 1).ln() * 500_000.0;
+    let events: Vec<IoEvent> = (0..)
+        .zip(times)
+        .map(|(n, at_ns)| {
             let blocks = if fraction(n, 2) <= hot { BAND } else { 0..BLOCKS };
             let block = blocks.start + mix64(n ^ 3 << 40) % (blocks.end - blocks.start);
             IoEvent {
-                issued_ns: at_ns as u64,
+                issued_ns: *at_ns,
                 response_ns: response_ns(n),
                 offset: block * 4096,
                 bytes: 4096,
@@ -53,7 +62,7 @@ fn write_with_responses(path: &Path, hot: f64, response_ns: fn(u64) -> u64) {
         .collect();
     let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     writer.write(&events).unwrap();
-    let lasted_ns = at_ns as u64 + 1;
+    let lasted_ns = times.last().unwrap() + 1;
     writer.finish(CaptureConditions { lasted_ns, ..conditions }).unwrap();
 }
 
@@ -93,6 +102,56 @@ fn a_trace_of_a_known_workload_scores_as_well_as_a_second_drawing() {
     assert!(same.iter().all(|(_, score, ..)| *score == 1.0), "{same:?}");
     let closed = scores(here, &["--without", "arrivals"]);
     assert_eq!(lost(&closed), ["inter-arrival", "depth"], "{closed:?}");
+}
+
+/// Returns issue times in bursts whose lengths, gaps and pauses are log-normal.
+fn burst_times() -> Vec<u64> {
+    let mut number = 0;
+    let mut log_normal = |median: f64| {
+        number += 1;
+        let radius = (-2.0 * fraction(number, 7).ln()).sqrt();
+        let normal = radius * (std::f64::consts::TAU * fraction(number, 11)).cos();
+        median * (0.7 * normal).exp()
+    };
+    let (mut times, mut at_ns) = (Vec::new(), 0.0);
+    while times.len() < 60_013 {
+        for _ in 0..log_normal(13.0).ceil() as u64 {
+            at_ns += log_normal(7e3);
+            times.push(at_ns as u64);
+        }
+        at_ns += log_normal(2e7);
+    }
+    times
+}
+
+#[test]
+fn bursts_arrive_by_their_measured_distributions() {
+    let here = &TestDirectory::new();
+    let times = burst_times();
+    write_at(&here.join("t.parquet"), &times, 0.0, |_| 53_000);
+    let kept = scores(here, &["-o", "w.toml"]);
+    let (_, score, ..) = kept.iter().find(|(name, ..)| name == "inter-arrival").unwrap();
+    assert!(*score >= 0.95, "{kept:?}");
+    let file = WorkloadFile::read(&std::fs::read_to_string(here.join("w.toml")).unwrap()).unwrap();
+    let pace = file.arrivals.all.unwrap().pace();
+    let captured_ns = (times[times.len() - 1] - times[0]) as f64;
+    let iops = (times.len() - 1) as f64 * 1e9 / captured_ns;
+    assert!((pace.offered_iops().unwrap() / iops - 1.0).abs() < 1e-5, "{pace:?}");
+    let fio = ["workload", "export", "w.toml", "--output-format", "fio", "--device-size", "1GB"];
+    succeed(here, &[&fio[..], &["-o", "w.fio"]].concat());
+    let jobs = std::fs::read_to_string(here.join("w.fio")).unwrap();
+    assert!(jobs.contains("rate_process=poisson"), "{jobs}");
+    let run = ["run", "multi-wsat", "--target", "sim:small", "--profile", "quick", "-o", "run"];
+    let how = ["--workload", "w.toml", "--set", "arrivals=workload", "--max-rounds", "5"];
+    run_ending(here, &[&run[..], &how].concat(), &[0, 3]);
+    let lines = Ledger::read(&here.join("run")).unwrap().lines;
+    let drawn = lines.iter().filter(|line| match &line.entry {
+        JournalEntry::Applied { step, .. } => {
+            step.load.stimulus().is_some_and(|stimulus| stimulus.pace == pace)
+        }
+        _ => false,
+    });
+    assert!(drawn.count() > 0, "no step has {pace:?}");
 }
 
 #[test]

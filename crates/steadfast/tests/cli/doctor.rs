@@ -86,7 +86,7 @@ fn a_run_examines_senses_and_tells() {
     let arguments = "run iops --profile quick --step-time 300ms --target scratch.bin --size 64MiB -o run \
         --hold-c-states --power-command 'echo 4.2 W'";
     let output = run_ending(scratch.path(), arguments, &[0, 3]);
-    assert!(stderr(&output).contains("Attention: Kind of device: file"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("ATTENTION: Kind of device: file"), "{}", stderr(&output));
     let contents = Ledger::read(&scratch.path().join("run")).unwrap();
     assert!(contents.plan.settings.hold_c_states);
     let opened = contents.lines.iter().position(|l| matches!(l.entry, JournalEntry::Opened { .. }));

@@ -109,10 +109,11 @@ EVERYTHING = 0, 2**64
 
 
 def busy_by_step(ios, last_ns, span):
-    """Time with an I/O outstanding, of all devices, in each step up to that of the last I/O."""
+    """Time of the span with an I/O outstanding, of all devices, in each step up to that of the last
+    I/O; an I/O may have been issued before the span."""
     busy, end_ns = collections.Counter(), min((last_ns // step_ns + 1) * step_ns, span[1])
     for io in ios:
-        begin, end = io["busy"]
+        begin, end = max(io["busy"][0], span[0]), io["busy"][1]
         while begin < min(end, end_ns):
             border = min((begin // step_ns + 1) * step_ns, end, end_ns)
             busy[begin // step_ns] += border - begin
@@ -120,8 +121,8 @@ def busy_by_step(ios, last_ns, span):
     return busy
 
 
-def steps(ios, tells_busy=True, last_ns=None, span=EVERYTHING):
-    busy = busy_by_step(ios, last_ns or ios[-1]["issued_ns"], span)
+def steps(ios, tells_busy=True, last_ns=None, span=EVERYTHING, busy_ios=None):
+    busy = busy_by_step(busy_ios or ios, last_ns or ios[-1]["issued_ns"], span) if tells_busy else {}
     devices = len({(io["device"], io["layer"]) for io in ios})
     found = rules.grouped(ios, lambda io: io["issued_ns"] // step_ns)
     told = {}
@@ -400,7 +401,7 @@ print(json.dumps({
     "kinds_by_process": each(block, process_of, group),
     "processes": each(block, process_of, process),
     "steps": steps(block),
-    "steps_of_a_part": steps(cut(block), span=CUT),
+    "steps_of_a_part": steps(cut(block), span=CUT, busy_ios=block),
     "steps_of_files": steps([io for io in everything if io["layer"] == 1]),
     "steps_of_reads": steps(rules.of_op(block, 0), tells_busy=False),
     "sides": sides(everything),

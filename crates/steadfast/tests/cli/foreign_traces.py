@@ -160,6 +160,99 @@ def blktrace():
     return data, [(t, o, a, b, end - t) for t, o, a, b, end in found]
 
 
+def in_turn():
+    """The same I/Os one after the other: time of issue, sector, sectors, whether it reads, time of completion in us."""
+    now = 0
+    for t, s, n, r, l in drawn():
+        issue = now + 1 + t % 977
+        now = issue + l
+        yield issue, s, n, r, now
+
+
+def matched(events):
+    """I/Os of pairs of (is issue, time in ns, letters, sector, sectors), by their sectors."""
+    begun, found = {}, []
+    for is_issue, time, letters, sector, sectors in events:
+        if is_issue:
+            begun[sector] = time
+        else:
+            at = begun.pop(sector)
+            found.append((at, OPS[letters[0]], sector * 512, sectors * 512, time - at))
+    return found
+
+
+def blkparse():
+    # Default format of blkparse(1): %D %2c %8s %5T.%9t %5p %2a %3d, then sector + sectors [process].
+    lines, number = [], 0
+    for issue, s, n, r, done in in_turn():
+        for action, time in ("D", issue), ("C", done):
+            number += 1
+            lines.append(f"  8,0  {number % 3:3} {number:8} {time // 10**6:5}.{time % 10**6:06}000 {4892:5}  "
+                         f"{action}  {'R' if r else 'WS'} {s} + {n} [{'db' if action == 'D' else '0'}]")
+    data = ("\n".join(lines) + "\n").encode()
+    line = r"8,0 +\d+ +\d+ +(\d+)\.(\d{9}) +\d+ +([DC]) +(\w+) (\d+) \+ (\d+) \["
+    return data, matched((a == "D", int(t) * 10**9 + int(u), o, int(s), int(n))
+                         for t, u, a, o, s, n in re.findall(line, data.decode()))
+
+
+def block_events():
+    # perf script: command, process, CPU, seconds with six digits, event, fields of the event's format.
+    lines = ["# tracer: nop"]
+    for issue, s, n, r, done in in_turn():
+        time = [f"{t // 10**6:6}.{t % 10**6:06}" for t in (issue, done)]
+        op = "R" if r else "WS"
+        lines.append(f"              db  4892 [002] {time[0]}: block:block_rq_issue: 8,0 {op} {n * 512} () {s} + {n} [db]")
+        lines.append(f"         swapper     0 [001] {time[1]}: block:block_rq_complete: 8,0 {op} () {s} + {n} [0]")
+    data = ("\n".join(lines) + "\n").encode()
+    line = r" (\d+)\.(\d{6}): block:block_rq_(\w+): 8,0 (\w+) (?:\d+ )?\(\) (\d+) \+ (\d+) "
+    return data, matched((e == "issue", int(t) * 10**9 + int(u) * 1000, o, int(s), int(n))
+                         for t, u, e, o, s, n in re.findall(line, data.decode()))
+
+
+def biosnoop():
+    # Times are those of completion, since the first one; latencies in ms with two digits.
+    lines, first = ["TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)"], None
+    for issue, s, n, r, done in in_turn():
+        first = done if first is None else first
+        t, cents = done - first, (done - issue) // 10
+        lines.append(f"{t // 10**6}.{t % 10**6:06}    db             4892    sda       {'R' if r else 'W'} "
+                     f"{s:<10} {n * 512:<6} {cents // 100:4}.{cents % 100:02}")
+    data = ("\n".join(lines) + "\n").encode()
+    def ns(text, digits, unit):
+        whole, part = text.split(".")
+        return (int(whole) * 10**digits + int(part)) * unit
+    found = []
+    for t, _, _, _, op, sector, size, latency in map(str.split, data.decode().splitlines()[1:]):
+        response = ns(latency, 2, 10_000)
+        found.append((ns(t, 6, 1000) - response, OPS[op], int(sector) * 512, int(size), response))
+    return data, found
+
+
+def fio_latency_log():
+    # ms of completion, ns of latency, direction, bytes, offset, priority.
+    data = text(lambda t, s, n, r, l: f"{t // 1000 + 60}, {l * 1000}, {0 if r else 1}, {n * 512}, {s * 512}, 0")
+    return data, [(int(t) * 10**6 - int(l), int(o), int(a), int(b), int(l)) for t, l, o, b, a, _ in rows(data)]
+
+
+def fio_iolog_1():
+    data = text(lambda t, s, n, r, l: f"{0 if r else 1}, {s * 512}, {n * 512}")
+    return data, [(0, int(o), int(a), int(b), None) for o, a, b in rows(data)]
+
+
+def lcs():
+    # libCacheSim, version 5: header with marks, version, version and number of requests of the
+    # statistics; records with time, object, size, operation and tenant in one word, time to live,
+    # next access, two features.
+    mark = struct.pack("<Q", 0x123456789ABCDEF0)
+    data = mark + struct.pack("<QqqqQ", 5, 1, 311, 311, 0)
+    data += bytes(8184 - len(data)) + mark
+    for t, s, n, r, l in drawn():
+        data += struct.pack("<IQqIIqII", t // 10**6, s, n * 512, (12 if r else 13) | 77 << 8, 0, -1, 1, 2)
+    found = struct.iter_unpack("<IQqIIqII", data[8192:])
+    # Objects are no addresses, unless --csv says so.
+    return data, [(t * 10**9, 4, 0, n, None) for t, _, n, *_ in found]
+
+
 def strace():
     data = "9 1700000000.000000 openat(AT_FDCWD, \"/db\", O_RDWR) = 3</db> <0.000010>\n".encode() + text(
         lambda t, s, n, r, l: f"9 {1700000001 + t // 10**6}.{t % 10**6:06} {'pread64' if r else 'pwrite64'}"
@@ -172,6 +265,6 @@ def strace():
 
 data, ios = globals()[sys.argv[1].replace("-", "_")]()
 open("sample", "wb").write(data)
-begun = 0 if sys.argv[1] in ("strace",) else min(io[0] for io in ios)
+begun = 0 if sys.argv[1] in ("strace", "fio-latency-log", "blkparse") else min(io[0] for io in ios)
 ios = sorted((t - begun, o, a, b, -1 if l is None else l) for t, o, a, b, l in ios)
 print(json.dumps({"ios": ios}))

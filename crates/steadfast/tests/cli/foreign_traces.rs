@@ -1,15 +1,17 @@
 //! Traces of other tools, imported and read by parsers of their own in Python
 //! (`foreign_traces.py`).
 
-use super::scratch::{TestDirectory, python, refuse, run_in, stderr};
-use std::fs::{File, read, write};
+use super::scratch::{TestDirectory, python, refuse, run_in, stderr, succeed_json};
+use std::collections::BTreeSet;
+use std::fs::{File, read, remove_file, write};
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
+use steadfast_tracefile::import::TraceFormat;
 use steadfast_tracefile::{Batch, Fields, Trace};
 
 const SCRIPT: &str = include_str!("foreign_traces.py");
 
 /// Formats, and whether their content proves the units of their columns.
-const FORMATS: [(&str, bool); 16] = [
+const FORMATS: [(&str, bool); 22] = [
     ("msr-cambridge", true),
     ("alibaba", true),
     ("tencent", false),
@@ -20,13 +22,120 @@ const FORMATS: [(&str, bool); 16] = [
     ("vscsi1", true),
     ("vscsi2", true),
     ("oracle-general", true),
+    ("lcs", true),
     ("fio-iolog", true),
+    ("fio-iolog-1", false),
+    ("fio-latency-log", false),
     ("blktrace", true),
+    ("blkparse", true),
+    ("block-events", true),
+    ("biosnoop", true),
     ("strace", true),
     ("mooncake", true),
     ("bailian", true),
     ("lmcache", true),
 ];
+
+/// A format of which nothing was checked would be missing here.
+#[test]
+fn each_format_of_the_program_has_a_parser_of_its_own() {
+    let ours: BTreeSet<&str> = TraceFormat::names().collect();
+    assert_eq!(FORMATS.iter().map(|(format, _)| *format).collect::<BTreeSet<&str>>(), ours);
+}
+
+/// Returns the commands that a message says to type, without the program's name.
+fn commands_in(message: &str) -> Vec<Vec<String>> {
+    let words = |text: &str| -> Vec<String> {
+        let end = text.find(" or steadfast ").or_else(|| text.find(';')).unwrap_or(text.len());
+        text[..end].split(' ').map(str::to_owned).collect()
+    };
+    message
+        .match_indices("steadfast trace import ")
+        .map(|(at, program)| {
+            let arguments = &message[at + program.len()..];
+            [words("trace import"), words(arguments)].concat()
+        })
+        .collect()
+}
+
+/// Formats without a header whose lines can be a table in other units: each is refused with every
+/// format that it can be, and the command to type for each of them reads it.
+#[test]
+fn a_file_of_several_possible_formats_is_refused_with_the_command_for_each() {
+    let here = &TestDirectory::new();
+    type LineOf = fn(u64) -> String;
+    let tables: [(&[&str], LineOf); 10] = [
+        (&["tencent"], |n| format!("{},{},16,{},7", 1_456_135_200 + n, n * 8, n % 2)),
+        (&["spc"], |n| format!("1,{},4096,{},{n}.5", n * 8, ["r", "W"][n as usize % 2])),
+        (&["cloudphysics-csv"], |n| {
+            format!("1,{n},{},4096,{}", ["28", "2a"][n as usize % 2], n * 8)
+        }),
+        (&["fio-iolog-1"], |n| format!("{}, {}, 4096", n % 2, n * 4096)),
+        (&["fio-latency-log"], |n| format!("{}, 48000, {}, 4096, {}, 0", 60 + n, n % 2, n * 4096)),
+        (&["systor17"], |n| format!("{}.25,0.001,R,4,{},4096", 1_456_135_200 + n, n * 4096)),
+        (&["fiu"], |n| format!("{n}000 7 db {} 8 W 8 0", n * 8)),
+        (&["msr-cambridge"], |n| format!("{},db,0,Read,{n},1,9", 128_166_372_000_000_000 + n)),
+        (&["alibaba"], |n| format!("7,W,{n},1,{}", 1_577_808_000_000_000 + n)),
+        // Seconds, sector, sectors, operation, volume; or version, seconds, code, bytes, sector.
+        (&["tencent", "cloudphysics-csv"], |n| format!("1456135200,{n},28,1,{n}")),
+    ];
+    for (formats, line) in tables {
+        let text: String = (0..97).map(|n| line(n) + "\n").collect();
+        write(here.join("table"), text).unwrap();
+        let output = run_in(here, &["trace", "import", "table", "-o", "t.parquet"]);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{formats:?}: {message}");
+        assert!(message.contains("--csv or --columns"), "{message}");
+        let commands = commands_in(&message);
+        assert_eq!(commands.len(), formats.len(), "{message}");
+        for (format, command) in formats.iter().zip(&commands) {
+            let expected =
+                ["trace", "import", "table", "--input-format", format, "-o", "t.parquet"];
+            assert_eq!(*command, expected, "{message}");
+            let typed: Vec<&str> = command.iter().map(String::as_str).collect();
+            let more = [&typed[..], &["--json", "--force"]].concat();
+            let imported: serde_json::Value = succeed_json(here, &more);
+            assert_eq!(imported["events"], 97, "{formats:?}");
+        }
+        remove_file(here.join("t.parquet")).unwrap();
+    }
+    // Lines of two formats, each of which would be proven alone.
+    let line = |n: u64| match n % 2 {
+        0 => format!("4,R,{},4096,{}", n * 4096, 1_577_808_000_000_000 + n),
+        _ => format!("{},db,0,Read,{},4096,9", 128_166_372_000_000_000 + n, n * 4096),
+    };
+    let text: String = (0..97).map(|n| line(n) + "\n").collect();
+    write(here.join("table"), text).unwrap();
+    let output = run_in(here, &["trace", "import", "table", "-o", "new.parquet"]);
+    let message = stderr(&output);
+    let formats: BTreeSet<String> =
+        commands_in(&message).into_iter().map(|command| command[4].clone()).collect();
+    assert_eq!(
+        formats,
+        BTreeSet::from(["alibaba", "msr-cambridge"].map(str::to_owned)),
+        "{message}"
+    );
+    let chosen = ["trace", "import", "table", "-o", "new.parquet", "--input-format", "alibaba"];
+    refuse(here, &chosen, &["table, line 2"]);
+    assert!(read(here.join("new.parquet")).is_err());
+}
+
+/// Results and configurations of vdbench and Iometer hold no single I/Os: the message names the
+/// command that reads them.
+#[test]
+fn results_of_other_tools_are_no_traces() {
+    let here = &TestDirectory::new();
+    for (text, parts) in [
+        ("*\n tod timestamp Run Interval\n", &["flat", "vdbench"][..]),
+        ("sd=sd1,lun=/dev/x\nwd=wd1,sd=sd1\nrd=r,wd=wd1\n", &["vdbench", "steadfast"]),
+        ("'Test Type,Test Description\n0,x\n", &["Iometer", "steadfast iometer report"]),
+        ("Version 1.1.0 \n'TEST SETUP ====\n", &["Iometer", "steadfast"]),
+    ] {
+        write(here.join("other"), text).unwrap();
+        refuse(here, &["trace", "import", "other", "-o", "t.parquet"], parts);
+        assert!(read(here.join("t.parquet")).is_err());
+    }
+}
 
 #[test]
 fn each_format_has_the_ios_that_another_parser_finds() {

@@ -14,7 +14,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
             "lab",
             vec![
                 "domain", "procedures", "host", "engine", "runner", "recorder", "tracefile",
-                "analysis",
+                "analysis", "report",
             ],
         ),
         (

@@ -38,6 +38,8 @@ mod made_up;
 mod measure;
 mod neighbors;
 mod observed;
+#[cfg(feature = "explorer")]
+mod one_number;
 mod oracles;
 mod other_tools;
 mod outputs;

@@ -247,7 +247,7 @@ fn an_exported_load_is_the_same_load_when_it_is_read_again() {
         assert_eq!(again.active_range, stimulus.active_range, "{text}");
         assert_eq!(again.demand, stimulus.demand, "{text}");
         assert_eq!((again.until.time, again.until.ios), (stimulus.until.time, stimulus.until.ios));
-        assert_eq!((again.pace, again.ramp), (stimulus.pace, stimulus.ramp), "{text}");
+        assert_eq!((&again.pace, again.ramp), (&stimulus.pace, stimulus.ramp), "{text}");
         if stimulus.alters() {
             assert_eq!(again.data_pattern, stimulus.data_pattern, "{text}");
         }

@@ -80,7 +80,7 @@ fn written(
     cache: Option<&IndexCache>,
     path: &Path,
 ) -> anyhow::Result<ExitState> {
-    let file = OutputRule::from_arguments(&arguments.writing)?.begin_text(path)?;
+    let file = OutputRule::from_arguments(&arguments.writing)?.create_text(path)?;
     let stop = signals::stop_on_signals()?;
     prepare(shown, cache, &stop);
     if stop.is_requested() {

@@ -15,7 +15,7 @@ use steadfast_runner::ledger::LedgerContents;
 /// Writes the selected steps.
 pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
     let text = match &arguments.output {
-        Some(path) => Some(OutputRule::from_arguments(&arguments.writing)?.begin_text(path)?),
+        Some(path) => Some(OutputRule::from_arguments(&arguments.writing)?.create_text(path)?),
         None => None,
     };
     let contents = Ledger::read(&arguments.run_dir)?;

@@ -33,7 +33,7 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
         )));
     }
     // Refuse an impossible output file before the work.
-    let file = OutputRule::from_arguments(&arguments.writing)?.begin(&arguments.output)?;
+    let file = OutputRule::from_arguments(&arguments.writing)?.create(&arguments.output)?;
     let mut directories = Vec::new();
     for run in &arguments.runs {
         directories.extend(RunGroup::runs_in(run)?);

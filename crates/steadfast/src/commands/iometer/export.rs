@@ -36,7 +36,7 @@ pub fn run(arguments: &ExportRunArguments) -> anyhow::Result<ExitState> {
 
 /// Writes the configuration and reports what it cannot express.
 fn write(steps: &ExportedSteps, arguments: &ConfigurationArguments) -> anyhow::Result<ExitState> {
-    let output = OutputRule::from_arguments(&arguments.writing)?.begin_text(&arguments.output)?;
+    let output = OutputRule::from_arguments(&arguments.writing)?.create_text(&arguments.output)?;
     let heading = ConfigHeading {
         version: match arguments.icf_version {
             IcfVersion::Y2006 => IometerVersion::of_2006(),

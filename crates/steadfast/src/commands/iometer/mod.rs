@@ -42,7 +42,7 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
 /// Reports an Iometer result file.
 fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
     let output_dir = match &arguments.output {
-        Some(path) => Some(OutputDir::named(
+        Some(path) => Some(OutputDir::open(
             path,
             OutputRule::from_arguments(&arguments.writing)?,
             &output::names(&output::FORMATS),
@@ -152,7 +152,7 @@ fn foreseen(arguments: &IometerArguments) -> anyhow::Result<Device> {
 /// run.
 fn result(arguments: &IometerArguments) -> anyhow::Result<Option<TextOutput>> {
     let rule = OutputRule::from_arguments(&arguments.writing())?;
-    Ok(arguments.result.as_ref().map(|path| rule.begin_text(path)).transpose()?)
+    Ok(arguments.result.as_ref().map(|path| rule.create_text(path)).transpose()?)
 }
 
 /// Writes the results of all targets, in order, if all runs completed; otherwise says how to

@@ -93,10 +93,14 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
         None => refuse_unclear(arguments, &asked)?,
     }
     let rule = OutputRule::from_arguments(&arguments.writing)?;
-    let file = |path: &Option<PathBuf>| path.as_ref().map(|path| rule.begin_text(path)).transpose();
+    let file =
+        |path: &Option<PathBuf>| path.as_ref().map(|path| rule.create_text(path)).transpose();
     let (markdown, csv) = (file(&arguments.export_markdown)?, file(&arguments.export_csv)?);
     let stop = target::stop_on_signals()?;
     let is_fio = arguments.engine == Some(EngineName::Fio) || list.is_some();
+    if arguments.keep.is_some() && !is_fio {
+        return Err(misuse("--keep: only fio has files to keep; add --engine fio, or omit --keep"));
+    }
     // fio keeps its files here until the last run has ended.
     let kept = is_fio.then(|| FioDirectory::new(arguments.keep.as_deref())).transpose()?;
     let mut armed = arm(arguments, &asked, list.as_ref(), kept.as_ref(), &stop)?;
@@ -275,7 +279,7 @@ struct MeasuredTarget {
 impl MeasuredTarget {
     fn answer<'a>(&'a self, armed: &'a ArmedTarget) -> MeasureOutput<'a> {
         let measurement = &self.measurement;
-        let pace = self.step.load.stimulus().map_or(Pace::Closed, |stimulus| stimulus.pace);
+        let pace = self.step.load.stimulus().map_or(&Pace::Closed, |stimulus| &stimulus.pace);
         MeasureOutput {
             device: armed.rig.device(),
             engine: armed.rig.engine(),
@@ -307,7 +311,7 @@ impl MeasuredTarget {
             return ExitState::Failed;
         }
         match &measurement.verification {
-            Some(verification) if verification.miscompares > 0 => ExitState::NotGood,
+            Some(verification) if verification.miscompares > 0 => ExitState::NotPassed,
             _ => ExitState::Done,
         }
     }

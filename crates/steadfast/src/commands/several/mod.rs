@@ -13,9 +13,9 @@ use super::start_run::{
     ArmedRun, FinishedRun, RunIntent, RunRequest, default_directory, names, refuse_ambiguous,
 };
 use crate::cli::ResumeArguments;
-use crate::exit::{ExitState, code_of, error_text, misuse};
+use crate::exit::{ExitState, error_text, misuse};
 use crate::output::{has_report, print_complete};
-use crate::output_files::{OutputDir, OutputRule, readers_named};
+use crate::output_files::{OutputDir, OutputRule, read_access};
 use crate::prometheus::MetricsExporter;
 use crate::{output, target, terminal};
 use anyhow::{Context, bail};
@@ -65,7 +65,7 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
         armed
             .push(intent.arm(&directory, std::slice::from_ref(&out), &stop).with_context(refused)?);
     }
-    group.write(readers_named(first.group)?)?;
+    group.write(read_access(first.group)?)?;
     let ledgers = ledgers(&armed).inspect_err(|_| group.withdraw())?;
     terminal::status(&format!(
         "Directory of {} runs: {} (seed {seed})",
@@ -243,7 +243,7 @@ impl<'a> TargetOutcome<'a> {
         RunTargetOutput {
             target: &self.member.target,
             directory: &self.directory,
-            exit_code: code_of(self.state),
+            exit_code: self.state.code(),
             error: self.error.as_deref(),
             findings: self.findings.as_ref(),
         }
@@ -290,7 +290,7 @@ fn report(group: &RunGroup, outcomes: &[TargetOutcome<'_>], json: bool) -> anyho
         if sides.len() == outcomes.len() { Some(findings_together(&sides)?) } else { None };
     if let Some(combined) = &combined {
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers: group.readers() };
-        let output_dir = OutputDir::named(&group.place, rule, &[])?;
+        let output_dir = OutputDir::open(&group.place, rule, &[])?;
         output::write(&output_dir, combined, &output::FORMATS)?;
     }
     if json {
@@ -318,7 +318,7 @@ fn closing_table(outcomes: &[TargetOutcome<'_>]) -> String {
             one.member.target.clone(),
             model.unwrap_or("–").to_owned(),
             one.result(),
-            code_of(one.state).to_string(),
+            one.state.code().to_string(),
             one.directory.display().to_string(),
         ]
     };

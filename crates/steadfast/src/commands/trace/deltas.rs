@@ -44,7 +44,7 @@ pub fn run(
     let rule = OutputRule::from_arguments(&arguments.report.writing)?;
     let names = output::names(&arguments.report.format);
     let output_dir =
-        arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
+        arguments.report.output.as_ref().map(|path| OutputDir::open(path, rule, &names));
     let output_dir = output_dir.transpose()?;
     let align = align(arguments, &mut both)?;
     let mut sides = Vec::new();

@@ -73,7 +73,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
     let path = arguments.selection.file();
     let name = path.display().to_string();
     let rule = OutputRule::from_arguments(&arguments.writing)?;
-    let begin = |path: &Option<PathBuf>| path.as_deref().map(|path| rule.begin_text(path));
+    let begin = |path: &Option<PathBuf>| path.as_deref().map(|path| rule.create_text(path));
     let output = begin(&arguments.output).transpose()?;
     let steps = begin(&arguments.replay_representation).transpose()?;
     let derived = if is_replay_representation(path)? {
@@ -122,7 +122,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
             demand: demand_text(&file),
             data_pattern: file.data_pattern.to_string(),
             io_streams: &io_streams,
-            arrivals: file.arrivals.all,
+            arrivals: file.arrivals.all.clone(),
             remarks: &file.remarks,
             fidelity,
         })?
@@ -169,11 +169,32 @@ fn is_replay_representation(path: &Path) -> anyhow::Result<bool> {
     Ok(String::from_utf8_lossy(&head).contains(HEADER))
 }
 
+/// Refuses further files and the options that need I/Os: a Replay representation has fixed steps.
+fn refuse_options_of_captures(arguments: &DeriveArguments, path: &Path) -> anyhow::Result<()> {
+    if let [_, second, ..] = arguments.selection.files.as_slice() {
+        return Err(misuse(format!(
+            "{}: {} is a Replay representation, which is derived alone; name one file",
+            second.display(),
+            path.display()
+        )));
+    }
+    let of_filter = arguments.selection.filter.first_given();
+    match of_filter.or(arguments.step.map(|_| "--step")) {
+        None => Ok(()),
+        Some(option) => Err(misuse(format!(
+            "{option}: {} is a Replay representation, whose steps and streams are derived as they \
+             are; omit the option",
+            path.display()
+        ))),
+    }
+}
+
 fn from_text(
     arguments: &DeriveArguments,
     output: Option<TextOutput>,
 ) -> anyhow::Result<DerivedWorkload> {
     let path = arguments.selection.file();
+    refuse_options_of_captures(arguments, path)?;
     let (steps, warnings) = workloads::representation(open_regular(path)?, path)?;
     for warning in &warnings {
         let line = format!("{}:{}: {}", path.display(), warning.line, warning.text);

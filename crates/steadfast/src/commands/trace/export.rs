@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use steadfast_analysis::questions::cumulative::Threshold;
+use steadfast_analysis::questions::streams::ShareMeasure;
 use steadfast_analysis::{Captured, Derivation, StudyOptions};
 use steadfast_domain::io_event::CapturedDevice;
 use steadfast_domain::stimulus::{LoadLimits, Pace};
@@ -94,13 +95,13 @@ pub fn run(arguments: &WorkloadExportArguments) -> anyhow::Result<ExitState> {
     let open = || SelectedSource::open(&arguments.selection.files, filter);
     let (opened, export) = if let Some(format) = single_ios(arguments.output_format) {
         refuse_options_of_loads(arguments)?;
-        let file = rule.begin(&arguments.output)?;
+        let file = rule.create(&arguments.output)?;
         let opened = open()?;
         let export = write_single_ios(&opened, format, arguments, file.handle()?)?;
         file.place()?;
         (opened, export)
     } else {
-        let output = rule.begin_text(&arguments.output)?;
+        let output = rule.create_text(&arguments.output)?;
         let opened = open()?;
         let export = composition(&opened, arguments)?;
         output.hold(export.text.as_bytes())?;
@@ -127,18 +128,66 @@ fn single_ios(format: WorkloadFormat) -> Option<Option<IoTextFormat>> {
     }
 }
 
+/// Refuses the options that a format of single I/Os does not use.
 fn refuse_options_of_loads(arguments: &WorkloadExportArguments) -> anyhow::Result<()> {
+    let is_iolog = arguments.output_format == WorkloadFormat::FioIolog;
     let given = [
         ("--threshold", arguments.threshold.is_some()),
+        ("--shares", arguments.shares != ShareMeasure::default()),
         ("--step", arguments.step.is_some()),
         ("--native", arguments.native),
         ("--demand", arguments.demand.is_some()),
         ("--time", arguments.time.is_some()),
         ("--device-size", arguments.device_size.is_some()),
+        ("--filename", arguments.filename.is_some() && !is_iolog),
     ];
-    match given.into_iter().find(|(_, is_given)| *is_given) {
+    refuse_given(&given, "writes every single I/O as captured", arguments)
+}
+
+/// Refuses the options that a format of loads does not use.
+fn refuse_options_without_effect(
+    opened: &SelectedSource,
+    arguments: &WorkloadExportArguments,
+) -> anyhow::Result<()> {
+    let step = ("--step", arguments.step.is_some());
+    match arguments.output_format {
+        WorkloadFormat::ReplayRepresentation => {
+            let of_loads = [
+                ("--native", arguments.native),
+                ("--demand", arguments.demand.is_some()),
+                ("--time", arguments.time.is_some()),
+                ("--device-size", arguments.device_size.is_some()),
+                ("--filename", arguments.filename.is_some()),
+            ];
+            refuse_given(&of_loads, "has the capture steps and names no device", arguments)?;
+            if matches!(&opened.source, WorkloadSource::Capture(_)) {
+                return Ok(());
+            }
+            let filter = arguments.selection.filter.first_given();
+            let of_captures = [
+                ("--threshold", arguments.threshold.is_some()),
+                ("--shares", arguments.shares != ShareMeasure::default()),
+                step,
+                (filter.unwrap_or_default(), filter.is_some()),
+            ];
+            refuse_given(&of_captures, "keeps the steps and streams of this source", arguments)
+        }
+        _ if !arguments.native => {
+            refuse_given(&[step], "gets all steps as one without --native", arguments)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses the first option that was given.
+fn refuse_given(
+    options: &[(&str, bool)],
+    why: &str,
+    arguments: &WorkloadExportArguments,
+) -> anyhow::Result<()> {
+    match options.iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(misuse(format!(
-            "{option}: {} writes every single I/O as captured; omit the option",
+            "{option}: {} {why}; omit the option",
             format_name(arguments.output_format)
         ))),
         None => Ok(()),
@@ -187,6 +236,7 @@ fn composition(
     opened: &SelectedSource,
     arguments: &WorkloadExportArguments,
 ) -> anyhow::Result<WorkloadExport> {
+    refuse_options_without_effect(opened, arguments)?;
     let mut export = WorkloadExport::new();
     if matches!(&opened.source, WorkloadSource::Capture(_)) {
         export.lose("Addresses, order and times of single I/Os are left out.".to_owned());
@@ -225,7 +275,14 @@ fn composition(
             let title = format!("{} by {SOFTWARE}", opened.title);
             iometer_config(&mut export, &loads, filename, sector, &title);
         }
-        _ => vdbench_parameters(&mut export, &loads, filename),
+        _ => {
+            if arguments.device_size.is_some() {
+                export.lose(
+                    "--device-size is not written: vdbench finds the size itself.".to_owned(),
+                );
+            }
+            vdbench_parameters(&mut export, &loads, filename);
+        }
     }
     if export.loads == 0 {
         bail!(
@@ -262,8 +319,8 @@ fn fio_jobs(export: &mut WorkloadExport, loads: &[PortableLoad], filename: &str,
         let (mut section, mut outstanding) = (String::new(), 0);
         for mut one in streams {
             let name = one.streams.iter().map(ToString::to_string).collect::<String>();
-            let pace = fio::playable_pace(one.pace);
-            if matches!((one.pace, pace), (Pace::Poisson { .. }, Pace::Burst { .. })) {
+            let pace = fio::playable_pace(&one.pace);
+            if matches!((&one.pace, &pace), (Pace::Poisson { .. }, Pace::Burst { .. })) {
                 export.lose(format!(
                     "Arrivals at random of streams with fewer than {} I/Os a second become even.",
                     fio::WHOLE_RATES

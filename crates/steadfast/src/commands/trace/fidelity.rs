@@ -117,7 +117,7 @@ fn drawing(
         let bytes = if drawn.op == Op::Flush { 0 } else { drawn.size };
         AppliedIo { op: keys[drawn.stream as usize].op, offset: drawn.offset, bytes }
     };
-    let application = VirtualApplication { seed, ..*application };
+    let application = VirtualApplication { seed, ..application.clone() };
     let drawn = application.apply(captured, draw).context("the drawing")?;
     let device = AddressRange { device: 0, length: range };
     let pass = PassOptions { window, ..PassOptions::default() };
@@ -125,7 +125,7 @@ fn drawing(
     if !captured.has_responses() {
         profile.forget_depths();
         // At a rate of its own, an I/O is issued no later for the response times of others.
-        if !matches!(application.pace, Pace::Fixed { .. } | Pace::Poisson { .. }) {
+        if application.pace.offered_iops().is_none() {
             profile.forget_gaps();
         }
     }

@@ -50,7 +50,7 @@ struct FoldInput {
 
 /// Folds captures into a file.
 pub fn run(arguments: &FoldArguments) -> anyhow::Result<ExitState> {
-    let output = OutputRule::from_arguments(&arguments.writing)?.begin(&arguments.output)?;
+    let output = OutputRule::from_arguments(&arguments.writing)?.create(&arguments.output)?;
     let options = FoldOptions {
         step_ns: arguments.step.0,
         processes: !arguments.no_processes,
@@ -76,7 +76,7 @@ pub fn run(arguments: &FoldArguments) -> anyhow::Result<ExitState> {
 
 /// Merges fold files.
 pub fn merge(arguments: &MergeArguments) -> anyhow::Result<ExitState> {
-    let output = OutputRule::from_arguments(&arguments.writing)?.begin(&arguments.output)?;
+    let output = OutputRule::from_arguments(&arguments.writing)?.create(&arguments.output)?;
     let (mut merge, mut twice) = (Merge::default(), Vec::new());
     for path in &arguments.files {
         let shown = path.display();

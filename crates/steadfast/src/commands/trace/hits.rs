@@ -3,7 +3,7 @@
 use super::columns::listed;
 use super::step_time_format::StepTimeFormat;
 use crate::cli::trace::HitsArguments;
-use crate::exit::ExitState;
+use crate::exit::{ExitState, misuse};
 use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
 use anyhow::Context;
@@ -58,6 +58,9 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
         return read_out(&selected, arguments, at);
     }
     let shown = arguments.show;
+    if arguments.threshold.is_some() && shown != HitMapQuantity::Streams {
+        return Err(misuse("--threshold chooses streams; add --show streams or --at, or omit it"));
+    }
     let choice = HitMapsChoice {
         shown,
         ranges: arguments.ranges.map(usize::try_from).transpose()?,

@@ -34,12 +34,12 @@ const MAPPING_MAX: u64 = 1 << 20;
 
 /// Reads all files and writes one trace.
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
-    let output = OutputRule::from_arguments(&arguments.writing)?.begin(&arguments.output)?;
+    let output = OutputRule::from_arguments(&arguments.writing)?.create(&arguments.output)?;
     let mapping = mapping(arguments)?;
     let mut inputs = Vec::new();
     let mut found = None;
     let mut first = Vec::new();
-    let mut possible: Option<(&Path, Vec<TraceFormat>)> = None;
+    let mut unproven: Option<(&Path, RecognizedFormat)> = None;
     for path in &arguments.files {
         let (input, beginning) = open(path)?;
         // Check even with --input-format: binary data would be parsed as lines.
@@ -63,9 +63,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
         }
         match import::recognize_any(&beginning) {
             Some(RecognizedFormat::Proven(format)) => found = found.or(Some(format)),
-            Some(RecognizedFormat::Possible(formats)) => {
-                possible = possible.or(Some((path, formats)));
-            }
+            Some(other) => unproven = unproven.or(Some((path, other))),
             None => {}
         }
         if inputs.is_empty() {
@@ -98,8 +96,8 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
             if let Some(found) = recognize(path, &first) {
                 bail!("{}: this is {}; {}", path.display(), found.name, found.what_to_do());
             }
-            if let Some((path, formats)) = possible {
-                bail!("{}", ask_for_format(path, &formats));
+            if let Some((path, recognized)) = unproven {
+                bail!("{}", ask_for_format(path, &arguments.output, &recognized));
             }
             if first.is_empty() {
                 bail!("{}: it is empty; record it again", path.display());
@@ -122,21 +120,37 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     finish(arguments, output, &imported)
 }
 
-/// Returns the message for a file whose content fits formats that it does not prove.
-fn ask_for_format(path: &Path, formats: &[TraceFormat]) -> String {
-    let each: Vec<String> = formats
+/// Returns the message for a file whose content fits formats that it does not prove, or proves
+/// several: their names and, for each, the command to type.
+fn ask_for_format(path: &Path, output: &Path, recognized: &RecognizedFormat) -> String {
+    let (formats, reason, otherwise) = match recognized {
+        RecognizedFormat::Possible(formats) => (
+            formats.as_slice(),
+            "but nothing in it shows that its columns have these units",
+            "if it is none of them, give columns and units with --csv or --columns",
+        ),
+        RecognizedFormat::Conflicting(formats) => (
+            formats.as_slice(),
+            "which differ",
+            "an import stops at the first line of another format; split the file there",
+        ),
+        RecognizedFormat::Proven(format) => (std::slice::from_ref(format), "", ""),
+    };
+    let names: Vec<String> = formats.iter().map(TraceFormat::description).collect();
+    let [file, output] = [path, output].map(|path| shell_quoted(&path.display().to_string()));
+    let commands: Vec<String> = formats
         .iter()
-        .map(|format| format!("{} (--input-format {})", format.description(), format.name()))
+        .map(|format| {
+            format!("steadfast trace import {file} --input-format {} -o {output}", format.name())
+        })
         .collect();
-    format!(
-        "{}: its lines fit {}, but nothing in it shows that its columns have these units; if it is \
-         one, type: steadfast trace import {} --input-format {} -o trace.parquet; if not, give \
-         columns and units with --csv or --columns",
-        path.display(),
-        each.join(" or "),
-        shell_quoted(&path.display().to_string()),
-        formats.first().map_or("FORMAT", TraceFormat::name)
-    )
+    let fit = if matches!(recognized, RecognizedFormat::Conflicting(_)) {
+        format!("its lines are those of {}, {reason}", names.join(" and of "))
+    } else {
+        format!("its lines fit {}, {reason}", names.join(" or "))
+    };
+    let choice = if commands.len() == 1 { "if it is one" } else { "choose the one that it is" };
+    format!("{}: {fit}; {choice} and type: {}; {otherwise}", path.display(), commands.join(" or "))
 }
 
 /// Returns whether a file is compressed, and its content therefore read unpacked.
@@ -183,7 +197,7 @@ fn format(
         Some(TraceFormat::Records(name, _)) => Ok(Some(TraceFormat::Records(name, plan))),
         Some(_) => Err(misuse(
             "--csv gives the columns of any text, or with --input-format those of binary records \
-             (vscsi1, vscsi2, oracle-general)"
+             (vscsi1, vscsi2, oracle-general, lcs)"
                 .to_owned(),
         )),
     }
@@ -248,6 +262,11 @@ fn write(
     writer.write(&events)?;
     imported.conditions.software = SOFTWARE.to_owned();
     if let Some(began_unix_ns) = began_unix_ns {
+        if imported.conditions.began_unix_ns.is_some() {
+            return Err(misuse(
+                "--began: the file's times are clock times, which say when it began; omit the option",
+            ));
+        }
         imported.conditions.began_unix_ns = Some(began_unix_ns);
     }
     let mut sink = writer.finish(imported.conditions.clone()).with_context(cannot)?;

@@ -15,7 +15,7 @@ use steadfast_host::open_regular;
 
 /// Copies the intact parts of a capture's files.
 pub fn run(arguments: &RecoverArguments) -> anyhow::Result<ExitState> {
-    let output = OutputRule::from_arguments(&arguments.writing)?.begin(&arguments.output)?;
+    let output = OutputRule::from_arguments(&arguments.writing)?.create(&arguments.output)?;
     let (from, to) = (from(arguments), arguments.output.display());
     let captured = open(arguments, &from)?;
     let sink = BufWriter::new(output.handle()?);

@@ -12,7 +12,7 @@ use steadfast_analysis::{Study, StudyOptions, findings};
 /// Writes the report of a capture in every chosen format.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.format);
-    let output_dir = OutputDir::named(
+    let output_dir = OutputDir::open(
         &arguments.output,
         OutputRule::from_arguments(&arguments.writing)?,
         &names,

@@ -16,7 +16,7 @@ pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.report.format);
     let rule = OutputRule::from_arguments(&arguments.report.writing)?;
     let output_dir =
-        arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
+        arguments.report.output.as_ref().map(|path| OutputDir::open(path, rule, &names));
     let output_dir = output_dir.transpose()?;
     let selected = FilteredCapture::open(&arguments.selection)?;
     let options = StudyOptions {
