@@ -137,8 +137,9 @@ fn two_parts(bytes: &[u8]) -> (&[u8], &[u8]) {
 /// Traces of other tools, in the recognized format and in every other.
 fn trace_import(bytes: &[u8]) -> bool {
     let named = TraceFormat::names().filter_map(TraceFormat::named);
+    let table = ColumnPlan::parse("time=1:s,op=2,offset=3,bytes=4").map(TraceFormat::Columns);
     let mut is_read = false;
-    for format in named.chain(recognize(bytes)) {
+    for format in named.chain(recognize(bytes)).chain(table) {
         let input = ImportInput { name: "input".to_owned(), content: Box::new(bytes) };
         is_read |= import(&format, vec![input], &mut |_| Ok(())).is_ok();
     }
