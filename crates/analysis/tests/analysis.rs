@@ -167,22 +167,19 @@ fn a_window_of_one_sees_interleaved_streams_as_random() {
     assert_eq!((found(1), found(2), found(32)), (0, 998, 998));
 }
 
+/// A write of 4 KiB.
+fn write(issued_ns: u64, response_ns: u64, device: u16) -> IoEvent {
+    IoEvent { issued_ns, response_ns, device, bytes: 4096, op: IoOp::Write, ..IoEvent::default() }
+}
+
 #[test]
 fn steps_hold_what_was_issued_in_them() {
-    let io = |issued_ns, response_ns, device| IoEvent {
-        issued_ns,
-        response_ns,
-        device,
-        bytes: 4096,
-        op: IoOp::Write,
-        ..IoEvent::default()
-    };
     // Step 0: two that overlap, 300 us busy. The second lasts into steps 1 and 2.
     let events = [
-        io(100_000, 200_000, 0),
-        io(200_000, 2_000_000, 0),
-        io(1_500_000, u64::MAX, 0),
-        io(4_000_000, 100_000, 1),
+        write(100_000, 200_000, 0),
+        write(200_000, 2_000_000, 0),
+        write(1_500_000, u64::MAX, 0),
+        write(4_000_000, 100_000, 1),
     ];
     let trace = opened(&events, CaptureConditions::default());
     let mut steps = Steps::new(1_000_000);
@@ -200,22 +197,14 @@ fn steps_hold_what_was_issued_in_them() {
 /// one that lasts beyond its end.
 #[test]
 fn busy_time_of_a_window_counts_ios_that_were_issued_before_it() {
-    let io = |issued_ns, response_ns, device| IoEvent {
-        issued_ns,
-        response_ns,
-        device,
-        bytes: 4096,
-        op: IoOp::Write,
-        ..IoEvent::default()
-    };
     let events = [
-        io(100_000, 1_450_000, 0),
-        io(200_000, 2_000_000, 0),
-        io(300_000, u64::MAX, 1),
-        io(1_500_000, 600_000, 0),
-        io(1_900_000, 1_007_000_000, 1),
-        io(2_600_000, 100_000, 0),
-        io(9_000_000, 100_000, 0),
+        write(100_000, 1_450_000, 0),
+        write(200_000, 2_000_000, 0),
+        write(300_000, u64::MAX, 1),
+        write(1_500_000, 600_000, 0),
+        write(1_900_000, 1_007_000_000, 1),
+        write(2_600_000, 100_000, 0),
+        write(9_000_000, 100_000, 0),
     ];
     let conditions = CaptureConditions::default();
     let mut writer = TraceWriter::new(Vec::new(), &conditions).unwrap().with_rows_per_group(2);

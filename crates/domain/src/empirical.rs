@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Number of cumulative shares at which a distribution is kept.
 pub const QUANTILE_COUNT: usize = 48;
 
-/// Number of intervals of equal width, of which the last is divided further.
+/// Number of intervals of equal width; the last is divided further.
 const EVEN_INTERVALS: usize = 28;
 
 /// Cumulative shares of the points: multiples of 1/28 up to 27/28; from there each point leaves half
@@ -40,7 +40,7 @@ const VALUE_MAX: f64 = 1e15;
 /// Shortest and longest mean gap in nanoseconds.
 const MEAN_GAPS_NS: std::ops::RangeInclusive<f64> = 1.0..=1e12;
 
-/// How values between two points are drawn.
+/// Interpolation between two points of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interpolation {
@@ -62,7 +62,7 @@ pub enum Interpolation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quantiles {
-    /// How values between the points are drawn.
+    /// Interpolation between the points.
     pub interpolation: Interpolation,
     /// Ascending values: 48 at the cumulative shares 0, 1/28, ..., 27/28, 1 - 1/56, 1 - 1/112, ...,
     /// 1, or 47 for the intervals between these shares if `interpolation` is `steps`.
@@ -90,13 +90,13 @@ impl Quantiles {
     /// variation is nearer to that of the times. `None` without times.
     pub fn interpolated(sorted: &[u64]) -> Option<Self> {
         let (first, last) = (*sorted.first()?, sorted.len() - 1);
-        let at = |share: f64| {
+        let quantile = |share: f64| {
             let place = share * last as f64;
             let (low, high) = (place.floor() as usize, place.ceil() as usize);
             let (low, high) = (sorted[low] as f64, sorted[high.min(last)] as f64);
             rounded(low + (high - low) * place.fract())
         };
-        let values: Vec<f64> = SHARES.map(at).to_vec();
+        let values: Vec<f64> = SHARES.map(quantile).to_vec();
         let linear = Quantiles { interpolation: Interpolation::Linear, values };
         if first == 0 {
             return Some(linear);

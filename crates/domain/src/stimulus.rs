@@ -673,7 +673,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_part_of_what_is_journalled() {
+    fn segments_are_part_of_what_is_journaled() {
         let stimulus = scattered(IoStream::new(Op::Read, Order::Random, Bytes(512)), Vec::new());
         let text = serde_json::to_string(&stimulus).unwrap();
         assert_eq!(serde_json::from_str::<Stimulus>(&text).unwrap(), stimulus);

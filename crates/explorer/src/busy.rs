@@ -41,13 +41,13 @@ pub struct BusyTime {
     first: u64,
     cells: Vec<BusyCell>,
     open: OpenBusySpans,
-    /// Devices by bit.
+    /// Devices in the order of their bits in a cell.
     known: Vec<DeviceLayer>,
     /// Device and span of the cell that was marked last.
     last: (DeviceLayer, BusySpan),
 }
 
-/// Finished busy time.
+/// Busy time of all cells, after every span has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct BusyCells {
     /// One entry per cell.

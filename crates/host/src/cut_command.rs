@@ -21,15 +21,13 @@ fn cut_power_within(command: &str, limit: Duration) -> Result<(), HostError> {
     let mut words = command.split_whitespace();
     let program = words.next().unwrap_or_default();
     let arguments: Vec<&str> = words.collect();
-    let answer =
-        tool::ask(program, tool::UNKNOWN_PACKAGE, &arguments, limit).map_err(
-            |error| match error {
-                HostError::ToolFailed { command, how, said } => {
-                    HostError::PowerCutUnknown { command, how, said }
-                }
-                other => other,
-            },
-        )?;
+    let answer = match tool::ask(program, tool::UNKNOWN_PACKAGE, &arguments, limit) {
+        // The command began, so the power may be off.
+        Err(HostError::ToolFailed { command, how, said }) => {
+            return Err(HostError::PowerCutUnknown { command, how, said });
+        }
+        answer => answer?,
+    };
     if answer.status.success() {
         return Ok(());
     }

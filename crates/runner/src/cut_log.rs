@@ -20,7 +20,7 @@ pub const CUT_LOG: &str = "power-cut.log";
 /// Name of the file in the run directory into which the user copies a listener's lines.
 pub const RECEIVED_LOG: &str = "received.log";
 
-/// Interval between two syncs of the logs, the first of which follows the first acknowledgment.
+/// Interval between two syncs of the logs; the first sync follows the first acknowledgment.
 /// Acknowledgments after the last sync may be lost with the host; fewer writes are then required to
 /// have survived.
 const SYNC_INTERVAL: Nanos = Nanos::from_millis(20);

@@ -4,8 +4,8 @@
 //! restored and the run can be resumed. A second signal ends the process at once. Every other signal
 //! that would kill the process without indicating a fault in it (SIGUSR1, SIGALRM, real-time signals,
 //! ...) requests the same stop, because otherwise host settings would stay changed; a second one of
-//! [`REQUESTING`] or of the real-time signals does not end the process. After SIGHUP, which a closed terminal sends, the run
-//! continues without output.
+//! [`REQUESTING`] or of the real-time signals does not end the process. After SIGHUP, which a closed
+//! terminal sends, the run continues without output.
 
 use steadfast_engine::StopSignal;
 

@@ -46,8 +46,7 @@ pub enum ArrivalKind {
     Fixed,
     /// At random, independently of one another.
     Poisson,
-    /// Several at once, then a pause; of the mean length each. Only in files of earlier versions and
-    /// in those written by hand.
+    /// Several at once, then a pause; of the mean length each. Only in files written by hand.
     Bursts,
     /// In bursts whose lengths, gaps and pauses are drawn from the measured distributions.
     Empirical,
@@ -381,6 +380,7 @@ impl ArrivalSums {
         let process = match distributions {
             Some(_) => ArrivalKind::Empirical,
             None if is_fixed => ArrivalKind::Fixed,
+            // Of distributions out of bounds (a mean gap above 1000 s), only the rate is kept.
             None => ArrivalKind::Poisson,
         };
         let burst = |figure: f64| (process == ArrivalKind::Empirical).then(|| rounded(figure));
@@ -401,9 +401,9 @@ impl ArrivalSums {
     }
 }
 
-/// Returns the distributions of sorted burst lengths and gaps, of which those above the mean are
-/// pauses between bursts. The pauses are scaled to the mean gap, from which interpolation deviates a
-/// little. `None` if there are no pauses, or if the distributions are out of bounds.
+/// Returns the distributions of sorted burst lengths and gaps. Gaps above the mean are the pauses
+/// between bursts; they are scaled to the mean gap, from which interpolation deviates a little.
+/// `None` if there are no pauses, or if the distributions are out of bounds.
 fn distributions(bursts: &[u64], gaps: &[u64], mean_ns: f64) -> Option<EmpiricalArrivals> {
     let (gaps, pauses) = gaps.split_at(gaps.partition_point(|gap| *gap as f64 <= mean_ns));
     let measured = EmpiricalArrivals {
@@ -480,11 +480,11 @@ mod tests {
         assert!((measured.mean_gap_ns() * bursts.iops / 1e9 - 1.0).abs() < 1e-5);
         assert!((bursts.pace().offered_iops().unwrap() / bursts.iops - 1.0).abs() < 1e-7);
         assert!(bursts.to_string().starts_with("bursts of 17.0 I/Os on average"), "{bursts}");
-        let earlier =
+        let by_hand =
             ArrivalProcess { process: ArrivalKind::Bursts, distributions: None, ..bursts };
-        let Pace::Burst { ios: 17, delay } = earlier.pace() else { panic!("{earlier:?}") };
+        let Pace::Burst { ios: 17, delay } = by_hand.pace() else { panic!("{by_hand:?}") };
         assert_eq!(delay.as_millis_f64().round(), 20.0);
-        assert!(earlier.to_string().starts_with("bursts of 17.0 I/Os with pauses of "));
+        assert!(by_hand.to_string().starts_with("bursts of 17.0 I/Os with pauses of "));
     }
 
     #[test]

@@ -467,7 +467,7 @@ pub fn play_seed(seed: u64, bug: Option<PlantedBug>) -> (CaptureScenario, TrialR
     (scenario, result)
 }
 
-/// Plays a scenario.
+/// Plays a scenario and returns what came of it.
 pub fn play(scenario: &CaptureScenario, bug: Option<PlantedBug>) -> TrialResult {
     capture(scenario, bug).result(scenario)
 }

@@ -1,4 +1,4 @@
-//! Memory of the simulated processes, each of which is a thread.
+//! Memory of the simulated processes; each process is a thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

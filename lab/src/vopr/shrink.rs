@@ -5,7 +5,7 @@ use crate::fault::PlannedFault;
 /// Maximum number of scenarios tried.
 const TRIALS_MAX: usize = 400;
 
-/// A scenario of which there are smaller ones.
+/// A scenario that can be made smaller.
 pub trait Shrink: Clone {
     /// Returns smaller scenarios, the smallest first.
     fn smaller(&self) -> Vec<Self>;

@@ -18,11 +18,11 @@ const ROUNDING_PER_JOB: u64 = 1;
 pub(super) struct FlowFault {
     /// Index of the job that does not fit.
     pub job: usize,
-    /// What differs, and what to do.
+    /// Difference from the other jobs, and the remedy.
     pub why: String,
 }
 
-/// Returns the load of all jobs of a flow, of which there are at least two.
+/// Returns the one load of all jobs of a flow.
 pub(super) fn merge_flow(jobs: &[&JobLoad]) -> Result<JobLoad, FlowFault> {
     let Some(first) = jobs.first() else {
         return Err(FlowFault { job: 0, why: "it has no job".to_owned() });

@@ -43,7 +43,7 @@ pub(super) struct JobLoad {
     pub paces: Vec<(Op, Pace)>,
     /// Length of the range as given, before it is rounded to blocks.
     pub size: Option<Amount>,
-    /// Its share of the I/Os of a flow; `None` if it has no flow.
+    /// Share of the I/Os of a flow; `None` without one.
     pub flow: Option<JobFlow>,
 }
 

@@ -296,7 +296,7 @@ fn findings(directory: &Path) -> Findings {
     procedure.study(&contents.into_record())
 }
 
-fn journalled_steps(directory: &Path) -> Vec<String> {
+fn journaled_steps(directory: &Path) -> Vec<String> {
     let lines = Ledger::read(directory).unwrap().lines;
     let place = |line: &JournalLine| match &line.entry {
         JournalEntry::Applied { step, .. } => {
@@ -324,7 +324,7 @@ fn a_run_writes_every_step_and_puts_the_host_back() {
     let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
     assert_eq!(ending, RunOutcome::Complete);
     assert_eq!(log.setting, "0");
-    assert_eq!(journalled_steps(&directory), log.applied);
+    assert_eq!(journaled_steps(&directory), log.applied);
     assert_eq!(log.applied.len(), 8 + 5 * 9);
     assert!(findings(&directory).verdict.unwrap().steady);
 }
@@ -341,7 +341,7 @@ fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
     for keep in 1..lines.len() {
         let directory = scratch.path().join(format!("broken-{keep}"));
         broken_off(&whole, &directory, keep);
-        let finished = journalled_steps(&directory);
+        let finished = journaled_steps(&directory);
         // A crash leaves the changes that the journal records.
         let setting = if unrestored(&lines[..keep]).is_empty() { "0" } else { "2" };
         let mut again = RigLog { setting: setting.into(), ..RigLog::default() };
@@ -349,7 +349,7 @@ fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
         assert!(again.applied.iter().all(|step| !finished.contains(step)), "after {keep} lines");
         let mut expected = finished.clone();
         expected.extend(again.applied.clone());
-        assert_eq!(journalled_steps(&directory), expected);
+        assert_eq!(journaled_steps(&directory), expected);
         assert_eq!(again.setting, "0", "restored after {keep} lines");
         let findings = findings(&directory);
         let gaps = findings.caveats.iter().filter(|c| c.id == "gap").count();
@@ -462,7 +462,7 @@ fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
     second.halt_after = 40;
     assert_eq!(go_on(&directory, &mut second).unwrap(), RunOutcome::Halted(Halt::Stopped));
     assert_eq!(go_on(&directory, &mut rig(&mut log, false)).unwrap(), RunOutcome::Complete);
-    assert_eq!(journalled_steps(&directory), log.applied);
+    assert_eq!(journaled_steps(&directory), log.applied);
     let texts: Vec<String> = findings(&directory)
         .caveats
         .into_iter()

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::settings::StartBelow;
-use steadfast_domain::text::{printable, shell_quoted};
+use steadfast_domain::text::{counted, printable, shell_quoted};
 use steadfast_domain::{
     Bytes, Device, Nanos, Procedure, PurgeChoice, PurgeMethod, Sequence, SequenceLoad,
     SequenceStep, Settings, Transport, ZoneModel, load_words,
@@ -624,7 +624,7 @@ fn rounds_text(round: &OutlineSection, answer: &PlanOutput, verbose: bool) -> St
     };
     let head = format!(
         "{best} to {worst} rounds of {}, {} each{sooner}:",
-        steadfast_domain::text::counted(round.step_count() as u64, "step"),
+        counted(round.step_count() as u64, "step"),
         round.time_ns.unwrap_or_default()
     );
     let steps = step_names(&round.steps, verbose);

@@ -366,7 +366,7 @@ fn a_capture_whose_file_is_deleted_ends_and_says_so() {
 
 /// A host whose state cannot be written is not changed.
 #[test]
-fn nothing_is_changed_that_cannot_be_journalled() {
+fn nothing_is_changed_that_cannot_be_journaled() {
     let Some(merging) = MergingDevice::new() else { return };
     let here = &TestDirectory::new();
     fs::write(here.join("host-changes"), "a file in its way").unwrap();

@@ -35,7 +35,7 @@ fn rig() -> PurgeRig {
 }
 
 #[test]
-fn the_password_is_journalled_before_it_is_set_and_gone_after_the_erase() {
+fn the_password_is_journaled_before_it_is_set_and_gone_after_the_erase() {
     let rig = rig();
     let tools = Transcript::default()
         .tool_prints(IDENTIFY, &free())
