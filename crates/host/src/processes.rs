@@ -6,6 +6,7 @@
 use crate::backing::FileId;
 use crate::error::HostError;
 use crate::system_roots::{SystemRoots, file_name, read_text};
+use rustix::fs::RawDir;
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io::{self, Read};
@@ -364,7 +365,7 @@ enum MappingState {
 
 /// Searches the shared mappings of a thread. A read-only shared mapping counts too, as it can
 /// become writable. A mapping that is moved or split during the search has another range, so the
-/// list must be equal before and after; twice, as the kernel may miss a moving one in two lists.
+/// list must be equal before and after; twice, as two mappings may have changed places in between.
 fn mapped(thread: &Path, sought: &OpenFileQuery) -> io::Result<MappingState> {
     let mut before = shared_ranges(thread)?;
     let mut equal_looks = 0;
@@ -395,21 +396,58 @@ fn mapped(thread: &Path, sought: &OpenFileQuery) -> io::Result<MappingState> {
 const MAPPINGS_LOOKS: usize = 100;
 
 /// Returns the address ranges of a thread's shared file mappings; `None` if the thread has ended.
+///
+/// They are what the kernel lists at one moment in `map_files`, less those that `maps` shows as
+/// private. `maps` alone would not do: since Linux 6.17 it is read without a lock of the whole list
+/// and misses a mapping that is moved from a high address to a low one meanwhile.
 fn shared_ranges(thread: &Path) -> io::Result<Option<Vec<String>>> {
+    let directory = thread.join("map_files");
+    let listed = listed_at_one_moment(&directory);
     let maps = fs::read(thread.join("maps"))?;
     if maps.is_empty() {
         return Ok(None);
     }
-    let mut ranges = Vec::new();
-    for line in String::from_utf8_lossy(&maps).lines() {
-        let Some((range, rest)) = line.split_once(' ') else { continue };
-        // `rw-s OFFSET DEVICE INODE PATH`
-        let is_file = || rest.split_ascii_whitespace().nth(3).is_some_and(|inode| inode != "0");
-        if rest.as_bytes().get(3) == Some(&b's') && is_file() {
-            ranges.push(range.to_owned());
+    let mut ranges = listed.map_err(|error| {
+        // A thread that has not ended has this directory.
+        io::Error::other(format!("{}: {error}", directory.display()))
+    })?;
+    let maps = String::from_utf8_lossy(&maps);
+    // `RANGE rw-p OFFSET DEVICE INODE PATH`. Memory without a file, whose inode is 0, may have taken
+    // the place of a shared mapping meanwhile.
+    let is_private_file = |rest: &str| {
+        let inode = rest.split_ascii_whitespace().nth(3);
+        rest.as_bytes().get(3) == Some(&b'p') && inode.is_some_and(|inode| inode != "0")
+    };
+    let private: BTreeSet<_> = maps
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(_, rest)| is_private_file(rest))
+        .filter_map(|(range, _)| addresses(range))
+        .collect();
+    ranges.retain(|range| addresses(range).is_none_or(|range| !private.contains(&range)));
+    Ok(Some(ranges))
+}
+
+/// Parses `400000-452000`. `maps` pads addresses with zeros, `map_files` does not.
+fn addresses(range: &str) -> Option<(u64, u64)> {
+    let (start, end) = range.split_once('-')?;
+    Some((u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?))
+}
+
+/// Returns the names in a directory of procfs by one call of getdents64(2), if they fit its buffer:
+/// room for the 65,530 mappings that a process may have by default (`vm.max_map_count`).
+fn listed_at_one_moment(directory: &Path) -> io::Result<Vec<String>> {
+    let file = fs::File::open(directory)?;
+    let mut buffer = Vec::with_capacity(4 << 20);
+    let mut entries = RawDir::new(&file, buffer.spare_capacity_mut());
+    let mut names = Vec::new();
+    while let Some(entry) = entries.next() {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name != "." && name != ".." {
+            names.push(name);
         }
     }
-    Ok(Some(ranges))
+    Ok(names)
 }
 
 /// Describes the locks and leases of other processes on the files.
@@ -521,7 +559,6 @@ mod tests {
     use crate::testing::machine::MachineFixture;
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::symlink;
-    use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
     fn a_process_that_denies_a_look_for_a_moment_is_looked_at_again() {
@@ -681,64 +718,117 @@ mod tests {
         assert!(matches!(endless, Err(HostError::Unclear { .. })), "{endless:?}");
     }
 
+    /// A file of `LENGTH` bytes, and a child with a shared mapping of it.
+    struct MappingChild {
+        _directory: tempfile::TempDir,
+        sought: OpenFileQuery,
+        pid: libc::pid_t,
+    }
+
+    impl MappingChild {
+        const LENGTH: usize = 4096;
+
+        /// `then` runs in the child, gets the mapping's address and may only make system calls.
+        fn new(address: usize, then: impl FnOnce(usize)) -> MappingChild {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("file");
+            fs::write(&path, vec![0; Self::LENGTH]).unwrap();
+            let file = fs::File::options().read(true).write(true).open(&path).unwrap();
+            let sought =
+                OpenFileQuery::files([FileId::from_metadata(&file.metadata().unwrap())].into());
+            let (reader, writer) = io::pipe().unwrap();
+            // SAFETY: the child makes system calls only, and never returns.
+            let pid = unsafe { libc::fork() };
+            if pid == 0 {
+                // SAFETY: as above; `then` keeps to it.
+                unsafe {
+                    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                    let place = map(address, libc::MAP_SHARED, file.as_raw_fd());
+                    libc::close(file.as_raw_fd());
+                    libc::write(writer.as_raw_fd(), (&raw const place).cast(), size_of::<usize>());
+                    then(place);
+                    libc::_exit(1);
+                }
+            }
+            assert_ne!(pid, -1);
+            drop(writer);
+            let mut place = [0; size_of::<usize>()];
+            (&reader).read_exact(&mut place).unwrap();
+            assert_ne!(usize::from_ne_bytes(place), libc::MAP_FAILED as usize);
+            MappingChild { _directory: directory, sought, pid }
+        }
+
+        fn look(&self) -> io::Result<MappingState> {
+            mapped(&Path::new("/proc").join(self.pid.to_string()), &self.sought)
+        }
+    }
+
+    impl Drop for MappingChild {
+        fn drop(&mut self) {
+            // SAFETY: a child of this test that nobody else waits for.
+            unsafe {
+                libc::kill(self.pid, libc::SIGKILL);
+                libc::waitpid(self.pid, std::ptr::null_mut(), 0);
+            }
+        }
+    }
+
+    /// Maps a file, or memory if `file` is -1, at this address, or anywhere if it is 0.
+    fn map(address: usize, flags: i32, file: i32) -> usize {
+        let kind = if file == -1 { libc::MAP_ANONYMOUS } else { 0 };
+        let fixed = if address == 0 { 0 } else { libc::MAP_FIXED };
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, flags | kind | fixed);
+        let (address, length) = (address as *mut libc::c_void, MappingChild::LENGTH);
+        // SAFETY: the caller names an address that nothing uses.
+        unsafe { libc::mmap(address, length, protection, flags, file, 0) as usize }
+    }
+
+    fn forever() {
+        loop {
+            // SAFETY: waits for a signal.
+            unsafe { libc::pause() };
+        }
+    }
+
+    /// `maps` pads an address of less than eight digits, `map_files` does not.
+    #[test]
+    fn shared_mappings_are_seen_at_low_and_high_addresses() {
+        for address in [0, 0x0700_0000] {
+            let mut child = MappingChild::new(address, |_| forever());
+            assert!(matches!(child.look(), Ok(MappingState::Yes)), "{address:x}");
+            child.sought = OpenFileQuery::files(BTreeSet::new());
+            assert!(matches!(child.look(), Ok(MappingState::No)), "{address:x}");
+        }
+    }
+
     /// The mapping lies at one of two places, and is moved from one to the other all the time.
     #[test]
     fn a_mapping_that_is_moved_while_it_is_looked_at_is_seen() {
-        const LENGTH: usize = 4096;
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        fs::write(&path, vec![0; LENGTH]).unwrap();
-        let file = fs::File::options().read(true).write(true).open(&path).unwrap();
-        let sought =
-            OpenFileQuery::files([FileId::from_metadata(&file.metadata().unwrap())].into());
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let map = |flags, file| {
-            // SAFETY: the kernel chooses the places, and what lies there is only moved.
-            let place =
-                unsafe { libc::mmap(std::ptr::null_mut(), LENGTH, protection, flags, file, 0) };
-            assert_ne!(place, libc::MAP_FAILED);
-            place as usize
-        };
-        let mapped_file = map(libc::MAP_SHARED, file.as_raw_fd());
-        let other = map(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1);
-        let is_over = AtomicBool::new(false);
-        let mut seen = 0;
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                let (mut from, mut to) = (mapped_file, other);
-                while !is_over.load(Ordering::Relaxed) {
-                    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-                    let (old, new) = (from as *mut libc::c_void, to as *mut libc::c_void);
-                    // SAFETY: both places were mapped here and nobody reads or writes there.
-                    assert_ne!(unsafe { libc::mremap(old, LENGTH, LENGTH, flags, new) }, {
-                        libc::MAP_FAILED
-                    });
-                    // Keeps the place that was left.
-                    let kept = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-                    // SAFETY: the mapping that lay there has just been moved away.
-                    let place = unsafe { libc::mmap(old, LENGTH, protection, kept, -1, 0) };
-                    assert_eq!(place, old);
-                    (from, to) = (to, from);
+        const LOOKS_AT_MOVING: usize = 1000;
+        let child = MappingChild::new(0, |place| {
+            let other = map(0, libc::MAP_PRIVATE, -1);
+            let (mut from, mut to) = (place, other);
+            loop {
+                let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+                let (old, new) = (from as *mut libc::c_void, to as *mut libc::c_void);
+                let length = MappingChild::LENGTH;
+                // SAFETY: both places were mapped here, and nobody reads or writes there.
+                if unsafe { libc::mremap(old, length, length, flags, new) } == libc::MAP_FAILED {
+                    return;
                 }
-            });
-            for _ in 0..300 {
-                match mapped(Path::new("/proc/self"), &sought) {
-                    Ok(MappingState::Yes) => seen += 1,
-                    Ok(MappingState::No | MappingState::Unknown) => break,
-                    // One that never holds still is refused.
-                    Err(error) => {
-                        assert!(error.to_string().contains("change faster"), "{error}");
-                        seen += 1;
-                    }
-                }
+                // Memory at the place that was left, where the mapping comes back to.
+                map(from, libc::MAP_PRIVATE, -1);
+                (from, to) = (to, from);
             }
-            is_over.store(true, Ordering::Relaxed);
         });
-        assert_eq!(seen, 300);
-        // SAFETY: nothing uses either place any more.
-        unsafe {
-            libc::munmap(mapped_file as *mut libc::c_void, LENGTH);
-            libc::munmap(other as *mut libc::c_void, LENGTH);
+        for look in 0..LOOKS_AT_MOVING {
+            match child.look() {
+                Ok(MappingState::Yes) => {}
+                Ok(MappingState::No) => panic!("look {look} saw no mapping"),
+                Ok(MappingState::Unknown) => panic!("look {look}: the child has ended"),
+                // One that never holds still is refused.
+                Err(error) => assert!(error.to_string().contains("change faster"), "{error}"),
+            }
         }
     }
 
