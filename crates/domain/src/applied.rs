@@ -48,6 +48,10 @@ pub struct AppliedWorkload {
     /// if it is asked to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Pace>,
+    /// Arrivals of single streams, as paces: index in [`AppliedWorkload::streams`] and pace. A test
+    /// applies them only if it is asked to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stream_arrivals: Vec<(usize, Pace)>,
     /// Capture steps with I/Os of applied streams, in order; empty if the source has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<AppliedStep>,

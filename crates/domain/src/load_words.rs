@@ -4,42 +4,10 @@
 use crate::stimulus::{DataPattern, IoStream, Order, Pace, Zone};
 use crate::text::number;
 
-/// Returns the I/Os per second that a pace requests; `None` if it requests no rate: as fast as
-/// possible, or in bursts whose length depends on the device.
-pub fn requested_rate(pace: &Pace) -> Option<f64> {
-    match pace {
-        Pace::Fixed { ios, per } | Pace::Poisson { ios, per } if per.0 > 0 => {
-            Some(*ios as f64 / per.as_secs_f64())
-        }
-        Pace::Empirical(_) => pace.offered_iops(),
-        _ => None,
-    }
-}
-
-/// Returns the I/Os per second that a load requests, by its own pace or by those of its streams;
-/// `None` if any stream requests no rate.
-pub fn asked_rate_of_load(pace: &Pace, streams: &[IoStream]) -> Option<f64> {
-    if streams.iter().all(|stream| stream.pace.is_none()) {
-        return requested_rate(pace);
-    }
-    streams.iter().map(|stream| requested_rate(stream.pace.as_ref().unwrap_or(&Pace::Closed))).sum()
-}
-
-/// Describes the pace of a load and those of streams with their own; `None` if every I/O follows
-/// the completion of another one.
-pub fn pace_text(pace: &Pace, streams: &[IoStream]) -> Option<String> {
-    let own = streams.iter().filter_map(|stream| {
-        let text = describe_pace(stream.pace.as_ref()?)
-            .unwrap_or_else(|| "as fast as possible".to_owned());
-        Some(format!("{stream}: {text}"))
-    });
-    let all: Vec<String> = describe_pace(pace).into_iter().chain(own).collect();
-    (!all.is_empty()).then(|| all.join("; "))
-}
-
-fn describe_pace(pace: &Pace) -> Option<String> {
+/// Describes the pace of a load; `None` if every I/O follows the completion of another one.
+pub fn pace_text(pace: &Pace) -> Option<String> {
     let rate = || {
-        let rate = requested_rate(pace).unwrap_or_default();
+        let rate = pace.offered_iops().unwrap_or_default();
         number(rate, if (rate - rate.round()).abs() < 1e-6 { 0 } else { 2 })
     };
     match pace {
@@ -52,6 +20,23 @@ fn describe_pace(pace: &Pace) -> Option<String> {
             rate(),
             number(arrivals.burst_ios.mean(), 1)
         )),
+        Pace::ByStream(paces) => {
+            let count =
+                |is_counted: fn(&Pace) -> bool| paces.iter().filter(|p| is_counted(p)).count();
+            let kinds = [
+                (count(|pace| matches!(pace, Pace::Fixed { .. })), "evenly"),
+                (count(|pace| matches!(pace, Pace::Poisson { .. })), "at random"),
+                (count(|pace| matches!(pace, Pace::Empirical(_))), "from measured distributions"),
+            ];
+            let kinds = kinds.iter().filter(|(streams, _)| *streams > 0);
+            let kinds: Vec<String> =
+                kinds.map(|(streams, how)| format!("{streams} {how}")).collect();
+            Some(format!(
+                "{} IOPS on average, each stream with its own arrivals ({})",
+                rate(),
+                kinds.join(", ")
+            ))
+        }
     }
 }
 
@@ -143,8 +128,7 @@ mod tests {
 
     #[test]
     fn every_pace_is_said_with_its_rate() {
-        let random = [stream(Order::Random, 4)];
-        let said = |pace: &Pace| (asked_rate_of_load(pace, &random), pace_text(pace, &random));
+        let said = |pace: &Pace| (pace.offered_iops(), pace_text(pace));
         let fixed = Pace::Fixed { ios: 100, per: Nanos::from_millis(100) };
         assert_eq!(said(&fixed), (Some(1000.0), Some("1,000 IOPS, evenly".into())));
         let slow = Pace::Poisson { ios: 1, per: Nanos::from_secs(8) };
@@ -153,12 +137,10 @@ mod tests {
         let burst = Pace::Burst { ios: 4, delay: Nanos::from_millis(100) };
         assert_eq!(said(&burst), (None, Some("bursts of 4 I/Os, 100 ms after each".into())));
         assert_eq!(said(&Pace::Closed), (None, None));
-        let own = IoStream { pace: Some(fixed), ..stream(Order::Random, 4) };
-        let both = [own.clone(), own.clone()];
-        assert_eq!(asked_rate_of_load(&Pace::Closed, &both), Some(2000.0));
-        let half = [own, stream(Order::Random, 8)];
-        assert_eq!(asked_rate_of_load(&Pace::Closed, &half), None, "one has no rate");
-        assert!(pace_text(&Pace::Closed, &half).unwrap().starts_with("RND 4K R: 1,000"));
+        let text =
+            "2,000.12 IOPS on average, each stream with its own arrivals (2 evenly, 1 at random)";
+        let by_stream = Pace::ByStream(vec![fixed.clone(), slow, fixed]);
+        assert_eq!(said(&by_stream), (Some(2000.125), Some(text.into())));
     }
 
     #[test]

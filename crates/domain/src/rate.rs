@@ -176,6 +176,38 @@ impl Pace {
         let ios = (iops * PERIOD.as_secs_f64()).round().max(1.0) as u64;
         Pace::Poisson { ios, per: PERIOD }
     }
+    /// Returns a pace for each stream of a load, at `iops_of_one` times its weight: its own pace at
+    /// that rate, or random arrivals if it has none. A stream that was active in a part of a capture
+    /// has a higher rate of its own, and would otherwise have too many I/Os.
+    pub fn by_stream<'a>(
+        streams: impl Iterator<Item = (Option<&'a Pace>, u32)>,
+        iops_of_one: f64,
+    ) -> Self {
+        let pace = |(own, weight): (Option<&Pace>, u32)| {
+            let iops = iops_of_one * f64::from(weight);
+            own.map_or_else(|| Pace::poisson(iops), |own| own.with_rate(iops))
+        };
+        Pace::ByStream(streams.map(pace).collect())
+    }
+    /// Returns the same kind of arrivals at this many I/Os per second, at least one in 1,000 s.
+    /// Measured distributions get other pauses, or where that does not suffice other gaps, too.
+    fn with_rate(&self, iops: f64) -> Self {
+        match self {
+            Pace::Fixed { .. } => {
+                let ios = (iops * PERIOD.as_secs_f64()).round().max(1.0) as u64;
+                Pace::Fixed { ios, per: PERIOD }
+            }
+            Pace::Poisson { .. } => Pace::poisson(iops),
+            Pace::Empirical(arrivals) => {
+                let gap_ns = 1e9 / iops.max(1.0 / PERIOD.as_secs_f64());
+                let paused = arrivals.with_pauses_for_mean_gap_ns(gap_ns);
+                let is_reached = (paused.mean_gap_ns() / gap_ns - 1.0).abs() < 1e-3;
+                let slowed = || arrivals.with_mean_gap_ns(gap_ns);
+                Pace::Empirical(Box::new(if is_reached { paused } else { slowed() }))
+            }
+            Pace::Closed | Pace::Burst { .. } | Pace::ByStream(_) => self.clone(),
+        }
+    }
     /// Returns the offered rate in I/Os per second; `None` if the load has none of its own.
     pub fn offered_iops(&self) -> Option<f64> {
         match self {
@@ -184,6 +216,7 @@ impl Pace {
                 Some(*ios as f64 / per.as_secs_f64())
             }
             Pace::Empirical(arrivals) => Some(1e9 / arrivals.mean_gap_ns()),
+            Pace::ByStream(paces) => paces.iter().map(Pace::offered_iops).sum(),
         }
     }
     /// Returns the pace of the same rate for a format that knows no measured distributions: even
@@ -199,13 +232,18 @@ impl Pace {
             random => random,
         }
     }
-    /// Returns the index of dispersion of the number of I/Os offered in a long time: 0 if they are
-    /// evenly spaced or follow completions, 1 if they arrive at random.
-    fn count_dispersion(&self) -> f64 {
+    /// Returns the variance of the number of I/Os offered in a long time: 0 if they are evenly spaced
+    /// or follow completions, their mean number if they arrive at random.
+    fn count_variance(&self, seconds: f64) -> f64 {
+        let offered = self.offered_iops().unwrap_or_default() * seconds;
         match self {
             Pace::Closed | Pace::Burst { .. } | Pace::Fixed { .. } => 0.0,
-            Pace::Poisson { .. } => 1.0,
-            Pace::Empirical(arrivals) => arrivals.count_dispersion(),
+            Pace::Poisson { .. } => offered,
+            Pace::Empirical(arrivals) => offered * arrivals.count_dispersion(),
+            // An even stream is joined at a random moment: by chance it has one I/O more or less.
+            Pace::ByStream(paces) => {
+                paces.iter().map(|pace| pace.count_variance(seconds).max(0.25)).sum()
+            }
         }
     }
 }
@@ -229,11 +267,12 @@ impl Measurement {
     /// (docs/procedures/load-curve.md).
     pub fn kept_up_below(&self, pace: &Pace, maximum: Option<f64>) -> Option<bool> {
         let rate = pace.offered_iops()?;
-        let offered = rate * self.elapsed.as_secs_f64();
+        let seconds = self.elapsed.as_secs_f64();
+        let offered = rate * seconds;
         let missing = if maximum.is_some_and(|maximum| rate >= maximum - RATE_ROUNDING) {
             0.001 * offered
         } else {
-            0.01 * offered + 3.0 * (offered * pace.count_dispersion()).sqrt()
+            0.01 * offered + 3.0 * pace.count_variance(seconds).sqrt()
         };
         // Writes that are written and wait for their flush have kept up.
         let writes = self.direction(Op::Write).ios;

@@ -125,14 +125,10 @@ pub struct IoStream {
     /// LBA zones of this stream; empty for the zones of the stimulus.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<Zone>,
-    /// Pace of this stream; `None` for the pace of the stimulus.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pace: Option<Pace>,
 }
 
 impl IoStream {
-    /// Creates a plain stream with weight 1, alignment to the transfer size and no pace or zones of
-    /// its own.
+    /// Creates a plain stream with weight 1, alignment to the transfer size and no zones of its own.
     pub fn new(op: Op, order: Order, size: Bytes) -> Self {
         IoStream {
             op,
@@ -143,7 +139,6 @@ impl IoStream {
             alignment: None,
             weight: 1,
             zones: Vec::new(),
-            pace: None,
         }
     }
     /// Sets the weight.
@@ -269,6 +264,9 @@ pub enum Pace {
     },
     /// Open loop, drawn from measured distributions.
     Empirical(Box<EmpiricalArrivals>),
+    /// Every stream at a rate of its own, in the order of the streams of the load. The weights of
+    /// the streams have no effect, except that a stream of weight 0 has no I/Os.
+    ByStream(Vec<Pace>),
 }
 
 impl Pace {
@@ -282,6 +280,14 @@ impl Pace {
                 Some("a pace needs a period longer than 0".to_owned())
             }
             Pace::Empirical(arrivals) => arrivals.fault(),
+            Pace::ByStream(paces) => paces.iter().find_map(|pace| match pace {
+                Pace::Fixed { .. } | Pace::Poisson { .. } | Pace::Empirical(_) => pace.fault(),
+                Pace::Closed | Pace::Burst { .. } | Pace::ByStream(_) => Some(
+                    "a stream with a pace of its own needs a rate: even or random arrivals, or \
+                     measured distributions"
+                        .to_owned(),
+                ),
+            }),
             _ => None,
         }
     }
@@ -445,9 +451,17 @@ impl Stimulus {
         if let Some(fault) = durability_fault(&self.streams) {
             return Some(fault);
         }
-        let own = self.streams.iter().filter_map(|stream| stream.pace.as_ref());
-        if let Some(fault) = std::iter::once(&self.pace).chain(own).find_map(Pace::fault) {
+        if let Some(fault) = self.pace.fault() {
             return Some(fault);
+        }
+        if let Pace::ByStream(paces) = &self.pace
+            && paces.len() != self.streams.len()
+        {
+            return Some(format!(
+                "{} streams have {} paces; give each stream one",
+                self.streams.len(),
+                paces.len()
+            ));
         }
         self.streams.iter().find_map(|s| self.stream_fault(s).or_else(|| self.segment_fault(s)))
     }

@@ -6,15 +6,21 @@
 //! omission).
 
 use crate::xoshiro::Xoshiro256;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use steadfast_domain::Stimulus;
 use steadfast_domain::empirical::EmpiricalTimes;
+use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::Pace;
 
 /// Lane of the generator that draws due times. The I/Os of thread n are drawn with lane n.
 const LANE: u64 = 0xace;
+/// Lane of the generator that draws how long before the load a stream with its own pace began.
+const PHASE_LANE: u64 = LANE + 1;
 
 /// One thread's share of a load's due times, in nanoseconds since the load began.
 #[derive(Debug)]
-pub(crate) struct ArrivalTimes {
+pub struct ArrivalTimes {
     rhythm: Rhythm,
     /// Time at which the next I/O is due; `None` while a burst is outstanding and nothing is due
     /// before it has completed.
@@ -29,16 +35,40 @@ enum Rhythm {
     Poisson { mean_ns: f64, elapsed_ns: f64, random: Xoshiro256 },
     /// Every `threads`-th arrival of the load; each thread draws all of them.
     Empirical { times: Box<EmpiricalTimes>, threads: u64, random: Xoshiro256 },
+    /// Every `threads`-th arrival of all streams together; each thread draws all of them.
+    ByStream { streams: StreamArrivals, threads: u64 },
     /// The thread's share of each burst, and what is left of the current one.
     Burst { share: u64, left: u64, delay_ns: u64 },
 }
 
+/// The arrivals of streams with a pace each, merged in order of time.
+#[derive(Debug)]
+struct StreamArrivals {
+    /// How long before the load each stream began, in nanoseconds, and its due times since then.
+    streams: Vec<(u64, ArrivalTimes)>,
+    /// Time of the next arrival of each stream that has any, and the number of the stream.
+    next: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Stream of the last arrival that was drawn.
+    drawn: u32,
+}
+
 impl ArrivalTimes {
     /// Creates the due times of thread `thread` of `threads`; `None` for a closed loop.
-    pub(crate) fn new(pace: &Pace, thread: u32, threads: u32, seed: u64) -> Option<Self> {
+    pub fn new(stimulus: &Stimulus, thread: u32, threads: u32, seed: u64) -> Option<Self> {
+        let Pace::ByStream(paces) = &stimulus.pace else {
+            return ArrivalTimes::of_pace(&stimulus.pace, thread, threads, seed);
+        };
+        let streams = StreamArrivals::new(stimulus, paces, seed)?;
+        let rhythm = Rhythm::ByStream { streams, threads: threads.max(1).into() };
+        let mut times = ArrivalTimes { rhythm, next_ns: None };
+        times.next_ns = Some(times.draw(u64::from(thread) + 1));
+        Some(times)
+    }
+
+    fn of_pace(pace: &Pace, thread: u32, threads: u32, seed: u64) -> Option<Self> {
         let (number, count) = (u64::from(thread), u64::from(threads.max(1)));
         let rhythm = match pace {
-            Pace::Closed => return None,
+            Pace::Closed | Pace::ByStream(_) => return None,
             Pace::Fixed { ios, per } => {
                 Rhythm::Fixed { ios: *ios, per_ns: per.0, number, threads: count }
             }
@@ -61,18 +91,29 @@ impl ArrivalTimes {
         times.next_ns = match &times.rhythm {
             Rhythm::Burst { share, .. } => (*share > 0).then_some(0),
             Rhythm::Empirical { .. } => Some(times.draw(number + 1)),
-            Rhythm::Fixed { .. } | Rhythm::Poisson { .. } => Some(times.draw(1)),
+            Rhythm::Fixed { .. } | Rhythm::Poisson { .. } | Rhythm::ByStream { .. } => {
+                Some(times.draw(1))
+            }
         };
         Some(times)
     }
 
     /// Returns when the next I/O is due; `None` while that depends on a completion.
-    pub(crate) fn due_ns(&self) -> Option<u64> {
+    pub fn due_ns(&self) -> Option<u64> {
         self.next_ns
     }
 
+    /// Returns the stream of the I/O that is due next; `None` if it is chosen by weight.
+    #[inline(always)]
+    pub fn stream(&self) -> Option<u32> {
+        match &self.rhythm {
+            Rhythm::ByStream { streams, .. } => Some(streams.drawn),
+            _ => None,
+        }
+    }
+
     /// Advances to the next I/O after one was issued.
-    pub(crate) fn issued(&mut self) {
+    pub fn issued(&mut self) {
         self.next_ns = match &mut self.rhythm {
             Rhythm::Burst { left, .. } => {
                 *left -= 1;
@@ -82,7 +123,7 @@ impl ArrivalTimes {
                 *number += *threads;
                 Some(self.draw(1))
             }
-            Rhythm::Empirical { threads, .. } => {
+            Rhythm::Empirical { threads, .. } | Rhythm::ByStream { threads, .. } => {
                 let threads = *threads;
                 Some(self.draw(threads))
             }
@@ -91,7 +132,7 @@ impl ArrivalTimes {
     }
 
     /// Notes that all I/Os of the thread have completed at this time.
-    pub(crate) fn all_complete(&mut self, now_ns: u64) {
+    pub fn all_complete(&mut self, now_ns: u64) {
         if let Rhythm::Burst { share, left, delay_ns } = &mut self.rhythm
             && *left == 0
             && *share > 0
@@ -119,25 +160,93 @@ impl ArrivalTimes {
                 }
                 at_ns as u64
             }
+            Rhythm::ByStream { streams, .. } => {
+                (0..count).map(|_| streams.draw()).last().unwrap_or_default()
+            }
             Rhythm::Burst { .. } => 0,
         }
+    }
+}
+
+impl StreamArrivals {
+    /// Creates the arrivals of the streams with a weight. Each is joined at a random moment of its
+    /// period, as if it had begun before: even arrivals of equal rates do not coincide, and a stream
+    /// with rare bursts does not begin every load with one. `None` if a stream has no rate, which
+    /// [`Stimulus::fault`] refuses.
+    fn new(stimulus: &Stimulus, paces: &[Pace], seed: u64) -> Option<Self> {
+        let mut streams = Vec::with_capacity(paces.len());
+        let mut next = BinaryHeap::with_capacity(paces.len());
+        for ((number, pace), stream) in (0u32..).zip(paces).zip(&stimulus.streams) {
+            let seed = mix64(seed ^ mix64(u64::from(number) + 1));
+            let mut times = ArrivalTimes::of_pace(pace, 0, 1, seed)?;
+            let before_ns = (Xoshiro256::new(seed, PHASE_LANE).fraction() * period_ns(pace)) as u64;
+            while times.next_ns.is_some_and(|ns| ns < before_ns) {
+                times.issued();
+            }
+            let due_ns = times.next_ns.filter(|_| stream.weight > 0);
+            next.extend(due_ns.map(|ns| Reverse((ns - before_ns, number))));
+            streams.push((before_ns, times));
+        }
+        Some(StreamArrivals { streams, next, drawn: 0 })
+    }
+
+    /// Returns the time of the next arrival of any stream.
+    fn draw(&mut self) -> u64 {
+        let Some(mut first) = self.next.peek_mut() else { return u64::MAX };
+        let Reverse((due_ns, number)) = *first;
+        let (before_ns, times) = &mut self.streams[number as usize];
+        times.issued();
+        *first = Reverse((times.next_ns.map_or(u64::MAX, |ns| ns - *before_ns), number));
+        self.drawn = number;
+        due_ns
+    }
+}
+
+/// Returns the mean time after which arrivals repeat, in nanoseconds: a gap, or a burst and its
+/// pause; 0 for random arrivals, which do not depend on when they began.
+fn period_ns(pace: &Pace) -> f64 {
+    let gap_ns = pace.offered_iops().map_or(0.0, |iops| 1e9 / iops);
+    match pace {
+        Pace::Fixed { .. } => gap_ns,
+        Pace::Empirical(arrivals) => gap_ns * arrivals.burst_ios.mean(),
+        _ => 0.0,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::Nanos;
     use steadfast_domain::empirical::{EmpiricalArrivals, Quantiles};
+    use steadfast_domain::stimulus::{ActiveRange, Demand, LoadLimits};
+    use steadfast_domain::{Bytes, IoStream, Nanos, Op, Order};
 
-    fn dues(pace: &Pace, thread: u32, threads: u32, count: usize) -> Vec<u64> {
-        let mut times = ArrivalTimes::new(pace, thread, threads, 1).unwrap();
+    /// A load with as many streams as it needs, all of weight 1.
+    fn load(pace: &Pace) -> Stimulus {
+        let streams = if let Pace::ByStream(paces) = pace { paces.len() } else { 1 };
+        let stream = IoStream::new(Op::Read, Order::Random, Bytes(4096));
+        let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
+        Stimulus::new(vec![stream; streams], range, Demand::new(1, 1), LoadLimits::ios(1))
+            .pace(pace.clone())
+    }
+
+    /// Returns the first due times of a thread with their streams.
+    fn arrivals(
+        load: &Stimulus,
+        thread: u32,
+        threads: u32,
+        count: usize,
+    ) -> Vec<(u64, Option<u32>)> {
+        let mut times = ArrivalTimes::new(load, thread, threads, 1).unwrap();
         let mut next = || {
-            let due = times.due_ns().unwrap();
+            let arrival = (times.due_ns().unwrap(), times.stream());
             times.issued();
-            due
+            arrival
         };
         (0..count).map(|_| next()).collect()
+    }
+
+    fn dues(pace: &Pace, thread: u32, threads: u32, count: usize) -> Vec<u64> {
+        arrivals(&load(pace), thread, threads, count).into_iter().map(|(due, _)| due).collect()
     }
 
     #[test]
@@ -186,10 +295,72 @@ mod tests {
         assert!((rate / pace.offered_iops().unwrap() - 1.0).abs() < 0.1, "{rate}");
     }
 
+    /// Streams of 300 even, 1,000 random and measured arrivals a second, and one without weight.
+    fn by_stream() -> Stimulus {
+        let even = Pace::Fixed { ios: 300, per: Nanos::SECOND };
+        let random = Pace::poisson(1000.0);
+        let mut load = load(&Pace::ByStream(vec![even.clone(), random, empirical(), even]));
+        load.streams[3].weight = 0;
+        load
+    }
+
+    #[test]
+    fn each_stream_has_the_arrivals_of_its_own_pace() {
+        let load = by_stream();
+        let Pace::ByStream(paces) = &load.pace else { unreachable!() };
+        let all = arrivals(&load, 0, 1, 100_003);
+        assert!(all.is_sorted_by_key(|(due, _)| *due));
+        let seconds = all.last().unwrap().0 as f64 / 1e9;
+        for (number, pace) in (0..3).zip(paces) {
+            let own: Vec<u64> =
+                all.iter().filter(|(_, s)| *s == Some(number)).map(|(due, _)| *due).collect();
+            let rate = own.len() as f64 / seconds;
+            let offered = pace.offered_iops().unwrap();
+            assert!((rate / offered - 1.0).abs() < 0.05, "{number}: {rate} for {offered}");
+            // A load with this stream alone has another seed.
+            let distance = kolmogorov_smirnov(&gaps(&own), &gaps(&dues(pace, 0, 1, own.len())));
+            assert!(distance < 0.03, "{number}: {distance}");
+        }
+        assert!(all.iter().all(|(_, stream)| *stream != Some(3)), "a stream without weight");
+    }
+
+    /// Returns the sorted gaps between due times.
+    fn gaps(dues: &[u64]) -> Vec<u64> {
+        let mut gaps: Vec<u64> = dues.windows(2).map(|two| two[1] - two[0]).collect();
+        gaps.sort_unstable();
+        gaps
+    }
+
+    /// Returns the largest difference of two distributions of sorted values.
+    fn kolmogorov_smirnov(a: &[u64], b: &[u64]) -> f64 {
+        let share = |of: &[u64], value: u64| {
+            of.partition_point(|other| *other <= value) as f64 / of.len() as f64
+        };
+        a.iter().chain(b).map(|v| (share(a, *v) - share(b, *v)).abs()).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn all_threads_together_have_the_arrivals_of_the_streams() {
+        let load = by_stream();
+        let one = arrivals(&load, 0, 1, 9001);
+        let mut three: Vec<_> =
+            (0..3).flat_map(|thread| arrivals(&load, thread, 3, 3001)).collect();
+        three.sort_unstable();
+        assert_eq!(one, three[..9001]);
+    }
+
+    #[test]
+    fn even_streams_of_equal_rates_do_not_coincide() {
+        let even = Pace::Fixed { ios: 10, per: Nanos::SECOND };
+        let all = dues(&Pace::ByStream(vec![even; 20]), 0, 1, 200);
+        assert!(all.windows(2).all(|two| two[0] < two[1]));
+        assert!(all[199] < 1_000_000_000, "{}", all[199]);
+    }
+
     #[test]
     fn a_burst_is_due_at_once_and_the_next_after_the_pause() {
         let pace = Pace::Burst { ios: 5, delay: Nanos::from_millis(20) };
-        let mut times = ArrivalTimes::new(&pace, 1, 2, 1).unwrap();
+        let mut times = ArrivalTimes::new(&load(&pace), 1, 2, 1).unwrap();
         for _ in 0..2 {
             assert_eq!(times.due_ns(), Some(0));
             times.issued();
@@ -198,7 +369,7 @@ mod tests {
         times.all_complete(1000);
         assert_eq!(times.due_ns(), Some(20_001_000));
         let lonely = Pace::Burst { ios: 1, delay: Nanos::from_millis(20) };
-        assert_eq!(ArrivalTimes::new(&lonely, 1, 2, 1).unwrap().due_ns(), None);
-        assert!(ArrivalTimes::new(&Pace::Closed, 0, 1, 1).is_none());
+        assert_eq!(ArrivalTimes::new(&load(&lonely), 1, 2, 1).unwrap().due_ns(), None);
+        assert!(ArrivalTimes::new(&load(&Pace::Closed), 0, 1, 1).is_none());
     }
 }

@@ -415,11 +415,17 @@ impl IoGenerator {
         IoGenerator { plan, random: Xoshiro256::new(seed, u64::from(thread)) }
     }
 
-    /// Draws the next I/O.
+    /// Draws the next I/O, of a stream chosen by weight.
     #[inline]
     pub fn draw(&mut self) -> DrawnIo {
+        let stream = self.plan.choice.choose(&mut self.random);
+        self.draw_of(stream)
+    }
+
+    /// Draws the next I/O of this stream.
+    #[inline]
+    pub fn draw_of(&mut self, index: u32) -> DrawnIo {
         let plan = &*self.plan;
-        let index = plan.choice.choose(&mut self.random);
         let stream = &plan.streams[index as usize];
         let offset = match &stream.place {
             StreamPlacement::Uniform(positions) => positions.at(self.random.below(positions.count)),

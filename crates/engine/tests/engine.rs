@@ -652,6 +652,25 @@ fn paced_loads_issue_as_many_ios_as_are_due() {
     assert!(done.elapsed >= Nanos::from_millis(100), "{:?}", done.elapsed);
 }
 
+/// The weights, half and half, have no effect.
+#[test]
+fn each_stream_issues_at_a_rate_of_its_own() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
+        let until = LoadLimits::ios(1000);
+        let mut wanted = stimulus("RND 4K RW50", "T2Q8", 8 << 20, until);
+        let rate = |ios| Pace::Fixed { ios, per: Nanos::SECOND };
+        wanted.pace = Pace::ByStream(vec![rate(1600), rate(400)]);
+        let done = apply(&mut engine_on(scratch.target(), backend), wanted);
+        let ios: Vec<u64> = done.streams.iter().map(|stream| stream.tally.ios).collect();
+        // At the end, each thread may have one I/O of either stream in advance of the other.
+        assert_eq!(ios.iter().sum::<u64>(), 1000, "{backend}");
+        assert!(ios[0].abs_diff(800) <= 4, "{backend}: {ios:?}");
+        assert!(done.elapsed >= Nanos::from_millis(490), "{backend}: {:?}", done.elapsed);
+    }
+}
+
 #[test]
 fn a_stop_is_obeyed_long_before_the_end() {
     let _turn = alone();
@@ -1114,7 +1133,7 @@ fn what_cannot_be_done_is_refused_beforehand() {
     };
     assert_eq!(refusal(&|_| {}), "");
     type Change<'c> = &'c dyn Fn(&mut Stimulus);
-    let cases: [(&str, Change<'_>); 13] = [
+    let cases: [(&str, Change<'_>); 14] = [
         ("beyond", &|s| s.active_range.start = Bytes(4096)),
         ("beyond", &|s| s.active_range.start = Bytes(u64::MAX)),
         ("cannot hold 4 segments", &|s| {
@@ -1128,7 +1147,8 @@ fn what_cannot_be_done_is_refused_beforehand() {
             s.demand = Demand::new(4000, 16_000);
         }),
         ("at most", &|s| s.demand = Demand::new(5000, 1)),
-        ("pace of its own", &|s| s.streams[0].pace = Some(Pace::Closed)),
+        ("needs a rate", &|s| s.pace = Pace::ByStream(vec![Pace::Closed])),
+        ("give each stream one", &|s| s.pace = Pace::ByStream(Vec::new())),
         ("at least one I/O", &|s| s.pace = Pace::Fixed { ios: 0, per: Nanos::SECOND }),
         ("ramp", &|s| s.ramp = Nanos::SECOND),
         ("not a multiple", &|s| s.until = LoadLimits::bytes(Bytes(1000))),

@@ -93,7 +93,6 @@ fn workload(stream: &IoStream) -> Result<String, String> {
         (!matches!(stream.op, Op::Read | Op::Write), "discards and flushes as I/Os"),
         (!stream.durability.is_cached(), "durability of single I/Os"),
         (!stream.distribution.is_uniform(), "nonuniform distribution of offsets"),
-        (stream.pace.is_some(), "separate arrivals for a workload"),
         (stream.alignment() != stream.size, "alignment other than the transfer size"),
         (!stream.size.0.is_multiple_of(512), "transfer sizes that are not multiples of 512"),
     ];
@@ -125,6 +124,7 @@ fn rate(pace: &Pace) -> Result<String, String> {
         Pace::Empirical(_) => {
             Err("vdbench draws no arrivals from measured distributions".to_owned())
         }
+        Pace::ByStream(_) => Err("vdbench has no separate arrivals for a workload".to_owned()),
     }
 }
 

@@ -365,11 +365,14 @@ enum MappingState {
 
 /// Searches the shared mappings of a thread. A read-only shared mapping counts too, as it can
 /// become writable. A mapping that is moved or split during the search has another range, so the
-/// list must be equal before and after; twice, as two mappings may have changed places in between.
+/// list must be equal before and after; several times, as two mappings may change places in between.
 fn mapped(thread: &Path, sought: &OpenFileQuery) -> io::Result<MappingState> {
     let mut before = shared_ranges(thread)?;
     let mut equal_looks = 0;
-    for _ in 0..MAPPINGS_LOOKS {
+    for look in 0..MAPPINGS_LOOKS {
+        if look > MAPPINGS_LOOKS / 2 {
+            thread::sleep(Duration::from_millis(1));
+        }
         let Some(ranges) = before else { return Ok(MappingState::Unknown) };
         let mut has_moved = false;
         for range in &ranges {
@@ -384,16 +387,20 @@ fn mapped(thread: &Path, sought: &OpenFileQuery) -> io::Result<MappingState> {
         let after = shared_ranges(thread)?;
         let is_equal = !has_moved && after.as_ref() == Some(&ranges);
         equal_looks = if is_equal { equal_looks + 1 } else { 0 };
-        if equal_looks == 2 {
+        if equal_looks == EQUAL_LOOKS {
             return Ok(MappingState::No);
         }
         before = after;
     }
-    Err(io::Error::other("its shared mappings change faster than they can be examined"))
+    Err(io::Error::other("its mappings change faster than they can be examined"))
 }
 
 /// Maximum number of attempts for a process that keeps changing its mappings.
 const MAPPINGS_LOOKS: usize = 100;
+
+/// Number of equal lists in a row that show that nothing moves. A process that keeps exchanging its
+/// mapping with one of another file may be missed in some of them, but hardly in all.
+const EQUAL_LOOKS: usize = 6;
 
 /// Returns the address ranges of a thread's shared file mappings; `None` if the thread has ended.
 ///
@@ -434,20 +441,29 @@ fn addresses(range: &str) -> Option<(u64, u64)> {
     Some((u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?))
 }
 
-/// Returns the names in a directory of procfs by one call of getdents64(2), if they fit its buffer:
-/// room for the 65,530 mappings that a process may have by default (`vm.max_map_count`).
+/// Returns the names in a directory of procfs. One call of getdents64(2) returns all of them: for a
+/// second one, the kernel would make a new list.
 fn listed_at_one_moment(directory: &Path) -> io::Result<Vec<String>> {
-    let file = fs::File::open(directory)?;
-    let mut buffer = Vec::with_capacity(4 << 20);
-    let mut entries = RawDir::new(&file, buffer.spare_capacity_mut());
-    let mut names = Vec::new();
-    while let Some(entry) = entries.next() {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name != "." && name != ".." {
-            names.push(name);
+    // Room for the 65,530 mappings of `vm.max_map_count`'s usual value, then for more.
+    for megabytes in [4, 4, 16, 64, 256] {
+        let file = fs::File::open(directory)?;
+        let mut buffer = Vec::with_capacity(megabytes << 20);
+        let mut entries = RawDir::new(&file, buffer.spare_capacity_mut());
+        let mut names = Vec::new();
+        let is_whole = loop {
+            let is_second_call = entries.is_buffer_empty() && !names.is_empty();
+            match entries.next() {
+                None => break true,
+                Some(_) if is_second_call => break false,
+                Some(entry) => names.push(entry?.file_name().to_string_lossy().into_owned()),
+            }
+        };
+        if is_whole {
+            names.retain(|name| name != "." && name != "..");
+            return Ok(names);
         }
     }
-    Ok(names)
+    Err(io::Error::other("it has too many mappings to be listed at one moment"))
 }
 
 /// Describes the locks and leases of other processes on the files.
@@ -650,8 +666,11 @@ mod tests {
         assert_eq!(told(true), ["letter\\u{1b}[2J (process 7)"]);
         fs::remove_file(machine.path("proc/8/fd/5")).unwrap();
         machine.write("proc/8/maps", "30-40 rw-s 0 08:01 7 /file\n");
-        // Whose list shows ranges that are never there is not examined.
+        // Whose mappings cannot be listed, or are listed and never there, is not examined.
         assert!(openers(&sought, &machine.roots, true).is_err());
+        machine.link("proc/8/map_files/50-60", "gone");
+        assert!(openers(&sought, &machine.roots, true).is_err());
+        fs::remove_file(machine.path("proc/8/map_files/50-60")).unwrap();
         machine.link("proc/8/map_files/30-40", "file");
         assert_eq!(told(true).len(), 1);
         fs::remove_dir_all(machine.path("proc/7/task/8")).unwrap();
@@ -801,13 +820,21 @@ mod tests {
         }
     }
 
-    /// The mapping lies at one of two places, and is moved from one to the other all the time.
+    /// The mapping lies at one of two places, and is moved from one to the other all the time. At
+    /// the other place is memory, or a private mapping of another file.
     #[test]
     fn a_mapping_that_is_moved_while_it_is_looked_at_is_seen() {
+        let other = tempfile::tempfile().unwrap();
+        other.set_len(MappingChild::LENGTH as u64).unwrap();
+        for other in [-1, other.as_raw_fd()] {
+            look_at_a_moving_mapping(other);
+        }
+    }
+
+    fn look_at_a_moving_mapping(other: i32) {
         const LOOKS_AT_MOVING: usize = 1000;
         let child = MappingChild::new(0, |place| {
-            let other = map(0, libc::MAP_PRIVATE, -1);
-            let (mut from, mut to) = (place, other);
+            let (mut from, mut to) = (place, map(0, libc::MAP_PRIVATE, other));
             loop {
                 let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
                 let (old, new) = (from as *mut libc::c_void, to as *mut libc::c_void);
@@ -816,8 +843,7 @@ mod tests {
                 if unsafe { libc::mremap(old, length, length, flags, new) } == libc::MAP_FAILED {
                     return;
                 }
-                // Memory at the place that was left, where the mapping comes back to.
-                map(from, libc::MAP_PRIVATE, -1);
+                map(from, libc::MAP_PRIVATE, other);
                 (from, to) = (to, from);
             }
         });

@@ -4,7 +4,7 @@
 
 use crate::arrivals::{ArrivalProcess, CapturedArrivals};
 use crate::details::WorkloadDetails;
-use crate::placement::Placement;
+use crate::placement::{Placement, key_of};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
 use steadfast_analysis::questions::totals::{CaptureTotals, Derivation};
 use steadfast_domain::empirical::{Interpolation, Quantiles};
 use steadfast_domain::io_event::Share;
-use steadfast_domain::stimulus::{DataPattern, Durability, Zone};
+use steadfast_domain::stimulus::{DataPattern, Durability, Pace, Zone};
 use steadfast_domain::text::with_short_words;
 use steadfast_domain::{Bytes, CaptureConditions, Demand, IoOp, IoStream, Nanos};
 use steadfast_tracefile::error::TraceError;
@@ -440,6 +440,23 @@ impl WorkloadFile {
         let (mut streams, remarks) = self.workload.io_streams()?;
         self.placement.place(&mut streams);
         Ok((streams, remarks))
+    }
+
+    /// Returns the pace at which each of these streams arrives independently; `None` if no stream has
+    /// arrivals of its own, or if bursts begin with a completion.
+    pub fn stream_paces(&self, streams: &[IoStream]) -> Option<Pace> {
+        let CapturedArrivals { all, by_stream } = &self.arrivals;
+        let all_iops = all.as_ref().filter(|_| !by_stream.is_empty())?.pace().offered_iops()?;
+        let own: Vec<Option<Pace>> = streams
+            .iter()
+            .map(|stream| by_stream.get(&key_of(stream)).map(ArrivalProcess::pace))
+            .collect();
+        let weights: f64 = streams.iter().map(|stream| f64::from(stream.weight)).sum();
+        let weighed = own.iter().map(Option::as_ref).zip(streams.iter().map(|s| s.weight));
+        let CumulativeWorkload { total_count, .. } = self.workload;
+        let selected = self.workload.selected().0 as f64 / total_count.max(1) as f64;
+        let pace = Pace::by_stream(weighed, all_iops * selected / weights);
+        pace.fault().is_none().then_some(pace)
     }
 
     /// Returns the checksum of the contents, independent of layout.

@@ -64,7 +64,6 @@ fn job_of(
             .streams
             .into_iter()
             .map(|stream| steadfast_domain::IoStream {
-                pace: None,
                 durability: Durability::Cached,
                 distribution: Distribution::Uniform,
                 ..stream
@@ -152,9 +151,6 @@ fn absolute_zones(stimulus: &Stimulus) -> Result<Option<String>, String> {
 /// Returns the options of a pace; in fio every job has its own.
 fn paced(stimulus: &Stimulus) -> Result<String, String> {
     let threads = u64::from(stimulus.demand.threads);
-    if stimulus.streams.iter().any(|stream| stream.pace.is_some()) {
-        return Err("fio cannot pace one I/O stream independently of another".into());
-    }
     match &stimulus.pace {
         Pace::Closed => Ok(String::new()),
         Pace::Fixed { ios, per } => rate(stimulus, *ios, *per),
@@ -169,6 +165,7 @@ fn paced(stimulus: &Stimulus) -> Result<String, String> {
             Err("fio pauses after whole I/Os per thread, for whole microseconds".into())
         }
         Pace::Empirical(_) => Err("fio draws no arrivals from measured distributions".into()),
+        Pace::ByStream(_) => Err("fio cannot pace one I/O stream independently of another".into()),
     }
 }
 

@@ -369,9 +369,6 @@ fn refuse_stream(stream: &IoStream, sector: u64, may_flush: bool) -> Result<(), 
         _ if !stream.distribution.is_uniform() => Some(
             "fio's ranks may share a block, so it would not draw the same distribution".to_owned(),
         ),
-        _ if stream.pace.is_some() => {
-            Some("it has a pace of its own, and fio paces a job as a whole".into())
-        }
         _ if !stream.size.0.is_multiple_of(sector)
             || !stream.alignment().0.is_multiple_of(sector) =>
         {

@@ -302,7 +302,6 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
         (change(&|s| s.streams[1].durability = Durability::Fua), "until the commit"),
         (change(&|s| s.streams[0].order = own), "mix of random and sequential"),
         (change(&|s| s.streams[0].weight = 64), "whole percent"),
-        (change(&|s| s.streams[0].pace = Some(Pace::Closed)), "pace of its own"),
         (change(&|s| s.pace = Pace::Fixed { ios: 9, per: Nanos::SECOND }), "its due time"),
         (change(&|s| s.verify = true), "verification"),
         (change(&|s| s.zones = vec![zone(1, 0, 500_000)]), "LBA zones follow"),

@@ -76,6 +76,7 @@ fn between(pace: &Pace) -> Duration {
         }
         Pace::Burst { delay, .. } => delay.to_duration(),
         Pace::Empirical(arrivals) => Duration::from_nanos(arrivals.longest_pause_ns() as u64),
+        Pace::ByStream(paces) => paces.iter().map(between).min().unwrap_or_default(),
     }
 }
 

@@ -304,7 +304,7 @@ fn run_task<Q: Queue>(
             }
             let threads = shared.lanes.len() as u32;
             let clock = shared.clock;
-            worker.run(PaceSchedule::new(&stimulus.pace, lane, threads, *seed, clock, start));
+            worker.run(PaceSchedule::new(stimulus, lane, threads, *seed, clock, start));
         }
         LoadTask::Play(play) => {
             let play = play.lock().unwrap_or_else(PoisonError::into_inner).take();

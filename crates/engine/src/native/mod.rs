@@ -421,11 +421,6 @@ impl Native {
     }
 
     fn refuse_stream(&self, stream: &IoStream) -> Option<String> {
-        if stream.pace.is_some() {
-            return Some(format!(
-                "'{stream}' has a pace of its own; this engine paces the stimulus as a whole"
-            ));
-        }
         if stream.op == Op::Flush {
             return None;
         }

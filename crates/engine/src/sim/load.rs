@@ -144,7 +144,7 @@ impl RunningLoad {
             plan,
             drawers,
             seed: start.other_seed(stimulus.seed),
-            pacer: Pacer::new(&stimulus.pace, seed, begins),
+            pacer: Pacer::new(stimulus, seed, begins),
             commits: (0..stimulus.demand.threads)
                 .filter_map(|_| CommitGroups::new(&stimulus.streams, stimulus.demand.depth))
                 .collect(),
@@ -460,7 +460,6 @@ impl RunningLoad {
             let slot = self.take_open_slot()?;
             let since = if self.pacer.is_closed() { at } else { due };
             self.now = at;
-            self.pacer.took();
             if let Some(pause) = self.issue(slot, since, at, context) {
                 self.free.push(slot);
                 return Some(pause);
@@ -499,7 +498,12 @@ impl RunningLoad {
             });
         }
         let thread = slot / self.stimulus.demand.depth as usize;
-        let mut io = self.drawers[thread].draw();
+        let drawer = &mut self.drawers[thread];
+        let mut io = match self.pacer.stream() {
+            Some(stream) => drawer.draw_of(stream),
+            None => drawer.draw(),
+        };
+        self.pacer.took();
         let short = self.charge(&mut io);
         let done = context.faults.delayed_by_freeze(context.drive.submit(now, &io));
         let DrawnIo { op, offset, size, .. } = io;

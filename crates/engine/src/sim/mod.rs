@@ -524,11 +524,6 @@ fn faults(step: &Step, window: &SimulatedMeasurement) -> Halt {
 }
 
 fn refuse_stream(stream: &IoStream) -> Option<String> {
-    if stream.pace.is_some() {
-        return Some(format!(
-            "'{stream}' has a pace of its own; a simulated drive paces the stimulus as a whole"
-        ));
-    }
     if stream.op == Op::Flush {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Due times of a load's I/Os in virtual time.
 
 use crate::arrival_times::ArrivalTimes;
-use steadfast_domain::stimulus::Pace;
+use steadfast_domain::Stimulus;
 
 /// State of a load's pace.
 #[derive(Debug)]
@@ -13,8 +13,8 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    pub(super) fn new(pace: &Pace, seed: u64, begins: u64) -> Self {
-        Pacer { begins, times: ArrivalTimes::new(pace, 0, 1, seed) }
+    pub(super) fn new(stimulus: &Stimulus, seed: u64, begins: u64) -> Self {
+        Pacer { begins, times: ArrivalTimes::new(stimulus, 0, 1, seed) }
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -27,6 +27,12 @@ impl Pacer {
             None => Some(0),
             Some(times) => times.due_ns().map(|ns| self.begins.saturating_add(ns)),
         }
+    }
+
+    /// Returns the stream of the I/O that is due next; `None` if it is chosen by weight.
+    #[inline(always)]
+    pub(super) fn stream(&self) -> Option<u32> {
+        self.times.as_ref()?.stream()
     }
 
     /// Notes that an I/O was issued.

@@ -422,7 +422,7 @@ fn what_cannot_be_done_is_refused() {
     let spec = ssd.spec.clone();
     let good = || load("RND 4K W", "T4Q32", &spec, seconds(1), 1);
     type Spoil = fn(&mut Stimulus);
-    let cases: [(&str, Spoil); 12] = [
+    let cases: [(&str, Spoil); 13] = [
         ("no I/O stream", |s| s.streams.clear()),
         ("beyond sim:small", |s| s.active_range.length.0 += 4096),
         ("beyond sim:small", |s| s.active_range.start.0 = u64::MAX),
@@ -432,7 +432,8 @@ fn what_cannot_be_done_is_refused() {
         }),
         ("multiples of 512 B", |s| s.streams[0].size = Bytes(1000)),
         ("at most 64 MiB", |s| s.streams[0].size = Bytes::mib(128)),
-        ("pace of its own", |s| s.streams[0].pace = Some(Pace::Closed)),
+        ("needs a rate", |s| s.pace = Pace::ByStream(vec![Pace::Closed])),
+        ("give each stream one", |s| s.pace = Pace::ByStream(Vec::new())),
         ("outstanding", |s| s.demand = Demand::new(65_536, 2)),
         ("nothing can be verified", |s| s.verify = true),
         ("at least one I/O", |s| s.pace = Pace::Fixed { ios: 0, per: Nanos::SECOND }),

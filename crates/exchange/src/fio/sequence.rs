@@ -570,7 +570,7 @@ fn of_all(load: SequenceLoad, threads: u32) -> SequenceLoad {
         Pace::Poisson { ios, per } => Pace::Poisson { ios: ios.saturating_mul(times), per },
         Pace::Burst { ios, delay } => Pace::Burst { ios: ios.saturating_mul(times), delay },
         // fio's jobs have none.
-        Pace::Empirical(arrivals) => Pace::Empirical(arrivals),
+        Pace::Empirical(_) | Pace::ByStream(_) => pace,
     };
     let until = SequenceEnd {
         time: load.until.time,

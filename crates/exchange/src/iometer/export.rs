@@ -254,9 +254,6 @@ fn check_expressible(stimulus: &Stimulus) -> Result<(), String> {
 }
 
 fn burst_columns(stimulus: &Stimulus) -> Result<(u64, u64), String> {
-    if stimulus.streams.iter().any(|stream| stream.pace.is_some()) {
-        return Err("its I/O streams have paces of their own".into());
-    }
     match &stimulus.pace {
         Pace::Closed => Ok((0, 1)),
         Pace::Burst { ios, delay } => {
@@ -269,7 +266,7 @@ fn burst_columns(stimulus: &Stimulus) -> Result<(u64, u64), String> {
             }
             Ok((delay.0 / 1_000_000, ios / queues))
         }
-        Pace::Fixed { .. } | Pace::Poisson { .. } | Pace::Empirical(_) => {
+        Pace::Fixed { .. } | Pace::Poisson { .. } | Pace::Empirical(_) | Pace::ByStream(_) => {
             Err("it is paced by a rate; Iometer has no rates".into())
         }
     }

@@ -1,7 +1,7 @@
 //! The captured workload on a device: the streams that fit its sector size, weighted by their
 //! counts in the capture.
 
-use super::method::{applies_zones, captured_pace, has_zones};
+use super::method::{AppliedArrivals, applied_arrivals, applies_zones, has_zones};
 use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
 use crate::procedure_error::ProcedureError;
@@ -17,8 +17,7 @@ pub struct CapturedComposite {
     /// Workload from the settings.
     pub workload: AppliedWorkload,
     sector: Bytes,
-    /// Schedule of the I/Os of all streams together.
-    pace: Pace,
+    arrivals: AppliedArrivals,
 }
 
 impl CapturedComposite {
@@ -39,7 +38,8 @@ impl CapturedComposite {
         if !applies_zones(settings)? {
             workload.streams.iter_mut().for_each(|stream| stream.zones.clear());
         }
-        let composite = CapturedComposite { workload, sector, pace: captured_pace(settings)? };
+        let arrivals = applied_arrivals(settings, &workload)?;
+        let composite = CapturedComposite { workload, sector, arrivals };
         if composite.data_streams().next().is_none() && composite.workload.script.is_none() {
             return Err(ProcedureError(format!(
                 "workload '{}' has no I/O stream whose transfer size is a multiple of the sector \
@@ -95,7 +95,8 @@ impl CapturedComposite {
     /// demand, or the one that the class recommends.
     pub fn demand(&self, setup: &ProcedureSetup) -> Demand {
         let captured = self.workload.demand.unwrap_or(setup.method.random_demand);
-        let preset = if self.pace == Pace::Closed { captured } else { Demand::SCHEDULED };
+        let is_closed = self.arrivals == AppliedArrivals::Closed;
+        let preset = if is_closed { captured } else { Demand::SCHEDULED };
         setup.settings.demand_or(preset)
     }
 
@@ -138,6 +139,34 @@ impl CapturedComposite {
         }
     }
 
+    /// Returns the streams that are applied, with their index in the workload.
+    fn applied_streams(&self) -> impl Iterator<Item = (usize, &IoStream)> {
+        let streams = self.workload.streams.iter().enumerate();
+        streams.filter(|(_, stream)| self.fits(stream) && stream.weight > 0)
+    }
+
+    /// Returns the pace of each applied stream.
+    fn stream_paces(&self) -> Pace {
+        let AppliedWorkload { streams, arrivals, captured_ios, .. } = &self.workload;
+        let weights: f64 = streams.iter().map(|stream| f64::from(stream.weight)).sum();
+        let iops = arrivals.as_ref().and_then(Pace::offered_iops).unwrap_or_default();
+        let selected = self.workload.applied_ios() as f64 / (*captured_ios).max(1) as f64;
+        let applied = self.applied_streams();
+        let applied = applied.map(|(place, stream)| (self.own_arrivals(place), stream.weight));
+        Pace::by_stream(applied, iops * selected / weights)
+    }
+
+    /// Returns the captured arrivals of a stream of the workload; `None` if they are unknown.
+    fn own_arrivals(&self, place: usize) -> Option<&Pace> {
+        let own = self.workload.stream_arrivals.iter().find(|(other, _)| *other == place);
+        own.map(|(_, pace)| pace)
+    }
+
+    /// Returns for each applied stream whether its arrivals were captured.
+    pub fn captured_arrivals(&self) -> impl Iterator<Item = bool> {
+        self.applied_streams().map(|(place, _)| self.own_arrivals(place).is_some())
+    }
+
     fn applied_part(&self, step: &AppliedStep) -> AppliedStep {
         let is_applied =
             |place: usize| self.workload.streams.get(place).is_some_and(|s| self.fits(s));
@@ -160,12 +189,15 @@ impl CapturedComposite {
 
 impl ApplicableWorkload for CapturedComposite {
     fn streams(&self) -> Vec<IoStream> {
-        let fitting = self.workload.streams.iter().filter(|s| self.fits(s) && s.weight > 0);
-        fitting.map(|stream| self.fitted(stream.clone())).collect()
+        self.applied_streams().map(|(_, stream)| self.fitted(stream.clone())).collect()
     }
 
     fn pace(&self) -> Pace {
-        self.pace.clone()
+        match (self.arrivals, &self.workload.arrivals) {
+            (AppliedArrivals::Workload, Some(all)) => all.clone(),
+            (AppliedArrivals::Streams, _) => self.stream_paces(),
+            _ => Pace::Closed,
+        }
     }
 }
 

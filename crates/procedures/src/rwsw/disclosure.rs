@@ -53,10 +53,20 @@ fn detail_rows(composite: &CapturedComposite, settings: &Settings) -> SettingRow
     if let Some(arrivals) = captured.and_then(|workload| workload.arrivals.as_ref()) {
         let text = match composite.pace() {
             Pace::Closed => {
-                let captured = pace_text(arrivals, &[]).unwrap_or_default();
+                let captured = pace_text(arrivals).unwrap_or_default();
                 format!("closed loop; captured and not applied: {captured}")
             }
-            pace => format!("as captured: {}", pace_text(&pace, &[]).unwrap_or_default()),
+            pace => {
+                let text = pace_text(&pace).unwrap_or_default();
+                let unknown = match pace {
+                    Pace::ByStream(_) => composite.captured_arrivals().filter(|is| !is).count(),
+                    _ => 0,
+                };
+                match unknown {
+                    0 => format!("as captured: {text}"),
+                    _ => format!("as captured, of {unknown} streams unknown and at random: {text}"),
+                }
+            }
         };
         rows.push(ARRIVALS.row(settings, "Arrivals", text));
     }
@@ -86,6 +96,22 @@ fn zones_table(composite: &CapturedComposite) -> Option<Table> {
     let title = "Address zones of the applied streams, in parts of the active range";
     (!rows.is_empty())
         .then(|| Table::new("applied-zones", title, "I/O stream").columns(columns).rows(rows))
+}
+
+/// Returns the table of the arrivals of the applied streams; `None` if they have none of their own.
+fn arrivals_table(composite: &CapturedComposite) -> Option<Table> {
+    let Pace::ByStream(paces) = composite.pace() else { return None };
+    let row = |((stream, pace), is_captured): ((IoStream, Pace), bool)| {
+        let text = pace_text(&pace).unwrap_or_default();
+        let captured = Cell::text(if is_captured { "yes" } else { "no" });
+        let iops = Cell::number(pace.offered_iops(), 3);
+        Row::new(stream.to_string(), [iops, captured, Cell::text(text)])
+    };
+    let streams = composite.streams().into_iter().zip(paces);
+    let rows = streams.zip(composite.captured_arrivals()).map(row).collect::<Vec<_>>();
+    let title = "Arrivals of the applied streams, independent of one another";
+    let table = Table::new("applied-arrivals", title, "I/O stream");
+    Some(table.columns(["IOPS", "Captured", "Arrivals"]).rows(rows))
 }
 
 /// Returns the number of applied streams, such as `9 of 1,033 (78.43 % of the I/Os)`.
@@ -138,6 +164,7 @@ pub fn workload_chapter(composite: &CapturedComposite) -> Page {
         .with(Setting::outcome("Capture steps", workload.steps.len().to_string()));
     let mut exhibits = vec![Exhibit::Facts(facts), Exhibit::Table(streams_table(composite))];
     exhibits.extend(zones_table(composite).map(Exhibit::Table));
+    exhibits.extend(arrivals_table(composite).map(Exhibit::Table));
     page("Applied Test Workload", exhibits)
 }
 

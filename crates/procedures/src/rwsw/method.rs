@@ -60,9 +60,11 @@ pub const ZONES: Parameter = Parameter {
 pub const ARRIVALS: Parameter = Parameter {
     name: "arrivals",
     default: "closed",
-    meaning: "when I/Os are issued: closed (each as another one completes, which saturates the drive) \
-              or workload (at the arrivals of the capture: evenly, at random or drawn from measured distributions)",
-    source: "closed: the test is one of saturation and of demands (SNIA tutorial, RWSW); workload: ours",
+    meaning: "when I/Os are issued: closed (each as another one completes, which saturates the drive), \
+              workload (at the arrivals of all I/Os of the capture: evenly, at random or drawn from \
+              measured distributions) or streams (each stream with its own arrivals)",
+    source: "closed: the test is one of saturation and of demands (SNIA tutorial, RWSW); the others: \
+             ours",
     applies: |settings| settings.workload.as_deref().is_some_and(|w| w.arrivals.is_some()),
     ..Parameter::PLAIN
 };
@@ -77,26 +79,66 @@ pub fn applies_zones(settings: &Settings) -> Result<bool, ProcedureError> {
     ZONES.choice(settings, &[("workload", true), ("none", false)])
 }
 
-/// Returns the pace of the composite: the captured pace if the parameter `arrivals` selects it.
+/// Whose arrivals are applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AppliedArrivals {
+    /// Nobody's: a closed loop.
+    Closed,
+    /// Those of all I/Os together.
+    Workload,
+    /// Those of each stream.
+    Streams,
+}
+
+/// Returns the choice of the parameter `arrivals`.
 ///
 /// # Errors
 /// Returns [`ProcedureError`] if the parameter is invalid, if the workload has no arrivals, or if the
 /// user chose a rate as well.
-pub fn captured_pace(settings: &Settings) -> Result<Pace, ProcedureError> {
-    let captured = ARRIVALS.choice(settings, &[("closed", false), ("workload", true)])?;
-    let workload = settings.workload.as_deref();
-    match workload.and_then(|workload| workload.arrivals.as_ref()) {
-        _ if !captured => Ok(Pace::Closed),
-        _ if settings.rate.is_some() => Err(ProcedureError(
-            "--rate and --set arrivals=workload both choose a rate; omit one of them".to_owned(),
-        )),
-        Some(pace) => Ok(pace.clone()),
-        None => Err(ProcedureError(
-            "--set arrivals=workload needs a workload file with arrivals; derive it from a trace of \
-             single I/Os with: steadfast workload derive"
-                .to_owned(),
-        )),
+pub fn applied_arrivals(
+    settings: &Settings,
+    workload: &AppliedWorkload,
+) -> Result<AppliedArrivals, ProcedureError> {
+    let choice = ARRIVALS.choice(
+        settings,
+        &[
+            ("closed", AppliedArrivals::Closed),
+            ("workload", AppliedArrivals::Workload),
+            ("streams", AppliedArrivals::Streams),
+        ],
+    )?;
+    let own = &workload.stream_arrivals;
+    let has_arrivals = match choice {
+        AppliedArrivals::Closed => return Ok(choice),
+        AppliedArrivals::Workload => workload.arrivals.is_some(),
+        // The other streams have their shares of the rate of all.
+        AppliedArrivals::Streams => {
+            !own.is_empty() && workload.arrivals.as_ref().and_then(Pace::offered_iops).is_some()
+        }
+    };
+    let value = ARRIVALS.value(settings);
+    if settings.rate.is_some() {
+        return Err(ProcedureError(format!(
+            "--rate and --set arrivals={value} both choose a rate; omit one of them"
+        )));
     }
+    if !has_arrivals {
+        let what = match choice {
+            AppliedArrivals::Streams => "the rate of all I/Os and the arrivals of single streams",
+            _ => "arrivals",
+        };
+        return Err(ProcedureError(format!(
+            "--set arrivals={value} needs a workload file with {what}; derive it from a trace of \
+             single I/Os with: steadfast workload derive"
+        )));
+    }
+    if choice == AppliedArrivals::Streams
+        && let Some(fault) =
+            Pace::ByStream(own.iter().map(|(_, pace)| pace.clone()).collect()).fault()
+    {
+        return Err(ProcedureError(format!("--set arrivals={value}: {fault}")));
+    }
+    Ok(choice)
 }
 
 /// Computes the setup of a test of a captured workload.

@@ -35,7 +35,7 @@ pub(super) fn key(sequence: &Sequence, results: &SequenceResults<'_>) -> Vec<Key
         let rate = measured.best().and_then(Attempt::mb_per_second);
         let load = &measured.step.load;
         // A rate limit says nothing about the speed of the drive, so the label names the pace.
-        let pace = pace_text(&load.pace, &load.streams);
+        let pace = pace_text(&load.pace);
         let pace = pace.map(|pace| format!(", held to {pace}")).unwrap_or_default();
         let best = match measured.step.attempts() {
             1 => String::new(),

@@ -3,7 +3,7 @@
 use super::results::{Attempt, MeasuredStep, SequenceResults};
 use crate::report_notation::number;
 use steadfast_domain::findings::{Cell, Row, Table};
-use steadfast_domain::load_words::{asked_rate_of_load, pace_text};
+use steadfast_domain::load_words::pace_text;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Caveat, SequenceLoad, caveats as ids};
 
@@ -25,12 +25,11 @@ struct PacedLoad {
 }
 
 fn paced_load(name: String, load: &SequenceLoad, attempt: Option<&Attempt>) -> Option<PacedLoad> {
-    let pace = pace_text(&load.pace, &load.streams)?;
-    let asked = asked_rate_of_load(&load.pace, &load.streams);
+    let pace = pace_text(&load.pace)?;
+    let asked = load.pace.offered_iops();
     let reached = attempt.and_then(Attempt::iops);
-    let is_random = std::iter::once(&load.pace)
-        .chain(load.streams.iter().filter_map(|stream| stream.pace.as_ref()))
-        .any(|pace| matches!(pace, Pace::Poisson { .. } | Pace::Empirical(_)));
+    let is_random =
+        matches!(load.pace, Pace::Poisson { .. } | Pace::Empirical(_) | Pace::ByStream(_));
     let is_missed = match (asked, attempt) {
         (Some(asked), Some(attempt)) => {
             let expected = asked * attempt.elapsed.as_secs_f64();

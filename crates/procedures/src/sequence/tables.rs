@@ -216,7 +216,7 @@ fn load_cells(planned: &DeviceStep, stimulus: &Stimulus) -> [Cell; 8] {
     [
         Cell::text(streams.join(", ")),
         Cell::text(stimulus.demand.to_string()),
-        said(load_words::pace_text(&stimulus.pace, own), "as fast as possible"),
+        said(load_words::pace_text(&stimulus.pace), "as fast as possible"),
         Cell::text(format!("{} from byte {}", range.length.binary(), range.start.0)),
         said(load_words::alignment_text(own), "sequential"),
         said(load_words::zones_text(&stimulus.zones, own), "whole range"),

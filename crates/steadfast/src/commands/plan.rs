@@ -301,7 +301,7 @@ fn load_text(load: &SequenceLoad) -> String {
         if load.delay.0 > 0 { format!(", begins after {}", load.delay) } else { String::new() };
     let pattern = load.data_pattern.as_ref();
     let more: String = [
-        load_words::pace_text(&load.pace, &load.streams).map(|text| format!(", held to {text}")),
+        load_words::pace_text(&load.pace).map(|text| format!(", held to {text}")),
         load_words::alignment_text(&load.streams).map(|text| format!(", aligned to {text}")),
         load_words::zones_text(&load.zones, &load.streams).map(|text| format!(", {text}")),
         pattern

@@ -74,6 +74,6 @@ pub(super) fn provenance(
         demand: opened.demand(workload),
         data_pattern: opened.data_pattern(),
         placement: placement.clone(),
-        arrivals: arrivals.all.clone(),
+        arrivals: arrivals.clone(),
     }
 }

@@ -5,7 +5,10 @@ use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, RESPONSE_UNKNOWN};
 use steadfast_domain::step::mix64;
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, IoStream, JournalEntry};
+use steadfast_domain::stimulus::Pace;
+use steadfast_domain::{
+    Bytes, CaptureConditions, IoEvent, IoOp, IoStream, JournalEntry, Measurement, Stimulus,
+};
 use steadfast_runner::Ledger;
 use steadfast_tracefile::TraceWriter;
 use steadfast_workload::WorkloadFile;
@@ -39,12 +42,6 @@ fn write_with_responses(path: &Path, hot: f64, response_ns: fn(u64) -> u64) {
 
 /// Writes that trace with I/Os issued at these times.
 fn write_at(path: &Path, times: &[u64], hot: f64, response_ns: fn(u64) -> u64) {
-    let device = CapturedDevice {
-        name: "nvme0n1".into(),
-        capacity: Some(Bytes(BLOCKS * 4096)),
-        ..CapturedDevice::default()
-    };
-    let conditions = CaptureConditions { devices: vec![device], ..CaptureConditions::default() };
     let events: Vec<IoEvent> = (0..)
         .zip(times)
         .map(|(n, at_ns)| {
@@ -60,9 +57,19 @@ fn write_at(path: &Path, times: &[u64], hot: f64, response_ns: fn(u64) -> u64) {
             }
         })
         .collect();
+    write_events(path, &events);
+}
+
+fn write_events(path: &Path, events: &[IoEvent]) {
+    let device = CapturedDevice {
+        name: "nvme0n1".into(),
+        capacity: Some(Bytes(BLOCKS * 4096)),
+        ..CapturedDevice::default()
+    };
+    let conditions = CaptureConditions { devices: vec![device], ..CaptureConditions::default() };
     let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
-    writer.write(&events).unwrap();
-    let lasted_ns = times.last().unwrap() + 1;
+    writer.write(events).unwrap();
+    let lasted_ns = events.last().unwrap().issued_ns + 1;
     writer.finish(CaptureConditions { lasted_ns, ..conditions }).unwrap();
 }
 
@@ -93,7 +100,7 @@ fn a_trace_of_a_known_workload_scores_as_well_as_a_second_drawing() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 0.0);
     let found = scores(here, &[]);
-    assert_eq!(found.len(), 7);
+    assert_eq!(found.len(), 8);
     for (name, score, best, _) in &found {
         assert!(*score > best - 0.02 && *best > 0.98, "{name}: {score} of {best}");
     }
@@ -101,7 +108,7 @@ fn a_trace_of_a_known_workload_scores_as_well_as_a_second_drawing() {
     let same = scores(here, &["--against", "t.parquet"]);
     assert!(same.iter().all(|(_, score, ..)| *score == 1.0), "{same:?}");
     let closed = scores(here, &["--without", "arrivals"]);
-    assert_eq!(lost(&closed), ["inter-arrival", "depth"], "{closed:?}");
+    assert_eq!(lost(&closed), ["inter-arrival", "stream-inter-arrival", "depth"], "{closed:?}");
 }
 
 /// Returns issue times in bursts whose lengths, gaps and pauses are log-normal.
@@ -152,6 +159,84 @@ fn bursts_arrive_by_their_measured_distributions() {
         _ => false,
     });
     assert!(drawn.count() > 0, "no step has {pace:?}");
+}
+
+/// Reads at random, even writes, and large writes in bursts: together they are none of these. The
+/// writes in bursts end after a third of the time.
+#[test]
+fn streams_arrive_by_their_own_distributions() {
+    let here = &TestDirectory::new();
+    let mut at_ns = 0.0;
+    let random = (0..).map(|n| {
+        at_ns -= fraction(n, 1).ln() * 4e6;
+        at_ns as u64
+    });
+    let even = (0..).map(|n| 77_000 + n * 8_000_000);
+    // No I/O ends where another begins.
+    let io = |op, bytes: u32| {
+        move |issued_ns: u64| {
+            let offset = mix64(issued_ns) % (BLOCKS / 32) * 131_072;
+            let response_ns = 50_000 + mix64(issued_ns ^ 4) % 800_000;
+            IoEvent { issued_ns, response_ns, offset, bytes, op, ..IoEvent::default() }
+        }
+    };
+    let mut events: Vec<IoEvent> = random
+        .take_while(|at_ns| *at_ns < 48_000_000_000)
+        .map(io(IoOp::Read, 4096))
+        .chain(even.take_while(|at_ns| *at_ns < 48_000_000_000).map(io(IoOp::Write, 16_384)))
+        .chain(
+            burst_times()
+                .into_iter()
+                .map(|at_ns| at_ns * 4)
+                .take_while(|at_ns| *at_ns < 16_000_000_000)
+                .map(io(IoOp::Write, 65_536)),
+        )
+        .collect();
+    events.sort_by_key(|event| event.issued_ns);
+    write_events(&here.join("t.parquet"), &events);
+    let derive = ["workload", "derive", "t.parquet", "--report", "--json", "-o", "w.toml"];
+    let answer: serde_json::Value = succeed_json(here, &derive);
+    let score = |name: &str, column: &str| {
+        let aspects = array(&answer["fidelity"]["aspects"]);
+        aspects.iter().find(|aspect| aspect["aspect"] == name).unwrap()[column].as_f64().unwrap()
+    };
+    let scores = |column: &str| {
+        ["streams", "inter-arrival", "stream-inter-arrival", "read-write"]
+            .map(|name| score(name, column))
+    };
+    let (together, by_stream) = (scores("score"), scores("by_stream"));
+    assert!(by_stream[0] >= 0.97 && by_stream[2] >= 0.93, "{together:?} {by_stream:?}");
+    assert!(together[2] < 0.85, "{together:?} {by_stream:?}");
+    let run = ["run", "multi-wsat", "--target", "sim:small", "--profile", "quick", "-o", "run"];
+    let how = ["--workload", "w.toml", "--set", "arrivals=streams", "--max-rounds", "5"];
+    run_ending(here, &[&run[..], &how].concat(), &[0, 3]);
+    let rates = |stimulus: &Stimulus, measurement: &Measurement| {
+        let Pace::ByStream(paces) = &stimulus.pace else { return None };
+        let seconds = measurement.elapsed.as_secs_f64();
+        let ios = measurement.streams.iter().map(|stream| stream.tally.ios as f64 / seconds);
+        let offered = paces.iter().map(|pace| pace.offered_iops().unwrap());
+        Some(ios.zip(offered).collect::<Vec<_>>())
+    };
+    let lines = Ledger::read(&here.join("run")).unwrap().lines;
+    let applied: Vec<(f64, f64)> = lines
+        .iter()
+        .filter_map(|line| match &line.entry {
+            JournalEntry::Applied { step, outcome } => {
+                rates(step.load.stimulus()?, &outcome.measurement)
+            }
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let captured = events.len() as f64 / 48.0;
+    let offered: f64 = applied[..3].iter().map(|(_, offered)| offered).sum();
+    assert!((offered / captured - 1.0).abs() < 0.01, "{offered} offered, {captured} captured");
+    for stream in 0..3 {
+        let own = applied.iter().skip(stream).step_by(3);
+        let ios: f64 = own.clone().map(|(ios, _)| ios).sum();
+        let offered: f64 = own.map(|(_, offered)| offered).sum();
+        assert!((ios / offered - 1.0).abs() < 0.1, "stream {stream}: {ios} for {offered}");
+    }
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn where_it_stands<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
         ("threads", Integer, |s| count(s.demand().map(|d| d.threads.into()))),
         ("queue_depth", Integer, |s| count(s.demand().map(|d| d.depth.into()))),
         ("outstanding", Integer, |s| count(Some(outstanding(s)))),
-        ("pace", Text, |s| text(Some(each_load(s, |l| pace_text(&l.pace, &l.streams))))),
+        ("pace", Text, |s| text(Some(each_load(s, |l| pace_text(&l.pace))))),
         ("alignment", Text, |s| text(Some(each_load(s, |l| alignment_text(&l.streams))))),
         ("zones", Text, |s| text(Some(each_load(s, |l| zones_text(&l.zones, &l.streams))))),
         ("content", Text, |s| {

@@ -23,7 +23,7 @@ pub struct Expressed<T> {
 /// Concessions, the least important first. Of two sets with equally many members, the one whose
 /// most important member is less important is preferred. Small changes of zones come before
 /// alignment, because the alignment of short transfers decides how a drive writes them.
-static CONCESSIONS: [Concession; 10] = [
+static CONCESSIONS: [Concession; 9] = [
     Concession { lost: "duplicate data", give_up: remove_duplicates },
     Concession {
         lost: "compressible data (random data are written)",
@@ -58,10 +58,6 @@ static CONCESSIONS: [Concession; 10] = [
     Concession {
         lost: "the durability of writes (FUA, SYNC, FLUSH/N)",
         give_up: |load| change_streams(load, |stream| stream.durability = Durability::Cached),
-    },
-    Concession {
-        lost: "the pace of single I/O streams",
-        give_up: |load| change_streams(load, |stream| stream.pace = None),
     },
     Concession { lost: "discards and flushes (omitted)", give_up: remove_discards_and_flushes },
     Concession {

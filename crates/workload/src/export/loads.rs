@@ -64,13 +64,13 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
                 lost.push(format!(
                     "The measured distributions of bursts, gaps and pauses are left out: the I/Os \
                      arrive at {}.",
-                    pace_text(&arrivals.without_distributions(), &[]).unwrap_or_default()
+                    pace_text(&arrivals.without_distributions()).unwrap_or_default()
                 ));
             }
         }
         Some(arrivals) => lost.push(format!(
             "The captured arrivals ({}) are left out.",
-            pace_text(arrivals, &[]).unwrap_or_default()
+            pace_text(arrivals).unwrap_or_default()
         )),
         None => {}
     }
@@ -96,12 +96,11 @@ pub fn own_loads(load: &Stimulus) -> Vec<Stimulus> {
         let weight = u64::from(stream.weight);
         let outstanding = load.demand.outstanding().min(DEPTH_MAX);
         let depth = (outstanding * weight + all / 2) / all.max(1);
-        let pace = stream.pace.clone();
-        let pace = pace.unwrap_or_else(|| share_of_pace(&load.pace, weight, all));
+        let pace = share_of_pace(&load.pace, weight, all);
         let ios = load.until.ios.map(|ios| share_of(ios, weight, all));
         let until = LoadLimits { ios, ..load.until };
         Stimulus {
-            streams: vec![IoStream { pace: None, ..stream.clone() }],
+            streams: vec![stream.clone()],
             demand: Demand::new(1, depth.clamp(1, DEPTH_MAX) as u32),
             pace,
             until,

@@ -24,7 +24,7 @@ pub(super) fn share_of_pace(pace: &Pace, part: u64, whole: u64) -> Pace {
             let (ios, per) = share_of_rate(*ios, *per, part, whole);
             Pace::Poisson { ios, per }
         }
-        Pace::Closed | Pace::Burst { .. } | Pace::Empirical(_) => pace.clone(),
+        Pace::Closed | Pace::Burst { .. } | Pace::Empirical(_) | Pace::ByStream(_) => pace.clone(),
     }
 }
 

@@ -22,6 +22,8 @@ const SLICES: usize = 256;
 /// Gaps and depths per trace up to which distances are exact. Beyond, values are told apart to
 /// within 0.8 %: a bound of what may lie within a bucket would call equal depths different.
 const EXACT_MAX: usize = 1 << 20;
+/// Number of streams whose own gaps are compared: those seen first. 60 KB each.
+const STREAMS_WITH_GAPS: usize = 256;
 /// Number of response times kept per operation.
 const RESPONSES_MAX: usize = 1 << 16;
 
@@ -35,7 +37,7 @@ struct Aspect {
 /// A score and the largest difference behind it.
 type ScoredDifference = (f64, String);
 
-const ASPECTS: [Aspect; 7] = [
+const ASPECTS: [Aspect; 8] = [
     Aspect {
         name: "streams",
         definition: "1 - half the sum of the differences between the shares of the I/O streams \
@@ -52,6 +54,13 @@ const ASPECTS: [Aspect; 7] = [
         name: "inter-arrival",
         definition: "1 - the Kolmogorov-Smirnov distance of the gaps between issue times",
         score: gaps,
+    },
+    Aspect {
+        name: "stream-inter-arrival",
+        definition: "the mean over the I/O streams (the first 256 of each trace), weighted by their \
+                     captured gaps, of 1 - the Kolmogorov-Smirnov distance of the gaps between issue \
+                     times of one stream; 0 for a stream that was not applied",
+        score: stream_gaps,
     },
     Aspect {
         name: "depth",
@@ -88,6 +97,9 @@ pub struct AspectScore {
     /// Score that two drawings of the applied workload have against each other: the best that as
     /// many I/Os can reach. Null if the trace was not drawn.
     pub best: Option<f64>,
+    /// Score of a drawing in which each stream has its own arrivals. Null if they are unknown or the
+    /// trace was not drawn.
+    pub by_stream: Option<f64>,
     /// Definition of the score.
     pub definition: &'static str,
     /// The largest difference, capture first; null if the aspect is unknown.
@@ -103,11 +115,20 @@ impl AspectScore {
     }
 
     /// Scores the first drawing of a workload against a capture. The second drawing shows the best
-    /// possible scores.
-    pub fn of_drawings(capture: &TraceProfile, drawings: [&TraceProfile; 2]) -> Vec<AspectScore> {
+    /// possible scores. In `by_stream` each stream has its own arrivals.
+    pub fn of_drawings(
+        capture: &TraceProfile,
+        drawings: [&TraceProfile; 2],
+        by_stream: Option<&TraceProfile>,
+    ) -> Vec<AspectScore> {
         let mut scores = Self::all(capture, drawings[0]);
         for (score, best) in scores.iter_mut().zip(Self::all(drawings[0], drawings[1])) {
             score.best = best.score.filter(|_| score.score.is_some());
+        }
+        if let Some(drawing) = by_stream {
+            for (score, own) in scores.iter_mut().zip(Self::all(capture, drawing)) {
+                score.by_stream = own.score;
+            }
         }
         scores
     }
@@ -124,6 +145,7 @@ impl AspectScore {
             aspect: aspect.name,
             score,
             best: None,
+            by_stream: None,
             definition: aspect.definition,
             difference,
             unknown,
@@ -173,6 +195,8 @@ pub struct TraceProfile {
     streams: BTreeMap<StreamKey, u64>,
     /// Empty if the trace has no times.
     gaps: DistributionSample,
+    /// Issue time of the last I/O of a stream and the gaps between its I/Os.
+    stream_gaps: BTreeMap<StreamKey, (u64, DistributionSample)>,
     depths: DistributionSample,
     /// Counts by previous operation and operation.
     pairs: BTreeMap<(IoOp, IoOp), u64>,
@@ -196,6 +220,7 @@ impl TraceProfile {
             ios: 0,
             streams: BTreeMap::new(),
             gaps: DistributionSample::keeping(EXACT_MAX),
+            stream_gaps: BTreeMap::new(),
             depths: DistributionSample::keeping(EXACT_MAX),
             pairs: BTreeMap::new(),
             slices: [false; SLICES],
@@ -209,7 +234,9 @@ impl TraceProfile {
                 let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
                 let at_ns = rows.batch.issued_ns(row);
                 profile.ios += 1;
-                profile.count(StreamKey { op, sequential: rows.sequential[row], bytes });
+                let key = StreamKey { op, sequential: rows.sequential[row], bytes };
+                profile.count(key);
+                profile.take_stream_gap(key, at_ns);
                 if let Some((before, before_ns)) = last.replace((op, at_ns)) {
                     *profile.pairs.entry((before, op)).or_default() += 1;
                     profile.gaps.take(at_ns.saturating_sub(before_ns));
@@ -241,6 +268,7 @@ impl TraceProfile {
     /// Marks the gaps as unknown, for a load whose issue times depend on unknown response times.
     pub fn forget_gaps(&mut self) {
         self.gaps = DistributionSample::keeping(0);
+        self.stream_gaps.clear();
     }
 
     /// Marks the queue depths as unknown, for a load with unknown response times.
@@ -271,6 +299,15 @@ impl TraceProfile {
         let is_full = self.streams.len() >= STREAMS_MAX && !self.streams.contains_key(&key);
         let others = StreamKey { bytes: u32::MAX, ..key };
         *self.streams.entry(if is_full { others } else { key }).or_default() += 1;
+    }
+
+    fn take_stream_gap(&mut self, key: StreamKey, at_ns: u64) {
+        if let Some((last_ns, gaps)) = self.stream_gaps.get_mut(&key) {
+            gaps.take(at_ns.saturating_sub(*last_ns));
+            *last_ns = at_ns;
+        } else if self.stream_gaps.len() < STREAMS_WITH_GAPS {
+            self.stream_gaps.insert(key, (at_ns, DistributionSample::keeping(0)));
+        }
     }
 
     fn touch(&mut self, offset: u64, bytes: u64, length: u64) {
@@ -337,6 +374,42 @@ fn gaps(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
     let distance = distance.ok_or("the times of the I/Os are unknown in one of the traces")?;
     let [captured, applied] = medians(&distance).map(Nanos);
     Ok((1.0 - distance.ks, format!("median gap {captured} captured, {applied} applied")))
+}
+
+fn stream_gaps(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
+    let [captured, applied] = pair.map(|side| &side.stream_gaps);
+    if captured.is_empty() || applied.is_empty() {
+        return Err("the times of the I/Os are unknown in one of the traces");
+    }
+    // Of a stream that was applied but came too late to be followed nothing is known.
+    let is_known =
+        |stream: &StreamKey| applied.contains_key(stream) || !pair[1].streams.contains_key(stream);
+    let compared = || {
+        let streams = captured.iter().filter(|(stream, _)| is_known(stream));
+        streams.filter(|(_, (_, gaps))| gaps.count() > 0)
+    };
+    let whole: f64 = compared().map(|(_, (_, gaps))| gaps.count() as f64).sum();
+    if whole == 0.0 {
+        return Err("no stream has two I/Os in both of the traces");
+    }
+    let (mut score, mut largest) = (1.0, (0.0, String::new()));
+    for (stream, (_, gaps)) in compared() {
+        let others = applied.get(stream).map(|(_, gaps)| gaps.clone());
+        let distance = others.and_then(|others| between([gaps.clone(), others]));
+        let lost = gaps.count() as f64 / whole * distance.as_ref().map_or(1.0, |d| d.ks);
+        score -= lost;
+        if lost > largest.0 || largest.1.is_empty() {
+            let text = match distance.as_ref().map(medians) {
+                Some(medians) => {
+                    let [captured, applied] = medians.map(Nanos);
+                    format!("{stream}: median gap {captured} captured, {applied} applied")
+                }
+                None => format!("{stream}: no gap applied"),
+            };
+            largest = (lost, text);
+        }
+    }
+    Ok((score, largest.1))
 }
 
 fn depths(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {

@@ -60,6 +60,10 @@ impl DistributionSample {
         }
     }
 
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
     fn is_whole(&self) -> bool {
         self.values.len() as u64 == self.count
     }

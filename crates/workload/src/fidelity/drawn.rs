@@ -1,16 +1,14 @@
 //! A derived workload applied without a device: its I/Os are drawn by an engine's generator, issued
-//! by its pace and demand, and completed after captured response times.
+//! at their due times as the demand allows, and completed after captured response times.
 
 use super::aspects::TraceProfile;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Cursor;
 use steadfast_analysis::Captured;
-use steadfast_domain::empirical::EmpiricalTimes;
 use steadfast_domain::io_event::{CapturedDevice, RESPONSE_UNKNOWN};
 use steadfast_domain::step::mix64;
-use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Bytes, CaptureConditions, Demand, IoEvent, IoOp, Nanos};
+use steadfast_domain::{Bytes, CaptureConditions, Demand, IoEvent, IoOp};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::TraceWriter;
 
@@ -31,43 +29,53 @@ pub struct AppliedIo {
     pub bytes: u32,
 }
 
+/// Source of the I/Os of a load and of their due times: an engine's generator.
+pub trait DrawnLoad {
+    /// Returns when the next I/O is due, in nanoseconds since the start; 0 in a closed loop, `None`
+    /// while that depends on a completion.
+    fn due_ns(&self) -> Option<u64>;
+    /// Draws the next I/O.
+    fn draw(&mut self) -> AppliedIo;
+    /// Notes that all I/Os have completed at this time.
+    fn all_complete(&mut self, now_ns: u64);
+}
+
 /// Settings for applying a derived workload without a device.
 #[derive(Debug, Clone)]
 pub struct VirtualApplication {
     /// Number of I/Os.
     pub ios: u64,
-    /// Schedule of the I/Os.
-    pub pace: Pace,
     /// Threads and outstanding I/Os of each.
     pub demand: Demand,
     /// Length of the address range in bytes.
     pub range: u64,
-    /// Seed of gaps and response times.
+    /// Seed of the response times.
     pub seed: u64,
 }
 
 impl VirtualApplication {
-    /// Applies the I/Os that `draw` returns and captures them in memory. An I/O takes as long as one
-    /// of the same operation in `captured`, chosen at random.
+    /// Applies the I/Os of a load and captures them in memory. An I/O takes as long as one of the
+    /// same operation in `captured`, chosen at random.
     ///
     /// # Errors
     /// Returns a [`TraceError`] if the trace cannot be written or read in memory.
     pub fn apply(
         &self,
         captured: &TraceProfile,
-        mut draw: impl FnMut() -> AppliedIo,
+        load: &mut impl DrawnLoad,
     ) -> Result<Captured<Cursor<Vec<u8>>>, TraceError> {
         let capacity = Some(Bytes(self.range));
         let device = CapturedDevice { name: "drawn".into(), capacity, ..Default::default() };
         let conditions = CaptureConditions { devices: vec![device], ..Default::default() };
         let mut writer = TraceWriter::new(Vec::new(), &conditions)?;
-        let mut clock = IssueClock::new(self);
+        let mut clock = IssueClock::new(self.demand);
         let mut events = Vec::with_capacity(EVENTS_AT_ONCE);
         for number in 0..self.ios {
-            let AppliedIo { op, offset, bytes } = draw();
+            let due_ns = clock.next_due_ns(load);
+            let AppliedIo { op, offset, bytes } = load.draw();
             let choice = mix64(self.seed ^ mix64(number));
             let response_ns = captured.response_ns(op, choice);
-            let (issued_ns, depth) = clock.issue(response_ns.unwrap_or(0));
+            let (issued_ns, depth) = clock.issue(due_ns, response_ns.unwrap_or(0));
             let response_ns = response_ns.unwrap_or(RESPONSE_UNKNOWN);
             events.push(IoEvent {
                 issued_ns,
@@ -90,16 +98,9 @@ impl VirtualApplication {
     }
 }
 
-/// Issue times by pace and demand.
+/// Issue times by due times and demand.
 struct IssueClock {
-    pace: Pace,
-    /// Arrivals drawn from measured distributions.
-    drawn: Option<EmpiricalTimes>,
     slots: u64,
-    random: u64,
-    issued: u64,
-    /// Due time of the next I/O in nanoseconds.
-    due_ns: f64,
     last_ns: u64,
     /// Completion times of the outstanding I/Os.
     outstanding: BinaryHeap<Reverse<u64>>,
@@ -108,27 +109,27 @@ struct IssueClock {
 }
 
 impl IssueClock {
-    fn new(application: &VirtualApplication) -> Self {
+    fn new(demand: Demand) -> Self {
         IssueClock {
-            drawn: match &application.pace {
-                Pace::Empirical(arrivals) => Some(EmpiricalTimes::new((**arrivals).clone())),
-                _ => None,
-            },
-            pace: application.pace.clone(),
-            slots: application.demand.outstanding().max(1),
-            random: mix64(application.seed),
-            issued: 0,
-            due_ns: 0.0,
+            slots: demand.outstanding().max(1),
             last_ns: 0,
             outstanding: BinaryHeap::new(),
             idle_from_ns: 0,
         }
     }
 
-    /// Returns the issue time of the next I/O and the number of I/Os outstanding then, itself
-    /// included.
-    fn issue(&mut self, response_ns: u64) -> (u64, u32) {
-        let mut at_ns = (self.due() as u64).max(self.last_ns);
+    /// Returns when the next I/O of a load is due; completes all others first if that decides it.
+    fn next_due_ns(&self, load: &mut impl DrawnLoad) -> u64 {
+        if load.due_ns().is_none() {
+            load.all_complete(self.idle_from_ns);
+        }
+        load.due_ns().unwrap_or(self.idle_from_ns)
+    }
+
+    /// Returns the issue time of an I/O that is due at `due_ns` and the number of I/Os outstanding
+    /// then, itself included.
+    fn issue(&mut self, due_ns: u64, response_ns: u64) -> (u64, u32) {
+        let mut at_ns = due_ns.max(self.last_ns);
         while let Some(Reverse(done)) = self.outstanding.peek().copied() {
             if done > at_ns && (self.outstanding.len() as u64) < self.slots {
                 break;
@@ -139,67 +140,59 @@ impl IssueClock {
         let done_ns = at_ns.saturating_add(response_ns);
         self.outstanding.push(Reverse(done_ns));
         self.idle_from_ns = self.idle_from_ns.max(done_ns);
-        (self.last_ns, self.issued) = (at_ns, self.issued + 1);
+        self.last_ns = at_ns;
         (at_ns, u32::try_from(self.outstanding.len()).unwrap_or(u32::MAX))
     }
-
-    /// Returns the due time of this I/O in nanoseconds.
-    fn due(&mut self) -> f64 {
-        let random = &mut self.random;
-        // In (0, 1], so that its logarithm is finite.
-        let mut fraction = || {
-            *random = random.wrapping_add(1);
-            ((mix64(mix64(*random)) >> 11) + 1) as f64 / 2f64.powi(53)
-        };
-        if let Some(drawn) = &mut self.drawn {
-            return drawn.next_ns(fraction);
-        }
-        match &self.pace {
-            Pace::Closed | Pace::Empirical(_) => 0.0,
-            Pace::Fixed { ios, per } => self.issued as f64 * gap(*ios, *per),
-            Pace::Poisson { ios, per } => {
-                self.due_ns -= fraction().ln() * gap(*ios, *per);
-                self.due_ns
-            }
-            Pace::Burst { ios, delay } => {
-                if self.issued > 0 && self.issued.is_multiple_of((*ios).max(1)) {
-                    self.due_ns = self.idle_from_ns.saturating_add(delay.0) as f64;
-                }
-                self.due_ns
-            }
-        }
-    }
-}
-
-fn gap(ios: u64, per: Nanos) -> f64 {
-    per.0 as f64 / ios.max(1) as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn issued(pace: &Pace, depth: u32, response_ns: u64) -> Vec<(u64, u32)> {
-        let demand = Demand::new(1, depth);
-        let application =
-            VirtualApplication { ios: 6, pace: pace.clone(), demand, range: 1, seed: 1 };
-        let mut clock = IssueClock::new(&application);
-        (0..6).map(|_| clock.issue(response_ns)).collect()
+    fn issued(dues: [u64; 6], depth: u32, response_ns: u64) -> Vec<(u64, u32)> {
+        let mut clock = IssueClock::new(Demand::new(1, depth));
+        dues.map(|due| clock.issue(due, response_ns)).to_vec()
     }
 
     #[test]
-    fn closed_loops_fixed_rates_and_bursts_issue_as_an_engine_does() {
+    fn an_io_is_issued_when_it_is_due_and_a_slot_is_free() {
         let closed = [(0, 1), (0, 2), (100, 1), (100, 2), (200, 1), (200, 2)];
-        assert_eq!(issued(&Pace::Closed, 2, 100), closed);
-        let fixed = Pace::Fixed { ios: 2, per: Nanos(100) };
+        assert_eq!(issued([0; 6], 2, 100), closed);
+        let fixed = [0, 50, 100, 150, 200, 250];
         let even = [(0, 1), (50, 2), (100, 3), (150, 3), (200, 3), (250, 3)];
-        assert_eq!(issued(&fixed, 8, 120), even);
+        assert_eq!(issued(fixed, 8, 120), even);
         let late = [(0, 1), (120, 1), (240, 1), (360, 1), (480, 1), (600, 1)];
-        assert_eq!(issued(&fixed, 1, 120), late);
-        let burst = Pace::Burst { ios: 3, delay: Nanos(1000) };
-        assert_eq!(
-            issued(&burst, 8, 10),
-            [(0, 1), (0, 2), (0, 3), (1010, 1), (1010, 2), (1010, 3)]
-        );
+        assert_eq!(issued(fixed, 1, 120), late);
+    }
+
+    /// Bursts of three, each due 1,000 ns after all of the one before have completed.
+    struct Bursts(u32, Option<u64>);
+
+    impl DrawnLoad for Bursts {
+        fn due_ns(&self) -> Option<u64> {
+            self.1
+        }
+        fn draw(&mut self) -> AppliedIo {
+            self.0 += 1;
+            if self.0.is_multiple_of(3) {
+                self.1 = None;
+            }
+            AppliedIo { op: IoOp::Read, offset: 0, bytes: 4096 }
+        }
+        fn all_complete(&mut self, now_ns: u64) {
+            self.1 = Some(now_ns + 1000);
+        }
+    }
+
+    #[test]
+    fn a_pause_begins_with_the_last_completion() {
+        let (mut load, mut clock) = (Bursts(0, Some(0)), IssueClock::new(Demand::new(1, 8)));
+        let mut next = || {
+            let due_ns = clock.next_due_ns(&mut load);
+            load.draw();
+            clock.issue(due_ns, 10)
+        };
+        let issued = [(); 6].map(|()| next());
+        assert_eq!(issued, [(0, 1), (0, 2), (0, 3), (1010, 1), (1010, 2), (1010, 3)]);
     }
 }

@@ -23,7 +23,7 @@ mod tables;
 
 pub use aspects::{ASPECT_NOISE, AspectScore, TraceProfile};
 pub use distance::Distance;
-pub use drawn::{AppliedIo, DRAWN_MAX, VirtualApplication};
+pub use drawn::{AppliedIo, DRAWN_MAX, DrawnLoad, VirtualApplication};
 pub use findings::{caveats, chapters, findings};
 pub use found::Fidelity;
 pub use options::FidelityOptions;

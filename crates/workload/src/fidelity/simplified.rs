@@ -59,8 +59,8 @@ pub fn simplifications(file: &WorkloadFile) -> Vec<String> {
     let others = arrivals.by_stream.values().filter(differs).count();
     if others > 0 && workload.total_streams > 1 {
         lost.push(format!(
-            "Arrivals of their own of {others} streams: all streams are drawn at the arrivals of all \
-             I/Os together."
+            "The arrivals of {others} single streams (applied only with --set arrivals=streams): all \
+             streams are drawn at the arrivals of all I/Os together."
         ));
     }
     lost

@@ -3,7 +3,7 @@
 
 use super::ReplayError;
 use super::steps::{NativeSteps, StepChoice, select_without_steps};
-use crate::arrivals::ArrivalProcess;
+use crate::arrivals::CapturedArrivals;
 use crate::placement::Placement;
 use crate::workload_file::{WorkloadFile, WorkloadStep};
 use std::collections::HashMap;
@@ -30,8 +30,8 @@ pub struct Provenance {
     pub data_pattern: DataPattern,
     /// Placement of the streams.
     pub placement: Placement,
-    /// Arrivals of all I/Os; `None` if unknown.
-    pub arrivals: Option<ArrivalProcess>,
+    /// Arrivals of all I/Os and of single streams.
+    pub arrivals: CapturedArrivals,
 }
 
 /// Remark on a workload whose counts do not fit the weights of streams.
@@ -115,7 +115,15 @@ fn applied(
         captured_streams: workload.total_streams as u64,
         demand,
         data_pattern,
-        arrivals: arrivals.map(|process| process.pace()),
+        arrivals: arrivals.all.map(|process| process.pace()),
+        stream_arrivals: workload
+            .streams
+            .iter()
+            .enumerate()
+            .filter_map(|(place, stream)| {
+                Some((place, arrivals.by_stream.get(&stream.key())?.pace()))
+            })
+            .collect(),
         steps: steps.iter().map(|step| applied_step(step, &places)).collect(),
         ..AppliedWorkload::default()
     }

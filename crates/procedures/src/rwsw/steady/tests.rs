@@ -43,6 +43,7 @@ fn detailed(procedure: &str) -> Settings {
     workload.streams[0].zones =
         vec![zone(80, 0, 10), zone(15, 10, 50_000), zone(5, 50_000, 900_000)];
     workload.arrivals = Some(Pace::poisson(512.0));
+    workload.stream_arrivals = vec![(1, Pace::Fixed { ios: 100, per: Nanos::SECOND })];
     settings
 }
 
@@ -82,12 +83,34 @@ fn zones_are_applied_and_arrivals_where_they_are_asked_for() {
             assert_eq!((load.streams[0].zones.len(), load.pace.clone()), (0, paced), "{procedure}");
         }
     }
-    let mut settings = detailed("multi-wsat");
-    settings.parameters.insert("arrivals".into(), "workload".into());
-    assert_eq!(loads(&settings)[0].demand, Demand::SCHEDULED);
-    settings.workload.as_mut().unwrap().arrivals = None;
-    let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
-    assert!(why.contains("workload derive"), "{why}");
+    for arrivals in ["workload", "streams"] {
+        let mut settings = detailed("multi-wsat");
+        settings.parameters.insert("arrivals".into(), arrivals.into());
+        assert_eq!(loads(&settings)[0].demand, Demand::SCHEDULED);
+        settings.workload.as_mut().unwrap().arrivals = None;
+        let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
+        assert!(why.contains("workload derive"), "{why}");
+    }
+}
+
+/// Of 5000, 3000 and 2000 I/Os; only the second stream has arrivals of its own.
+#[test]
+fn streams_arrive_by_their_own_pace_or_at_random_with_their_share() {
+    for procedure in ["multi-wsat", "rwsw-dirth"] {
+        let mut settings = detailed(procedure);
+        settings.parameters.insert("arrivals".into(), "streams".into());
+        // At the rate of its 3,000 I/Os, not at the 100 I/Os a second of its active time.
+        let own = Pace::Fixed { ios: 153_600, per: Nanos::from_secs(1000) };
+        let paces = vec![Pace::poisson(256.0), own, Pace::poisson(102.4)];
+        for load in loads(&settings) {
+            assert_eq!(load.pace, Pace::ByStream(paces.clone()), "{procedure}");
+            assert_eq!(load.fault(), None);
+        }
+        let bursts = Pace::Burst { ios: 5, delay: Nanos::SECOND };
+        settings.workload.as_mut().unwrap().stream_arrivals = vec![(0, bursts)];
+        let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
+        assert!(why.contains("arrivals=streams") && why.contains("rate"), "{why}");
+    }
 }
 
 #[test]
@@ -107,6 +130,19 @@ fn reports_disclose_zones_and_arrivals() {
     settings.parameters.insert("zones".into(), "none".into());
     settings.parameters.insert("arrivals".into(), "workload".into());
     assert_eq!(found(&settings), [true, false, false]);
+    settings.parameters.insert("arrivals".into(), "streams".into());
+    let test = made(&settings);
+    let mut bench = scripted(|_| 1000.0);
+    test.conduct(&mut bench).unwrap();
+    let findings = test.study(&record(&settings, bench.entries));
+    let tables = findings.pages().flat_map(|page| &page.exhibits);
+    let arrivals = tables.filter_map(|exhibit| match exhibit {
+        Exhibit::Table(table) if table.id == "applied-arrivals" => Some(table),
+        _ => None,
+    });
+    let rows: Vec<_> =
+        arrivals.flat_map(|table| &table.rows).map(|row| row.cells[0].clone()).collect();
+    assert_eq!(rows, [256.0, 153.6, 102.4].map(|iops| Cell::number(Some(iops), 3)));
 }
 
 #[test]

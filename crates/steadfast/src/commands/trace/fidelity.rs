@@ -6,15 +6,17 @@ use anyhow::{Context, anyhow};
 use serde::Serialize;
 use std::sync::Arc;
 use steadfast_analysis::PassOptions;
+use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Pace};
 use steadfast_domain::{Bytes, Demand, Op, Stimulus};
+use steadfast_engine::arrival_times::ArrivalTimes;
 use steadfast_engine::draw::{DrawPlan, IoGenerator};
 use steadfast_report::text_table;
 use steadfast_workload::fidelity::{
-    AppliedIo, AspectScore, DRAWN_MAX, TraceProfile, VirtualApplication, simplifications,
+    AppliedIo, AspectScore, DRAWN_MAX, DrawnLoad, TraceProfile, VirtualApplication, simplifications,
 };
 use steadfast_workload::placement::key_of;
-use steadfast_workload::{AddressRange, WorkloadFile};
+use steadfast_workload::{AddressRange, ArrivalProcess, WorkloadFile};
 
 /// Length of a drawing's range if the extent of the captured addresses is unknown.
 const UNKNOWN_RANGE: u64 = 1 << 40;
@@ -61,9 +63,15 @@ pub fn measured(
                     application.ios, captured.ios
                 ));
             }
-            let draw = |seed| drawing(file, &application, (&captured, seed), selected.pass.window);
-            let drawings = [draw(1)?, draw(2)?];
-            let aspects = AspectScore::of_drawings(&captured, drawings.each_ref());
+            let draw = |pace: &Pace, seed| {
+                drawing(file, &application, pace, (&captured, seed), selected.pass.window)
+            };
+            let pace = file.arrivals.all.as_ref().map_or(Pace::Closed, ArrivalProcess::pace);
+            let drawings = [draw(&pace, 1)?, draw(&pace, 2)?];
+            let by_stream =
+                file.stream_paces(&file.io_streams()?.0).map(|pace| draw(&pace, 1)).transpose()?;
+            let aspects =
+                AspectScore::of_drawings(&captured, drawings.each_ref(), by_stream.as_ref());
             (None, application.ios, aspects)
         }
     };
@@ -74,8 +82,7 @@ pub fn measured(
     Ok(DerivedFidelity { against, captured_ios: captured.ios, applied_ios, aspects, lost })
 }
 
-/// Returns how a workload is applied: with its own arrivals if it carries them, else in a closed
-/// loop.
+/// Returns how a workload is applied: with the default demand of a schedule if it carries arrivals.
 fn application(
     file: &WorkloadFile,
     selected: &FilteredCapture,
@@ -83,13 +90,9 @@ fn application(
     (ios, range): (u64, Option<AddressRange>),
 ) -> VirtualApplication {
     let length = range.map(|range| range.length).or(selected.captured.end_of_range());
-    let (pace, usual) = match &file.arrivals.all {
-        Some(process) => (process.pace(), Some(Demand::SCHEDULED)),
-        None => (Pace::Closed, file.demand),
-    };
+    let usual = file.arrivals.all.as_ref().map_or(file.demand, |_| Some(Demand::SCHEDULED));
     VirtualApplication {
         ios: ios.min(DRAWN_MAX),
-        pace,
         demand: chosen.or(usual).unwrap_or(Demand::new(1, 1)),
         range: length.unwrap_or(UNKNOWN_RANGE),
         seed: 0,
@@ -100,6 +103,7 @@ fn application(
 fn drawing(
     file: &WorkloadFile,
     application: &VirtualApplication,
+    pace: &Pace,
     (captured, seed): (&TraceProfile, u64),
     window: usize,
 ) -> anyhow::Result<TraceProfile> {
@@ -108,28 +112,62 @@ fn drawing(
     let keys: Vec<_> = streams.iter().map(key_of).collect();
     let streams = streams.into_iter().map(|stream| stream.with_room_in_zones(Bytes(range)));
     let area = ActiveRange::new(Bytes(0), Bytes(range));
-    let stimulus = Stimulus::new(streams.collect(), area, demand, LoadLimits::ios(ios));
-    let plan = DrawPlan::new(&stimulus.seed(seed));
+    let stimulus = Stimulus::new(streams.collect(), area, demand, LoadLimits::ios(ios))
+        .pace(pace.clone())
+        .seed(seed);
+    let plan = DrawPlan::new(&stimulus);
     let plan = plan.map_err(|why| anyhow!("{}: cannot draw its I/Os: {why}", file.name))?;
-    let mut generator = IoGenerator::new(Arc::new(plan), seed, 0);
-    let draw = || {
-        let drawn = generator.draw();
-        let bytes = if drawn.op == Op::Flush { 0 } else { drawn.size };
-        AppliedIo { op: keys[drawn.stream as usize].op, offset: drawn.offset, bytes }
+    let mut load = DerivedLoad {
+        generator: IoGenerator::new(Arc::new(plan), seed, 0),
+        times: ArrivalTimes::new(&stimulus, 0, 1, seed),
+        keys,
     };
     let application = VirtualApplication { seed, ..application.clone() };
-    let drawn = application.apply(captured, draw).context("the drawing")?;
+    let drawn = application.apply(captured, &mut load).context("the drawing")?;
     let device = AddressRange { device: 0, length: range };
     let pass = PassOptions { window, ..PassOptions::default() };
     let mut profile = TraceProfile::read(&drawn, &pass, Some(device)).context("the drawing")?;
     if !captured.has_responses() {
         profile.forget_depths();
         // At a rate of its own, an I/O is issued no later for the response times of others.
-        if application.pace.offered_iops().is_none() {
+        if pace.offered_iops().is_none() {
             profile.forget_gaps();
         }
     }
     Ok(profile)
+}
+
+/// A derived workload as the engines draw it.
+struct DerivedLoad {
+    generator: IoGenerator,
+    /// Due times; `None` in a closed loop.
+    times: Option<ArrivalTimes>,
+    /// Key of each stream.
+    keys: Vec<StreamKey>,
+}
+
+impl DrawnLoad for DerivedLoad {
+    fn due_ns(&self) -> Option<u64> {
+        self.times.as_ref().map_or(Some(0), ArrivalTimes::due_ns)
+    }
+
+    fn draw(&mut self) -> AppliedIo {
+        let drawn = match self.times.as_ref().and_then(ArrivalTimes::stream) {
+            Some(stream) => self.generator.draw_of(stream),
+            None => self.generator.draw(),
+        };
+        if let Some(times) = &mut self.times {
+            times.issued();
+        }
+        let bytes = if drawn.op == Op::Flush { 0 } else { drawn.size };
+        AppliedIo { op: self.keys[drawn.stream as usize].op, offset: drawn.offset, bytes }
+    }
+
+    fn all_complete(&mut self, now_ns: u64) {
+        if let Some(times) = &mut self.times {
+            times.all_complete(now_ns);
+        }
+    }
 }
 
 impl DerivedFidelity {
@@ -137,13 +175,15 @@ impl DerivedFidelity {
     pub fn lines(&self) -> String {
         let number =
             |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
-        let head = ["Aspect", "Score", "Best", "Largest difference"].map(str::to_owned);
+        let head =
+            ["Aspect", "Score", "Best", "By stream", "Largest difference"].map(str::to_owned);
         let rows = self.aspects.iter().map(|score| {
             let unknown = || score.unknown.unwrap_or_default().to_owned();
             let text = score.difference.clone().unwrap_or_else(unknown);
-            [score.aspect.to_owned(), number(score.score), number(score.best), text]
+            let [own, best, by_stream] = [score.score, score.best, score.by_stream].map(number);
+            [score.aspect.to_owned(), own, best, by_stream, text]
         });
-        let rows: Vec<[String; 4]> = std::iter::once(head).chain(rows).collect();
+        let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows).collect();
         let applied = match &self.against {
             Some(name) => name.clone(),
             None => "a drawing of the workload, without a device".to_owned(),
@@ -152,7 +192,7 @@ impl DerivedFidelity {
             "\nFidelity: {} captured I/Os and {} of {applied}\n{}\n",
             self.captured_ios,
             self.applied_ios,
-            text_table::with_left(&rows, |column| matches!(column, 0 | 3))
+            text_table::with_left(&rows, |column| matches!(column, 0 | 4))
         );
         for score in &self.aspects {
             text.push_str(&format!("{}: {}\n", score.aspect, score.definition));
