@@ -14,7 +14,7 @@ use crate::report_notation::{count_word, limits_text, number};
 use steadfast_domain::findings::{Cell, Exhibit, Facts, Origin, Page, Row, Setting, Table};
 use steadfast_domain::load_words::{hottest_share, pace_text};
 use steadfast_domain::stimulus::{Pace, Zone};
-use steadfast_domain::{Caveat, IoStream, Settings, caveats as ids};
+use steadfast_domain::{Caveat, IoStream, Record, Settings, caveats as ids};
 
 /// Returns the rows about the workload in the report form.
 pub fn workload_rows(composite: &CapturedComposite, settings: &Settings) -> SettingRows {
@@ -187,6 +187,18 @@ pub fn caveats(
         ));
     }
     caveats
+}
+
+/// Returns a caveat on the measured steps that did not keep up with the captured arrivals; `None` if
+/// there are none or the load is a closed loop.
+pub fn arrivals_missed(
+    composite: &CapturedComposite,
+    choices: &RunChoices<'_>,
+    record: &Record,
+) -> Option<Caveat> {
+    let offered = composite.pace().offered_iops()?;
+    let offered = format!("the captured arrivals of {} IOPS", number(offered, 0));
+    disclosure::rate_missed(choices, record, &offered, "Omit --set arrivals to saturate it.")
 }
 
 fn rules() -> Caveat {

@@ -138,26 +138,36 @@ fn of_the_rate(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
         ),
         "Omit --rate.",
     )];
+    let rate = offered.rate.to_string();
+    caveats.extend(rate_missed(choices, record, &rate, "Choose a lower --rate."));
+    caveats
+}
+
+/// Returns a caveat on the measured steps in which the device could not keep up with the rate that
+/// was `offered`; `None` if there are none.
+pub fn rate_missed(
+    choices: &RunChoices<'_>,
+    record: &Record,
+    offered: &str,
+    remedy: &str,
+) -> Option<Caveat> {
     let kept_up = |(step, outcome): (&Step, &Outcome)| {
-        let pace = step.load.stimulus().map(|stimulus| &stimulus.pace);
-        outcome.measurement.kept_up(pace.unwrap_or(&steadfast_domain::stimulus::Pace::Closed))
+        outcome.measurement.kept_up(&step.load.stimulus()?.pace)
     };
-    let all: Vec<bool> =
-        record.steps().filter(|(step, _)| choices.measures(step)).filter_map(kept_up).collect();
+    let measured = record.steps().filter(|(step, _)| choices.measures(step));
+    let all: Vec<bool> = measured.filter_map(kept_up).collect();
     let missed = all.iter().filter(|kept_up| !**kept_up).count();
-    if missed > 0 {
-        caveats.push(Caveat::deviation(
+    (missed > 0).then(|| {
+        Caveat::deviation(
             ids::RATE_MISSED,
             format!(
-                "The device could not keep up with {} in {missed} of {} measured steps; response \
-                 times grow while it does not.",
-                offered.rate,
+                "The device could not keep up with {offered} in {missed} of {} measured steps; \
+                 response times grow while it does not.",
                 all.len()
             ),
-            "Choose a lower --rate.",
-        ));
-    }
-    caveats
+            remedy,
+        )
+    })
 }
 
 /// Returns a caveat on measured steps in which the program itself was late; `None` if there are none.

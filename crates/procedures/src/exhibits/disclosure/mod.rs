@@ -7,7 +7,7 @@ mod facts;
 mod form;
 mod front_page;
 
-pub use caveats::caveats;
+pub use caveats::{caveats, rate_missed};
 pub use facts::{
     array_rows, conditions_facts, criteria_text, device_facts, host_facts, parameters_facts,
     settings_facts,

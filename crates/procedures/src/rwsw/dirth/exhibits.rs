@@ -201,7 +201,9 @@ impl ProcedureReport for RwswDirth {
         caveats.extend(above_ceiling(run));
         caveats.extend(not_held(run));
         caveats.push(captured::cadence(&run.test.setup, &run.test.steady.cycle_time().to_string()));
-        caveats.extend(captured::caveats(&run.test.composite, &run.test.setup, &run.test.regime));
+        let composite = &run.test.composite;
+        caveats.extend(captured::caveats(composite, &run.test.setup, &run.test.regime));
+        caveats.extend(captured::arrivals_missed(composite, &run.choices, run.record));
         caveats
     }
 

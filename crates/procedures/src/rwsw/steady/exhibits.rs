@@ -178,7 +178,9 @@ impl ProcedureReport for SteadyStreams {
         }
         caveats.extend(run.results.judged.iter().find_map(|judged| fresh_caveat(&judged.verdict)));
         caveats.push(captured::cadence(&run.test.setup, &run.test.cycle_text()));
-        caveats.extend(captured::caveats(&run.test.composite, &run.test.setup, &run.test.regime));
+        let composite = &run.test.composite;
+        caveats.extend(captured::caveats(composite, &run.test.setup, &run.test.regime));
+        caveats.extend(captured::arrivals_missed(composite, &run.choices, run.record));
         caveats
     }
 

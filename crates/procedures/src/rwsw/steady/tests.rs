@@ -3,7 +3,7 @@ use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
 use crate::testing::workload::settings;
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::stimulus::{DataPattern, Op, Order, Pace, Zone};
-use steadfast_domain::{Bytes, CaveatKind, Demand, Nanos, Settings, Stimulus};
+use steadfast_domain::{Bytes, CaveatKind, Demand, Nanos, Settings, Stimulus, caveats as ids};
 
 fn made(settings: &Settings) -> Box<dyn Procedure> {
     crate::procedure(settings, GEOMETRY, &[]).unwrap()
@@ -93,15 +93,16 @@ fn zones_are_applied_and_arrivals_where_they_are_asked_for() {
     }
 }
 
-/// Of 5000, 3000 and 2000 I/Os; only the second stream has arrivals of its own.
+/// Of 5000, 3000 and 2000 of 10,007 I/Os; only the second stream has arrivals of its own.
 #[test]
 fn streams_arrive_by_their_own_pace_or_at_random_with_their_share() {
     for procedure in ["multi-wsat", "rwsw-dirth"] {
         let mut settings = detailed(procedure);
         settings.parameters.insert("arrivals".into(), "streams".into());
         // At the rate of its 3,000 I/Os, not at the 100 I/Os a second of its active time.
-        let own = Pace::Fixed { ios: 153_600, per: Nanos::from_secs(1000) };
-        let paces = vec![Pace::poisson(256.0), own, Pace::poisson(102.4)];
+        let own = Pace::Fixed { ios: 153_493, per: Nanos::from_secs(1000) };
+        let random = [5000.0, 2000.0].map(|ios| Pace::poisson(512.0 * ios / 10_007.0));
+        let paces = vec![random[0].clone(), own, random[1].clone()];
         for load in loads(&settings) {
             assert_eq!(load.pace, Pace::ByStream(paces.clone()), "{procedure}");
             assert_eq!(load.fault(), None);
@@ -110,6 +111,28 @@ fn streams_arrive_by_their_own_pace_or_at_random_with_their_share() {
         settings.workload.as_mut().unwrap().stream_arrivals = vec![(0, bursts)];
         let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
         assert!(why.contains("arrivals=streams") && why.contains("rate"), "{why}");
+    }
+}
+
+#[test]
+fn a_drive_that_is_slower_than_the_arrivals_is_said_to_be() {
+    for procedure in ["multi-wsat", "rwsw-dirth"] {
+        for (arrivals, iops, is_missed) in [
+            ("closed", 100.0, false),
+            ("workload", 1000.0, false),
+            ("workload", 100.0, true),
+            ("streams", 100.0, true),
+        ] {
+            let mut settings = detailed(procedure);
+            settings.parameters.insert("arrivals".into(), arrivals.into());
+            let mut bench = scripted(|_| iops);
+            bench.response = |_| Some(Nanos::from_millis(2));
+            let test = made(&settings);
+            test.conduct(&mut bench).unwrap();
+            let findings = test.study(&record(&settings, bench.entries));
+            let found = findings.caveats.iter().any(|caveat| caveat.id == ids::RATE_MISSED);
+            assert_eq!(found, is_missed, "{procedure} {arrivals} {iops}");
+        }
     }
 }
 
@@ -142,7 +165,7 @@ fn reports_disclose_zones_and_arrivals() {
     });
     let rows: Vec<_> =
         arrivals.flat_map(|table| &table.rows).map(|row| row.cells[0].clone()).collect();
-    assert_eq!(rows, [256.0, 153.6, 102.4].map(|iops| Cell::number(Some(iops), 3)));
+    assert_eq!(rows, [255.821, 153.493, 102.328].map(|iops| Cell::number(Some(iops), 3)));
 }
 
 #[test]
