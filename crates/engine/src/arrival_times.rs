@@ -15,8 +15,8 @@ use steadfast_domain::stimulus::Pace;
 
 /// Lane of the generator that draws due times. The I/Os of thread n are drawn with lane n.
 const LANE: u64 = 0xace;
-/// Lane of the generator that draws how long before the load a stream with its own pace began.
-const PHASE_LANE: u64 = LANE + 1;
+/// Lane of the generator that draws the age of a stream with its own pace at the start of the load.
+const AGE_LANE: u64 = LANE + 1;
 
 /// One thread's share of a load's due times, in nanoseconds since the load began.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ enum Rhythm {
 /// The arrivals of streams with a pace each, merged in order of time.
 #[derive(Debug)]
 struct StreamArrivals {
-    /// How long before the load each stream began, in nanoseconds, and its due times since then.
+    /// Each stream's age at the start of the load in nanoseconds, and its due times since it began.
     streams: Vec<(u64, ArrivalTimes)>,
     /// Time of the next arrival of each stream that has any, and the number of the stream.
     next: BinaryHeap<Reverse<(u64, u32)>>,
@@ -179,13 +179,13 @@ impl StreamArrivals {
         for ((number, pace), stream) in (0u32..).zip(paces).zip(&stimulus.streams) {
             let seed = mix64(seed ^ mix64(u64::from(number) + 1));
             let mut times = ArrivalTimes::of_pace(pace, 0, 1, seed)?;
-            let before_ns = (Xoshiro256::new(seed, PHASE_LANE).fraction() * period_ns(pace)) as u64;
-            while times.next_ns.is_some_and(|ns| ns < before_ns) {
+            let age_ns = (Xoshiro256::new(seed, AGE_LANE).fraction() * period_ns(pace)) as u64;
+            while times.next_ns.is_some_and(|ns| ns < age_ns) {
                 times.issued();
             }
             let due_ns = times.next_ns.filter(|_| stream.weight > 0);
-            next.extend(due_ns.map(|ns| Reverse((ns - before_ns, number))));
-            streams.push((before_ns, times));
+            next.extend(due_ns.map(|ns| Reverse((ns - age_ns, number))));
+            streams.push((age_ns, times));
         }
         Some(StreamArrivals { streams, next, drawn: 0 })
     }
@@ -194,9 +194,9 @@ impl StreamArrivals {
     fn draw(&mut self) -> u64 {
         let Some(mut first) = self.next.peek_mut() else { return u64::MAX };
         let Reverse((due_ns, number)) = *first;
-        let (before_ns, times) = &mut self.streams[number as usize];
+        let (age_ns, times) = &mut self.streams[number as usize];
         times.issued();
-        *first = Reverse((times.next_ns.map_or(u64::MAX, |ns| ns - *before_ns), number));
+        *first = Reverse((times.next_ns.map_or(u64::MAX, |ns| ns - *age_ns), number));
         self.drawn = number;
         due_ns
     }

@@ -79,14 +79,14 @@ pub fn applies_zones(settings: &Settings) -> Result<bool, ProcedureError> {
     ZONES.choice(settings, &[("workload", true), ("none", false)])
 }
 
-/// Whose arrivals are applied.
+/// The captured arrivals by which I/Os are issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppliedArrivals {
-    /// Nobody's: a closed loop.
+    /// None: each I/O is issued as another one completes.
     Closed,
-    /// Those of all I/Os together.
+    /// The arrivals of all I/Os, whose streams are drawn by weight.
     Workload,
-    /// Those of each stream.
+    /// The arrivals of each stream, independent of the other streams.
     Streams,
 }
 
