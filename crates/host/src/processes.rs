@@ -414,9 +414,10 @@ fn shared_ranges(thread: &Path) -> io::Result<Option<Vec<String>>> {
     if maps.is_empty() {
         return Ok(None);
     }
-    let mut ranges = listed.map_err(|error| {
-        // A thread that has not ended has this directory.
-        io::Error::other(format!("{}: {error}", directory.display()))
+    // A thread that has not ended has this directory.
+    let mut ranges = listed.map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => error,
+        _ => io::Error::other(format!("{}: {error}", directory.display())),
     })?;
     let maps = String::from_utf8_lossy(&maps);
     // `RANGE rw-p OFFSET DEVICE INODE PATH`. Memory without a file, whose inode is 0, may have taken
