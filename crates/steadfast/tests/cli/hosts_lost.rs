@@ -34,7 +34,7 @@ fn is_free(device: &LoopDevice) -> bool {
 
 /// A run from all hosts, of a minute if nothing stops it.
 fn long_run(hosts: &NamespaceHosts, device: &LoopDevice) -> Vec<String> {
-    let run = "run wsat --profile quick --steady-state time:10s --step-time 1s --purge none -o run";
+    let run = "run wsat --profile quick --steady-state time:20s --step-time 1s --purge none -o run";
     [hosts.command(&run.words(), device), hosts.consent(device.name())].concat()
 }
 
@@ -50,7 +50,8 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
     for ending in ["SIGINT", "SIGKILL", "server"] {
         let before = steps(here);
         let mut run = begin(here, &next);
-        wait_until("a step", || steps(here) >= before + 2 || run.try_wait().unwrap().is_some());
+        // A busy machine sees a step seconds after it ended: three endings need many more steps.
+        wait_until("a step", || steps(here) > before || run.try_wait().unwrap().is_some());
         let child = i32::try_from(run.id()).unwrap();
         let mut left = Vec::new();
         match ending {
