@@ -367,15 +367,15 @@ enum MappingState {
 /// become writable. A mapping that is moved or split during the search has another range, so the
 /// list must be equal before and after; several times, as two mappings may change places in between.
 fn mapped(thread: &Path, sought: &OpenFileQuery) -> io::Result<MappingState> {
-    let mut before = shared_ranges(thread)?;
+    let mut before = None;
     let mut equal_looks = 0;
     for look in 0..MAPPINGS_LOOKS {
         if look > MAPPINGS_LOOKS / 2 {
             thread::sleep(Duration::from_millis(1));
         }
-        let Some(ranges) = before else { return Ok(MappingState::Unknown) };
+        let now = shared_ranges(thread)?;
         let mut has_moved = false;
-        for range in &ranges {
+        for range in now.iter().flatten() {
             match fs::metadata(thread.join("map_files").join(range)) {
                 Ok(metadata) if sought.is(&metadata) => return Ok(MappingState::Yes),
                 Ok(_) => {}
@@ -384,13 +384,14 @@ fn mapped(thread: &Path, sought: &OpenFileQuery) -> io::Result<MappingState> {
                 Err(error) => return Err(error),
             }
         }
-        let after = shared_ranges(thread)?;
-        let is_equal = !has_moved && after.as_ref() == Some(&ranges);
-        equal_looks = if is_equal { equal_looks + 1 } else { 0 };
+        equal_looks = match &now {
+            Some(_) if !has_moved && now == before => equal_looks + 1,
+            _ => 0,
+        };
         if equal_looks == EQUAL_LOOKS {
             return Ok(MappingState::No);
         }
-        before = after;
+        before = now.filter(|_| !has_moved);
     }
     Err(io::Error::other("its mappings change faster than they can be examined"))
 }
@@ -402,23 +403,28 @@ const MAPPINGS_LOOKS: usize = 100;
 /// mapping with one of another file may be missed in some of them, but hardly in all.
 const EQUAL_LOOKS: usize = 6;
 
-/// Returns the address ranges of a thread's shared file mappings; `None` if the thread has ended.
+/// Returns the address ranges of a thread's shared file mappings; `None` if they changed while they
+/// were listed.
 ///
 /// They are what the kernel lists at one moment in `map_files`, less those that `maps` shows as
 /// private. `maps` alone would not do: since Linux 6.17 it is read without a lock of the whole list
 /// and misses a mapping that is moved from a high address to a low one meanwhile.
+///
+/// # Errors
+/// Returns ESRCH if the thread has ended.
 fn shared_ranges(thread: &Path) -> io::Result<Option<Vec<String>>> {
     let directory = thread.join("map_files");
     let listed = listed_at_one_moment(&directory);
     let maps = fs::read(thread.join("maps"))?;
     if maps.is_empty() {
-        return Ok(None);
+        return Err(io::Error::from_raw_os_error(libc::ESRCH));
     }
     // A thread that has not ended has this directory.
-    let mut ranges = listed.map_err(|error| match error.kind() {
+    let listed = listed.map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => error,
         _ => io::Error::other(format!("{}: {error}", directory.display())),
     })?;
+    let Some(mut ranges) = listed else { return Ok(None) };
     let maps = String::from_utf8_lossy(&maps);
     // `RANGE rw-p OFFSET DEVICE INODE PATH`. Memory without a file, whose inode is 0, may have taken
     // the place of a shared mapping meanwhile.
@@ -442,11 +448,12 @@ fn addresses(range: &str) -> Option<(u64, u64)> {
     Some((u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?))
 }
 
-/// Returns the names in a directory of procfs. One call of getdents64(2) returns all of them: for a
-/// second one, the kernel would make a new list.
-fn listed_at_one_moment(directory: &Path) -> io::Result<Vec<String>> {
+/// Returns the names in a directory of procfs as they were at one moment: what one call of
+/// getdents64(2) returns. A further call, for which the kernel makes a new list, must return
+/// nothing, or the list has changed: `None`.
+fn listed_at_one_moment(directory: &Path) -> io::Result<Option<Vec<String>>> {
     // Room for the 65,530 mappings of `vm.max_map_count`'s usual value, then for more.
-    for megabytes in [4, 4, 16, 64, 256] {
+    for megabytes in [4, 16, 64, 256] {
         let file = fs::File::open(directory)?;
         let mut buffer = Vec::with_capacity(megabytes << 20);
         let mut entries = RawDir::new(&file, buffer.spare_capacity_mut());
@@ -461,10 +468,10 @@ fn listed_at_one_moment(directory: &Path) -> io::Result<Vec<String>> {
         };
         if is_whole {
             names.retain(|name| name != "." && name != "..");
-            return Ok(names);
+            return Ok(Some(names));
         }
     }
-    Err(io::Error::other("it has too many mappings to be listed at one moment"))
+    Ok(None)
 }
 
 /// Describes the locks and leases of other processes on the files.
@@ -854,6 +861,31 @@ mod tests {
                 Ok(MappingState::No) => panic!("look {look} saw no mapping"),
                 Ok(MappingState::Unknown) => panic!("look {look}: the child has ended"),
                 // One that never holds still is refused.
+                Err(error) => assert!(error.to_string().contains("change faster"), "{error}"),
+            }
+        }
+    }
+
+    /// As a program does that loads its libraries: a list that grew meanwhile is made once more.
+    #[test]
+    fn a_process_that_keeps_mapping_files_is_looked_at() {
+        const PLACES: std::ops::Range<usize> = 0x1000_0000..0x1200_0000;
+        let library = tempfile::tempfile().unwrap();
+        library.set_len(MappingChild::LENGTH as u64).unwrap();
+        let library = library.as_raw_fd();
+        let mut child = MappingChild::new(0, |_| {
+            loop {
+                for place in PLACES.step_by(2 * MappingChild::LENGTH) {
+                    map(place, libc::MAP_PRIVATE, library);
+                }
+                // SAFETY: nothing else lies there.
+                unsafe { libc::munmap(PLACES.start as *mut libc::c_void, PLACES.len()) };
+            }
+        });
+        child.sought = OpenFileQuery::files(BTreeSet::new());
+        for _ in 0..200 {
+            match child.look() {
+                Ok(state) => assert!(matches!(state, MappingState::No)),
                 Err(error) => assert!(error.to_string().contains("change faster"), "{error}"),
             }
         }
