@@ -32,7 +32,7 @@ pub fn pace_text(pace: &Pace) -> Option<String> {
             let kinds: Vec<String> =
                 kinds.map(|(streams, how)| format!("{streams} {how}")).collect();
             Some(format!(
-                "{} IOPS on average, each stream with its own arrivals ({})",
+                "{} IOPS on average, each stream independently ({})",
                 rate(),
                 kinds.join(", ")
             ))
@@ -137,8 +137,7 @@ mod tests {
         let burst = Pace::Burst { ios: 4, delay: Nanos::from_millis(100) };
         assert_eq!(said(&burst), (None, Some("bursts of 4 I/Os, 100 ms after each".into())));
         assert_eq!(said(&Pace::Closed), (None, None));
-        let text =
-            "2,000.12 IOPS on average, each stream with its own arrivals (2 evenly, 1 at random)";
+        let text = "2,000.12 IOPS on average, each stream independently (2 evenly, 1 at random)";
         let by_stream = Pace::ByStream(vec![fixed.clone(), slow, fixed]);
         assert_eq!(said(&by_stream), (Some(2000.125), Some(text.into())));
     }

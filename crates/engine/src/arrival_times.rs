@@ -55,47 +55,26 @@ struct StreamArrivals {
 impl ArrivalTimes {
     /// Creates the due times of thread `thread` of `threads`; `None` for a closed loop.
     pub fn new(stimulus: &Stimulus, thread: u32, threads: u32, seed: u64) -> Option<Self> {
-        let Pace::ByStream(paces) = &stimulus.pace else {
-            return ArrivalTimes::of_pace(&stimulus.pace, thread, threads, seed);
+        let rhythm = match &stimulus.pace {
+            Pace::ByStream(paces) => Rhythm::ByStream {
+                streams: StreamArrivals::new(stimulus, paces, seed)?,
+                threads: threads.max(1).into(),
+            },
+            pace => Rhythm::of_pace(pace, thread, threads, seed)?,
         };
-        let streams = StreamArrivals::new(stimulus, paces, seed)?;
-        let rhythm = Rhythm::ByStream { streams, threads: threads.max(1).into() };
-        let mut times = ArrivalTimes { rhythm, next_ns: None };
-        times.next_ns = Some(times.draw(u64::from(thread) + 1));
-        Some(times)
+        Some(ArrivalTimes::begin(rhythm, thread))
     }
 
-    fn of_pace(pace: &Pace, thread: u32, threads: u32, seed: u64) -> Option<Self> {
-        let (number, count) = (u64::from(thread), u64::from(threads.max(1)));
-        let rhythm = match pace {
-            Pace::Closed | Pace::ByStream(_) => return None,
-            Pace::Fixed { ios, per } => {
-                Rhythm::Fixed { ios: *ios, per_ns: per.0, number, threads: count }
-            }
-            Pace::Poisson { ios, per } => Rhythm::Poisson {
-                mean_ns: per.0 as f64 / *ios as f64 * count as f64,
-                elapsed_ns: 0.0,
-                random: Xoshiro256::new(seed, LANE | number << u32::BITS),
-            },
-            Pace::Empirical(arrivals) => Rhythm::Empirical {
-                times: Box::new(EmpiricalTimes::new((**arrivals).clone())),
-                threads: count,
-                random: Xoshiro256::new(seed, LANE),
-            },
-            Pace::Burst { ios, delay } => {
-                let share = *ios / count + u64::from(number < *ios % count);
-                Rhythm::Burst { share, left: share, delay_ns: delay.0 }
-            }
-        };
+    fn begin(rhythm: Rhythm, thread: u32) -> Self {
         let mut times = ArrivalTimes { rhythm, next_ns: None };
         times.next_ns = match &times.rhythm {
             Rhythm::Burst { share, .. } => (*share > 0).then_some(0),
-            Rhythm::Empirical { .. } => Some(times.draw(number + 1)),
-            Rhythm::Fixed { .. } | Rhythm::Poisson { .. } | Rhythm::ByStream { .. } => {
-                Some(times.draw(1))
+            Rhythm::Empirical { .. } | Rhythm::ByStream { .. } => {
+                Some(times.draw(u64::from(thread) + 1))
             }
+            Rhythm::Fixed { .. } | Rhythm::Poisson { .. } => Some(times.draw(1)),
         };
-        Some(times)
+        times
     }
 
     /// Returns when the next I/O is due; `None` while that depends on a completion.
@@ -168,6 +147,33 @@ impl ArrivalTimes {
     }
 }
 
+impl Rhythm {
+    /// Creates the rhythm of all I/Os of a load; `None` if they have none, or each stream its own.
+    fn of_pace(pace: &Pace, thread: u32, threads: u32, seed: u64) -> Option<Self> {
+        let (number, count) = (u64::from(thread), u64::from(threads.max(1)));
+        Some(match pace {
+            Pace::Closed | Pace::ByStream(_) => return None,
+            Pace::Fixed { ios, per } => {
+                Rhythm::Fixed { ios: *ios, per_ns: per.0, number, threads: count }
+            }
+            Pace::Poisson { ios, per } => Rhythm::Poisson {
+                mean_ns: per.0 as f64 / *ios as f64 * count as f64,
+                elapsed_ns: 0.0,
+                random: Xoshiro256::new(seed, LANE | number << u32::BITS),
+            },
+            Pace::Empirical(arrivals) => Rhythm::Empirical {
+                times: Box::new(EmpiricalTimes::new((**arrivals).clone())),
+                threads: count,
+                random: Xoshiro256::new(seed, LANE),
+            },
+            Pace::Burst { ios, delay } => {
+                let share = *ios / count + u64::from(number < *ios % count);
+                Rhythm::Burst { share, left: share, delay_ns: delay.0 }
+            }
+        })
+    }
+}
+
 impl StreamArrivals {
     /// Creates the arrivals of the streams with a weight. Each is joined at a random moment of its
     /// period, as if it had begun before: even arrivals of equal rates do not coincide, and a stream
@@ -178,7 +184,7 @@ impl StreamArrivals {
         let mut next = BinaryHeap::with_capacity(paces.len());
         for ((number, pace), stream) in (0u32..).zip(paces).zip(&stimulus.streams) {
             let seed = mix64(seed ^ mix64(u64::from(number) + 1));
-            let mut times = ArrivalTimes::of_pace(pace, 0, 1, seed)?;
+            let mut times = ArrivalTimes::begin(Rhythm::of_pace(pace, 0, 1, seed)?, 0);
             let age_ns = (Xoshiro256::new(seed, AGE_LANE).fraction() * period_ns(pace)) as u64;
             while times.next_ns.is_some_and(|ns| ns < age_ns) {
                 times.issued();

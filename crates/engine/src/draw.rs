@@ -418,14 +418,14 @@ impl IoGenerator {
     /// Draws the next I/O, of a stream chosen by weight.
     #[inline]
     pub fn draw(&mut self) -> DrawnIo {
-        let stream = self.plan.choice.choose(&mut self.random);
-        self.draw_of(stream)
+        self.draw_of(None)
     }
 
-    /// Draws the next I/O of this stream.
+    /// Draws the next I/O of this stream; `None` chooses one by weight.
     #[inline]
-    pub fn draw_of(&mut self, index: u32) -> DrawnIo {
+    pub fn draw_of(&mut self, stream: Option<u32>) -> DrawnIo {
         let plan = &*self.plan;
+        let index = stream.unwrap_or_else(|| plan.choice.choose(&mut self.random));
         let stream = &plan.streams[index as usize];
         let offset = match &stream.place {
             StreamPlacement::Uniform(positions) => positions.at(self.random.below(positions.count)),

@@ -160,11 +160,8 @@ impl<'s, Q: Queue> Worker<'s, Q> {
 
     #[inline(always)]
     fn draw_io(&mut self) -> IoSlot {
-        let drawn = match self.schedule.as_ref().and_then(PaceSchedule::stream) {
-            Some(stream) => self.generator.draw_of(stream),
-            None => self.generator.draw(),
-        };
-        let DrawnIo { stream, op, fua, offset, size } = drawn;
+        let stream = self.schedule.as_ref().and_then(PaceSchedule::stream);
+        let DrawnIo { stream, op, fua, offset, size } = self.generator.draw_of(stream);
         IoSlot { stream, op, fua, offset, size, ..IoSlot::FLUSH }
     }
 

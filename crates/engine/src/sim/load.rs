@@ -498,11 +498,7 @@ impl RunningLoad {
             });
         }
         let thread = slot / self.stimulus.demand.depth as usize;
-        let drawer = &mut self.drawers[thread];
-        let mut io = match self.pacer.stream() {
-            Some(stream) => drawer.draw_of(stream),
-            None => drawer.draw(),
-        };
+        let mut io = self.drawers[thread].draw_of(self.pacer.stream());
         self.pacer.took();
         let short = self.charge(&mut io);
         let done = context.faults.delayed_by_freeze(context.drive.submit(now, &io));

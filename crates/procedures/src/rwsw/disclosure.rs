@@ -64,7 +64,9 @@ fn detail_rows(composite: &CapturedComposite, settings: &Settings) -> SettingRow
                 };
                 match unknown {
                     0 => format!("as captured: {text}"),
-                    _ => format!("as captured, of {unknown} streams unknown and at random: {text}"),
+                    _ => format!(
+                        "as captured, at random for {unknown} streams whose arrivals are unknown: {text}"
+                    ),
                 }
             }
         };
@@ -101,14 +103,18 @@ fn zones_table(composite: &CapturedComposite) -> Option<Table> {
 /// Returns the table of the arrivals of the applied streams; `None` if they have none of their own.
 fn arrivals_table(composite: &CapturedComposite) -> Option<Table> {
     let Pace::ByStream(paces) = composite.pace() else { return None };
-    let row = |((stream, pace), is_captured): ((IoStream, Pace), bool)| {
-        let text = pace_text(&pace).unwrap_or_default();
-        let captured = Cell::text(if is_captured { "yes" } else { "no" });
-        let iops = Cell::number(pace.offered_iops(), 3);
-        Row::new(stream.to_string(), [iops, captured, Cell::text(text)])
-    };
-    let streams = composite.streams().into_iter().zip(paces);
-    let rows = streams.zip(composite.captured_arrivals()).map(row).collect::<Vec<_>>();
+    let streams = composite.streams();
+    let mut rows = Vec::new();
+    for ((stream, pace), is_captured) in
+        streams.iter().zip(&paces).zip(composite.captured_arrivals())
+    {
+        let cells = [
+            Cell::number(pace.offered_iops(), 3),
+            Cell::text(if is_captured { "yes" } else { "no" }),
+            Cell::text(pace_text(pace).unwrap_or_default()),
+        ];
+        rows.push(Row::new(stream.to_string(), cells));
+    }
     let title = "Arrivals of the applied streams, independent of one another";
     let table = Table::new("applied-arrivals", title, "I/O stream");
     Some(table.columns(["IOPS", "Captured", "Arrivals"]).rows(rows))
@@ -198,7 +204,7 @@ pub fn arrivals_missed(
 ) -> Option<Caveat> {
     let offered = composite.pace().offered_iops()?;
     let offered = format!("the captured arrivals of {} IOPS", number(offered, 0));
-    disclosure::rate_missed(choices, record, &offered, "Omit --set arrivals to saturate it.")
+    disclosure::rate_missed(choices, record, &offered, "Omit --set arrivals to saturate the drive.")
 }
 
 fn rules() -> Caveat {

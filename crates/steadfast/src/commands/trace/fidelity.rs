@@ -152,10 +152,8 @@ impl DrawnLoad for DerivedLoad {
     }
 
     fn draw(&mut self) -> AppliedIo {
-        let drawn = match self.times.as_ref().and_then(ArrivalTimes::stream) {
-            Some(stream) => self.generator.draw_of(stream),
-            None => self.generator.draw(),
-        };
+        let stream = self.times.as_ref().and_then(ArrivalTimes::stream);
+        let drawn = self.generator.draw_of(stream);
         if let Some(times) = &mut self.times {
             times.issued();
         }
