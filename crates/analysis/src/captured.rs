@@ -704,7 +704,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         self.tells(NotRecorded::BusyTime).is_ok()
             && pass.filter.keeps_whole_devices()
             && !self.conditions().rounded_times
-            && steps.any(|step| step.borrow().times.response_count > 0)
+            && steps.any(|step| step.borrow().times.responses.count > 0)
     }
 
     /// Writes everything readable as a finished file. `conditions` is called last because damage is

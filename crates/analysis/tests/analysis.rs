@@ -121,14 +121,14 @@ fn a_known_composition_is_found_exactly() {
     assert_eq!(table.len(), 7);
     let total = table.total();
     assert_eq!(
-        (total.count(), total.responses.count, total.depth_mean()),
+        (total.count(), total.responses.total.count, total.depths.mean()),
         (10_007, 10_007, Some(4.0))
     );
     let amount = 5003 * 4096 + 3001 * 131_072 + 1499 * 8192 + 401 * 512;
     assert_eq!(total.amount(), amount);
     assert_eq!(table.get(key("RND 8K W")).unwrap().alignment(), Some(65_536));
     let longest = known().iter().map(|event| event.response_ns).max().unwrap();
-    assert_eq!(total.responses.max_ns, longest);
+    assert_eq!(total.responses.total.max_ns, longest);
     let listing = table.listing(ShareMeasure::Bytes);
     assert_eq!(listing[0].key, key("SEQ 128K W"));
     assert!((listing[0].share - 3000.0 * 131_072.0 / amount as f64).abs() < 1e-12);
@@ -189,7 +189,7 @@ fn steps_hold_what_was_issued_in_them() {
         steps.iter().map(|(at, step)| (*at, step.ios(), step.busy_ns)).collect();
     assert_eq!(ios, [(0, 2, 900_000), (1, 1, 1_000_000), (2, 0, 200_000), (4, 1, 100_000)]);
     assert_eq!(steps[&0].times.response_max().unwrap().0, 2_000_000);
-    assert_eq!(steps[&0].times.depth_mean(), Some(1.5));
+    assert_eq!(steps[&0].times.depths.mean(), Some(1.5));
     assert_eq!(steps[&1].times.response_mean(), None);
 }
 

@@ -96,7 +96,7 @@ impl ReplayStep {
             count: step.ios(),
             amount: step.ops.iter().map(|op| op.bytes).sum(),
             qd_mean: mean_outstanding(step, (end - begin).max(1)),
-            qd_max: step.times.depth_max(),
+            qd_max: step.times.depths.largest(),
             response_mean_ms: step.times.response_mean().map(Nanos::as_millis_f64),
             response_max_ms: step.times.response_max().map(Nanos::as_millis_f64),
             compression_ratio: content.ratio,
@@ -134,8 +134,8 @@ impl ReplayStep {
 /// of the response times divided by the time. Unknown response times count as the average of
 /// the others. The depth at issue is unsuitable: it includes the I/O itself and is at least 1.
 pub(crate) fn mean_outstanding(step: &CaptureStep, lasted_ns: u64) -> Option<f64> {
-    let mean = step.times.response_sum_ns as f64 / step.times.response_count as f64;
-    (step.times.response_count > 0).then(|| mean * step.ios() as f64 / lasted_ns as f64)
+    let mean = step.times.responses.sum_ns as f64 / step.times.responses.count as f64;
+    (step.times.responses.count > 0).then(|| mean * step.ios() as f64 / lasted_ns as f64)
 }
 
 /// A contradiction in the text.

@@ -214,8 +214,8 @@ fn steps_agree(answers: &GuestOutput, every: &str, added: &str) -> anyhow::Resul
         let pass = PassOptions { filter, ..PassOptions::default() };
         let (wanted, found) = (every.streams(&pass)?.found, steps.streams(&pass)?.found);
         for (key, tally) in wanted.iter().filter(|(_, tally)| tally.count() > 100) {
-            let depth = found.get(key).and_then(|found| found.depth_mean()).unwrap_or(0.0);
-            let known = tally.depth_mean().unwrap_or(0.0);
+            let depth = found.get(key).and_then(|found| found.depths.mean()).unwrap_or(0.0);
+            let known = tally.depths.mean().unwrap_or(0.0);
             let near = (depth / known - 1.0).abs() < 0.25;
             ensure!(near, "{kind}, {key}: an average queue depth of {depth}, not {known}");
         }

@@ -116,7 +116,8 @@ fn who(processes: &ProcessResults) -> Option<String> {
 
 /// Lists the commands that spent the most time waiting in the slowest minute.
 fn waiting(processes: &ProcessResults, most: usize) -> Option<String> {
-    let waited = |tally: &IoSums| tally.responses.sum_ns.saturating_add(tally.queued.sum_ns);
+    let waited =
+        |tally: &IoSums| tally.responses.total.sum_ns.saturating_add(tally.queued.total.sum_ns);
     shares(processes.slowest.as_ref()?, most, waited)
 }
 
@@ -272,7 +273,7 @@ fn felt(study: &Study) -> Vec<String> {
         line += &responses.max_ns.map(|max| format!(", longest {}", ms(max))).unwrap_or_default();
         lines.push(line);
     }
-    if let (Some(queue), Some(share)) = (total.queued.mean_ns(), total.together.share()) {
+    if let (Some(queue), Some(share)) = (total.queued.total.mean_ns(), total.together.share()) {
         lines.push(format!(
             "in the queue before the device {} on average: {} of the whole time, {} in the device",
             ms(queue),
@@ -324,8 +325,11 @@ fn drive(study: &Study) -> Vec<String> {
     let responses = total.responses.figures();
     if let (true, Some(p99)) = (study.has_percentiles(), responses.p99_ns) {
         let tail = responses.p99_9_ns.map(|tail| format!(", 99.9 % within {}", ms(tail)));
-        let depth = total.depth_mean().map(|depth| {
-            format!(", with {depth:.1} I/Os outstanding on average and {} at most", total.depth_max)
+        let depth = total.depths.mean().map(|depth| {
+            format!(
+                ", with {depth:.1} I/Os outstanding on average and {} at most",
+                total.depths.max
+            )
         });
         lines.push(format!(
             "as fast as here: 99 % of the I/Os within {}{}{}",

@@ -81,8 +81,8 @@ fn processors(study: &Study) -> Vec<Setting> {
 }
 
 fn queue_depths(total: &IoSums) -> [Setting; 2] {
-    let mean = total.depth_mean().map(|depth| format!("{depth:.2}"));
-    let max = total.depth_max().map(|depth| depth.to_string());
+    let mean = total.depths.mean().map(|depth| format!("{depth:.2}"));
+    let max = total.depths.largest().map(|depth| depth.to_string());
     [Setting::outcome("Average queue depth", mean), Setting::outcome("Maximum queue depth", max)]
 }
 

@@ -82,7 +82,7 @@ fn figures(study: &Study) -> Vec<KeyFigure> {
         let tail = KeyFigure::new("five-nines", "99.999 % response time", tail, "ms");
         figures.push(tail.of_buckets());
     }
-    figures.push(KeyFigure::new("depth", "Mean queue depth", total.depth_mean(), ""));
+    figures.push(KeyFigure::new("depth", "Mean queue depth", total.depths.mean(), ""));
     figures
 }
 

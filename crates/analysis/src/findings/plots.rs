@@ -240,8 +240,8 @@ pub(super) fn outstanding(study: &Study) -> Plot {
         "I/Os outstanding at issue",
     );
     let plot = plot
-        .with(timeline.line("Average", |step| step.times.depth_mean()))
-        .with(timeline.line("Maximum", |step| step.times.depth_max().map(f64::from)));
+        .with(timeline.line("Average", |step| step.times.depths.mean()))
+        .with(timeline.line("Maximum", |step| step.times.depths.largest().map(f64::from)));
     if study.threads.is_none() {
         return plot;
     }
@@ -314,8 +314,9 @@ pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
     let per_second = |step, cell: &IoCount| timeline.per_second(step, Bytes(cell.bytes).as_mb());
     let mut plot = timeline.stack(plot, &study.streams_over_time, &stream_names(study), per_second);
     plot.y_right = Some(Axis::new("Queue depth", Scale::Linear));
-    plot.with(timeline.line("QD average", |step| step.times.depth_mean()).on_right())
-        .with(timeline.line("QD maximum", |step| step.times.depth_max().map(f64::from)).on_right())
+    plot.with(timeline.line("QD average", |step| step.times.depths.mean()).on_right()).with(
+        timeline.line("QD maximum", |step| step.times.depths.largest().map(f64::from)).on_right(),
+    )
 }
 
 /// Plots the I/Os of each process over time.
@@ -655,7 +656,7 @@ pub(super) fn sides(study: &Study) -> Vec<Plot> {
         ("sides-response", "Average response time", "ms", |step| {
             response_ms(step.times.response_mean())
         }),
-        ("sides-depth", "Average queue depth", "I/Os", |step| step.times.depth_mean()),
+        ("sides-depth", "Average queue depth", "I/Os", |step| step.times.depths.mean()),
     ];
     measures
         .into_iter()

@@ -4,12 +4,12 @@
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::named_values::named_values;
 use crate::questions::compare::host_name;
-use crate::questions::groups::{Facet, GROUPS_MAX, Groups};
+use crate::questions::groups::{Facet, GroupKey, Groups};
 use crate::sums::io_sums::IoSums;
 use crate::sums::response::ResponseFigures;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use steadfast_domain::{CaptureConditions, IoOp};
+use steadfast_domain::CaptureConditions;
 use steadfast_tracefile::observed_time::ObservedTime;
 
 /// A host with a modified z-score above this is an outlier (Iglewicz and Hoaglin, How to Detect and
@@ -55,27 +55,14 @@ pub struct Hosts {
 impl Hosts {
     /// Creates an empty fold for captures with these conditions.
     pub fn from_conditions(conditions: &CaptureConditions) -> Self {
-        // Grouped by operation too, because the sequential share covers only reads and writes.
-        let most = GROUPS_MAX * IoOp::ALL.len();
-        Hosts { groups: Groups::keeping(most, &[Facet::Host, Facet::Op]).with_hosts(conditions) }
+        // Every host has a device, and so a number of its own.
+        let most = usize::from(u16::MAX) + 1;
+        Hosts { groups: Groups::keeping(most, &[Facet::Host]).with_hosts(conditions) }
     }
 
     /// Returns the fold to fill.
     pub fn fold(&mut self) -> &mut Groups {
         &mut self.groups
-    }
-
-    /// Returns the sums of each host over all operations.
-    fn done(&self) -> BTreeMap<u16, Done> {
-        let mut hosts: BTreeMap<u16, Done> = BTreeMap::new();
-        for (key, tally) in self.groups.iter() {
-            let done = hosts.entry(key.host.unwrap_or(0)).or_default();
-            done.all.merge(tally);
-            if matches!(key.op, Some(IoOp::Read | IoOp::Write)) {
-                done.sequential = done.sequential.saturating_add(tally.sequential);
-            }
-        }
-        hosts
     }
 
     /// Returns the hosts, ranked by a figure from the largest to the smallest; hosts without this
@@ -87,12 +74,12 @@ impl Hosts {
         conditions: &CaptureConditions,
         observed: &BTreeMap<String, ObservedTime>,
     ) -> Vec<HostFigures> {
-        let of_host = |(host, done): (u16, Done)| {
-            let host = host_name(conditions, host);
+        let of_host = |(key, tally): (&GroupKey, &IoSums)| {
+            let host = host_name(conditions, key.host.unwrap_or(0));
             let observed_ns = observed.get(&host).map_or(0, ObservedTime::total_ns);
-            HostFigures::new(host, done, conditions, observed_ns)
+            HostFigures::new(host, tally.clone(), conditions, observed_ns)
         };
-        let mut hosts: Vec<HostFigures> = self.done().into_iter().map(of_host).collect();
+        let mut hosts: Vec<HostFigures> = self.groups.iter().map(of_host).collect();
         let value = |host: &HostFigures| host.ranked(rank);
         hosts.sort_by(|one, other| {
             let order = value(other).partial_cmp(&value(one)).unwrap_or(Ordering::Equal);
@@ -104,14 +91,6 @@ impl Hosts {
         }
         hosts
     }
-}
-
-/// Sums of one host.
-#[derive(Default)]
-struct Done {
-    all: IoSums,
-    /// Number of sequential reads and writes.
-    sequential: u64,
 }
 
 /// Returns the modified z-score of each value: its distance from the median in units of the median
@@ -151,8 +130,6 @@ pub struct HostFigures {
     pub observed_ns: u64,
     /// Sums over all I/Os of the host.
     pub tally: IoSums,
-    /// Number of sequential reads and writes.
-    pub sequential: u64,
     /// Response times.
     pub response: ResponseFigures,
     /// Distance from the median host by the ranked figure, in robust standard deviations; `None`
@@ -161,16 +138,11 @@ pub struct HostFigures {
 }
 
 impl HostFigures {
-    fn new(
-        host: String,
-        Done { all: tally, sequential }: Done,
-        conditions: &CaptureConditions,
-        observed_ns: u64,
-    ) -> Self {
+    fn new(host: String, tally: IoSums, conditions: &CaptureConditions, observed_ns: u64) -> Self {
         let all = 0..u16::try_from(conditions.devices.len()).unwrap_or(u16::MAX);
         let devices = all.filter(|device| host_name(conditions, *device) == host).count() as u64;
         let response = tally.responses.figures();
-        HostFigures { host, devices, observed_ns, tally, sequential, response, score: None }
+        HostFigures { host, devices, observed_ns, tally, response, score: None }
     }
 
     /// Returns true if the host is an outlier.
@@ -182,11 +154,6 @@ impl HostFigures {
         (self.observed_ns > 1).then(|| amount as f64 * 1e9 / self.observed_ns as f64)
     }
 
-    fn sequential_share(&self) -> Option<f64> {
-        let all = self.tally.transfers().ios;
-        (all > 0).then(|| self.sequential as f64 / all as f64)
-    }
-
     fn ranked(&self, rank: HostRank) -> Option<f64> {
         let time = |time: Option<u64>| time.map(|ns| ns as f64);
         match rank {
@@ -196,9 +163,9 @@ impl HostFigures {
             HostRank::P99 => time(self.response.p99_ns),
             HostRank::P999 => time(self.response.p99_9_ns),
             HostRank::Max => time(self.response.max_ns),
-            HostRank::Depth => self.tally.depth_mean(),
+            HostRank::Depth => self.tally.depths.mean(),
             HostRank::Reads => self.tally.read_share(),
-            HostRank::Sequential => self.sequential_share(),
+            HostRank::Sequential => self.tally.transfers().sequential_share(),
             HostRank::Failed => Some(self.tally.failed() as f64),
         }
     }
@@ -223,9 +190,9 @@ json_columns! {
     READ_SHARE = "read_share", "reads %", Percent(1), MaybeReal(|h| h.tally.read_share());
     /// Share of sequential I/Os among reads and writes; null without them.
     SEQUENTIAL_SHARE = "sequential_share", "SEQ %", Percent(1),
-        MaybeReal(|h| h.sequential_share());
+        MaybeReal(|h| h.tally.transfers().sequential_share());
     /// Average queue depth at issue; null if unknown.
-    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|h| h.tally.depth_mean());
+    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|h| h.tally.depths.mean());
     /// Average response time.
     RESPONSE_MEAN_NS = "response_mean_ns", "ART ms", Milliseconds,
         MaybeWhole(|h| h.response.mean_ns);

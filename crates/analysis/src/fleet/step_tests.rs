@@ -72,8 +72,8 @@ fn what_is_written_adds_up_to_streams_steps_and_maps() {
     let table = streams(&file, &all);
     let read = StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 };
     let tally = table.get(read).unwrap();
-    assert_eq!((tally.count(), tally.amount(), tally.depth_max), (13, 13 * 4096, 3));
-    assert_eq!((tally.responses.sum_ns, tally.alignment()), (13_000, Some(4096)));
+    assert_eq!((tally.count(), tally.amount(), tally.depths.max), (13, 13 * 4096, 3));
+    assert_eq!((tally.responses.total.sum_ns, tally.alignment()), (13_000, Some(4096)));
     assert_eq!(tally.responses.figures().p99_ns, None);
     let steps = steps(&file, 2_000_000_000);
     assert_eq!(steps.keys().copied().collect::<Vec<_>>(), [0, 1]);

@@ -388,17 +388,17 @@ impl CellTotals {
             times.buckets.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count))
         };
         let bytes = cell.ios.checked_mul(u64::from(cell.bytes));
-        let responses = counted(&cell.responses).map(|count| count.max(cell.responses.count));
-        let queued = counted(&cell.queued).map(|count| count.max(cell.queued.count));
+        let responses = counted(&cell.responses).map(|count| count.max(cell.responses.sums.count));
+        let queued = counted(&cell.queued).map(|count| count.max(cell.queued.sums.count));
         let flagged = cell.flags.iter().copied().max();
         let of_cell = [
             cell.ios.checked_add(cell.beyond),
             bytes,
             responses,
             queued,
-            Some(cell.responses.sum_ns),
-            Some(cell.queued.sum_ns),
-            cell.depth_sum.checked_add(cell.depths),
+            Some(cell.responses.sums.sum_ns),
+            Some(cell.queued.sums.sum_ns),
+            cell.depths.sum.checked_add(cell.depths.count),
             flagged,
             Some(cell.merged),
             Some(cell.contents.blocks.max(cell.contents.duplicates)),

@@ -218,9 +218,9 @@ json_columns! {
     /// Share of reads among reads and writes; null without them.
     READS = "read_share", "reads %", Percent(1), MaybeReal(|p| p.sums.read_share());
     /// Average response time.
-    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|p| p.sums.responses.mean_ns());
+    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|p| p.sums.responses.total.mean_ns());
     /// Longest response time.
-    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|p| p.sums.responses.longest_ns());
+    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|p| p.sums.responses.total.longest_ns());
 }
 
 type ProfileColumn = ListingColumn<ProfileFigures>;

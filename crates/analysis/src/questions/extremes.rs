@@ -1,7 +1,9 @@
 //! The busiest and the slowest minute of a capture, found in its steps.
 
 use crate::sums::capture_step::CaptureStep;
+use crate::sums::io_count::IoCount;
 use std::collections::BTreeMap;
+use steadfast_tracefile::cube_file::TimeSums;
 use steadfast_tracefile::observed_time::ObservedTime;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -26,55 +28,24 @@ pub struct ExtremePeriod {
     pub to_ns: u64,
     /// Observed time between begin and end, in nanoseconds.
     pub observed_ns: u64,
-    /// Sums of the I/Os issued in the period.
-    pub sums: PeriodSums,
-}
-
-/// Sums over the I/Os of a period.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PeriodSums {
-    /// I/Os of all operations.
-    pub ios: u64,
-    /// Bytes of reads and writes.
-    pub bytes: u64,
-    /// I/Os whose completion was seen.
-    pub responses: u64,
-    /// Sum of the response times, in nanoseconds.
-    pub response_sum_ns: u64,
-}
-
-impl PeriodSums {
-    fn of_step(step: &CaptureStep) -> Self {
-        PeriodSums {
-            ios: step.ios(),
-            bytes: step.transferred_bytes(),
-            responses: step.times.response_count,
-            response_sum_ns: step.times.response_sum_ns,
-        }
-    }
-
-    fn plus(self, other: &PeriodSums) -> Self {
-        PeriodSums {
-            ios: self.ios.saturating_add(other.ios),
-            bytes: self.bytes.saturating_add(other.bytes),
-            responses: self.responses.saturating_add(other.responses),
-            response_sum_ns: self.response_sum_ns.saturating_add(other.response_sum_ns),
-        }
-    }
+    /// I/Os of all operations that were issued in the period, with the bytes of reads and writes.
+    pub count: IoCount,
+    /// Response times of these I/Os.
+    pub responses: TimeSums,
 }
 
 impl ExtremePeriod {
     /// Returns the I/Os per second.
     pub fn iops(&self) -> f64 {
-        self.sums.ios as f64 * 1e9 / self.observed_ns as f64
+        self.count.ios as f64 * 1e9 / self.observed_ns as f64
     }
     /// Returns the decimal megabytes per second.
     pub fn megabytes_per_second(&self) -> f64 {
-        self.sums.bytes as f64 * 1e3 / self.observed_ns as f64
+        self.count.bytes as f64 * 1e3 / self.observed_ns as f64
     }
     /// Returns the average response time, in nanoseconds; `None` if no completion was seen.
     pub fn response_mean_ns(&self) -> Option<u64> {
-        self.sums.response_sum_ns.checked_div(self.sums.responses)
+        self.responses.mean_ns()
     }
 }
 
@@ -111,7 +82,7 @@ impl Extremes {
     /// let observed = ObservedTime::new(vec![(0, 6_000_000_000)]);
     /// let found = Extremes::find(&steps, 500_000_000, &observed).unwrap();
     /// let busiest = found.busiest.unwrap();
-    /// assert_eq!((busiest.from_ns, busiest.sums.ios), (2_000_000_000, 9));
+    /// assert_eq!((busiest.from_ns, busiest.count.ios), (2_000_000_000, 9));
     /// ```
     pub fn find(
         steps: &BTreeMap<u64, CaptureStep>,
@@ -134,10 +105,12 @@ impl Extremes {
         // A busy period begins or ends with a step that has I/Os.
         for begin in first.saturating_sub(count - 1)..=last {
             let inside = steps.range(begin..begin.saturating_add(count));
-            let sums = inside.fold(PeriodSums::default(), |sums, (_, step)| {
-                sums.plus(&PeriodSums::of_step(step))
-            });
-            if sums.ios == 0 {
+            let (mut total, mut responses) = (IoCount::default(), TimeSums::default());
+            for (_, step) in inside {
+                total.add(IoCount { ios: step.ios(), bytes: step.transferred_bytes() });
+                responses.merge(step.times.responses);
+            }
+            if total.ios == 0 {
                 continue;
             }
             let from_ns = begin.saturating_mul(step_ns);
@@ -146,7 +119,8 @@ impl Extremes {
             if observed_ns == length_ns {
                 // A period that reaches beyond the I/Os would be the mean of a few of them.
                 let is_inside = begin >= first && begin + (count - 1) <= last;
-                found.take(ExtremePeriod { from_ns, to_ns, observed_ns, sums }, is_inside);
+                let period = ExtremePeriod { from_ns, to_ns, observed_ns, count: total, responses };
+                found.take(period, is_inside);
             }
         }
         Some(found)
@@ -154,16 +128,16 @@ impl Extremes {
 
     /// Compares a period; only one that lies between the first and the last I/O can be the slowest.
     fn take(&mut self, period: ExtremePeriod, is_inside: bool) {
-        let sums = period.sums;
-        if self.busiest.is_none_or(|busiest| sums.ios > busiest.sums.ios) {
+        let count = period.count;
+        if self.busiest.is_none_or(|busiest| count.ios > busiest.count.ios) {
             self.busiest = Some(period);
         }
-        if sums.bytes > self.most_moved.map_or(0, |most| most.sums.bytes) {
+        if count.bytes > self.most_moved.map_or(0, |most| most.count.bytes) {
             self.most_moved = Some(period);
         }
         let mean = |period: &ExtremePeriod| period.response_mean_ns();
         if is_inside
-            && sums.responses >= RESPONSES_LEAST
+            && period.responses.count >= RESPONSES_LEAST
             && self.slowest.is_none_or(|slowest| mean(&period) > mean(&slowest))
         {
             self.slowest = Some(period);
@@ -179,7 +153,7 @@ mod tests {
         let mut step = CaptureStep::default();
         step.ops[1].ios = ios;
         step.ops[1].bytes = ios * 1_000_000;
-        (step.times.response_count, step.times.response_sum_ns) = (ios, ios * response_ns);
+        (step.times.responses.count, step.times.responses.sum_ns) = (ios, ios * response_ns);
         step
     }
 
@@ -196,7 +170,7 @@ mod tests {
         assert_eq!(found.length_ns, MINUTE_NS);
         let busiest = found.busiest.unwrap();
         // The first minute that holds the thirty seconds.
-        assert_eq!((busiest.from_ns / SECOND_NS, busiest.sums.ios), (280, 330));
+        assert_eq!((busiest.from_ns / SECOND_NS, busiest.count.ios), (280, 330));
         assert_eq!((busiest.iops(), busiest.megabytes_per_second()), (5.5, 5.5));
         let slowest = found.slowest.unwrap();
         assert_eq!(slowest.from_ns / SECOND_NS, 361);
@@ -213,7 +187,7 @@ mod tests {
         let observed = ObservedTime::new(vec![(0, 7 * SECOND_NS)]);
         let slowest = Extremes::find(&steps, 50_000_000, &observed).unwrap().slowest.unwrap();
         assert_eq!((slowest.from_ns, slowest.to_ns), (4 * SECOND_NS, 5 * SECOND_NS));
-        assert_eq!(slowest.sums.ios, 19 * 20 + 17);
+        assert_eq!(slowest.count.ios, 19 * 20 + 17);
     }
 
     #[test]
@@ -227,6 +201,6 @@ mod tests {
         assert_eq!(Extremes::find(&steps, 7 * SECOND_NS, &half), None);
         let day = ObservedTime::new(vec![(0, 86_400 * SECOND_NS)]);
         let hours = Extremes::find(&steps, 3600 * SECOND_NS, &day).unwrap();
-        assert_eq!((hours.length_ns, hours.busiest.unwrap().sums.ios), (3600 * SECOND_NS, 50));
+        assert_eq!((hours.length_ns, hours.busiest.unwrap().count.ios), (3600 * SECOND_NS, 50));
     }
 }

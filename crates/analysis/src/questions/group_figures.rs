@@ -248,13 +248,13 @@ json_columns! {
     WRITTEN_BYTES = "written_bytes", "MB written", Megabytes(1),
         Whole(|g| g.tally.of_op(IoOp::Write).bytes);
     /// Sequential I/Os.
-    SEQUENTIAL = "sequential", "SEQ", Plain(0), Whole(|g| g.tally.sequential);
+    SEQUENTIAL = "sequential", "SEQ", Plain(0), Whole(|g| g.tally.sequential());
     /// Average size of an I/O, in bytes.
     SIZE = "size_mean", "bytes avg", Plain(0), MaybeReal(|g| g.tally.size_mean());
     /// Average queue depth at issue; null if unknown.
-    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|g| g.tally.depth_mean());
+    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|g| g.tally.depths.mean());
     /// Largest queue depth at issue; null if unknown.
-    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|g| g.tally.depth_max().map(u64::from));
+    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|g| g.tally.depths.largest().map(u64::from));
     /// I/Os with a response time.
     ANSWERED = "response.count", "responses", Plain(0), Whole(|g| g.response.count);
     /// Average response time.

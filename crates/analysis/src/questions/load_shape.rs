@@ -81,8 +81,8 @@ impl StreamGaps {
     /// at random (a Poisson process) and 0 if they arrive at equal intervals. Returns `None` if
     /// there are fewer than two times or all are 0.
     pub fn variation(&self) -> Option<f64> {
-        let (count, sum) = (self.times.count as f64, self.times.sum_ns as f64);
-        let mean = Some(sum / count).filter(|mean| self.times.count > 1 && *mean > 0.0)?;
+        let (count, sum) = (self.times.total.count as f64, self.times.total.sum_ns as f64);
+        let mean = Some(sum / count).filter(|mean| self.times.total.count > 1 && *mean > 0.0)?;
         Some((self.squares as f64 / count - mean * mean).max(0.0).sqrt() / mean)
     }
 }

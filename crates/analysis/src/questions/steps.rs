@@ -12,17 +12,17 @@ use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, jso
 use crate::cube::CellSums;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::busy_spans::{OpenBusySpans, by_step};
-pub use crate::sums::capture_step::{CaptureStep, OpSums, StepTimes};
+pub use crate::sums::capture_step::{CaptureStep, StepTimes};
 use crate::sums::content::{self, ContentFigures, Contents, HasContent};
 use crate::sums::io_sums::SumColumns;
 use crate::sums::packed_steps::PackedSteps;
-use crate::sums::queue_time::QueueTimeSums;
 use crate::sums::server_cpu_use::ServerCpuUse;
 use crate::sums::step_width::made_of;
 use std::collections::BTreeMap;
 use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::{CaptureConditions, IoOp, Nanos};
+use steadfast_tracefile::cube_file::TimeSums;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
@@ -279,7 +279,9 @@ pub struct StepFigures {
     /// Largest queue depth at issue.
     pub qd_max: Option<u32>,
     /// Times spent in the queue before issue.
-    pub queued: QueueTimeSums,
+    pub queued: TimeSums,
+    /// Share of the time from queue insertion to completion that was spent in the queue, 0 to 1.
+    pub queue_share: Option<f64>,
     /// Share of the time with at least one I/O outstanding, 0 to 1; `None` if unknown.
     pub utilisation: Option<f64>,
     /// Threads with I/Os in the step; `None` if unknown.
@@ -331,9 +333,10 @@ impl StepFigures {
             response_mean_ns: times.response_mean().map(|time| time.0),
             response_p99_ns: step.percentile(0.99).map(|time| time.0),
             response_max_ns: times.response_max().map(|time| time.0),
-            qd_mean: times.depth_mean(),
-            qd_max: times.depth_max(),
+            qd_mean: times.depths.mean(),
+            qd_max: times.depths.largest(),
             queued: times.queued,
+            queue_share: times.together.share(),
             utilisation: devices
                 .filter(|devices| *devices > 0 && is_known)
                 .map(|devices| busy_share(step.busy_ns, observed_ns, devices))
@@ -423,7 +426,7 @@ json_columns! {
     /// Longest time in the queue.
     QUEUE_MAX = "queue_max_ns", "queue max", Milliseconds, MaybeWhole(|s| s.queued.longest_ns());
     /// Share of the time from queue insertion to completion that was spent in the queue.
-    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|s| s.queued.together.share());
+    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|s| s.queue_share);
     /// Share of the time with at least one I/O outstanding.
     BUSY = "utilisation", "busy %", Percent(1), MaybeReal(|s| s.utilisation);
     /// Threads with I/Os in the step; null if unknown.

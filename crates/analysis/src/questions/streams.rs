@@ -365,12 +365,8 @@ mod tests {
             for (key, one_by_one) in tallies {
                 let tally = table.get(key).unwrap();
                 let expected = IoSums {
-                    ios: one_by_one.ios,
-                    bytes: one_by_one.bytes,
-                    sequential: one_by_one.sequential,
-                    depth_sum: one_by_one.depth_sum,
+                    ops: one_by_one.ops,
                     depths: one_by_one.depths,
-                    depth_max: one_by_one.depth_max,
                     offsets: one_by_one.offsets,
                     together: one_by_one.together,
                     responses: one_by_one.responses.clone(),

@@ -421,7 +421,7 @@ fn windows<R: Read + Seek + Send + 'static>(
     let Some(width_ns) = totals.detail_step_ns else { return Ok(Vec::new()) };
     let measures: [(&str, StepMeasure); 2] = [
         ("the busiest step", CaptureStep::ios),
-        ("the longest response time", |step| step.times.response_max_ns),
+        ("the longest response time", |step| step.times.responses.max_ns),
     ];
     let mut windows = Vec::new();
     for (what, measure) in measures {

@@ -5,36 +5,28 @@ use crate::cube::CellSums;
 use crate::device_layer::DeviceLayer;
 use crate::fold::AnnotatedRows;
 use crate::sums::content::Contents;
-use crate::sums::io_count::IoCount;
-use crate::sums::queue_time::QueueResponseSums;
+use crate::sums::op_sums::OpSums;
 use crate::sums::response::ResponseHistogram;
 use serde::{Deserialize, Serialize};
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 use steadfast_tracefile::batch::{NarrowColumn, WideColumn};
+use steadfast_tracefile::cube_file::{DepthSums, QueueResponseSums};
 use steadfast_tracefile::parquet::{Field, Fields};
 
 /// Sums of I/Os. Merging the sums of parts, in any order, gives those of the whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoSums {
-    /// I/Os by operation, in the order of `IoOp::ALL`.
-    pub ios: [u64; 5],
-    /// Bytes by operation.
-    pub bytes: [u64; 5],
-    /// Sequential I/Os.
-    pub sequential: u64,
+    /// Sums by operation, in the order of `IoOp::ALL`.
+    pub ops: [OpSums; IoOp::ALL.len()],
     /// Response times.
     pub responses: ResponseHistogram,
     /// Queue times, of the I/Os for which they are known.
     pub queued: ResponseHistogram,
     /// Times of the I/Os for which both queue time and response time are known.
     pub together: QueueResponseSums,
-    /// Sum of the queue depths at issue, over [`Self::depths`] I/Os.
-    pub depth_sum: u64,
-    /// I/Os with a known queue depth.
-    pub depths: u64,
-    /// Highest queue depth at issue.
-    pub depth_max: u32,
+    /// Queue depths at issue.
+    pub depths: DepthSums,
     /// Bitwise OR of all offsets: its trailing zeros give the alignment.
     pub offsets: u64,
     /// I/Os by bit of `io_event::flags`.
@@ -59,12 +51,17 @@ impl IoSums {
 
     /// Returns the number of I/Os of all operations.
     pub fn count(&self) -> u64 {
-        self.ios.iter().fold(0, |sum, ios| sum.saturating_add(*ios))
+        OpSums::total(self.ops).ios
     }
 
     /// Returns the bytes of all operations.
     pub fn amount(&self) -> u64 {
-        self.bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+        OpSums::total(self.ops).bytes
+    }
+
+    /// Returns the number of sequential I/Os of all operations.
+    pub fn sequential(&self) -> u64 {
+        OpSums::total(self.ops).sequential
     }
 
     /// Returns the number of I/Os with a flag.
@@ -77,19 +74,9 @@ impl IoSums {
         self.flag(flags::FAILED)
     }
 
-    /// Returns the mean queue depth at issue, or `None` if no depth is known.
-    pub fn depth_mean(&self) -> Option<f64> {
-        (self.depths > 0).then(|| self.depth_sum as f64 / self.depths as f64)
-    }
-
     /// Returns the largest power of two that divides every offset, or `None` if all offsets were 0.
     pub fn alignment(&self) -> Option<u64> {
         (self.offsets != 0).then(|| 1 << self.offsets.trailing_zeros())
-    }
-
-    /// Returns the largest queue depth at issue, or `None` if no depth is known.
-    pub fn depth_max(&self) -> Option<u32> {
-        (self.depths > 0).then_some(self.depth_max)
     }
 
     /// Returns the mean size of an I/O in bytes, or `None` if there are none.
@@ -98,15 +85,13 @@ impl IoSums {
     }
 
     /// Returns the I/Os of an operation.
-    pub fn of_op(&self, op: IoOp) -> IoCount {
-        IoCount { ios: self.ios[op as usize], bytes: self.bytes[op as usize] }
+    pub fn of_op(&self, op: IoOp) -> OpSums {
+        self.ops[op as usize]
     }
 
     /// Returns the reads and writes.
-    pub fn transfers(&self) -> IoCount {
-        let mut both = self.of_op(IoOp::Read);
-        both.add(self.of_op(IoOp::Write));
-        both
+    pub fn transfers(&self) -> OpSums {
+        OpSums::transfers(&self.ops)
     }
 
     /// Returns the share of reads among reads and writes, or `None` if there are neither.
@@ -124,17 +109,13 @@ impl IoSums {
 
     /// Adds the sums of another part.
     pub fn merge(&mut self, other: &IoSums) {
-        for op in 0..self.ios.len() {
-            self.ios[op] = self.ios[op].saturating_add(other.ios[op]);
-            self.bytes[op] = self.bytes[op].saturating_add(other.bytes[op]);
+        for (ours, theirs) in self.ops.iter_mut().zip(other.ops) {
+            ours.merge(theirs);
         }
-        self.sequential = self.sequential.saturating_add(other.sequential);
         self.responses.merge(&other.responses);
         self.queued.merge(&other.queued);
         self.together.merge(other.together);
-        self.depth_sum = self.depth_sum.saturating_add(other.depth_sum);
-        self.depths = self.depths.saturating_add(other.depths);
-        self.depth_max = self.depth_max.max(other.depth_max);
+        self.depths.merge(other.depths);
         self.offsets |= other.offsets;
         for (ours, theirs) in self.flags.iter_mut().zip(&other.flags) {
             *ours = ours.saturating_add(*theirs);
@@ -159,14 +140,9 @@ impl IoSums {
     #[inline]
     pub fn add(&mut self, columns: &SumColumns<'_>, row: usize) {
         let op = columns.op.op(row) as usize;
-        self.ios[op] += 1;
-        self.bytes[op] = self.bytes[op].saturating_add(u64::from(columns.bytes.at(row)));
-        self.sequential += u64::from(columns.rows.sequential[row]);
+        self.ops[op].add(columns.bytes.at(row), columns.rows.sequential[row]);
         self.add_times(columns.response.at(row), columns.queued.at(row), columns.percentiles);
-        let depth = columns.rows.depth[row];
-        self.depth_sum = self.depth_sum.saturating_add(u64::from(depth));
-        self.depths += u64::from(depth > 0);
-        self.depth_max = self.depth_max.max(depth);
+        self.depths.add(columns.rows.depth[row]);
         self.offsets |= columns.offset.at(row);
         self.merged += u64::from(columns.merged.at(row) & 0xffff);
         if columns.sampled.at(row) & 0xffff > 0 {
@@ -182,7 +158,7 @@ impl IoSums {
     fn add_times(&mut self, response_ns: u64, queued_ns: u64, has_percentiles: bool) {
         let is_answered = response_ns != RESPONSE_UNKNOWN;
         let add = |times: &mut ResponseHistogram, ns| {
-            if has_percentiles { times.add(ns) } else { times.take_sum(1, ns, ns) }
+            if has_percentiles { times.add(ns) } else { times.total.add(ns) }
         };
         if is_answered {
             add(&mut self.responses, response_ns);
@@ -220,20 +196,14 @@ impl IoSums {
             if percentiles {
                 ours.take_times(times);
             } else {
-                ours.take_sum(times.count, times.sum_ns, times.max_ns);
+                ours.total.merge(times.sums);
             }
         };
-        let op = cell.op as usize;
-        self.ios[op] = self.ios[op].saturating_add(cell.ios);
-        self.bytes[op] = self.bytes[op].saturating_add(cell.amount());
-        let sequential = if cell.sequential { cell.ios } else { 0 };
-        self.sequential = self.sequential.saturating_add(sequential);
+        self.ops[cell.op as usize].merge(OpSums::from_cell(cell));
         take(&mut self.responses, &cell.responses);
         take(&mut self.queued, &cell.queued);
-        self.together.merge(QueueResponseSums::of_cell(cell));
-        self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
-        self.depths = self.depths.saturating_add(cell.depths);
-        self.depth_max = self.depth_max.max(cell.depth_max);
+        self.together.merge(cell.together);
+        self.depths.merge(cell.depths);
         self.offsets |= cell.offsets;
         let flagged = if knows_flags { cell.ios } else { 0 };
         self.flagged = self.flagged.saturating_add(flagged);

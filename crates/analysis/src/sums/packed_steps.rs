@@ -4,14 +4,15 @@
 //! Steps are written and read nearly in order. Consecutive steps are packed in chunks,
 //! and the most recently used chunks stay unpacked.
 
-use crate::sums::capture_step::{CaptureStep, OpSums, StepTimes};
+use crate::sums::capture_step::{CaptureStep, StepTimes};
 use crate::sums::content::Contents;
-use crate::sums::queue_time::{QueueResponseSums, QueueTimeSums};
+use crate::sums::op_sums::OpSums;
 use std::collections::BTreeMap;
 use std::mem;
 use steadfast_domain::IoOp;
 use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::varint;
+use steadfast_tracefile::cube_file::{DepthSums, QueueResponseSums, TimeSums};
 
 /// Number of steps in a chunk.
 const CHUNK_STEPS: u64 = 512;
@@ -195,23 +196,26 @@ impl VarintWriter {
     }
 
     fn times(&mut self, times: &StepTimes, ios: u64) {
-        let QueueTimeSums { count, sum_ns, max_ns, together } = times.queued;
-        self.near(times.response_count, ios);
-        self.number(times.response_sum_ns);
-        self.number(times.response_max_ns);
-        self.number(times.depth_sum);
-        self.near(times.depth_count, ios);
-        self.number(u64::from(times.depth_max));
-        self.near(count, times.response_count);
-        self.number(sum_ns);
-        self.number(max_ns);
-        self.near(together.queued_ns, sum_ns);
-        self.near(together.response_ns, times.response_sum_ns);
-        let Contents { blocks, duplicates, bytes, compressed_bytes } = times.contents;
+        let StepTimes { responses, depths, queued, together, contents } = times;
+        self.time_sums(responses, ios);
+        self.number(depths.sum);
+        self.near(depths.count, ios);
+        self.number(u64::from(depths.max));
+        self.time_sums(queued, responses.count);
+        self.near(together.queued_ns, queued.sum_ns);
+        self.near(together.response_ns, responses.sum_ns);
+        let Contents { blocks, duplicates, bytes, compressed_bytes } = *contents;
         self.number(blocks);
         if blocks > 0 {
             [duplicates, bytes, compressed_bytes].into_iter().for_each(|sum| self.number(sum));
         }
+    }
+
+    /// Writes sums of times that are mostly as many as `count`.
+    fn time_sums(&mut self, times: &TimeSums, count: u64) {
+        self.near(times.count, count);
+        self.number(times.sum_ns);
+        self.number(times.max_ns);
     }
 
     /// Writes the non-empty buckets, each as its distance from the previous one and its count. Both
@@ -273,31 +277,28 @@ impl VarintReader<'_> {
     }
 
     fn times(&mut self, ios: u64) -> StepTimes {
-        let response_count = self.near(ios);
-        let (response_sum_ns, response_max_ns) = (self.next(), self.next());
-        let (depth_sum, depth_count) = (self.next(), self.near(ios));
-        let depth_max = u32::try_from(self.next()).unwrap_or(u32::MAX);
-        let count = self.near(response_count);
-        let (sum_ns, max_ns) = (self.next(), self.next());
-        let queued_ns = self.near(sum_ns);
-        let response_ns = self.near(response_sum_ns);
-        let together = QueueResponseSums { queued_ns, response_ns };
+        let responses = self.time_sums(ios);
+        let depths = DepthSums {
+            sum: self.next(),
+            count: self.near(ios),
+            max: u32::try_from(self.next()).unwrap_or(u32::MAX),
+        };
+        let queued = self.time_sums(responses.count);
+        let together = QueueResponseSums {
+            queued_ns: self.near(queued.sum_ns),
+            response_ns: self.near(responses.sum_ns),
+        };
         let mut contents = Contents { blocks: self.next(), ..Contents::default() };
         if contents.blocks > 0 {
             contents.duplicates = self.next();
             contents.bytes = self.next();
             contents.compressed_bytes = self.next();
         }
-        StepTimes {
-            response_count,
-            response_sum_ns,
-            response_max_ns,
-            depth_sum,
-            depth_count,
-            depth_max,
-            queued: QueueTimeSums { count, sum_ns, max_ns, together },
-            contents,
-        }
+        StepTimes { responses, depths, queued, together, contents }
+    }
+
+    fn time_sums(&mut self, count: u64) -> TimeSums {
+        TimeSums { count: self.near(count), sum_ns: self.next(), max_ns: self.next() }
     }
 
     fn histogram(&mut self, dense: &mut [u64]) -> CoarseHistogram {
@@ -336,18 +337,10 @@ mod tests {
         }
         dense[CoarseHistogram::LEN - 1] = seed % 3;
         let times = StepTimes {
-            response_count: draw(),
-            response_sum_ns: draw(),
-            response_max_ns: draw(),
-            depth_sum: draw(),
-            depth_count: draw(),
-            depth_max: draw() as u32,
-            queued: QueueTimeSums {
-                count: draw(),
-                sum_ns: draw(),
-                max_ns: draw(),
-                together: QueueResponseSums { queued_ns: draw(), response_ns: draw() },
-            },
+            responses: TimeSums { count: draw(), sum_ns: draw(), max_ns: draw() },
+            depths: DepthSums { sum: draw(), count: draw(), max: draw() as u32 },
+            queued: TimeSums { count: draw(), sum_ns: draw(), max_ns: draw() },
+            together: QueueResponseSums { queued_ns: draw(), response_ns: draw() },
             contents: match seed % 4 {
                 0 => Contents {
                     blocks: draw() | 1,

@@ -5,6 +5,7 @@ use crate::cells::Times;
 use crate::sums::buckets::BucketCounts;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use steadfast_domain::FineHistogram;
+use steadfast_tracefile::cube_file::TimeSums;
 
 /// Share of the I/Os that the histogram must hold before percentiles are reported.
 pub(super) const HISTOGRAM_SHARE_MIN: f64 = 0.99;
@@ -12,12 +13,8 @@ pub(super) const HISTOGRAM_SHARE_MIN: f64 = 0.99;
 /// Sums and histogram of response times. Merging two gives those of both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResponseHistogram {
-    /// Number of I/Os whose completion was seen.
-    pub count: u64,
-    /// Sum of all response times, in nanoseconds.
-    pub sum_ns: u64,
-    /// Longest response time, in nanoseconds.
-    pub max_ns: u64,
+    /// Number, sum and maximum.
+    pub total: TimeSums,
     buckets: BucketCounts,
 }
 
@@ -25,29 +22,20 @@ impl ResponseHistogram {
     /// Adds one response time.
     #[inline]
     pub fn add(&mut self, ns: u64) {
-        self.count += 1;
-        self.sum_ns = self.sum_ns.saturating_add(ns);
-        self.max_ns = self.max_ns.max(ns);
+        self.total.add(ns);
         self.buckets.count(FineHistogram::index(ns));
     }
 
-    /// Adds one response time to the histogram only, by its bucket. [`Self::take_sum`] must add the
-    /// rest.
+    /// Adds one response time to the histogram only, by its bucket. The caller adds the rest to
+    /// [`Self::total`].
     #[inline]
     pub(crate) fn enter(&mut self, bucket: u32) {
         self.buckets.count(bucket as usize);
     }
 
-    /// Adds count, sum and maximum only. [`Self::take_times`] adds the histogram if it is known.
-    pub(crate) fn take_sum(&mut self, count: u64, sum_ns: u64, max_ns: u64) {
-        self.count = self.count.saturating_add(count);
-        self.sum_ns = self.sum_ns.saturating_add(sum_ns);
-        self.max_ns = self.max_ns.max(max_ns);
-    }
-
     /// Adds summed times with their histogram.
     pub(crate) fn take_times(&mut self, times: &Times) {
-        self.take_sum(times.count, times.sum_ns, times.max_ns);
+        self.total.merge(times.sums);
         for (index, count) in &times.buckets {
             self.buckets.add(usize::from(*index), *count);
         }
@@ -56,17 +44,12 @@ impl ResponseHistogram {
     /// Returns the sums as a fold file stores them.
     pub(crate) fn times(&self) -> Times {
         let buckets = self.buckets.iter().map(|(index, count)| (index as u16, count));
-        Times {
-            count: self.count,
-            sum_ns: self.sum_ns,
-            max_ns: self.max_ns,
-            buckets: buckets.collect(),
-        }
+        Times { sums: self.total, buckets: buckets.collect() }
     }
 
     /// Adds the response times of another part.
     pub fn merge(&mut self, other: &ResponseHistogram) {
-        self.take_sum(other.count, other.sum_ns, other.max_ns);
+        self.total.merge(other.total);
         self.buckets.merge(&other.buckets);
     }
 
@@ -80,17 +63,7 @@ impl ResponseHistogram {
 
     /// Returns count, sum and maximum, without the histogram.
     pub(crate) fn without_histogram(&self) -> Self {
-        ResponseHistogram { buckets: BucketCounts::default(), ..*self }
-    }
-
-    /// Returns the mean time in nanoseconds, or `None` if no I/O has one.
-    pub fn mean_ns(&self) -> Option<u64> {
-        self.sum_ns.checked_div(self.count)
-    }
-
-    /// Returns the longest time in nanoseconds, or `None` if no I/O has one.
-    pub fn longest_ns(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.max_ns)
+        ResponseHistogram { total: self.total, buckets: BucketCounts::default() }
     }
 
     /// Returns the histogram.
@@ -105,40 +78,39 @@ impl ResponseHistogram {
         let histogram = self.histogram();
         // Percentiles of a part of the I/Os would not be those of all. The tolerance allows for
         // counters of the kernel that were read at slightly different times.
-        let of_all = histogram.total() as f64 >= self.count as f64 * HISTOGRAM_SHARE_MIN;
+        let of_all = histogram.total() as f64 >= self.total.count as f64 * HISTOGRAM_SHARE_MIN;
         let percentile = |fraction| {
             let found = histogram.reportable_percentile(fraction).filter(|_| of_all)?;
-            Some(found.0.min(self.max_ns))
+            Some(found.0.min(self.total.max_ns))
         };
         ResponseFigures {
-            count: self.count,
-            mean_ns: self.mean_ns(),
+            count: self.total.count,
+            mean_ns: self.total.mean_ns(),
             p50_ns: percentile(0.5),
             p99_ns: percentile(0.99),
             p99_9_ns: percentile(0.999),
             p99_99_ns: percentile(0.9999),
             p99_999_ns: percentile(0.99999),
-            max_ns: self.longest_ns(),
+            max_ns: self.total.longest_ns(),
         }
     }
 }
 
-/// Serialized form of [`ResponseHistogram`]: count, sum, maximum and the non-empty buckets.
-type SerializedHistogram = (u64, u64, u64, Vec<(u32, u64)>);
+/// Serialized form of [`ResponseHistogram`]: the sums and the non-empty buckets.
+type SerializedHistogram = (TimeSums, Vec<(u32, u64)>);
 
 impl Serialize for ResponseHistogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let buckets = self.buckets.iter().map(|(index, count)| (index as u32, count));
-        let kept: SerializedHistogram = (self.count, self.sum_ns, self.max_ns, buckets.collect());
+        let kept: SerializedHistogram = (self.total, buckets.collect());
         kept.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for ResponseHistogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (count, sum_ns, max_ns, buckets) = SerializedHistogram::deserialize(deserializer)?;
-        let mut responses =
-            ResponseHistogram { count, sum_ns, max_ns, buckets: BucketCounts::default() };
+        let (total, buckets) = SerializedHistogram::deserialize(deserializer)?;
+        let mut responses = ResponseHistogram { total, buckets: BucketCounts::default() };
         for (index, count) in buckets {
             if index as usize >= FineHistogram::LEN {
                 return Err(serde::de::Error::custom("no such bucket"));

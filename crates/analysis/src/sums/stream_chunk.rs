@@ -156,14 +156,9 @@ impl<'r> StreamChunk<'r> {
             let at = *stream as usize;
             let Some((key, tally)) = keys.get(at).zip(tallies.get_mut(at)) else { continue };
             let StreamKey { op, sequential, .. } = StreamKey::unpacked(*key);
-            tally.ios[op as usize] += 1;
-            let sum = &mut tally.bytes[op as usize];
-            *sum = sum.saturating_add(u64::from(bytes.cast_unsigned()));
-            tally.sequential += u64::from(sequential);
+            tally.ops[op as usize].add(bytes.cast_unsigned(), sequential);
             tally.offsets |= offset.cast_unsigned();
-            tally.depth_sum += u64::from(*depth);
-            tally.depths += u64::from(*depth > 0);
-            tally.depth_max = tally.depth_max.max(*depth);
+            tally.depths.add(*depth);
             tally.flags[FAILED_BIT] += u64::from(flags & i32::from(flags::FAILED) != 0);
         }
     }
@@ -179,7 +174,7 @@ impl<'r> StreamChunk<'r> {
                 tally.responses.add(response);
             }
             if queued > 0 {
-                tally.queued.take_sum(1, queued, queued);
+                tally.queued.total.add(queued);
                 if is_known {
                     tally.together.add(queued, response);
                 }

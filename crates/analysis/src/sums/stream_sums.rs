@@ -3,7 +3,8 @@
 //! fits into a small struct. The sums are finally added to the tallies.
 
 use crate::sums::io_sums::IoSums;
-use crate::sums::queue_time::QueueResponseSums;
+use crate::sums::op_sums::OpSums;
+use steadfast_tracefile::cube_file::{DepthSums, QueueResponseSums, TimeSums};
 use steadfast_tracefile::stream_key::StreamKey;
 
 /// Times below this are short: summing one per row of a batch cannot overflow.
@@ -104,18 +105,29 @@ impl StreamSum {
     }
 
     fn add_to(self, tally: &mut IoSums, telling: ChunkTraits, key: StreamKey) {
-        let (ios, op) = (u64::from(self.ios), key.op as usize);
-        tally.ios[op] += ios;
-        tally.bytes[op] = tally.bytes[op].saturating_add(ios * u64::from(key.bytes));
-        tally.sequential += if key.sequential { ios } else { 0 };
+        let ios = u64::from(self.ios);
+        tally.ops[key.op as usize].merge(OpSums {
+            ios,
+            bytes: ios * u64::from(key.bytes),
+            sequential: if key.sequential { ios } else { 0 },
+        });
         tally.offsets |= self.offsets;
-        tally.depth_sum += self.depth_sum;
-        tally.depths += if telling.depths { ios } else { 0 };
-        tally.depth_max = tally.depth_max.max(self.depth_max);
-        tally.responses.take_sum(ios, self.response_ns, self.response_max_ns);
+        tally.depths.merge(DepthSums {
+            sum: self.depth_sum,
+            count: if telling.depths { ios } else { 0 },
+            max: self.depth_max,
+        });
+        tally.responses.total.merge(TimeSums {
+            count: ios,
+            sum_ns: self.response_ns,
+            max_ns: self.response_max_ns,
+        });
         if telling.queued {
-            let known = u64::from(self.ios - self.unqueued);
-            tally.queued.take_sum(known, self.queued_ns, self.queued_max_ns);
+            tally.queued.total.merge(TimeSums {
+                count: u64::from(self.ios - self.unqueued),
+                sum_ns: self.queued_ns,
+                max_ns: self.queued_max_ns,
+            });
             tally.together.merge(QueueResponseSums {
                 queued_ns: self.queued_ns,
                 response_ns: self.response_ns - self.unqueued_response_ns,

@@ -73,12 +73,12 @@ impl Fold for KeptSteps {
             command: cell.who.command,
             ios: cell.ios,
             failed: cell.flag(flags::FAILED),
-            responses: cell.responses.count,
-            response_sum_ns: cell.responses.sum_ns,
-            response_max_ns: cell.responses.max_ns,
+            responses: cell.responses.sums.count,
+            response_sum_ns: cell.responses.sums.sum_ns,
+            response_max_ns: cell.responses.sums.max_ns,
             response_buckets: cell.responses.buckets.clone(),
-            depth_sum: cell.depth_sum,
-            depth_max: cell.depth_max,
+            depth_sum: cell.depths.sum,
+            depth_max: cell.depths.max,
             offsets: cell.offsets,
         }));
         Ok(())

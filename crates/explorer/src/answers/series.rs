@@ -147,7 +147,7 @@ fn filled(
     }
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
         let step = column.step();
-        any_response |= step.times.response_count > 0;
+        any_response |= step.times.responses.count > 0;
         let known = devices.zip(observed_ns[at]);
         let share = known.map(|(n, observed)| busy_share(step.busy_ns, observed, n));
         let ios = step.ios();
@@ -199,8 +199,8 @@ impl SeriesAnswer {
         self.rt_p99[at] = percentile(0.99);
         self.rt_p999[at] = percentile(0.999);
         self.rt_max[at] = times.response_max().map(|time| time.0);
-        self.qd_mean[at] = times.depth_mean();
-        self.qd_max[at] = times.depth_max();
+        self.qd_mean[at] = times.depths.mean();
+        self.qd_max[at] = times.depths.largest();
     }
 
     fn put_all(&mut self, at: usize, sums: &[IoCount]) {
@@ -229,7 +229,7 @@ pub fn steps(selection: &IoSelection<'_>, query: &QueryString) -> Result<StepsAn
     });
     // The last step is that of the last I/O, even if the device is busy after it.
     found.truncate(found.iter().rposition(|(_, step)| step.ios() > 0).map_or(0, |last| last + 1));
-    let any_response = found.iter().any(|(_, step)| step.times.response_count > 0);
+    let any_response = found.iter().any(|(_, step)| step.times.responses.count > 0);
     let devices = selection.devices(&scoped).filter(|_| any_response);
     let conditions = selection.capture.conditions();
     let observed = &selection.observed(&scoped)?;

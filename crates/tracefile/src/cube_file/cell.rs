@@ -1,23 +1,17 @@
 //! [`CubeCell`]: sums over the I/Os of one stream, one thread, one cgroup and one file in one step.
 
-use crate::batch::Batch;
-use crate::schema::{Field, Fields};
-use serde::{Deserialize, Serialize};
-use steadfast_domain::io_event::{CommandName, ContentMeasurement, StreamInStep, flags};
+use super::sums::{Contents, DepthSums, QueueResponseSums, TimeSums};
+use steadfast_domain::io_event::{CommandName, StreamInStep, flags};
 use steadfast_domain::{CoarseHistogram, FineHistogram, IoOp, Layer};
 
 /// Number of bits of `io_event::flags` that are counted.
 pub const FLAGS: usize = 9;
 
-/// A sum of times, with their histogram.
+/// Sums of times, with their histogram.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Times {
-    /// Number of times.
-    pub count: u64,
-    /// Sum of all times, in nanoseconds.
-    pub sum_ns: u64,
-    /// Longest time, in nanoseconds.
-    pub max_ns: u64,
+    /// Number, sum and maximum.
+    pub sums: TimeSums,
     /// Non-empty buckets of the domain's fine histogram as (bucket, count), ascending.
     pub buckets: Vec<(u16, u64)>,
 }
@@ -76,17 +70,10 @@ pub struct CubeCell {
     pub responses: Times,
     /// Queue times, over the I/Os that have one.
     pub queued: Times,
-    /// Sum of the queue times of the I/Os that have both a queue time and a response time, in
-    /// nanoseconds.
-    pub both_queued_ns: u64,
-    /// Sum of the response times of the same I/Os, in nanoseconds.
-    pub both_response_ns: u64,
-    /// Sum of the queue depths at issue of [`Self::depths`] I/Os.
-    pub depth_sum: u64,
-    /// Number of I/Os with a known queue depth.
-    pub depths: u64,
-    /// Largest queue depth at issue.
-    pub depth_max: u32,
+    /// Times of the I/Os for which both queue time and response time are known.
+    pub together: QueueResponseSums,
+    /// Queue depths at issue.
+    pub depths: DepthSums,
     /// Bitwise OR of all offsets.
     pub offsets: u64,
     /// Number of I/Os that have each bit of `io_event::flags` set.
@@ -115,14 +102,18 @@ impl CubeCell {
             ios: row.ios,
             span_ns,
             responses: Times {
-                count: row.responses,
-                sum_ns: row.response_sum_ns,
-                max_ns: row.response_max_ns,
+                sums: TimeSums {
+                    count: row.responses,
+                    sum_ns: row.response_sum_ns,
+                    max_ns: row.response_max_ns,
+                },
                 buckets: row.response_buckets,
             },
-            depth_sum: row.depth_sum,
-            depths: if row.depth_sum > 0 { row.ios } else { 0 },
-            depth_max: row.depth_max,
+            depths: DepthSums {
+                sum: row.depth_sum,
+                count: if row.depth_sum > 0 { row.ios } else { 0 },
+                max: row.depth_max,
+            },
             offsets: row.offsets,
             flags: counts,
             ..CubeCell::default()
@@ -171,58 +162,4 @@ pub struct RangeHits {
     pub writes: u64,
     /// Bytes written to the range.
     pub written_bytes: u64,
-}
-
-/// Sums over sampled blocks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Contents {
-    /// Number of blocks.
-    pub blocks: u64,
-    /// Number of blocks that equal a block read before.
-    pub duplicates: u64,
-    /// Size of the blocks, in bytes.
-    pub bytes: u64,
-    /// Size of the blocks, each compressed, in bytes.
-    pub compressed_bytes: u64,
-}
-
-impl Contents {
-    /// The columns that hold the measurements.
-    pub const FIELDS: Fields = Fields::new(&[
-        Field::SampledBlocks,
-        Field::DuplicateBlocks,
-        Field::SampledBytes,
-        Field::CompressedBytes,
-    ]);
-
-    /// Adds the measurements of one I/O.
-    #[inline]
-    pub fn add(&mut self, batch: &Batch, row: usize) {
-        if batch.sampled_blocks(row) > 0 {
-            self.count(batch.content(row));
-        }
-    }
-
-    /// Adds the measurements of one I/O.
-    pub fn count(&mut self, content: ContentMeasurement) {
-        self.merge(Contents {
-            blocks: content.blocks.into(),
-            duplicates: content.duplicates.into(),
-            bytes: content.bytes.into(),
-            compressed_bytes: content.compressed_bytes.into(),
-        });
-    }
-
-    /// Returns the original size divided by the compressed size, or `None` if nothing was measured.
-    pub fn compression_ratio(&self) -> Option<f64> {
-        (self.compressed_bytes > 0).then(|| self.bytes as f64 / self.compressed_bytes as f64)
-    }
-
-    /// Adds the sums of another part.
-    pub fn merge(&mut self, other: Contents) {
-        self.blocks = self.blocks.saturating_add(other.blocks);
-        self.duplicates = self.duplicates.saturating_add(other.duplicates);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.compressed_bytes = self.compressed_bytes.saturating_add(other.compressed_bytes);
-    }
 }

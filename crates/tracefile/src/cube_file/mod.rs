@@ -7,14 +7,16 @@ mod cell;
 mod columns;
 mod reader;
 mod step_writer;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod writer;
 
-pub use cell::{BusyInStep, Contents, CubeCell, FLAGS, RangeHits, Times, Who};
+pub use cell::{BusyInStep, CubeCell, FLAGS, RangeHits, Times, Who};
 pub use columns::CubeColumns;
 pub use reader::{CubeFile, CubeRows};
 pub use step_writer::StepWriter;
+pub use sums::{Contents, DepthSums, QueueResponseSums, TimeSums};
 pub use writer::CubeWriter;
 
 use steadfast_domain::CaptureConditions;

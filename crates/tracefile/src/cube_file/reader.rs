@@ -125,8 +125,8 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
         let knows_times = has_column(metadata, "first_ns");
         let mut found = CubeRows::default();
         for mut row in rows {
-            if !knows_depths && row.cell.depth_sum > 0 {
-                row.cell.depths = row.cell.ios;
+            if !knows_depths && row.cell.depths.sum > 0 {
+                row.cell.depths.count = row.cell.ios;
             }
             if !knows_times {
                 row.cell.span_ns = (0, self.step_ns - 1);

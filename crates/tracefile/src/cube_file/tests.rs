@@ -22,7 +22,7 @@ const EVERY: CubeColumns = CubeColumns {
 };
 
 fn times(count: u64, buckets: Vec<(u16, u64)>) -> Times {
-    Times { count, sum_ns: 9 * count, max_ns: 77, buckets }
+    Times { sums: TimeSums { count, sum_ns: 9 * count, max_ns: 77 }, buckets }
 }
 
 /// A cell with extreme values in every field, and one without any.
@@ -46,11 +46,8 @@ fn cells() -> Vec<CubeCell> {
         span_ns: (3 * STEP_NS + 5, 4 * STEP_NS - 1),
         responses: times(11, vec![(0, 1), (1, 2), (4607, 8)]),
         queued: times(2, vec![(300, u64::MAX)]),
-        both_queued_ns: 1,
-        both_response_ns: 2,
-        depth_sum: 3,
-        depths: 2,
-        depth_max: 9,
+        together: QueueResponseSums { queued_ns: 1, response_ns: 2 },
+        depths: DepthSums { sum: 3, count: 2, max: 9 },
         offsets: u64::MAX,
         flags: [0, 1, 0, 0, 2, 0, 0, 0, 3],
         beyond: 1,
@@ -130,7 +127,7 @@ fn columns_that_were_not_recorded_are_absent() {
     let process =
         Who { tid: 0, thread: CommandName::default(), cgroup: 0, inode: 0, ..cells()[1].who };
     assert_eq!(found[1].who, process);
-    assert_eq!((found[1].depths, found[0].depths), (11, 0), "known wherever any is");
+    assert_eq!((found[1].depths.count, found[0].depths.count), (11, 0), "known wherever any is");
     assert_eq!(found[1].span_ns, (3 * STEP_NS, 4 * STEP_NS - 1), "the bounds of the step");
 }
 

@@ -46,7 +46,7 @@ pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
             "Outstanding I/Os (OIO) v time",
             "I/Os outstanding at issue, average",
             false,
-            |step| step.times.depth_mean(),
+            |step| step.times.depths.mean(),
         ),
     ]
     .iter()

@@ -54,7 +54,7 @@ pub(super) fn totals(found: &Fidelity) -> Table {
     };
     let ios = total.each_ref().map(|tally| tally.count() as f64);
     let mb = total.each_ref().map(|tally| Bytes(tally.amount()).as_mb());
-    let deepest = |tally: &IoSums| (tally.depths > 0).then(|| f64::from(tally.depth_max));
+    let deepest = |tally: &IoSums| tally.depths.largest().map(f64::from);
     Table::new("replay-totals", "Original beside replay", "")
         .columns(BOTH)
         .column(("difference", "Difference %"))
@@ -69,7 +69,7 @@ pub(super) fn totals(found: &Fidelity) -> Table {
             compared("99 % response time, ms", figures.map(|f| millis(f.p99_ns)), 4),
             compared("99.999 % response time, ms", figures.map(|f| millis(f.p99_999_ns)), 4),
             compared("Maximum response time, ms", figures.map(|f| millis(f.max_ns)), 4),
-            compared("Average queue depth", total.each_ref().map(IoSums::depth_mean), 3),
+            compared("Average queue depth", total.each_ref().map(|tally| tally.depths.mean()), 3),
             compared("Maximum queue depth", total.each_ref().map(deepest), 0),
             compared("Failed I/Os", total.each_ref().map(|tally| Some(tally.failed() as f64)), 0),
         ])
@@ -121,7 +121,7 @@ fn stream_row(head: &str, tallies: &[IoSums; 2]) -> Row {
     let [original, replay] = tallies;
     let mb = |tally: &IoSums| Cell::number(Some(Bytes(tally.amount()).as_mb()), 1);
     let art = |tally: &IoSums| ms(tally.responses.figures().mean_ns);
-    let depth = |tally: &IoSums| Cell::number(tally.depth_mean(), 2);
+    let depth = |tally: &IoSums| Cell::number(tally.depths.mean(), 2);
     let cells = [
         Cell::count(original.count()),
         Cell::count(replay.count()),
@@ -133,7 +133,8 @@ fn stream_row(head: &str, tallies: &[IoSums; 2]) -> Row {
         depth(original),
         depth(replay),
     ];
-    Row::new(head, cells).strong(original.ios != replay.ios)
+    let ios = |tally: &IoSums| tally.ops.map(|op| op.ios);
+    Row::new(head, cells).strong(ios(original) != ios(replay))
 }
 
 /// Returns the I/Os by operation and size, random and sequential together.
@@ -273,12 +274,12 @@ pub(super) fn depths(found: &Fidelity) -> Option<Table> {
             })
         };
         let total = found.sides.each_ref().map(|side| side.streams.total());
-        let deepest = |tally: &IoSums| (tally.depths > 0).then(|| f64::from(tally.depth_max));
+        let deepest = |tally: &IoSums| tally.depths.largest().map(f64::from);
         Table::new("replay-depths", "Queue depth at issue", "")
             .columns(BOTH)
             .column(("difference", "Difference %"))
             .rows([
-                compared("Average", total.each_ref().map(IoSums::depth_mean), 3),
+                compared("Average", total.each_ref().map(|tally| tally.depths.mean()), 3),
                 compared("50 %", at(0.5), 0),
                 compared("99 %", at(0.99), 0),
                 compared("Maximum", total.each_ref().map(deepest), 0),

@@ -293,7 +293,7 @@ fn read_capture_steps<R: Read + Seek + Send + 'static>(
                 bytes: Bytes(step.ops.iter().map(|op| op.bytes).sum()),
             }),
             outstanding_mean: mean_outstanding(&step, lasted_ns),
-            outstanding_max: step.times.depth_max(),
+            outstanding_max: step.times.depths.largest(),
             response_mean: step.times.response_mean(),
             response_max: step.times.response_max(),
             threads: threads.as_ref().and_then(|threads| threads.count(number)),

@@ -26,7 +26,7 @@ impl ReuseTimes {
 
     /// Returns the number of times.
     pub(super) fn count(&self) -> u64 {
-        self.times.count
+        self.times.total.count
     }
 
     /// Returns the figures. Percentiles beyond the nanosecond buckets come from the coarser unit.
@@ -34,7 +34,7 @@ impl ReuseTimes {
         let (times, units) = (self.times.figures(), self.units.figures());
         let longest = |units: u64| units << UNIT_BITS | ((1 << UNIT_BITS) - 1);
         let percentile = |time: Option<u64>, unit: Option<u64>| {
-            time.or_else(|| unit.map(|unit| longest(unit).min(self.times.max_ns)))
+            time.or_else(|| unit.map(|unit| longest(unit).min(self.times.total.max_ns)))
         };
         // The mean is at most the longest time, so it fits in 64 bits.
         let mean_ns = self.sum_ns.checked_div(self.count().into()).map(|ns| ns as u64);

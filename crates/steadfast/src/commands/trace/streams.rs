@@ -47,7 +47,10 @@ impl StreamsContent {
         let shown: u64 = self.streams.iter().map(|stream| stream.count()).sum();
         format!(
             "{}\n{} of {} streams, {shown} of {} I/Os, {} moved",
-            listed(&StreamFigures::table(self.total.row.sums.queued.count > 0), &self.streams),
+            listed(
+                &StreamFigures::table(self.total.row.sums.queued.total.count > 0),
+                &self.streams
+            ),
             self.streams.len(),
             self.streams_in_all,
             self.total.row.count(),
@@ -72,7 +75,7 @@ pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
     let content =
         ProcessesContent { processes: table.listing(), unlisted_count: table.unlisted().count() };
     selected.show(arguments.json, account, content, |content| {
-        let has_queue = content.processes.iter().any(|process| process.sums.queued.count > 0);
+        let has_queue = content.processes.iter().any(|process| process.sums.queued.total.count > 0);
         listed(&ProcessFigures::table(has_queue), &content.processes)
     })
 }
