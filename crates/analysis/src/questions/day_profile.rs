@@ -44,14 +44,18 @@ impl DayProfile {
     }
 
     fn at(&mut self, at_ns: u64) -> Result<&mut IoSums, TraceError> {
-        let day = self.clock.day(at_ns);
         let number = self.clock.time_of_day_ns(at_ns) / self.width_ns;
-        if self.intervals.len() >= INTERVALS_MAX && !self.intervals.contains_key(&(day, number)) {
+        self.interval((self.clock.day(at_ns), number))
+    }
+
+    /// Returns the sums of an interval by day and by position in the day.
+    fn interval(&mut self, key: (u64, u64)) -> Result<&mut IoSums, TraceError> {
+        if self.intervals.len() >= INTERVALS_MAX && !self.intervals.contains_key(&key) {
             let what =
                 format!("more than {INTERVALS_MAX} intervals; choose wider ones with --step");
             return Err(TraceError::TooFine(what));
         }
-        Ok(self.intervals.entry((day, number)).or_default())
+        Ok(self.intervals.entry(key).or_default())
     }
 
     /// Adds sums of I/Os, if there are any, to the interval of a time.
@@ -153,16 +157,10 @@ impl Fold for DayProfile {
         Ok(())
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        for ((day, number), found) in other.intervals {
-            let is_new = !self.intervals.contains_key(&(day, number));
-            if is_new && self.intervals.len() >= INTERVALS_MAX {
-                let what =
-                    format!("more than {INTERVALS_MAX} intervals; choose wider ones with --step");
-                return Err(TraceError::TooFine(what));
-            }
-            self.intervals.entry((day, number)).or_default().merge(&found);
-        }
-        Ok(())
+        other.intervals.into_iter().try_for_each(|(key, sums)| {
+            self.interval(key)?.take_in(sums);
+            Ok(())
+        })
     }
 }
 

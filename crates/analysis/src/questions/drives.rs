@@ -25,7 +25,7 @@ const LATELY: usize = 64;
 /// The drives with I/Os.
 #[derive(Debug, Clone)]
 pub struct Drives {
-    drives: BoundedTable<DeviceLayer, IoSums>,
+    drives: BoundedTable<DeviceLayer>,
     pairs: BTreeSet<(DeviceLayer, u32)>,
     /// Recently seen pairs, indexed by process number and device.
     lately: [Option<(DeviceLayer, u32)>; LATELY],
@@ -172,11 +172,10 @@ impl Fold for Drives {
         Fields::new(&[Field::Device, Field::Layer, Field::Pid, Field::Op, Field::Bytes])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
         let (columns, pid) = (SumColumns::new(rows, false), rows.batch.narrow(Field::Pid));
         let mut lately = RecentCache::new();
         for row in rows.iter() {
-            let side = DeviceLayer { device: device.at(row) as u16, layer: layer.layer(row) };
+            let side = columns.side(row);
             let place =
                 self.drives.place_lately(&mut lately, (u64::from(side.device), side), || side);
             self.drives.at(place).add(&columns, row);
@@ -201,9 +200,7 @@ impl Fold for Drives {
         Ok(())
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
-        for (side, used) in other.drives.iter() {
-            self.drives.tally(*side).merge(used);
-        }
+        self.drives.merge(other.drives);
         self.processes_unknown |= other.processes_unknown;
         self.pairs.append(&mut other.pairs);
         self.forget_if_too_many();

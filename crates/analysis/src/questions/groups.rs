@@ -223,7 +223,7 @@ pub struct Groups {
     by: Vec<Facet>,
     /// First device of the host of each device, by device number.
     hosts: Vec<u16>,
-    groups: BoundedTable<GroupKey, IoSums>,
+    groups: BoundedTable<GroupKey>,
     /// Set if cells came from a fold file of an earlier version, which has no merges.
     merges_unknown: bool,
     percentiles: bool,
@@ -295,11 +295,17 @@ impl Groups {
         total
     }
 
+    /// Returns groups by `facets` that have only the unlisted I/Os of these.
+    fn only_unlisted(&self, facets: &[Facet]) -> Groups {
+        let (merges_unknown, percentiles) = (self.merges_unknown, self.percentiles);
+        let mut unlisted = Groups { merges_unknown, percentiles, ..Groups::by(facets) };
+        unlisted.groups.rest_mut().clone_from(self.unlisted());
+        unlisted
+    }
+
     /// Merges these groups into coarser ones by `facets`, a subset of [`Self::facets`].
     pub fn regrouped(&self, facets: &[Facet]) -> Groups {
-        let (merges_unknown, percentiles) = (self.merges_unknown, self.percentiles);
-        let mut merged = Groups { merges_unknown, percentiles, ..Groups::by(facets) };
-        merged.groups.rest_mut().clone_from(self.unlisted());
+        let mut merged = self.only_unlisted(facets);
         for (key, tally) in self.iter() {
             merged.groups.tally(key.only(facets)).merge(tally);
         }
@@ -308,12 +314,7 @@ impl Groups {
 
     /// Returns the I/Os of all groups that are not in `listed`, together as [`Self::unlisted`].
     pub fn beyond(&self, listed: &[GroupKey]) -> Groups {
-        let mut beyond = Groups {
-            merges_unknown: self.merges_unknown,
-            percentiles: self.percentiles,
-            ..Groups::by(&self.by)
-        };
-        beyond.groups.rest_mut().clone_from(self.unlisted());
+        let mut beyond = self.only_unlisted(&self.by);
         let others = self.iter().filter(|(key, _)| !listed.contains(key));
         others.for_each(|(_, tally)| beyond.groups.rest_mut().merge(tally));
         beyond
@@ -487,11 +488,8 @@ impl Fold for Groups {
         Ok(())
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.groups.rest_mut().merge(other.unlisted());
         self.merges_unknown |= other.merges_unknown;
-        for (key, tally) in other.groups.into_apart() {
-            self.groups.tally(key).take_in(tally);
-        }
+        self.groups.merge(other.groups);
         Ok(())
     }
 }

@@ -58,7 +58,7 @@ impl fmt::Display for ProcessKey {
 
 /// The processes of a capture.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ProcessTable(BoundedTable<ProcessKey, IoSums>);
+pub struct ProcessTable(BoundedTable<ProcessKey>);
 
 impl Default for ProcessTable {
     fn default() -> Self {
@@ -148,8 +148,7 @@ impl Fold for ProcessTable {
         Ok(())
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.add_unlisted(other.unlisted());
-        other.iter().for_each(|(key, tally)| self.add(*key, tally));
+        self.0.merge(other.0);
         Ok(())
     }
 }

@@ -1,7 +1,6 @@
 //! [`IoSums`] of I/Os that share a stream, a process, a device or several of these.
 
 use crate::cells::{CubeCell, FLAGS, Times};
-use crate::cube::CellSums;
 use crate::device_layer::DeviceLayer;
 use crate::fold::AnnotatedRows;
 use crate::sums::content::Contents;
@@ -214,12 +213,6 @@ impl IoSums {
             *ours = ours.saturating_add(*theirs);
         }
         self.reach(cell.span_ns);
-    }
-}
-
-impl CellSums for IoSums {
-    fn merge(&mut self, other: &Self) {
-        IoSums::merge(self, other);
     }
 }
 

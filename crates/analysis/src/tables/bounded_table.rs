@@ -1,7 +1,7 @@
-//! Tallies by key. A bounded number of keys, the smallest in their order
-//! ([`crate::tables::smallest_keys`]), has a tally each; everything else shares one tally.
+//! Sums of I/Os by key. A bounded number of keys, the smallest in their order
+//! ([`crate::tables::smallest_keys`]), has sums of its own; everything else shares one tally.
 
-use crate::cube::CellSums;
+use crate::sums::io_sums::IoSums;
 use crate::tables::recent_cache::RecentCache;
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use rustc_hash::FxHashMap;
@@ -10,10 +10,10 @@ use std::mem;
 
 /// Tallies by key.
 #[derive(Debug, Clone)]
-pub(crate) struct BoundedTable<K, T> {
+pub(crate) struct BoundedTable<K> {
     /// Index into `tallies` by key.
     places: FxHashMap<K, u32>,
-    tallies: Vec<T>,
+    tallies: Vec<IoSums>,
     firsts: SmallestKeys<K>,
     /// Number of times that an index passed to another key.
     given_away: u64,
@@ -22,12 +22,12 @@ pub(crate) struct BoundedTable<K, T> {
 /// Index of the shared tally of all other keys.
 const REST: u32 = 0;
 
-impl<K: Copy + Ord + Hash, T: CellSums> BoundedTable<K, T> {
+impl<K: Copy + Ord + Hash> BoundedTable<K> {
     /// Creates a table for at most `most` keys.
     pub(crate) fn keeping(most: usize) -> Self {
         BoundedTable {
             places: FxHashMap::default(),
-            tallies: vec![T::default()],
+            tallies: vec![IoSums::default()],
             firsts: SmallestKeys::new(most),
             given_away: 0,
         }
@@ -39,35 +39,37 @@ impl<K: Copy + Ord + Hash, T: CellSums> BoundedTable<K, T> {
     }
 
     /// Returns the keys with their tallies, in no particular order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &IoSums)> {
         self.places.iter().map(|(key, place)| (key, &self.tallies[*place as usize]))
     }
 
     /// Returns the shared tally of all other keys.
-    pub(crate) fn rest(&self) -> &T {
+    pub(crate) fn rest(&self) -> &IoSums {
         &self.tallies[REST as usize]
     }
 
     /// Returns the shared tally of all other keys for adding to it.
-    pub(crate) fn rest_mut(&mut self) -> &mut T {
+    pub(crate) fn rest_mut(&mut self) -> &mut IoSums {
         self.at(REST)
     }
 
-    /// Returns the keys with their tallies by value.
-    pub(crate) fn into_apart(mut self) -> impl Iterator<Item = (K, T)> {
-        let places = mem::take(&mut self.places).into_iter();
-        places.map(move |(key, place)| (key, mem::take(&mut self.tallies[place as usize])))
+    /// Adds the tallies of another part.
+    pub(crate) fn merge(&mut self, mut other: Self) {
+        self.rest_mut().merge(other.rest());
+        for (key, place) in mem::take(&mut other.places) {
+            self.tally(key).take_in(mem::take(other.at(place)));
+        }
     }
 
     /// Returns the tally of a key, or the shared tally.
-    pub(crate) fn tally(&mut self, key: K) -> &mut T {
+    pub(crate) fn tally(&mut self, key: K) -> &mut IoSums {
         let place = self.place(key);
         self.at(place)
     }
 
     /// Returns the tally at an index that was obtained after the last new key.
     #[inline]
-    pub(crate) fn at(&mut self, place: u32) -> &mut T {
+    pub(crate) fn at(&mut self, place: u32) -> &mut IoSums {
         &mut self.tallies[place as usize]
     }
 
@@ -116,7 +118,7 @@ impl<K: Copy + Ord + Hash, T: CellSums> BoundedTable<K, T> {
         let place = match self.firsts.admit(key) {
             Admission::None => return REST,
             Admission::Free => {
-                self.tallies.push(T::default());
+                self.tallies.push(IoSums::default());
                 self.tallies.len() as u32 - 1
             }
             Admission::Of(last) => self.take_from(last),
@@ -136,7 +138,7 @@ impl<K: Copy + Ord + Hash, T: CellSums> BoundedTable<K, T> {
     }
 }
 
-impl<K: Eq + Hash, T: PartialEq> PartialEq for BoundedTable<K, T> {
+impl<K: Eq + Hash> PartialEq for BoundedTable<K> {
     fn eq(&self, other: &Self) -> bool {
         let is_alike = |(key, ours): (&K, &u32)| {
             let theirs = other.places.get(key).map(|theirs| &other.tallies[*theirs as usize]);
