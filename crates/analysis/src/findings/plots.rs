@@ -8,7 +8,6 @@ use crate::questions::load_shape::DEPTH_CLASSES;
 use crate::questions::series::SeriesOverTime;
 use crate::questions::shape_figures::{depth_name, response_classes};
 use crate::questions::steps::{CaptureStep, StepFigures};
-use crate::questions::streams::ShareMeasure;
 use crate::questions::study::{DetailWindow, ProcessResults, SingleIoResults, Study};
 use crate::sums::content::is_duplicate_share_exact;
 use crate::sums::io_count::IoCount;
@@ -169,18 +168,13 @@ fn stream_names(study: &Study) -> Vec<String> {
 
 /// Plots the share of each stream in each segment.
 pub(super) fn distribution(study: &Study) -> Plot {
-    let timeline = Timeline::new(study);
-    let (title, y) = match study.totals.options.by {
-        ShareMeasure::Count => ("I/O streams distribution v segments", "Share of I/Os (%)"),
-        ShareMeasure::Bytes => ("I/O streams distribution v segments", "Share of bytes (%)"),
-    };
+    let (timeline, by) = (Timeline::new(study), study.totals.options.by);
+    let title = "I/O streams distribution v segments";
+    let y = by.choose("Share of I/Os (%)", "Share of bytes (%)");
     let plot = timeline
         .plot(PlotKind::Stacked, "streams-v-segments", title, y)
         .caption(format!("A segment is a capture step of {}.", Nanos(study.totals.step_ns)));
-    let measure = |_, cell: &IoCount| match study.totals.options.by {
-        ShareMeasure::Count => Some(cell.ios as f64),
-        ShareMeasure::Bytes => Some(cell.bytes as f64),
-    };
+    let measure = |_, cell: &IoCount| Some(by.choose(cell.ios, cell.bytes) as f64);
     let plot = of_shares(plot);
     let mut plot = timeline.stack(plot, &study.streams_over_time, &stream_names(study), measure);
     let places = timeline.last - timeline.first + 1;

@@ -11,7 +11,7 @@ use crate::questions::processes::ProcessFigures;
 use crate::questions::read_out::{ReadOut, StreamPlace};
 use crate::questions::shape_figures::{self, IdleShape, RunShape, StreamShape};
 use crate::questions::steps::StepFigures;
-use crate::questions::streams::{ShareMeasure, StreamFigures};
+use crate::questions::streams::StreamFigures;
 use crate::questions::study::{ProcessResults, SingleIoResults, Study};
 use crate::questions::totals::CaptureTotals;
 use steadfast_domain::Layer;
@@ -45,7 +45,7 @@ pub(super) fn workload(study: &Study) -> Table {
         let applied = cells(&WorkloadStream::OF_REPORT, Some(stream));
         Row::new(&stream.stream, applied.chain(cells(&StreamFigures::AS_CAPTURED, found)))
     };
-    let of = if options.by == ShareMeasure::Count { "I/Os" } else { "bytes" };
+    let of = options.by.choose("I/Os", "bytes");
     let title = format!("Cumulative workload at a threshold of {} of {of}", options.threshold);
     Table::new("cumulative-workload", title, "I/O stream")
         .columns(heads(&WorkloadStream::OF_REPORT))

@@ -138,11 +138,8 @@ impl CumulativeWorkload {
         threshold: Threshold,
     ) -> Self {
         let total_streams = streams.len();
-        let measure = |stream: &WorkloadStream| match by {
-            ShareMeasure::Count => stream.count,
-            ShareMeasure::Bytes => stream.amount,
-        };
-        let whole = if by == ShareMeasure::Count { total.0 } else { total.1 };
+        let measure = |stream: &WorkloadStream| by.choose(stream.count, stream.amount);
+        let whole = by.choose(total.0, total.1);
         streams.retain(|stream| stream.count > 0 && threshold.admits(measure(stream), whole));
         streams.sort_by_key(|stream| (Reverse(measure(stream)), stream.key()));
         let selected: u64 = streams.iter().map(measure).sum();
@@ -174,10 +171,7 @@ impl CumulativeWorkload {
     /// Returns the share of the whole capture that the selected streams cover, 0 to 1.
     pub fn coverage(&self) -> f64 {
         let (count, amount) = self.selected();
-        match self.by {
-            ShareMeasure::Count => ratio(count, self.total_count),
-            ShareMeasure::Bytes => ratio(amount, self.total_amount),
-        }
+        ratio(self.by.choose(count, amount), self.by.choose(self.total_count, self.total_amount))
     }
 
     /// Returns one thread with the average queue depth of the selected streams, rounded up; `None`

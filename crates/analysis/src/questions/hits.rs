@@ -346,10 +346,9 @@ impl Fold for HitMap {
                 self.outside = self.outside.saturating_add(ios);
                 continue;
             }
-            let of_ops = match self.measure {
-                ShareMeasure::Count => [hits.reads, hits.writes],
-                ShareMeasure::Bytes => [hits.read_bytes, hits.written_bytes],
-            };
+            let of_ops = self
+                .measure
+                .choose([hits.reads, hits.writes], [hits.read_bytes, hits.written_bytes]);
             for (plane, more) in of_ops.into_iter().enumerate() {
                 let place = self.place(plane, range, step);
                 self.cells[place] = self.cells[place].saturating_add(more);

@@ -25,12 +25,17 @@ named_values! {
 }
 
 impl ShareMeasure {
+    /// Returns the value for I/Os or the value for bytes.
+    pub fn choose<T>(self, count: T, bytes: T) -> T {
+        match self {
+            ShareMeasure::Count => count,
+            ShareMeasure::Bytes => bytes,
+        }
+    }
+
     /// Returns the I/Os or the bytes of some sums.
     pub fn of(self, sums: &IoSums) -> u64 {
-        match self {
-            ShareMeasure::Count => sums.count(),
-            ShareMeasure::Bytes => sums.amount(),
-        }
+        self.choose(sums.count(), sums.amount())
     }
 
     /// Returns the share of a part in a whole, 0 to 1; 0 of nothing.
@@ -65,7 +70,7 @@ impl StreamFigures {
             [ShareMeasure::Count, ShareMeasure::Bytes].map(|by| by.share(tally, total));
         StreamFigures {
             key,
-            share: if by == ShareMeasure::Count { share_of_count } else { share_of_bytes },
+            share: by.choose(share_of_count, share_of_bytes),
             share_of_count,
             share_of_bytes,
             sums: tally.without_histograms(),

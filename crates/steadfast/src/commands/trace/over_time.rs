@@ -153,7 +153,7 @@ impl MapContent {
             };
             std::iter::once(begin).chain(cells).collect()
         }));
-        let what = if by == ShareMeasure::Count { "I/Os" } else { "MB" };
+        let what = by.choose("I/Os", "MB");
         format!("{}\n{what} in steps of {}", aligned(&rows), Nanos(self.step_ns))
     }
 }
