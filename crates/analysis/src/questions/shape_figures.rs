@@ -1,19 +1,17 @@
 //! Figures of the shape of a load, as rows of tables and of JSON.
 
-use crate::captured::{Captured, StepsResult, steps_over};
+use crate::captured::{Captured, PassResult, StepsResult, StreamMapResult, steps_over};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::device_layer::DeviceLayer;
-use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};
 use crate::questions::compare::SideSet;
-use crate::questions::cumulative::CumulativeWorkload;
 use crate::questions::load_shape::{
     DEPTH_CLASSES, DepthRange, IDLE_ENDS_NS, IdleClass, IdlePeriods, LoadShape, RUN_CLASSES,
     RunLengths, StreamGaps,
 };
 use crate::questions::series::SeriesOverTime;
-use crate::questions::steps::{CaptureStep, STEPS_MAX};
-use crate::questions::streams::{ShareMeasure, StreamTable};
+use crate::questions::steps::CaptureStep;
+use crate::questions::streams::{ShareMeasure, StreamKey};
 use crate::sums::response::ResponseFigures;
 use crate::threshold::Threshold;
 use serde::Serialize;
@@ -50,18 +48,12 @@ impl ShapeResult {
         captured: &Captured<R>,
         pass: &PassOptions,
         asked: Option<u64>,
-        (by, threshold): (ShareMeasure, Threshold),
+        shares: (ShareMeasure, Threshold),
     ) -> Result<(Self, PassAccount), TraceError> {
         captured.tells(NotRecorded::SingleIos)?;
-        let mut table = StreamTable::new();
-        let mut stream_steps = captured.stream_steps_fold(pass, asked, STEPS_MAX as u64);
-        let mut folds: Vec<&mut dyn Fold> = vec![&mut table];
-        folds.extend(stream_steps.iter_mut().map(|fold| fold as &mut dyn Fold));
-        let account = captured.run(pass, &mut folds)?;
+        let PassResult { found: map, account } = captured.map(pass, asked, shares)?;
+        let StreamMapResult { width_ns, keys, series } = map;
         let span_ns = captured.span_of(pass, &account)?;
-        let width_ns = captured.width(asked, span_ns, STEPS_MAX as u64)?;
-        let keys = CumulativeWorkload::new(&table, by, threshold).keys();
-        let series = captured.series(pass, stream_steps.as_ref(), (width_ns, &keys))?;
         let (mut shape, mut sides) = (LoadShape::new(width_ns, &keys), SideSet::default());
         let mut steps = steps_over(pass, span_ns, width_ns);
         captured.run(pass, &mut [&mut shape, &mut steps, &mut sides])?;
@@ -93,13 +85,11 @@ pub(crate) fn streams(
     series: &SeriesOverTime,
     over: ((u64, u64), u64),
 ) -> Vec<StreamShape> {
-    let of = |(at, (key, gaps)): (usize, (crate::questions::streams::StreamKey, &StreamGaps))| {
-        StreamShape {
-            stream: key.to_string(),
-            gaps: gaps.times.figures(),
-            variation: gaps.variation(),
-            dispersion: dispersion(series, at, over),
-        }
+    let of = |(at, (key, gaps)): (usize, (StreamKey, &StreamGaps))| StreamShape {
+        stream: key.to_string(),
+        gaps: gaps.times.figures(),
+        variation: gaps.variation(),
+        dispersion: dispersion(series, at, over),
     };
     shape.gaps().enumerate().map(of).collect()
 }
