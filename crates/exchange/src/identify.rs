@@ -7,8 +7,8 @@
 pub use crate::file_kind::FileKind;
 use crate::results::{fio_terse, vdbench};
 
-/// First bytes that are enough to tell every kind; of a vdbench flat file the column names stand
-/// behind a long comment, which alone is enough.
+/// First bytes that suffice to distinguish every kind. The column names of a vdbench flat file come
+/// after a long comment, which alone is enough.
 pub const BEGINNING: usize = 64 << 10;
 
 /// Returns what a file is, from its name and its first [`BEGINNING`] bytes; `None` where nothing

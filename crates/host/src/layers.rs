@@ -540,13 +540,13 @@ fn is_plain_kind(kind: &str) -> bool {
 
 /// Returns the file system type reported by statfs(2).
 pub(crate) fn magic(file: &File) -> io::Result<u32> {
-    let mut told = MaybeUninit::<libc::statfs>::uninit();
+    let mut found = MaybeUninit::<libc::statfs>::uninit();
     // SAFETY: fstatfs(2) writes one statfs, which lives through the call.
-    if unsafe { libc::fstatfs(file.as_raw_fd(), told.as_mut_ptr()) } != 0 {
+    if unsafe { libc::fstatfs(file.as_raw_fd(), found.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the call succeeded and has filled it in.
-    Ok(unsafe { told.assume_init() }.f_type as u32)
+    Ok(unsafe { found.assume_init() }.f_type as u32)
 }
 
 fn is_plain(file: &File) -> bool {

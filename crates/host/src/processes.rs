@@ -651,27 +651,27 @@ mod tests {
         let sought = OpenFileQuery::files(
             [FileId::from_metadata(&fs::metadata(machine.path("file")).unwrap())].into(),
         );
-        let told = |writing| openers(&sought, &machine.roots, writing).unwrap();
+        let users = |writing| openers(&sought, &machine.roots, writing).unwrap();
         machine.process(7);
         machine.write("proc/7/comm", "letter\u{1b}[2J\n");
         symlink(machine.path("file"), machine.path("proc/7/fd/3")).unwrap();
         symlink("/gone/meanwhile", machine.path("proc/7/fd/4")).unwrap();
         machine.write("proc/7/fdinfo/3", "flags:\t0100000\n");
-        assert_eq!(told(true), Vec::<String>::new());
-        assert_eq!(told(false), ["letter\\u{1b}[2J (process 7)"]);
+        assert_eq!(users(true), Vec::<String>::new());
+        assert_eq!(users(false), ["letter\\u{1b}[2J (process 7)"]);
         machine.write("proc/7/fdinfo/3", "flags:\t0100002\n");
-        assert_eq!(told(true).len(), 1);
+        assert_eq!(users(true).len(), 1);
         fs::remove_file(machine.path("proc/7/fd/3")).unwrap();
         machine.write("proc/7/maps", "10-20 rw-p 0 08:01 7 /x\n30-40 rw-s 0 08:01 7 /file\n");
         machine.link("proc/7/map_files/30-40", "file");
-        assert_eq!(told(true).len(), 1);
+        assert_eq!(users(true).len(), 1);
         // A thread whose process' first one has ended, with a table of open files of its own.
         fs::write(machine.path("proc/7/maps"), "").unwrap();
         machine.thread(7, 8);
-        assert_eq!(told(true), Vec::<String>::new());
+        assert_eq!(users(true), Vec::<String>::new());
         symlink(machine.path("file"), machine.path("proc/8/fd/5")).unwrap();
         machine.write("proc/8/fdinfo/5", "flags:\t0100002\n");
-        assert_eq!(told(true), ["letter\\u{1b}[2J (process 7)"]);
+        assert_eq!(users(true), ["letter\\u{1b}[2J (process 7)"]);
         fs::remove_file(machine.path("proc/8/fd/5")).unwrap();
         machine.write("proc/8/maps", "30-40 rw-s 0 08:01 7 /file\n");
         // Whose mappings cannot be listed, or are listed and never there, is not examined.
@@ -680,9 +680,9 @@ mod tests {
         assert!(openers(&sought, &machine.roots, true).is_err());
         fs::remove_file(machine.path("proc/8/map_files/50-60")).unwrap();
         machine.link("proc/8/map_files/30-40", "file");
-        assert_eq!(told(true).len(), 1);
+        assert_eq!(users(true).len(), 1);
         fs::remove_dir_all(machine.path("proc/7/task/8")).unwrap();
-        assert_eq!(told(true), Vec::<String>::new());
+        assert_eq!(users(true), Vec::<String>::new());
         fs::remove_dir_all(machine.path("proc/7/fd")).unwrap();
         machine.write("proc/7/fd", "no directory: not what a process that has ended leaves");
         assert!(openers(&sought, &machine.roots, true).is_err());

@@ -649,7 +649,7 @@ impl PurgeWatch for StoppingWatch {
     fn journal(&mut self, change: &HostChange) -> Result<(), String> {
         Err(format!("{} is not to be changed here", change.setting))
     }
-    fn tell(&mut self, progress: &PurgeProgress<'_>) {
+    fn report(&mut self, progress: &PurgeProgress<'_>) {
         self.told.push(progress.percent);
     }
     fn keep_command(&mut self, record: PurgeCommandRecord) {

@@ -2,7 +2,7 @@
 //! procedures (the suite and tkperf).
 
 use crate::commit::{self, Commit};
-use crate::common::asked::ProcedureRequest;
+use crate::common::procedure_request::ProcedureRequest;
 use crate::common::{one_pass, ranges};
 use crate::load_curve::{self, LoadCurve};
 use crate::neighbors::{self, Neighbors};

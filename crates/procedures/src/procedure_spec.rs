@@ -1,6 +1,6 @@
 //! Entry of a procedure in the list: its name, its parameters and its constructor.
 
-use crate::common::asked::ProcedureRequest;
+use crate::common::procedure_request::ProcedureRequest;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use steadfast_domain::Procedure;

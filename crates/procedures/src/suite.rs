@@ -5,10 +5,10 @@
 //! purges and preconditions by its own rules, and has its own seed.
 
 use crate::catalogue::{SINGLE, find, made, parameters_of};
-use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
 use crate::common::one_pass::{self, SPARE};
+use crate::common::procedure_request::ProcedureRequest;
 use crate::common::{ProcedureSetup, ranges};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{common_chapters, frame};

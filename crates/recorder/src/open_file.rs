@@ -42,7 +42,7 @@ where
         let new = output.begin(directory, &path)?;
         match Sink::new(new.handle()?, conditions, now_ns) {
             Ok(sink) => {
-                let handle = new.place()?;
+                let handle = new.persist()?;
                 Ok(OpenFile { path, sink, handle, began_ns: now_ns, flushed_ns: now_ns })
             }
             Err(source) => Err(RecordError::Uncreated { path, source }),

@@ -478,9 +478,9 @@ fn inherited(sides: &[ComparedRun<'_>]) -> Vec<Caveat> {
     let everyone: Vec<String> =
         sides.iter().filter(|s| s.findings.is_some()).map(|s| s.letter.to_string()).collect();
     let everyone = everyone.join(", ");
-    let told = |(caveat, letters): (&Caveat, String)| {
+    let with_letters = |(caveat, letters): (&Caveat, String)| {
         let of = if letters == everyone { "All runs" } else { &letters };
         Caveat { text: format!("{of}: {}", caveat.text), ..caveat.clone() }
     };
-    found.into_iter().map(told).collect()
+    found.into_iter().map(with_letters).collect()
 }

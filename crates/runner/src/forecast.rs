@@ -19,11 +19,11 @@ pub struct OutlineSection {
     pub phase: String,
     /// The round; 0 outside rounds.
     pub round: u32,
-    /// What its steps do, in order.
+    /// Steps, in order.
     pub steps: Vec<RepeatedStep>,
-    /// How long they take together; `None` where that depends on the drive's speed.
+    /// Duration of all steps; `None` if it depends on the drive's speed.
     pub time_ns: Option<Nanos>,
-    /// How many bytes the first moves, where that ends it.
+    /// Bytes that end the first step; `None` if its time does.
     pub bytes: Option<Bytes>,
     /// Bytes at which the load ends even before its time is over.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,9 +40,9 @@ impl OutlineSection {
 /// Steps in a row that do the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct RepeatedStep {
-    /// What each does.
+    /// Description of one step.
     pub label: String,
-    /// How many they are.
+    /// Number of steps.
     pub times: u32,
 }
 

@@ -56,11 +56,11 @@ pub struct JournalLine {
     /// Time since boot in nanoseconds; absent in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<Nanos>,
-    /// What the kernel had counted on the device by then, since it was attached; absent where
-    /// it counts nothing (files, simulated drives).
+    /// The kernel's counters of the device since it was attached; absent for files and simulated
+    /// drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelCounters>,
-    /// What happened.
+    /// Content of the line.
     pub entry: JournalEntry,
 }
 

@@ -6,7 +6,7 @@
 //! boot the boot clock is used, which cannot be set. Across a reboot there is only the wall clock,
 //! and its result must be plausible.
 
-use crate::ledger::{ClockReading, JournalLine};
+use crate::ledger::{ClockReading, JournalLine, is_measured};
 use steadfast_domain::{Gap, JournalEntry, Nanos, Proof};
 
 /// Returns the gap between the last operation on the device and now; `None` if there was none.
@@ -51,16 +51,7 @@ fn is_same_attachment(then: &Proof, now: &Proof) -> bool {
 }
 
 fn used_device(entry: &JournalEntry) -> bool {
-    matches!(
-        entry,
-        JournalEntry::Settled { .. }
-            | JournalEntry::Purged(_)
-            | JournalEntry::Applied { .. }
-            | JournalEntry::Idled(_)
-            | JournalEntry::PowerCutBegan { .. }
-            | JournalEntry::PowerCutSeen(_)
-            | JournalEntry::PowerCutJudged(_)
-    )
+    is_measured(entry) && !matches!(entry, JournalEntry::Noted(_))
 }
 
 /// Returns the proof of the device by the process that wrote the last of these lines.

@@ -159,7 +159,7 @@ impl PurgeWatch for PurgeRelay<'_> {
     fn journal(&mut self, change: &HostChange) -> Result<(), String> {
         (self.journal)(change).map_err(|halt| halt.to_string())
     }
-    fn tell(&mut self, progress: &PurgeProgress<'_>) {
+    fn report(&mut self, progress: &PurgeProgress<'_>) {
         (self.report)(progress);
     }
     fn keep_command(&mut self, record: PurgeCommandRecord) {

@@ -29,12 +29,12 @@ pub type PurgeCallback<'a> = &'a mut dyn FnMut(&PurgeProgress<'_>);
 /// Called with the stages of a power cut.
 pub type StageCallback<'a> = &'a mut dyn FnMut(PowerCutStage<'_>);
 
-/// What the kernel does with the flushes that a program asks for.
+/// Treatment by the kernel of the flushes that a program asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushDelivery {
     /// It sends them to the device, as far as is known.
     Sent,
-    /// It drops them, because it takes the device's cache for non-volatile.
+    /// It drops them, because it considers the device's cache non-volatile.
     Dropped,
 }
 

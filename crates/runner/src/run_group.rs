@@ -106,7 +106,7 @@ impl RunGroup {
         Directory::check_place(&self.place)?;
         let directory = Directory::make(&self.place, readers)?;
         NewFile::create_in(&directory, OsStr::new(FILE), OverwritePolicy::Keep, readers)?
-            .hold(&text)?;
+            .write_and_persist(&text)?;
         self.opened = Some(directory);
         Ok(())
     }

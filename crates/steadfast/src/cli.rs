@@ -23,15 +23,17 @@ pub mod tkperf;
 mod topics;
 pub mod trace;
 
-pub use common::{EngineName, Format, TimeAxis, WritingArguments};
+pub use common::{EngineName, Format, ReportFiles, TimeAxis, WritingArguments};
 pub use procedure::ProcedureArguments;
 
 use crate::exit;
 use crate::terminal;
-use clap::builder::ArgPredicate;
+use clap::builder::{ArgPredicate, Resettable};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use common::{ARRIVALS, NamedValue, TargetArguments, more_than_nothing, one_of, percentage};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Id, Parser, Subcommand, ValueEnum};
+use common::{
+    ARRIVALS, NamedValue, TargetArguments, files_written, more_than_nothing, one_of, percentage,
+};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -52,7 +54,7 @@ use steadfast_runner::calibrate::CalibrationPoint;
 #[command(name = "steadfast", version, after_long_help = exit::HELP, max_term_width = 100)]
 #[command(mut_args(heading::grouped), mut_subcommands(heading::group))]
 pub struct Cli {
-    /// What to do.
+    /// Command to run.
     #[command(subcommand)]
     pub command: Command,
     #[command(flatten)]
@@ -476,7 +478,7 @@ pub struct PlanArguments {
     #[arg(help_heading = heading::METHOD, long, value_name = "COMMAND")]
     pub purge_command: Option<String>,
     /// Print every step; otherwise steps that repeat are summed up
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub verbose: bool,
     /// Print JSON
     #[arg(long)]
@@ -557,6 +559,7 @@ const MEASURED_TARGETS: &str = "Device or file to work on: a block device, a fil
 /// `measure`.
 #[derive(Debug, Args)]
 #[command(mut_arg("target", |target| target.required(true).help(MEASURED_TARGETS)))]
+#[command(group(files_written(["export_markdown", "export_csv"])))]
 pub struct MeasureArguments {
     /// The access pattern: "RND 4K RW65", "SEQ 128K W", "RND 4K W FUA", "SEQ 8K W FLUSH/1"
     #[arg(conflicts_with = "workload")]
@@ -565,7 +568,7 @@ pub struct MeasureArguments {
     /// reference workload by its name in `workload list`
     #[arg(help_heading = heading::LOAD, long, value_name = "FILE|NAME")]
     pub workload: Option<PathBuf>,
-    /// What is measured; the loads of several targets begin together.
+    /// Targets to measure; the loads of several begin together.
     #[command(flatten)]
     pub target: TargetArguments,
     /// Threads and outstanding I/Os per thread, such as T4Q32; default: the workload's, or
@@ -610,7 +613,7 @@ pub struct MeasureArguments {
     pub yes_destroy: Vec<String>,
     #[command(flatten)]
     pub hosts: hosts::HostsArguments,
-    /// What submits the I/Os; default: uring, or sim for a simulated target
+    /// Engine that submits the I/Os; default: uring, or sim for a simulated target
     #[arg(help_heading = heading::LOAD, long)]
     pub engine: Option<EngineName>,
     /// Keep fio's job files and output in this directory
@@ -740,6 +743,9 @@ pub struct StudyArguments {
 
 /// `report`.
 #[derive(Debug, Args)]
+// A run's report is written without -o.
+#[command(mut_arg("force", |force| force.requires(Resettable::<Id>::Reset)))]
+#[command(mut_arg("group", |group| group.requires(Resettable::<Id>::Reset)))]
 pub struct ReportArguments {
     /// A run directory, or results of another tool; several files of results are rounds
     #[arg(required = true, num_args = 1.., value_name = "RUN")]
@@ -750,13 +756,9 @@ pub struct ReportArguments {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,
-    /// Formats of the report; text is printed
-    #[arg(
-        long,
-        value_name = "FORMATS",
-        value_delimiter = ',',
-        default_value = "html,pdf,csv,json"
-    )]
+    /// Formats of the report; text is printed. Default: html,pdf,csv,json. Without -o, results of
+    /// another tool are printed as text, or json
+    #[arg(long, value_name = "FORMATS", value_delimiter = ',')]
     pub format: Vec<Format>,
     /// Picture with the drive and eight figures, for sharing, instead of the report: a name that
     /// ends in .svg or .png
@@ -861,7 +863,7 @@ pub struct CheckArguments {
     pub allow: Vec<String>,
     /// Output: a directory for check.html and check.pdf; default: the run
     /// directory
-    #[arg(long, short, value_name = "DIR", conflicts_with = "no_report")]
+    #[arg(long, short, value_name = "DIR", conflicts_with_all = ["list", "no_report"])]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,

@@ -96,6 +96,22 @@ pub fn misuse(text: impl fmt::Display) -> anyhow::Error {
     Misuse(text.to_string()).into()
 }
 
+/// Returns the first option that was given; each is listed with whether it was.
+pub fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
+    options.iter().find(|(_, is_given)| *is_given).map(|(option, _)| *option)
+}
+
+/// Refuses an option that was given and would have no effect, and says why it has none.
+pub fn refuse_unused(
+    options: &[(&'static str, bool)],
+    why: impl fmt::Display,
+) -> anyhow::Result<()> {
+    match first_given(options) {
+        Some(option) => Err(misuse(format!("{option}: {why}; omit the option"))),
+        None => Ok(()),
+    }
+}
+
 /// Prints the error of an outcome, if any, and returns the exit code of the process.
 pub fn report(outcome: anyhow::Result<ExitState>) -> ExitCode {
     match outcome {

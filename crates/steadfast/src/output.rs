@@ -1,8 +1,9 @@
 //! Findings and report files of a run directory, and of results of other tools.
 
-use crate::cli::Format;
+use crate::cli::{Format, ReportFiles, WritingArguments};
+use crate::exit::refuse_unused;
 use crate::input_file;
-use crate::output_files::OutputDir;
+use crate::output_files::{OutputDir, OutputRule};
 use crate::recognize_file::{RecognizedFile, expect, recognize};
 use crate::run_settings::SOFTWARE;
 use crate::terminal;
@@ -296,6 +297,63 @@ pub fn write(
         }
     }
     directory.write_files(&files)
+}
+
+/// Prints findings as text or JSON.
+pub fn print(findings: &Findings, json: bool) -> anyhow::Result<()> {
+    if json {
+        terminal::print_findings(findings)
+    } else {
+        terminal::print(&steadfast_report::text(findings, terminal::width()))
+    }
+}
+
+/// A report that is written only if `-o` names its directory.
+pub struct OptionalReport<'a> {
+    directory: Option<OutputDir>,
+    formats: &'a [Format],
+}
+
+impl<'a> OptionalReport<'a> {
+    /// Opens the directory, so that an error is reported before the work begins. Without one, the
+    /// options for its files are refused.
+    pub fn open(
+        output: Option<&Path>,
+        writing: &WritingArguments,
+        formats: &'a [Format],
+    ) -> anyhow::Result<Self> {
+        let directory = match output {
+            Some(path) => {
+                let rule = OutputRule::from_arguments(writing)?;
+                Some(OutputDir::open(path, rule, &names(formats))?)
+            }
+            None => {
+                refuse_unused(&writing.given(), "nothing is written without -o DIR")?;
+                None
+            }
+        };
+        Ok(OptionalReport { directory, formats })
+    }
+
+    /// Opens the directory, if the command line names one.
+    pub fn from_arguments(arguments: &'a ReportFiles) -> anyhow::Result<Self> {
+        OptionalReport::open(arguments.output.as_deref(), &arguments.writing, &arguments.format)
+    }
+
+    /// Prints the findings as text or JSON, and writes the report.
+    pub fn show(&self, findings: &Findings, json: bool) -> anyhow::Result<()> {
+        print(findings, json)?;
+        self.write(findings)
+    }
+
+    /// Writes the report.
+    pub fn write(&self, findings: &Findings) -> anyhow::Result<()> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        for file in write(directory, findings, self.formats)? {
+            terminal::status(&file.display().to_string());
+        }
+        Ok(())
+    }
 }
 
 /// Returns the file names of these formats that do not depend on the findings.

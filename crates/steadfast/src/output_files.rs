@@ -65,11 +65,11 @@ pub enum TextOutput {
 }
 
 impl TextOutput {
-    /// Writes the whole content.
-    pub fn hold(self, content: &[u8]) -> anyhow::Result<()> {
+    /// Writes the content; a file gets its final name.
+    pub fn write(self, content: &[u8]) -> anyhow::Result<()> {
         match self {
             TextOutput::Standard => terminal::print_raw(content),
-            TextOutput::File(file) => Ok(file.hold(content)?),
+            TextOutput::File(file) => Ok(file.write_and_persist(content)?),
         }
     }
 }
@@ -237,7 +237,8 @@ impl OutputDir {
         let mut written = Vec::new();
         for (name, content) in files {
             let path = self.path.join(name);
-            NewFile::create_in(&directory, OsStr::new(name), existing, readers)?.hold(content)?;
+            NewFile::create_in(&directory, OsStr::new(name), existing, readers)?
+                .write_and_persist(content)?;
             written.push(path);
         }
         Ok(written)

@@ -141,7 +141,8 @@ impl MetricsExporter {
         }
         state.written = Some(Instant::now());
         let text = text(&state.targets);
-        let written = self.rule.create(&self.path).and_then(|file| file.hold(text.as_bytes()));
+        let written =
+            self.rule.create(&self.path).and_then(|file| file.write_and_persist(text.as_bytes()));
         if let Err(error) = written
             && !std::mem::replace(&mut state.failed, true)
         {
@@ -255,8 +256,8 @@ fn one(value: Option<f64>) -> Vec<(String, f64)> {
 fn each(sample: &TargetSample, value: fn(&IntervalTally, f64) -> f64) -> Vec<(String, f64)> {
     let Some(interval) = &sample.interval else { return Vec::new() };
     let seconds = interval.end.saturating_sub(interval.begin).as_secs_f64();
-    let told = interval.tallies.iter().filter(|tally| tally.ios > 0 && seconds > 0.0);
-    told.map(|tally| (format!("op=\"{}\"", tally.op.name()), value(tally, seconds))).collect()
+    let counted = interval.tallies.iter().filter(|tally| tally.ios > 0 && seconds > 0.0);
+    counted.map(|tally| (format!("op=\"{}\"", tally.op.name()), value(tally, seconds))).collect()
 }
 
 /// Returns a lifetime counter of the device at the last reading of its log.

@@ -36,10 +36,7 @@ pub enum TargetRef {
 pub fn find(name: &str, size: Option<Bytes>) -> anyhow::Result<TargetRef> {
     let path = Path::new(name);
     match size {
-        Some(_) if name.starts_with(SIMULATED) => {
-            return Err(misuse(format!("--size: {name} has a size of its own; omit --size")));
-        }
-        None if name.starts_with(SIMULATED) => {}
+        _ if name.starts_with(SIMULATED) => refuse_size(name, size)?,
         Some(size) => {
             check_size(name, size)?;
             if names_device(path) && matches!(path.try_exists(), Ok(false)) {
@@ -101,6 +98,7 @@ pub const TARGET_SIZE_MIN: Bytes = Bytes::mib(64);
 /// Finds a target for a load that only reads. Creates and changes nothing.
 pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Result<TargetRef> {
     if let Some(drive) = name.strip_prefix(SIMULATED) {
+        refuse_size(name, size)?;
         return simulated(drive).map(TargetRef::Simulated);
     }
     size.map_or(Ok(()), |size| check_size(name, size))?;
@@ -133,6 +131,7 @@ pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Resu
 pub fn foresee(name: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
     match (name.strip_prefix(SIMULATED), size) {
         (Some(drive), _) => {
+            refuse_size(name, size)?;
             Ok(SimulatedSsd::new(simulated(drive)?, 1, StopSignal::default()).device().clone())
         }
         (None, Some(size)) if !Path::new(name).exists() => {
@@ -144,6 +143,16 @@ pub fn foresee(name: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
             refuse_missing(path)?;
             Ok(steadfast_host::inspect(path, &SystemRoots::real())?)
         }
+    }
+}
+
+/// Refuses a size of a simulated drive.
+fn refuse_size(name: &str, size: Option<Bytes>) -> anyhow::Result<()> {
+    match size {
+        Some(_) => {
+            Err(misuse(format!("{name} has a size of its own; omit the option for its size")))
+        }
+        None => Ok(()),
     }
 }
 

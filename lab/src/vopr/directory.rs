@@ -184,7 +184,7 @@ impl RunStorage for SimulatedDirectory {
 
 impl OutputStorage for SimulatedDirectory {
     type File = SimulatedFile;
-    fn place(&self) -> &Path {
+    fn path(&self) -> &Path {
         &self.path
     }
     fn check_name(&self, name: &OsStr, existing: OverwritePolicy) -> Result<bool, FileError> {

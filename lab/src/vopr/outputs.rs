@@ -148,7 +148,7 @@ fn write_files(
         let directory = SimulatedDirectory::root(process);
         for (name, content) in NAMES.iter().zip(&contents) {
             let new = NewFile::create_in(&directory, OsStr::new(name), policy, ReadAccess::Usual)?;
-            new.hold(content.as_bytes())?;
+            new.write_and_persist(content.as_bytes())?;
             written += 1;
         }
         Ok::<(), FileError>(())

@@ -556,7 +556,7 @@ fn lost(error: &io::Error) -> Halt {
 /// Keeps a text in the directory. A step that fails after its answer was kept is kept again.
 pub(super) fn keep(directory: &Directory, name: &str, text: &str) -> Result<(), Halt> {
     NewFile::create_in(directory, OsStr::new(name), OverwritePolicy::Overwrite, ReadAccess::Usual)
-        .and_then(|file| file.hold(text.as_bytes()))
+        .and_then(|file| file.write_and_persist(text.as_bytes()))
         .map_err(|error| Halt::Ledger(error.to_string()))
 }
 

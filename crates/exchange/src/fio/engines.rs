@@ -1,6 +1,6 @@
 //! fio's I/O engines: which of them wait for every I/O, which keep a depth, and which move no data.
 
-use super::known::is_external_engine;
+use super::option_support::is_external_engine;
 use super::options::{DEMAND_MAX, SectionOptions};
 use steadfast_domain::IoStream;
 use steadfast_domain::stimulus::Op;

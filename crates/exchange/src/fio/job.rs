@@ -2,10 +2,10 @@
 
 use super::access::{access, durability};
 use super::buffers::data_pattern;
-use super::end::{TransferFit, end, ends_target, steady_end};
 use super::engines::depth;
 use super::extent::{extent, is_zero, several_files, split_between_files};
 use super::files::FileNames;
+use super::job_end::{TransferFit, end, ends_target, steady_end};
 use super::latency_target::refuse_latency_target;
 use super::offsets::{absolute_zones, has_map};
 use super::options::{DEMAND_MAX, SECOND, SectionOptions, TargetFacts};

@@ -1,9 +1,9 @@
 //! fio's job files, read and written.
 //!
 //! [`JobFile`] is the text: sections with their options, globals and includes resolved,
-//! every option with its line. [`sequence()`] is what of it can be applied here: each option
-//! is understood, is of no consequence, or is refused by name. Where anything is refused
-//! nothing is applied. The rules are those of fio 3.
+//! every option with its line. [`sequence()`] returns the loads that can be applied here: each option
+//! is applied, has no effect, or is refused by name. If an option is refused, nothing is applied.
+//! The rules are those of fio 3.
 //!
 //! Where each option is mapped:
 //!
@@ -13,7 +13,7 @@
 //! | `transfer_sizes` | `bs`, `bsrange`, `bssplit` |
 //! | `offsets` | `random_distribution`, `norandommap`, `blockalign` |
 //! | `extent` | `offset`, `size`, `filesize`, `offset_align`, `file_service_type`, `openfiles` |
-//! | `end` | `runtime`, `time_based`, `io_size`, `loops`, `number_ios`, `ss`, `ss_dur`, `ss_ramp` |
+//! | `job_end` | `runtime`, `time_based`, `io_size`, `loops`, `number_ios`, `ss`, `ss_dur`, `ss_ramp` |
 //! | `pace` | `rate`, `rate_iops`, `rate_process`, `rate_ignore_thinktime`, `thinktime`, `thinktime_blocks` |
 //! | `buffers` | `buffer_pattern`, `buffer_compress_percentage`, `dedupe_percentage`, `zero_buffers`, `refill_buffers`, `scramble_buffers` |
 //! | `engines` | `ioengine`, `iodepth` |
@@ -23,19 +23,19 @@
 //! | `sequence` | `stonewall`, `wait_for`, `group_reporting` |
 //! | `remarks` | options whose effect differs here: `direct`, `buffered`, `randrepeat`, `randseed`, `random_generator`, `dedupe_mode` |
 //! | `latency_target` | `latency_target` with its window and percentile: refused, with the command to type and how it differs |
-//! | `known` | all others: without effect, with a remark, or refused |
+//! | `option_support` | all others: without effect, with a remark, or refused |
 
 mod access;
 mod buffers;
-mod end;
 mod engines;
 mod extent;
 mod files;
 mod flow;
 mod job;
-mod known;
+mod job_end;
 mod latency_target;
 mod offsets;
+mod option_support;
 mod options;
 mod pace;
 mod remarks;
@@ -47,7 +47,7 @@ mod tests;
 mod text;
 mod transfer_sizes;
 
-pub use known::{is_switch, names as option_names};
+pub use option_support::{is_switch, names as option_names};
 pub use options::TargetFacts;
 pub(crate) use sequence::NAMED_MAX;
 pub use sequence::{files, sequence};

@@ -1,6 +1,6 @@
 //! Options of one section by name, with the errors and remarks found on them.
 
-use super::known::{OptionSupport, canonical, is_external_engine, resembling, support};
+use super::option_support::{OptionSupport, canonical, is_external_engine, resembling, support};
 use super::sizes::{amount, bytes, flag, leading_bytes, time};
 use super::text::{JobOption, JobSection};
 use crate::parse_error::ParseError;
@@ -226,7 +226,7 @@ impl<'s> SectionOptions<'s> {
         Some(value)
     }
 
-    /// Adds a remark on an option of which fio reads only the number at its beginning.
+    /// Adds a remark on an option whose value fio reads only up to the end of a leading number.
     fn remark_ignored(&mut self, name: &str, text: &str, value: &str) {
         let line = self.by_name.get(name).map_or(self.section.line, |option| option.line);
         let text = excerpt(text.trim());

@@ -7,9 +7,9 @@
 
 mod activity;
 mod cgroup;
+mod device_data;
 mod health;
 mod link;
-mod place;
 mod processors;
 mod programs;
 mod queue;
@@ -48,7 +48,7 @@ pub fn examine(device: &Device, roots: &SystemRoots, watch: Duration) -> Examina
     let answer = crate::device_log::health(device, roots);
     let health = answer.as_ref().and_then(|answer| answer.as_ref().ok());
     let facts = health.map(|health| &health.nvme);
-    let mut checks = place::checks(&subject);
+    let mut checks = device_data::checks(&subject);
     checks.extend(link::checks(&subject, facts));
     checks.extend(queue::checks(&subject, facts));
     checks.extend(health::checks(&subject, answer.as_ref()));

@@ -20,7 +20,7 @@ fn all_checks(machine: &MachineFixture, node: &SysfsNode) -> Vec<Check> {
     let device = facts(machine, node);
     let subject = CheckSubject::new(&device, &machine.roots);
     let watching = activity::ActivityWatch::begin(&subject);
-    let mut checks = place::checks(&subject);
+    let mut checks = device_data::checks(&subject);
     checks.extend(link::checks(&subject, None));
     checks.extend(queue::checks(&subject, None));
     checks.extend(health::checks(&subject, None));

@@ -60,7 +60,7 @@ impl<D: OutputStorage> NewFile<D> {
         existing: OverwritePolicy,
         readers: ReadAccess,
     ) -> Result<NewFile<D>, FileError> {
-        let path = directory.place().join(name);
+        let path = directory.path().join(name);
         directory.check_name(name, existing)?;
         loop {
             let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl<D: OutputStorage> NewFile<D> {
 
     /// Returns the final path.
     pub fn path(&self) -> PathBuf {
-        self.directory.place().join(&self.name)
+        self.directory.path().join(&self.name)
     }
 
     /// Returns a handle for writing.
@@ -92,21 +92,21 @@ impl<D: OutputStorage> NewFile<D> {
         D::duplicate(&self.file).map_err(FileError::io("open it twice", &self.path()))
     }
 
-    /// Writes the content and gives the file its name.
+    /// Writes the content and renames the file to its final name.
     ///
     /// # Errors
-    /// Returns the errors of [`NewFile::place`], and [`FileError::Io`] if writing fails.
-    pub fn hold(mut self, content: &[u8]) -> Result<(), FileError> {
+    /// Returns the errors of [`NewFile::persist`], and [`FileError::Io`] if writing fails.
+    pub fn write_and_persist(mut self, content: &[u8]) -> Result<(), FileError> {
         self.file.write_all(content).map_err(FileError::io("write it", &self.path()))?;
-        self.place().map(drop)
+        self.persist().map(drop)
     }
 
-    /// Gives the file its name; returns a handle for further writing.
+    /// Renames the file to its final name; returns a handle for further writing.
     ///
     /// # Errors
     /// Returns [`FileError::Exists`] if the name was taken meanwhile, and
     /// [`FileError::Interfered`] if the temporary file was removed or replaced.
-    pub fn place(mut self) -> Result<D::File, FileError> {
+    pub fn persist(mut self) -> Result<D::File, FileError> {
         let path = self.path();
         let file = self.handle()?;
         D::sync_file(&self.file).map_err(FileError::io("write it", &path))?;

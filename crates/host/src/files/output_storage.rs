@@ -17,7 +17,7 @@ pub trait OutputStorage: Clone + std::fmt::Debug {
     /// Type of the files in the directory.
     type File: Write + std::fmt::Debug;
     /// Returns the path with which the directory was opened.
-    fn place(&self) -> &Path;
+    fn path(&self) -> &Path;
     /// Returns true if a name is unused, and false if a regular file has it and may be overwritten.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ pub trait OutputStorage: Clone + std::fmt::Debug {
 
 impl OutputStorage for Directory {
     type File = File;
-    fn place(&self) -> &Path {
+    fn path(&self) -> &Path {
         self.path()
     }
     fn check_name(&self, name: &OsStr, existing: OverwritePolicy) -> Result<bool, FileError> {

@@ -24,7 +24,7 @@ fn a_file_has_its_name_only_when_it_is_whole() {
     let new = begin(&path, OverwritePolicy::Keep).unwrap();
     new.handle().unwrap().write_all(b"all").unwrap();
     assert!(!path.exists());
-    new.place().unwrap().write_all(b" of it").unwrap();
+    new.persist().unwrap().write_all(b" of it").unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"all of it");
     assert_eq!(names(here.path()), ["out"]);
     drop(begin(&here.path().join("other"), OverwritePolicy::Keep).unwrap());
@@ -36,15 +36,15 @@ fn the_second_of_two_writers_is_refused() {
     let here = tempfile::tempdir().unwrap();
     let path = here.path().join("out");
     let (one, other) = (begin(&path, OverwritePolicy::Keep), begin(&path, OverwritePolicy::Keep));
-    other.unwrap().hold(b"the other's").unwrap();
-    let error = one.unwrap().hold(b"mine").unwrap_err();
+    other.unwrap().write_and_persist(b"the other's").unwrap();
+    let error = one.unwrap().write_and_persist(b"mine").unwrap_err();
     assert!(matches!(error, FileError::Exists(_)), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"the other's");
     assert_eq!(names(here.path()), ["out"]);
     assert!(
         begin(&path, OverwritePolicy::Keep).unwrap_err().to_string().contains("exists; --force")
     );
-    begin(&path, OverwritePolicy::Overwrite).unwrap().hold(b"forced").unwrap();
+    begin(&path, OverwritePolicy::Overwrite).unwrap().write_and_persist(b"forced").unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"forced");
 }
 
@@ -71,7 +71,7 @@ fn only_a_regular_file_is_overwritten() {
     for existing in [OverwritePolicy::Keep, OverwritePolicy::Overwrite] {
         let new = begin(&at("late"), existing).unwrap();
         symlink(at("precious"), at("late")).unwrap();
-        assert!(matches!(new.hold(b"x"), Err(FileError::NotRegular { .. })));
+        assert!(matches!(new.write_and_persist(b"x"), Err(FileError::NotRegular { .. })));
         fs::remove_file(at("late")).unwrap();
     }
     assert_eq!(fs::read(at("precious")).unwrap(), b"precious");
@@ -86,7 +86,7 @@ fn a_foreign_file_under_the_temporary_name_is_kept() {
     let unfinished = here.path().join(names(here.path()).pop().unwrap());
     fs::remove_file(&unfinished).unwrap();
     fs::write(&unfinished, "his").unwrap();
-    assert!(matches!(new.hold(b"mine"), Err(FileError::Interfered(_))));
+    assert!(matches!(new.write_and_persist(b"mine"), Err(FileError::Interfered(_))));
     assert_eq!(fs::read(&unfinished).unwrap(), b"his");
     assert!(!here.path().join("out").exists());
 }
@@ -108,14 +108,14 @@ fn a_group_is_let_in_and_nobody_else() {
     let made = Directory::make(&here.path().join("a/b"), ReadAccess::Group(own)).unwrap();
     NewFile::create_in(&made, OsStr::new("x"), OverwritePolicy::Keep, ReadAccess::Group(own))
         .unwrap()
-        .hold(b"")
+        .write_and_persist(b"")
         .unwrap();
     let mode = |name: &str| fs::metadata(here.path().join(name)).unwrap().mode() & 0o777;
     assert_eq!((mode("a"), mode("a/b"), mode("a/b/x")), (0o750, 0o750, 0o640));
     let like = ReadAccess::like(&fs::metadata(here.path().join("a/b/x")).unwrap());
     NewFile::create(&here.path().join("y"), OverwritePolicy::Keep, like)
         .unwrap()
-        .hold(b"")
+        .write_and_persist(b"")
         .unwrap();
     assert_eq!(mode("y"), 0o640);
     assert_eq!(ReadAccess::of_group("root").unwrap(), ReadAccess::Group(0));

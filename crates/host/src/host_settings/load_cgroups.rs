@@ -5,7 +5,7 @@
 //! and vanish with it. Both versions of control groups are used, whichever has the controller
 //! (Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/blkio-controller.rst).
 
-use super::place::boot_id;
+use super::device_setting::boot_id;
 use crate::error::HostError;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, read_text};

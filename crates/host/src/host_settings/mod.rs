@@ -11,22 +11,22 @@
 //! because loop and zram devices have no identity. A change is undone only on that device, and only
 //! if the setting still has the value that the change set.
 
+mod change_plan;
+mod device_setting;
 mod load_cgroups;
-mod place;
 mod setting;
 #[cfg(test)]
 mod tests;
-mod wanted;
 
+pub(crate) use change_plan::queues;
+pub use change_plan::{conditions, plan_changes, with_power_management};
 pub use load_cgroups::LoadCgroups;
-pub(crate) use wanted::queues;
-pub use wanted::{conditions, plan_changes, with_power_management};
 
 use crate::error::HostError;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, entries, read_text};
+use device_setting::{DeviceLookup, DeviceSetting, change_of};
 use load_cgroups::GroupSetting;
-use place::{DeviceLookup, DeviceSetting, change_of};
 use setting::{HostSetting, NO_PASSWORD, PASSWORD_SET};
 use steadfast_domain::record::HostChange;
 
@@ -68,7 +68,7 @@ pub fn undo_change(change: &HostChange, roots: &SystemRoots) -> Result<UndoOutco
     if let Some(group) = GroupSetting::parse(&change.setting, roots) {
         // Control groups do not outlive a restart; what is there now belongs to somebody else, and a
         // device number may belong to another device.
-        if let (Some(then), Some(now)) = (&change.boot_id, place::boot_id(roots))
+        if let (Some(then), Some(now)) = (&change.boot_id, device_setting::boot_id(roots))
             && *then != now
         {
             return Ok(UndoOutcome::Gone("the restart since then removed it"));

@@ -4,8 +4,8 @@
 //! and the erase removes it. If the run dies in between,
 //! [`crate::ata_security::clear_password`] removes it.
 
-use super::ability::PurgeSupport;
-use super::work::{PurgeContext, PurgeState};
+use super::purge_order::{PurgeContext, PurgeState};
+use super::purge_support::PurgeSupport;
 use crate::ata_security::{ANSWER, AtaSecurity, PURGE_PASSWORD, set_password};
 use crate::error::HostError;
 use crate::host_settings;

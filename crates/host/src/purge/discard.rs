@@ -1,6 +1,6 @@
 //! Discard: marks all blocks of a target as unused, piece by piece.
 
-use super::work::{PurgeContext, PurgeOutcome};
+use super::purge_order::{PurgeContext, PurgeOutcome};
 use crate::error::HostError;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -39,7 +39,7 @@ pub(super) fn discard(work: &mut PurgeContext<'_>) -> Result<PurgeOutcome, HostE
             })?,
         }
         offset += length;
-        work.tell("discarding", Some(100.0 * offset as f64 / capacity as f64));
+        work.report("discarding", Some(100.0 * offset as f64 / capacity as f64));
     }
     Ok(PurgeOutcome::Purged)
 }

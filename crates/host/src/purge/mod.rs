@@ -9,19 +9,19 @@
 //! back ([`blank`]). The purge has failed if they are not blank, unless the method does not
 //! guarantee that.
 
-mod ability;
 mod ata;
 mod blank;
 mod discard;
 mod nvme;
 mod plan;
 mod purge_command_line;
+mod purge_order;
+mod purge_support;
 mod scsi;
 mod vendor_command;
-mod work;
 
 pub use purge_command_line::PurgeCommandLine;
-pub use work::{PurgeOrder, PurgeProgress, PurgeWatch};
+pub use purge_order::{PurgeOrder, PurgeProgress, PurgeWatch};
 
 use crate::error::HostError;
 use crate::scratch;
@@ -31,11 +31,11 @@ use crate::tool::{HDPARM, InstalledTools, Tools};
 use blank::SamplePlaces;
 use discard::no_discard;
 use plan::{PurgeCommand, PurgePlan};
+use purge_order::{PurgeContext, PurgeOutcome};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Instant;
 use steadfast_domain::{Nanos, Purge, PurgeFailure, PurgeMethod};
-use work::{PurgeContext, PurgeOutcome};
 
 /// Returns the method that [`purge`] would use for this target. Writes nothing.
 ///

@@ -5,8 +5,8 @@
 //! one namespace, or all namespaces of the subsystem if the controller's FNA field says so. Sanitize
 //! always erases the whole subsystem.
 
-use super::ability::PurgeSupport;
-use super::work::{PurgeContext, PurgeOutcome, PurgeState};
+use super::purge_order::{PurgeContext, PurgeOutcome, PurgeState};
+use super::purge_support::PurgeSupport;
 use crate::error::HostError;
 use crate::nvme::layouts::{controller, namespace, sanitize};
 use crate::nvme::{

@@ -1,9 +1,9 @@
 //! Purge methods of a target, and the choice among them.
 
-use super::ability::PurgeSupport;
 use super::discard::{self, no_discard};
+use super::purge_order::PurgeOrder;
+use super::purge_support::PurgeSupport;
 use super::vendor_command::VendorCommand;
-use super::work::PurgeOrder;
 use super::{ata, nvme, scsi};
 use crate::arming::{Consent, arm};
 use crate::error::HostError;

@@ -4,8 +4,8 @@
 //! only if the user selects the method: FORMAT UNIT is mandatory for disks (SBC-4, table 20), but
 //! some return GOOD and erase nothing.
 
-use super::ability::PurgeSupport;
-use super::work::{PurgeContext, PurgeState};
+use super::purge_order::{PurgeContext, PurgeState};
+use super::purge_support::PurgeSupport;
 use crate::error::HostError;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, entries, read_number};

@@ -13,7 +13,7 @@ use steadfast_domain::{Device, PurgeChoice, Transport};
 /// Observer of a purge that records the progress and the journaled changes.
 #[derive(Default)]
 pub(super) struct PurgeObserver {
-    pub told: Vec<(String, Option<f64>)>,
+    pub reported: Vec<(String, Option<f64>)>,
     pub journal: Vec<HostChange>,
     pub stopped: bool,
     pub full: bool,
@@ -28,8 +28,8 @@ impl PurgeWatch for PurgeObserver {
         self.journal.push(change.clone());
         Ok(())
     }
-    fn tell(&mut self, progress: &PurgeProgress<'_>) {
-        self.told.push((progress.doing.to_owned(), progress.percent));
+    fn report(&mut self, progress: &PurgeProgress<'_>) {
+        self.reported.push((progress.doing.to_owned(), progress.percent));
     }
     fn keep_command(&mut self, record: PurgeCommandRecord) {
         self.command = Some(record);

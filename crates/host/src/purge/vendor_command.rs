@@ -1,7 +1,7 @@
 //! A vendor's purge command: a program that the user names, run on the target without a shell.
 
 use super::purge_command_line::PurgeCommandLine;
-use super::work::PurgeContext;
+use super::purge_order::PurgeContext;
 use crate::error::HostError;
 use crate::identity::describe;
 use crate::processes;
@@ -134,7 +134,7 @@ impl VendorCommand {
             &arguments,
             (PURGE_VARIABLE, &self.node.name),
             self.limit,
-            &mut |_| work.tell_uncancelable(&doing),
+            &mut |_| work.report_uncancelable(&doing),
             &|session| processes::in_session_or_with(Some(session), &variable, &self.roots),
         )?;
         let output = output_tail(&format!("{}\n{}", ended.stdout.trim(), ended.stderr.trim()));

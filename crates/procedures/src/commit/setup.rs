@@ -1,15 +1,15 @@
 //! Setup of the commit test: its preconditioning and its matrix of durable writes.
 
-use crate::common::asked::ProcedureRequest;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::continuous_load::ContinuousLoad;
 use crate::common::cyclic_load::{
     self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
 };
 use crate::common::method::Method;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
+use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_steady_end;
-use crate::common::stretch::ContinuousLoad;
 use crate::common::{ProcedureSetup, preconditioning};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;

@@ -10,7 +10,7 @@
 
 use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
-use crate::common::stretch::NO_END;
+use crate::common::continuous_load::NO_END;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use steadfast_domain::settings::SteadyStateMethod;

@@ -6,32 +6,32 @@
 //! here: a specification fills in a [`method::Method`].
 
 pub mod applied;
-pub mod asked;
 pub mod attempts;
 pub mod choices;
+pub mod continuous_load;
 pub mod cyclic_load;
 pub mod method;
 pub(crate) mod metrics;
 pub mod one_pass;
 pub mod preconditioning;
+pub mod procedure_request;
 pub mod ranges;
 pub mod results;
 pub mod rounds;
 pub mod secondary;
-pub mod stretch;
 
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use applied::{ApplicableWorkload, aligned, alignment, alignment_name};
-use asked::ProcedureRequest;
 use choices::RunChoices;
+use continuous_load::{CHECKPOINT, ContinuousLoad, NO_END};
 use method::{Method, check_geometry};
 use one_pass::OnePass;
+use procedure_request::ProcedureRequest;
 use steadfast_domain::rate::OfferedLoad;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
 use steadfast_domain::{Bytes, Conditions, Demand, Nanos, Settings, Step, StepPlace, Stimulus};
-use stretch::{CHECKPOINT, ContinuousLoad, NO_END};
 
 /// Settings, geometry, method and active range of a run.
 #[derive(Debug, Clone)]

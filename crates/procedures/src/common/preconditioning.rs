@@ -1,7 +1,7 @@
 //! Workload-independent preconditioning (WIPC): sequential writes over the active range until
 //! twice the user capacity has been written.
 
-use crate::common::stretch::ContinuousLoad;
+use crate::common::continuous_load::ContinuousLoad;
 use crate::common::{ProcedureSetup, one_pass};
 use crate::parameters::Parameter;
 use steadfast_domain::notation::AccessPattern;

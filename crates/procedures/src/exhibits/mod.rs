@@ -9,12 +9,12 @@
 //! head of the form, settings and caveats, and [`tkperf`] the sections of a TKperf report.
 
 pub(crate) mod checks;
+pub(crate) mod chosen_rate;
 pub(crate) mod cyclic_load;
 pub(crate) mod device_curves;
 pub mod disclosure;
 mod envelope;
 pub(crate) mod frame;
-pub(crate) mod held;
 pub(crate) mod hosts;
 pub(crate) mod loops;
 pub(crate) mod matrix;

@@ -139,11 +139,11 @@ pub(crate) fn matrix_tables(cells: &[PointResult], sizes: &[Bytes]) -> Vec<Exhib
         cells,
         &ascending,
     );
-    let told = |table: &Table| {
+    let has_values = |table: &Table| {
         let mut cells = table.rows.iter().flat_map(|row| &row.cells);
         cells.any(|cell| matches!(cell, TableCell::Number { .. }))
     };
-    let host = if told(&host) {
+    let host = if has_values(&host) {
         Exhibit::Table(host)
     } else {
         Exhibit::Text(format!("{}: not reported.", host.title))
@@ -212,7 +212,7 @@ pub(crate) fn chapter(mut exhibits: Vec<Exhibit>, record: &Record) -> Page {
 #[derive(Default)]
 struct LogSum {
     steps: u64,
-    told: u64,
+    steps_with_log: u64,
     sum: LogDelta,
     /// True if a step lacks one of the two counts of written bytes.
     lacks_a_count: bool,
@@ -222,9 +222,9 @@ impl LogSum {
     fn add(&mut self, log: Option<&LogDelta>) {
         self.steps += 1;
         let Some(log) = log else { return };
-        self.told += 1;
+        self.steps_with_log += 1;
         // A reading may cover short steps before its own.
-        self.told += u64::from(log.earlier_steps);
+        self.steps_with_log += u64::from(log.earlier_steps);
         self.lacks_a_count |= log.host_written.is_some() != log.nand_written.is_some();
         self.sum.merge(log);
     }
@@ -244,7 +244,7 @@ const LOG: [TypedColumn<LogSum>; 8] = [
         TableCell::known(log.sum.critical_warning.map(|bits| format!("{bits:#04x}")))
     }),
     TypedColumn::cell("Steps with a log", |log| {
-        TableCell::text(format!("{} of {}", log.told, log.steps))
+        TableCell::text(format!("{} of {}", log.steps_with_log, log.steps))
     }),
 ];
 
@@ -292,7 +292,7 @@ pub(crate) fn log_table(record: &Record) -> Option<Table> {
         });
         phases[index].1.add(outcome.measurement.sensed.log.as_ref());
     }
-    if phases.iter().all(|(_, sum)| sum.told == 0) {
+    if phases.iter().all(|(_, sum)| sum.steps_with_log == 0) {
         return None;
     }
     let mut columns = Vec::from(LOG);

@@ -1,12 +1,12 @@
 //! Setup of factors: its sweeps, their levels, and its parameters.
 
 use crate::common::applied::ApplicableWorkload;
-use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
+use crate::common::continuous_load::ContinuousLoad;
 use crate::common::method::Method;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
+use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
-use crate::common::stretch::ContinuousLoad;
 use crate::common::{ProcedureSetup, preconditioning};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;

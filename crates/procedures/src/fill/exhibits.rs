@@ -2,7 +2,7 @@
 //! time, and reads of new and of old data.
 
 use super::curve::{BINS, Plateau, RateSample};
-use super::results::{AgainResult, FillResults, LevelResult};
+use super::results::{AfterIdleResult, FillResults, LevelResult};
 use super::setup::{DriveFill, IDLE_TIMES, LEVELS, PATTERN};
 use crate::common::metrics::MeasuredPoint;
 use crate::exhibits::disclosure::{self, ReportForm};
@@ -25,10 +25,10 @@ impl ProcedureReport for DriveFill {
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
         ReportEntry::Table(|run| levels_table(run, "fill-levels")),
-        ReportEntry::Table(|run| again_table(run, "fill-returned")),
+        ReportEntry::Table(|run| after_idle_table(run, "fill-returned")),
         ReportEntry::FormPages(curve_pages),
         ReportEntry::Form("Fill - After Idle"),
-        ReportEntry::Table(|run| again_table(run, "returned")),
+        ReportEntry::Table(|run| after_idle_table(run, "returned")),
         ReportEntry::Plot(returned_plot),
         ReportEntry::OptionalTable(reads_table),
         ReportEntry::Setup,
@@ -89,7 +89,7 @@ impl ProcedureReport for DriveFill {
                 .noted(slowest.map(from_gb)),
             KeyFigure::new("mean-speed", "Mean", first.curve.mean(), "MB/s"),
         ];
-        figures.extend(first.again.iter().map(|again| {
+        figures.extend(first.after_idle.iter().map(|again| {
             let id = format!("back-after-{}s", again.idle.as_secs_f64());
             let label = format!("Back after {} idle", again.idle);
             let note = match again.returned {
@@ -118,7 +118,7 @@ impl ProcedureReport for DriveFill {
                 Metric::new("next-speed", &point, level.next_speed(), "MB/s"),
             ];
             metrics.extend(own.into_iter().flatten());
-            metrics.extend(level.again.iter().filter_map(|again| {
+            metrics.extend(level.after_idle.iter().filter_map(|again| {
                 let point = format!("{point}, {} idle", again.idle);
                 Metric::new("returned", &point, again.returned_gb(), "GB")
             }));
@@ -181,7 +181,7 @@ fn sentence(level: &LevelResult<'_>) -> Option<String> {
     for (_, next) in level.curve.cliffs() {
         text.push_str(&format!(", then {} MB/s", digits(next.mb_per_second())));
     }
-    let back = level.again.iter().filter_map(|again| {
+    let back = level.after_idle.iter().filter_map(|again| {
         let returned = again.returned?;
         let least = if returned.has_dropped { "" } else { "at least " };
         Some(format!("{least}{} GB after {}", digits(returned.bytes / 1e9), again.idle))
@@ -215,7 +215,7 @@ fn levels_table(run: &DriveFillRun<'_>, id: &str) -> Table {
 }
 
 /// Row of the table of idle times.
-struct AgainRow {
+struct AfterIdleRow {
     returned_gb: Option<f64>,
     has_dropped: Option<bool>,
     first_gb: Option<f64>,
@@ -223,9 +223,9 @@ struct AgainRow {
     mean: Option<f64>,
 }
 
-impl AgainRow {
-    fn new(level: &LevelResult<'_>, again: &AgainResult) -> Self {
-        AgainRow {
+impl AfterIdleRow {
+    fn new(level: &LevelResult<'_>, again: &AfterIdleResult) -> Self {
+        AfterIdleRow {
             returned_gb: again.returned_gb(),
             has_dropped: again.returned.map(|returned| returned.has_dropped),
             first_gb: level.full_speed_gb(),
@@ -238,9 +238,9 @@ impl AgainRow {
     }
 }
 
-const AGAIN: [TypedColumn<AgainRow>; 5] = [
+const AFTER_IDLE: [TypedColumn<AfterIdleRow>; 5] = [
     TypedColumn::number("Back GB", 2, |row| row.returned_gb),
-    TypedColumn::number("% of the first time", 1, AgainRow::percent),
+    TypedColumn::number("% of the first time", 1, AfterIdleRow::percent),
     TypedColumn::cell("Cliff", |row| {
         Cell::known(row.has_dropped.map(|dropped| if dropped { "yes" } else { "not yet" }))
     }),
@@ -248,15 +248,15 @@ const AGAIN: [TypedColumn<AgainRow>; 5] = [
     TypedColumn::number("Mean MB/s", 1, |row| row.mean),
 ];
 
-fn again_table(run: &DriveFillRun<'_>, id: &str) -> Table {
+fn after_idle_table(run: &DriveFillRun<'_>, id: &str) -> Table {
     let title = "Written at full speed again after idle times";
-    let mut table = typed_table(id, title, "Drive, idle for", &AGAIN);
+    let mut table = typed_table(id, title, "Drive, idle for", &AFTER_IDLE);
     for level in &run.results.levels {
         let name = level_name(level);
-        table = table.rows(level.again.iter().map(|again| {
+        table = table.rows(level.after_idle.iter().map(|again| {
             let head = format!("{name}, {}", again.idle);
-            let row = typed_row(head, &AGAIN, &AgainRow::new(level, again));
-            row.with_id(level.level.again_phase(again.idle))
+            let row = typed_row(head, &AFTER_IDLE, &AfterIdleRow::new(level, again));
+            row.with_id(level.level.after_idle_phase(again.idle))
         }));
     }
     table
@@ -338,7 +338,7 @@ fn returned_plot(run: &DriveFillRun<'_>) -> Plot {
     for level in &run.results.levels {
         let name = level_name(level);
         let points: Vec<(f64, Option<f64>)> = level
-            .again
+            .after_idle
             .iter()
             .map(|again| (again.idle.as_secs_f64(), again.returned_gb()))
             .collect();

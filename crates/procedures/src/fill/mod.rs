@@ -21,7 +21,7 @@ mod tests;
 pub use setup::{DriveFill, PARAMETERS};
 
 use crate::common::attempts::until_unbroken;
-use crate::common::stretch::{CHECKPOINT, LoadGaps};
+use crate::common::continuous_load::{CHECKPOINT, LoadGaps};
 use crate::exhibits::report;
 use curve::{RateSample, WriteCurve, rate_samples};
 use setup::{FillLevel, LastWrites, SAMPLE};
@@ -54,7 +54,7 @@ impl DriveFill {
             until_unbroken(bench, "the idle time", |bench, attempt| {
                 bench.idle(*idle)?;
                 let (place, stimulus) =
-                    self.writes(level, &level.again_phase(*idle), amount, attempt);
+                    self.writes(level, &level.after_idle_phase(*idle), amount, attempt);
                 let writes = write(bench, place, stimulus)?;
                 last.returned = curve.returned(&writes.samples).map(|returned| returned.bytes);
                 last.end = writes.end;

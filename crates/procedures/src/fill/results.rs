@@ -21,13 +21,13 @@ pub struct LevelResult<'a> {
     /// Steps of the measured writes.
     pub steps: Vec<&'a Measurement>,
     /// Results after each idle time, in order.
-    pub again: Vec<AgainResult>,
+    pub after_idle: Vec<AfterIdleResult>,
     /// Rates of the reads in MB/s: of what was just written, and of what was written long ago.
     pub reads: [Option<f64>; 2],
 }
 
 /// Writes after an idle time.
-pub struct AgainResult {
+pub struct AfterIdleResult {
     pub idle: Nanos,
     /// Bytes written.
     pub written: Option<f64>,
@@ -45,11 +45,11 @@ impl<'a> FillResults<'a> {
             let is_empty = level.percent == 0;
             let steps = unbroken(record, &level.fill_phase(), is_empty);
             let curve = WriteCurve::new(samples(&steps), test.drop_share);
-            let again = test.idle_times.iter().map(|idle| {
-                let steps = unbroken(record, &level.again_phase(*idle), false);
+            let after_idle = test.idle_times.iter().map(|idle| {
+                let steps = unbroken(record, &level.after_idle_phase(*idle), false);
                 let samples = samples(&steps);
                 let all = WriteCurve { samples: samples.clone(), ..WriteCurve::default() };
-                AgainResult {
+                AfterIdleResult {
                     idle: *idle,
                     written: (!steps.is_empty())
                         .then(|| steps.iter().map(|step| step.bytes().0 as f64).sum()),
@@ -57,12 +57,12 @@ impl<'a> FillResults<'a> {
                     mean: all.mean(),
                 }
             });
-            let again = again.collect();
+            let after_idle = after_idle.collect();
             let rate = |phase: String| {
                 unbroken(record, &phase, false).first().and_then(|step| step.mb_per_second())
             };
             let reads = level.read_phases().map(rate);
-            LevelResult { level: *level, is_purged, curve, steps, again, reads }
+            LevelResult { level: *level, is_purged, curve, steps, after_idle, reads }
         };
         FillResults { levels: test.levels.iter().map(level).collect() }
     }
@@ -90,7 +90,7 @@ fn samples(steps: &[&Measurement]) -> Vec<RateSample> {
     steps.iter().flat_map(|step| rate_samples(step)).collect()
 }
 
-impl AgainResult {
+impl AfterIdleResult {
     /// Returns the GB written at full speed.
     pub(super) fn returned_gb(&self) -> Option<f64> {
         self.returned.map(|returned| returned.bytes / 1e9)

@@ -2,10 +2,10 @@
 
 use super::curve::WriteCurve;
 use crate::common::ProcedureSetup;
-use crate::common::asked::ProcedureRequest;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
+use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -60,7 +60,7 @@ pub(super) const IDLE_TIMES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-const AGAIN_MAX: Parameter = Parameter {
+const AFTER_IDLE_MAX: Parameter = Parameter {
     name: "again-max",
     default: "50",
     meaning: "percent of a level's range written after an idle time at most, 1 to 75; otherwise \
@@ -78,7 +78,7 @@ const DROP: Parameter = Parameter {
 };
 
 /// Parameters of `fill`.
-pub const PARAMETERS: &[Parameter] = &[PATTERN, LEVELS, IDLE_TIMES, AGAIN_MAX, DROP];
+pub const PARAMETERS: &[Parameter] = &[PATTERN, LEVELS, IDLE_TIMES, AFTER_IDLE_MAX, DROP];
 
 /// A fill level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl FillLevel {
     }
 
     /// Returns the phase of the writes after an idle time.
-    pub(super) fn again_phase(self, idle: Nanos) -> String {
+    pub(super) fn after_idle_phase(self, idle: Nanos) -> String {
         format!("again-{}-{}s", self.percent, idle.as_secs_f64())
     }
 
@@ -184,7 +184,7 @@ impl DriveFill {
         Ok(DriveFill {
             demand: settings.demand_or(DEMAND),
             idle_times: IDLE_TIMES.times(settings)?,
-            again_percent: percent(&AGAIN_MAX, 1, 75)?,
+            again_percent: percent(&AFTER_IDLE_MAX, 1, 75)?,
             drop_share: percent(&DROP, 5, 90)? as f64 / 100.0,
             setup,
             pattern,
@@ -274,7 +274,7 @@ impl DriveFill {
         let mut measured: Vec<String> = Vec::new();
         for level in &self.levels {
             measured.push(level.fill_phase());
-            measured.extend(self.idle_times.iter().map(|idle| level.again_phase(*idle)));
+            measured.extend(self.idle_times.iter().map(|idle| level.after_idle_phase(*idle)));
             measured.extend(level.read_phases());
         }
         let bases: Vec<&str> = measured.iter().map(String::as_str).collect();

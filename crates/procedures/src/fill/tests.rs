@@ -138,10 +138,10 @@ fn the_cliff_its_amount_and_what_returns_are_found() {
         close(level.full_speed(), 20.0);
         close(level.full_speed_gb(), 0.2);
         close(level.next_speed(), 5.0);
-        close(level.again[0].returned_gb(), 0.06);
+        close(level.after_idle[0].returned_gb(), 0.06);
         assert_eq!(level.curve.cliffs().count(), 1);
     }
-    close(results.levels[0].again[2].returned_gb(), 0.2);
+    close(results.levels[0].after_idle[2].returned_gb(), 0.2);
     let findings = test.study(&record);
     assert_eq!(findings.end, EndState::Complete);
     let figures: Vec<(&str, f64)> = findings
@@ -164,10 +164,10 @@ fn a_drive_without_a_cliff_has_none_and_nothing_returns() {
     let results = FillResults::new(&test, &record);
     let first = &results.levels[0];
     assert_eq!(
-        (first.full_speed_gb(), first.next_speed(), first.again[0].returned_gb()),
+        (first.full_speed_gb(), first.next_speed(), first.after_idle[0].returned_gb()),
         (None, None, None)
     );
-    assert!(first.again[0].mean.is_some());
+    assert!(first.after_idle[0].mean.is_some());
     let findings = test.study(&record);
     assert!(findings.ending.contains("without a cliff"));
     let notes: Vec<&str> =
@@ -224,7 +224,9 @@ fn a_gap_restarts_the_level_or_repeats_the_idle_time() {
         let (test, record) = conducted(&mut bench);
         let results = FillResults::new(&test, &record);
         let level = &results.levels[1];
-        assert!(level.full_speed().is_some() && level.again.iter().all(|a| a.returned.is_some()));
+        assert!(
+            level.full_speed().is_some() && level.after_idle.iter().all(|a| a.returned.is_some())
+        );
         phases(&record)
     };
     let all = with_gap("fill-50");
@@ -266,7 +268,7 @@ fn what_returned_in_a_gap_inside_the_writes_is_used_up_before_the_idle_time_is_r
         .collect();
     assert!(amounts.iter().all(|amount| *amount == amounts[0]));
     let results = FillResults::new(&test, &record);
-    assert!((results.levels[1].again[1].returned_gb().unwrap() - 0.2).abs() < 1e-4);
+    assert!((results.levels[1].after_idle[1].returned_gb().unwrap() - 0.2).abs() < 1e-4);
 }
 
 #[test]

@@ -4,7 +4,6 @@ use super::search::{RateAnswer, RateSearch};
 use super::workload::CurveWorkload;
 use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
-use crate::common::asked::ProcedureRequest;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of, steps_of};
 use crate::common::choices::RunChoices;
 use crate::common::cyclic_load::{
@@ -12,6 +11,7 @@ use crate::common::cyclic_load::{
 };
 use crate::common::method::Method;
 use crate::common::one_pass::{self, INSTEAD_OF_WIPC, SPARE};
+use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_steady_end;
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;

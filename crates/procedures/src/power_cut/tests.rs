@@ -2,7 +2,7 @@
 
 use super::PowerCut;
 use super::setup::{NAME, PARAMETERS};
-use crate::common::asked::ProcedureRequest;
+use crate::common::procedure_request::ProcedureRequest;
 use crate::testing::scripted::GEOMETRY;
 use std::collections::BTreeSet;
 use steadfast_domain::power_cut::{

@@ -3,8 +3,8 @@
 
 mod atto;
 mod crystaldiskmark;
-pub(crate) mod viking;
+pub(crate) mod four_corners;
 
 pub use atto::Atto;
 pub use crystaldiskmark::CrystalDiskMark;
-pub use viking::VikingOptions;
+pub use four_corners::FourCornersOptions;

@@ -1,8 +1,8 @@
 //! Numbers of each profile and class.
 
 use crate::common::ProcedureSetup;
-use crate::common::asked::ProcedureRequest;
 use crate::common::method::Method;
+use crate::common::procedure_request::ProcedureRequest;
 use crate::procedure_error::ProcedureError;
 use steadfast_domain::{Class, Criteria, Demand, Nanos, Profile, Verdict, WriteCache};
 

@@ -1,9 +1,9 @@
 //! Numbers of RWSW PTS 1.0.7, and the parameters that its tests share.
 
 use crate::common::ProcedureSetup;
-use crate::common::asked::ProcedureRequest;
 use crate::common::cyclic_load::{BETWEEN_TIME, LEAST_FILLS, MEASURED_LAST};
 use crate::common::method::Method;
+use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_steady_end;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;

@@ -1,8 +1,8 @@
 //! Selects the exhibits for the users of one tool.
 
 use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
-use super::{atto, crystaldiskmark, iometer, viking};
-use crate::presets::viking::TOOL;
+use super::{atto, crystaldiskmark, four_corners, iometer};
+use crate::presets::four_corners::TOOL;
 use steadfast_domain::Sequence;
 use steadfast_domain::findings::{Exhibit, KeyFigure, Plot, PlotKind};
 use steadfast_domain::load_words::pace_text;
@@ -17,7 +17,7 @@ pub(super) fn tool_exhibits(
         "atto" => Some(atto::figures(results)),
         "crystaldiskmark" => Some(crystaldiskmark::figures(results)),
         "iometer" => Some(iometer::figures(results)),
-        TOOL => Some(viking::figures(results)),
+        TOOL => Some(four_corners::figures(results)),
         _ => None,
     }
 }
@@ -27,7 +27,7 @@ pub(super) fn tool_exhibits(
 pub(super) fn key(sequence: &Sequence, results: &SequenceResults<'_>) -> Vec<KeyFigure> {
     const STEPS: usize = 8;
     match sequence.tool.as_str() {
-        TOOL => return viking::key(results),
+        TOOL => return four_corners::key(results),
         "atto" => return atto::key(results),
         _ => {}
     }

@@ -13,6 +13,7 @@ mod atto;
 mod crystaldiskmark;
 mod exhibits;
 mod figures;
+mod four_corners;
 mod iometer;
 mod rates;
 mod results;
@@ -20,7 +21,6 @@ mod setup;
 pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
-mod viking;
 
 pub use setup::{SequenceProcedure, numbers_of, phase_of};
 

@@ -2,10 +2,10 @@
 
 use crate::common::ProcedureSetup;
 use crate::common::applied::{BLOCK_SIZE, alignment_name};
-use crate::common::asked::ProcedureRequest;
 use crate::common::choices::{ForeignLoads, RunChoices};
+use crate::common::continuous_load::{CHECKPOINT, NO_END, conduct_in_parts};
 use crate::common::method::Method;
-use crate::common::stretch::{CHECKPOINT, NO_END, conduct_in_parts};
+use crate::common::procedure_request::ProcedureRequest;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use steadfast_domain::sequence::{LoadError, SteadyEnd, SteadyRate, StepRole};

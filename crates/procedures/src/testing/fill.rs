@@ -3,9 +3,9 @@
 //! A gap does not matter: the load continues from its last checkpoint.
 
 use crate::common::ProcedureSetup;
-use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
+use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::report::{self, ProcedureReport, ReportEntry, StudiedRun};

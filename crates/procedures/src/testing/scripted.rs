@@ -2,7 +2,7 @@
 
 use crate::catalogue::asked;
 use crate::common::ProcedureSetup;
-use crate::common::asked::ProcedureRequest;
+use crate::common::procedure_request::ProcedureRequest;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Plot, Table};

@@ -6,8 +6,8 @@
 
 pub mod foreign;
 pub(crate) mod hdd;
+mod run;
 #[cfg(test)]
 mod tests;
-mod whole;
 
-pub use whole::{NAME, OFFER, TkperfRun};
+pub use run::{NAME, OFFER, TkperfRun};

@@ -1,12 +1,12 @@
 //! Setup of verify-write: two passes over the active range.
 
 use crate::common::ProcedureSetup;
-use crate::common::asked::ProcedureRequest;
 use crate::common::attempts::{attempt_phase, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::continuous_load::ContinuousLoad;
 use crate::common::method::Method;
+use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
-use crate::common::stretch::ContinuousLoad;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use steadfast_domain::notation::AccessPattern;

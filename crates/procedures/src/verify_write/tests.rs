@@ -39,9 +39,9 @@ fn all_is_written_then_all_is_read_and_every_step_verifies() {
     let mut bench = bench(|step, m| found(step, m, 0, 0));
     let findings = conducted(&mut bench);
     let steps = steps(&bench.entries);
-    let told: Vec<_> =
+    let labels: Vec<_> =
         steps.iter().map(|s| (s.place.phase.as_str(), s.place.label.as_str())).collect();
-    assert_eq!(told, [("fill", "SEQ 128K W"), ("read-back", "SEQ 128K R")]);
+    assert_eq!(labels, [("fill", "SEQ 128K W"), ("read-back", "SEQ 128K R")]);
     for (step, op) in steps.iter().zip([Op::Write, Op::Read]) {
         let stimulus = step.load.stimulus().unwrap();
         assert!(stimulus.verify && stimulus.streams.iter().all(|s| s.op == op));

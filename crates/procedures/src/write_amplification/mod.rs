@@ -21,8 +21,8 @@ mod workload;
 
 pub use setup::{PARAMETERS, WriteAmplificationTest};
 
+use crate::common::continuous_load::CHECKPOINT;
 use crate::common::preconditioning::require_purged;
-use crate::common::stretch::CHECKPOINT;
 use crate::exhibits::report;
 use setup::AmplificationCell;
 use steadfast_domain::measurement::LogDelta;

@@ -2,11 +2,11 @@
 
 use super::workload::WrittenWorkload;
 use crate::common::ProcedureSetup;
-use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
+use crate::common::continuous_load::ContinuousLoad;
 use crate::common::method::Method;
+use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
-use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;

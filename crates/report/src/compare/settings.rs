@@ -31,15 +31,15 @@ impl SettingDifference {
     }
     /// Formats the values by run: `A, C: TC 4 / QD 32; B: TC 2 / QD 16`.
     pub fn values_by_run(&self, sides: &[ComparedRun<'_>]) -> String {
-        let mut told: Vec<(&Option<String>, String)> = Vec::new();
+        let mut by_value: Vec<(&Option<String>, String)> = Vec::new();
         for (side, value) in sides.iter().zip(&self.values).filter(|(s, _)| s.findings.is_some()) {
-            match told.iter_mut().find(|(other, _)| *other == value) {
+            match by_value.iter_mut().find(|(other, _)| *other == value) {
                 Some((_, letters)) => *letters = format!("{letters}, {}", side.letter),
-                None => told.push((value, side.letter.to_string())),
+                None => by_value.push((value, side.letter.to_string())),
             }
         }
         let unknown = "unknown".to_owned();
-        let pieces: Vec<String> = told
+        let pieces: Vec<String> = by_value
             .into_iter()
             .map(|(value, letters)| format!("{letters}: {}", value.as_ref().unwrap_or(&unknown)))
             .collect();

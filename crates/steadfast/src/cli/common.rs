@@ -2,7 +2,7 @@
 
 use super::heading;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;
 use steadfast_analysis::questions::cumulative::Threshold;
@@ -24,15 +24,28 @@ pub struct TargetArguments {
     pub size: Option<Bytes>,
 }
 
-/// How files are written that the user names.
+/// Options for the files that a command writes. A command whose files have other options than `-o`
+/// gives them in a group `output`.
 #[derive(Debug, Default, Args)]
 pub struct WritingArguments {
     /// Overwrite an existing regular file
-    #[arg(long)]
+    #[arg(long, requires = "output")]
     pub force: bool,
     /// Let this group read the files written; otherwise only root can read what root writes
-    #[arg(long, value_name = "GROUP")]
+    #[arg(long, value_name = "GROUP", requires = "output")]
     pub group: Option<String>,
+}
+
+impl WritingArguments {
+    /// Returns the options with whether they were given.
+    pub fn given(&self) -> [(&'static str, bool); 2] {
+        [("--force", self.force), ("--group", self.group.is_some())]
+    }
+}
+
+/// Returns the group of the options that name the files of a command.
+pub(super) fn files_written<const N: usize>(options: [&'static str; N]) -> ArgGroup {
+    ArgGroup::new("output").args(options).multiple(true)
 }
 
 /// A report that is written if its directory is named.
@@ -62,11 +75,11 @@ pub struct AxisArguments {
     #[arg(long, value_name = "TIME", value_parser = capture_step)]
     pub step: Option<Nanos>,
     /// Times of day, or relative to the start
-    #[arg(long, value_name = "AXIS", value_enum, default_value_t)]
+    #[arg(long, value_name = "AXIS", value_enum, default_value_t, conflicts_with = "json")]
     pub time_axis: TimeAxis,
 }
 
-/// How times are printed.
+/// Origin of printed times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum TimeAxis {
     /// Times of day, if the trace has a start time.
@@ -76,13 +89,13 @@ pub enum TimeAxis {
     Relative,
 }
 
-/// Which I/O streams count.
+/// Selection of I/O streams by their share.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct SharesArguments {
     /// Smallest share of a stream that is listed separately
     #[arg(long, value_name = "PERCENT", default_value_t = Threshold::USUAL)]
     pub threshold: Threshold,
-    /// What shares are computed from: I/Os (count) or bytes
+    /// Measure of shares: I/Os (count) or bytes
     #[arg(id = "shares", long = "shares", value_name = "count|bytes", default_value_t)]
     pub of: ShareMeasure,
 }

@@ -20,7 +20,7 @@ pub struct ExploreArguments {
     #[arg(long)]
     pub no_cache: bool,
     /// Output: one self-contained page of the first views; nothing is served
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["port", "no_browser"])]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,

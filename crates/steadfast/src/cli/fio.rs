@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use steadfast_exchange::fio::{is_switch, option_names};
 
-/// What the help ends with.
+/// End of the help.
 pub const EXAMPLES: &str = "Examples:
   steadfast fio randread.fio --target /dev/nvme0n1 --plan
   BS=4k steadfast fio job.fio --target scratch.bin --size 1GiB

@@ -81,7 +81,7 @@ pub struct HostsArguments {
     #[arg(long, default_value_t, value_name = "FIGURE")]
     pub rank: HostRank,
     /// Print at most this many rows; JSON has all
-    #[arg(long, value_name = "N", default_value_t = 40)]
+    #[arg(long, value_name = "N", default_value_t = 40, conflicts_with = "json")]
     pub top: usize,
     /// Print only outliers by this figure
     #[arg(long)]

@@ -114,6 +114,47 @@ fn a_name_means_one_thing_and_a_meaning_has_one_name() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// `--force` and `--group` are refused where no file is written. The commands that decide this after
+/// parsing are in `options_without_effect_are_refused`.
+#[test]
+fn options_for_files_need_a_file() {
+    const DECIDED_LATER: [&str; 4] = ["report", "crystaldiskmark", "iometer", "tkperf"];
+    let root = Cli::command();
+    let mut checked = Vec::new();
+    let mut leaves: Vec<(Vec<String>, &Command)> = vec![(vec!["steadfast".to_owned()], &root)];
+    while let Some((words, command)) = leaves.pop() {
+        for subcommand in command.get_subcommands() {
+            leaves.push(([&words[..], &[subcommand.get_name().to_owned()]].concat(), subcommand));
+        }
+        let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);
+        if !has("force") || DECIDED_LATER.contains(&words[1].as_str()) {
+            continue;
+        }
+        let mut line = words.clone();
+        if command.get_name() == "capture" {
+            line.extend(["--device", "x"].map(str::to_owned));
+        }
+        for required in command.get_arguments().filter(|argument| argument.is_required_set()) {
+            line.extend(required.get_long().map(|long| format!("--{long}")));
+            let values = required.get_possible_values();
+            line.push(values.first().map_or("1", |value| value.get_name()).to_owned());
+        }
+        let parses = |more: &[&str]| {
+            let more = more.iter().map(|word| (*word).to_owned());
+            Cli::command().try_get_matches_from(line.iter().cloned().chain(more))
+        };
+        parses(&[]).unwrap_or_else(|why| panic!("{line:?}: {why}"));
+        let writes = command
+            .get_arguments()
+            .any(|argument| argument.get_id() == "output" && argument.is_required_set());
+        for options in [&["--force"][..], &["--group", "0"]] {
+            assert_eq!(parses(options).is_ok(), writes, "{line:?} {options:?}");
+        }
+        checked.push(words.join(" "));
+    }
+    assert!(checked.len() > 12, "{checked:?}");
+}
+
 /// With `BLESS=1` the page is written.
 #[test]
 fn the_page_of_options_lists_them_all() {

@@ -25,9 +25,8 @@ pub fn group(command: Command) -> Command {
 pub fn grouped(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "color" | "export_csv" | "export_markdown" | "force" | "format" | "group" | "json"
-        | "keep" | "meta" | "output" | "prometheus" | "quiet" | "result" | "verbose" => {
-            arg.help_heading(OUTPUT)
-        }
+        | "keep" | "meta" | "output" | "prometheus" | "quiet" | "result" | "verbose"
+        | "workload_file" => arg.help_heading(OUTPUT),
         _ => arg,
     }
 }

@@ -22,7 +22,7 @@ pub struct HostsArguments {
     pub ssh_config: Option<PathBuf>,
 }
 
-/// What a host of such a load is asked to attend to.
+/// Arguments of the process that attends a device on such a host.
 #[derive(Debug, Args)]
 pub struct AttendHostArguments {
     /// The device, by its path on this host

@@ -1,7 +1,7 @@
 //! The command line of Iometer's tests.
 
 use super::common::{WritingArguments, more_than_nothing};
-use super::other_tools::FrontArguments;
+use super::other_tools::{FrontArguments, TEST_OPTIONS};
 use super::procedure::ProcedureArguments;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -37,7 +37,7 @@ pub struct IometerArguments {
     #[arg(long, short, value_name = "FILE", conflicts_with = "plan")]
     pub result: Option<PathBuf>,
     /// Overwrite an existing regular file
-    #[arg(long)]
+    #[arg(long, requires = "result")]
     pub force: bool,
     /// Measured time; of every test, instead of the file's (Iometer's /t)
     #[arg(long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
@@ -46,12 +46,13 @@ pub struct IometerArguments {
     #[arg(long, value_name = "NAME", conflicts_with = "preset")]
     pub disk: Option<String>,
     /// Write the results of this finished run of the same file; nothing is tested
-    #[arg(long, value_name = "RUN_DIR", requires = "result", conflicts_with_all = ["target", "preset"])]
+    #[arg(long, value_name = "RUN_DIR", requires = "result", conflicts_with_all = TEST_OPTIONS,
+          conflicts_with_all = ["preset", "output", "json"])]
     pub from_run: Option<PathBuf>,
     /// A procedure that is known without a file
     #[arg(long, value_name = "NAME", value_enum)]
     pub preset: Option<IometerPreset>,
-    /// How often the preconditioning writes the whole target; with --preset viking
+    /// Number of times that the preconditioning writes the whole target; with --preset viking
     #[arg(long, value_name = "N", default_value_t = 2, requires = "preset",
           value_parser = clap::value_parser!(u64).range(1..=100))]
     pub fills: u64,
@@ -61,13 +62,13 @@ pub struct IometerArguments {
 }
 
 impl IometerArguments {
-    /// How its files are written.
+    /// Returns the options for the files that it writes.
     pub fn writing(&self) -> WritingArguments {
         WritingArguments { force: self.force, group: self.front.group.clone() }
     }
 }
 
-/// What else there is to do with Iometer's files.
+/// Commands for Iometer's files other than running a configuration.
 #[derive(Debug, Subcommand)]
 pub enum IometerCommand {
     /// Write the steps of a procedure as an Iometer configuration

@@ -9,7 +9,13 @@ use std::path::PathBuf;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Nanos};
 
-/// What every command takes that runs another tool's test.
+/// Options that only a test uses, by the names of their fields in [`FrontArguments`].
+pub const TEST_OPTIONS: [&str; 13] = [
+    "target", "size", "plan", "assume", "yes_destroy", "hosts", "hosts_plain", "ssh_config",
+    "data_pattern", "engine", "seed", "hold_c_states", "meta",
+];
+
+/// Options of every command that runs another tool's test.
 #[derive(Debug, Clone, Args)]
 pub struct FrontArguments {
     #[command(flatten)]
@@ -35,7 +41,7 @@ pub struct FrontArguments {
     /// repeating:HEX, file:PATH or entropy:RANDOM%,DUPLICATE%
     #[arg(long, value_name = "PATTERN")]
     pub data_pattern: Option<DataPattern>,
-    /// What submits the I/Os; default: uring, or sim for a simulated target
+    /// Engine that submits the I/Os; default: uring, or sim for a simulated target
     #[arg(long)]
     pub engine: Option<EngineName>,
     /// Seed of every random choice; printed and recorded
@@ -87,12 +93,13 @@ pub struct CrystalDiskMarkArguments {
     #[arg(long)]
     pub force: bool,
     /// Report a result that the other tool saved; nothing is tested
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "result", "plan"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = TEST_OPTIONS,
+          conflicts_with_all = ["test_size", "runs", "time", "interval", "nvme", "mix", "result"])]
     pub read: Option<PathBuf>,
 }
 
 impl CrystalDiskMarkArguments {
-    /// How its files are written.
+    /// Returns the options for the files that it writes.
     pub fn writing(&self) -> WritingArguments {
         WritingArguments { force: self.force, group: self.front.group.clone() }
     }
@@ -165,7 +172,7 @@ pub struct ExportCommandArguments {
     pub command: ExportCommand,
 }
 
-/// What can be written.
+/// Exports of a run.
 #[derive(Debug, Subcommand)]
 pub enum ExportCommand {
     /// The loads of a run's steps as a job file of fio

@@ -1,4 +1,4 @@
-//! Arguments of a procedure: what is tested, and how.
+//! Arguments of a procedure: its targets and parameters.
 
 use super::common::{ARRIVALS, DEMAND_MAX, EngineName, TargetArguments, one_of};
 use super::heading;
@@ -24,14 +24,14 @@ const SEVERAL_TARGETS: &str = "Device or file to work on: a block device, a file
     simulated drive). Repeat it to test several at the same time, each in its own run; \
     DEVICE=TARGET plays the I/Os of this captured device on it (docs/targets.md)";
 
-/// What is tested, and how.
+/// A procedure, its targets and its parameters.
 #[derive(Debug, Clone, Args)]
 #[command(mut_arg("target", |target| target.required(true).help(SEVERAL_TARGETS)))]
 pub struct ProcedureArguments {
     /// The procedure's name.
     #[arg(help = procedure_names())]
     pub procedure: String,
-    /// What is tested, each target in a run of its own.
+    /// Targets, each tested in a run of its own.
     #[command(flatten)]
     pub target: TargetArguments,
     /// Class of the drive: enterprise (write cache off, all of the capacity, T4Q32; the default)
@@ -77,7 +77,7 @@ pub struct ProcedureArguments {
     /// entropy:RANDOM%,DUPLICATE%
     #[arg(help_heading = heading::METHOD, long, value_name = "PATTERN")]
     pub data_pattern: Option<DataPattern>,
-    /// What submits the I/Os; default: uring, or sim for a simulated target
+    /// Engine that submits the I/Os; default: uring, or sim for a simulated target
     #[arg(help_heading = heading::METHOD, long)]
     pub engine: Option<EngineName>,
     /// Seed of every random choice; printed and recorded

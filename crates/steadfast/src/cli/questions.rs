@@ -1,5 +1,5 @@
-//! The command line of what an administrator asks of a capture: who did what, which
-//! drives, at which time of day, and how far it can be trusted.
+//! The command line of an administrator's questions about a capture: processes, drives, time of
+//! day, hot addresses, trust.
 
 use super::common::{AxisArguments, NamedValue, SharesArguments, one_of};
 use super::selection::Selection;
@@ -16,7 +16,7 @@ use steadfast_domain::Nanos;
 pub struct GroupsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// What I/Os are grouped by: host, device, process, command, thread, cgroup, file, stream, op,
+    /// Attributes by which I/Os are grouped: host, device, process, command, thread, cgroup, file, stream, op,
     /// cpu; several separated by commas
     #[arg(long, value_delimiter = ',', default_value = "process,stream", value_name = "FACETS")]
     pub by: Vec<Facet>,
@@ -27,14 +27,14 @@ pub struct GroupsArguments {
     #[arg(long, value_name = "FIGURE", default_value_t)]
     pub rank: ShareMeasure,
     /// Print at most this many rows; JSON has all
-    #[arg(long, value_name = "N", default_value_t = 40)]
+    #[arg(long, value_name = "N", default_value_t = 40, conflicts_with = "json")]
     pub top: usize,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// What to show of a group.
+/// Figures of a group.
 const SHOWN: [NamedValue<GroupFigureSet>; 4] = [
     ("counts", GroupFigureSet::Counts, "Counts, amounts, response times"),
     ("times", GroupFigureSet::Times, "Queue time and response time"),
@@ -50,7 +50,7 @@ const SHOWN: [NamedValue<GroupFigureSet>; 4] = [
     ),
 ];
 
-/// What the largest change is.
+/// Figures by which changes are ranked.
 pub(super) const CHANGES: [NamedValue<DeltaRank>; 4] = [
     ("iops", DeltaRank::Iops, "I/Os per second"),
     ("bytes", DeltaRank::Bytes, "Bytes per second"),
@@ -58,7 +58,7 @@ pub(super) const CHANGES: [NamedValue<DeltaRank>; 4] = [
     ("response", DeltaRank::Response, "Average response time"),
 ];
 
-/// What a hit map shows.
+/// Quantities of a hit map.
 pub(super) const HITS: [NamedValue<HitMapQuantity>; 3] = [
     ("count", HitMapQuantity::Count, "Hits of reads and writes"),
     ("bytes", HitMapQuantity::Bytes, "Bytes read and written"),
@@ -81,7 +81,7 @@ pub struct HotArguments {
     pub json: bool,
 }
 
-/// `trace drives`, `trace doctor` and `trace locality`: what is asked has no options of its own.
+/// `trace drives`, `trace doctor` and `trace locality`, which have no options of their own.
 #[derive(Debug, Args)]
 pub struct QuestionArguments {
     #[command(flatten)]

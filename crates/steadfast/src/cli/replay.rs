@@ -1,9 +1,10 @@
-//! The command line of captured workloads: what of a capture a test applies, how
-//! single I/Os are replayed, and how a replay is compared with its capture.
+//! The command line of captured workloads: selection of the I/Os that a test applies, replay of
+//! single I/Os, and comparison of a replay with its capture.
 
 use super::common::ReportFiles;
 use super::heading;
 use super::selection::FilterArguments;
+use crate::exit::first_given;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use steadfast_analysis::questions::cumulative::Threshold;
@@ -11,18 +12,18 @@ use steadfast_analysis::questions::streams::ShareMeasure;
 use steadfast_domain::Nanos;
 use steadfast_domain::script::{DueTimeSource, MapRule, OverlapRule, ReplayOmissions, Timing};
 
-/// What of a captured workload a test applies, and how.
+/// Selection and replay of a captured workload.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = heading::CAPTURED)]
 pub struct ReplayArguments {
-    /// Which I/Os.
+    /// I/Os to apply.
     #[command(flatten)]
     pub filter: FilterArguments,
     /// Smallest share of a stream that is listed separately; only such streams are applied.
     /// Default: 2% of a capture, and every stream of a workload file or with --exact
     #[arg(long, value_name = "PERCENT")]
     pub threshold: Option<Threshold>,
-    /// What shares are computed from: I/Os (count) or bytes
+    /// Measure of shares: I/Os (count) or bytes
     #[arg(long, value_name = "count|bytes", default_value_t)]
     pub shares: ShareMeasure,
     /// Width of a step of the capture's time; default: as kept, or by the capture's length
@@ -52,7 +53,7 @@ pub struct ReplayArguments {
     pub leave_out: Vec<LeftOutName>,
 }
 
-/// What of a script can be left out.
+/// Operations of a script that can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LeftOutName {
     /// Flushes.
@@ -64,7 +65,7 @@ pub enum LeftOutName {
 }
 
 impl ReplayArguments {
-    /// What is not played.
+    /// Returns the operations to leave out.
     pub fn leave_out(&self) -> ReplayOmissions {
         ReplayOmissions {
             flushes: self.leave_out.contains(&LeftOutName::Flush),
@@ -75,14 +76,13 @@ impl ReplayArguments {
 
     /// Returns the first option that was given, or `None`.
     pub fn first_given(&self) -> Option<&'static str> {
-        let given = [
+        let own = [
             ("--threshold", self.threshold.is_some()),
             ("--shares", self.shares != ShareMeasure::default()),
             ("--step", self.step.is_some()),
             ("--exact", self.exact),
         ];
-        let given = given.into_iter().find(|(_, is_given)| *is_given);
-        self.filter.first_given().or(given.map(|(option, _)| option))
+        self.filter.first_given().or_else(|| first_given(&own))
     }
 }
 
@@ -94,7 +94,7 @@ pub struct ReplayCommandArguments {
     pub command: ReplayCommand,
 }
 
-/// What can be done with replays.
+/// Commands for replays.
 #[derive(Debug, Subcommand)]
 pub enum ReplayCommand {
     /// Compare a replay's capture with the original, or any two captures
@@ -114,7 +114,7 @@ pub struct VerifyArguments {
     /// The capture of the replay
     #[arg(value_name = "REPLAYED")]
     pub replayed: PathBuf,
-    /// Which I/Os of the original.
+    /// I/Os of the original.
     #[command(flatten)]
     pub filter: FilterArguments,
     /// I/Os of the replay on this device only

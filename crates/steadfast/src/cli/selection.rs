@@ -2,13 +2,14 @@
 
 use super::common::NamedValue;
 use super::heading;
+use crate::exit::first_given;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use steadfast_analysis::moment::Moment;
 use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_domain::{IoOp, Layer, TimeZone};
 
-/// Which I/Os of a trace.
+/// Files of a trace and filters of its I/Os.
 #[derive(Debug, Args)]
 pub struct Selection {
     /// The trace or fold file; for a rotated capture, all its files, read as one. Captures of
@@ -26,7 +27,7 @@ impl Selection {
     }
 }
 
-/// Which I/Os count.
+/// Filters of I/Os.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterArguments {
     /// I/Os issued at or after this moment: a time from the start of the capture (90min,
@@ -88,7 +89,7 @@ pub struct FilterArguments {
 impl FilterArguments {
     /// Returns the first option that was given, or `None`.
     pub fn first_given(&self) -> Option<&'static str> {
-        let given = [
+        first_given(&[
             ("--from", self.from.is_some()),
             ("--to", self.to.is_some()),
             ("--time-zone", self.time_zone.is_some()),
@@ -105,8 +106,7 @@ impl FilterArguments {
             ("--stream", !self.stream.is_empty()),
             ("--window", self.window != steadfast_analysis::annotate::sequential::WINDOW),
             ("--accept-damage", self.accept_damage),
-        ];
-        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+        ])
     }
 }
 

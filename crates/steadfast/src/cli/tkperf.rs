@@ -2,12 +2,13 @@
 
 use crate::cli::common::{EngineName, WritingArguments, more_than_nothing};
 use crate::cli::hosts::HostsArguments;
-use clap::{Args, ValueEnum};
+use clap::builder::Resettable;
+use clap::{Args, Id, ValueEnum};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use steadfast_domain::{Bytes, PurgeChoice, PurgeFailure};
 
-/// What the help ends with.
+/// End of the help.
 pub const EXAMPLES: &str = "Examples:
   steadfast tkperf ssd intel320 /dev/sdb -nj 2 -iod 16 -rfb --yes-destroy SERIAL
   steadfast tkperf ssd p4610 /dev/nvme1n1 -rt 30 -nj 4 -iod 64 -dsc p4610.dsc --plan
@@ -55,14 +56,23 @@ pub struct AnyArguments {
     pub words: Vec<OsString>,
 }
 
+/// Options that only a test uses, by the names of their fields.
+const TEST_OPTIONS: [&str; 20] = [
+    "jobs", "depth", "runtime", "description", "features", "ssd_tests", "disk_tests", "plan",
+    "assume", "size", "yes_destroy", "hosts", "hosts_plain", "ssh_config", "purge", "purge_failed",
+    "max_rounds", "zones", "seed", "engine",
+];
+
 /// `tkperf`.
 #[derive(Debug, Args)]
 #[command(args_override_self = true)]
+// A run's own directory is readable for the group too.
+#[command(mut_arg("group", |group| group.requires(Resettable::<Id>::Reset)))]
 pub struct TkperfArguments {
     /// ssd, hdd, or raid (an existing array; none is created)
     #[arg(required_unless_present_any = ["read", "version"])]
     pub mode: Option<Mode>,
-    /// What to call the run: the run directory, and NAME.xml with -xml
+    /// Name of the run: of the run directory, and NAME.xml with -xml
     #[arg(required_unless_present_any = ["read", "version"])]
     pub name: Option<String>,
     /// A block device, a file, or sim:NAME (a simulated drive)
@@ -101,7 +111,7 @@ pub struct TkperfArguments {
     #[arg(long = "hddt", alias = "hdd_type", value_name = "TEST")]
     pub disk_tests: Vec<DiskTest>,
     /// Report NAME.xml, which TKperf wrote; -xml of TKperf. Nothing is tested
-    #[arg(long = "xml", alias = "fromxml")]
+    #[arg(long = "xml", alias = "fromxml", conflicts_with_all = TEST_OPTIONS)]
     pub from_xml: bool,
     /// Configuration of raid mode; not used
     #[arg(short = 'c', long = "config", value_name = "FILE")]
@@ -133,12 +143,12 @@ pub struct TkperfArguments {
     pub writing: WritingArguments,
 }
 
-/// What this program has in addition to TKperf's options.
+/// Options of this program in addition to TKperf's.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of steadfast")]
 pub struct OurArguments {
     /// Report a result that the other tool saved; nothing is tested
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["mode", "plan"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "mode", conflicts_with_all = TEST_OPTIONS)]
     pub read: Option<PathBuf>,
     /// Show what would run and how long it takes; touches nothing
     #[arg(long)]
@@ -174,7 +184,7 @@ pub struct OurArguments {
     /// Seed of every random choice; printed and recorded
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// What submits the I/Os; default: uring, or sim for a simulated target
+    /// Engine that submits the I/Os; default: uring, or sim for a simulated target
     #[arg(long)]
     pub engine: Option<EngineName>,
     /// Print JSON

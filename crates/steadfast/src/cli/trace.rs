@@ -1,8 +1,8 @@
 //! The command line of `steadfast trace`.
 
 use super::common::{
-    AxisArguments, Format, ReportFiles, SharesArguments, WritingArguments, more_than_nothing,
-    one_of,
+    AxisArguments, Format, ReportFiles, SharesArguments, WritingArguments, files_written,
+    more_than_nothing, one_of,
 };
 use super::fleet::{FoldArguments, HostsArguments, IdentifyArguments, MergeArguments};
 use super::questions::{
@@ -10,7 +10,8 @@ use super::questions::{
     ShapeArguments,
 };
 pub use super::selection::{FilterArguments, LAYERS, LayerChoice, Selection};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::Resettable;
+use clap::{Args, Id, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use steadfast_analysis::moment::Moment;
 use steadfast_analysis::questions::cumulative::Threshold;
@@ -23,12 +24,12 @@ use steadfast_domain::{Bytes, Demand, Nanos};
 /// `trace`.
 #[derive(Debug, Args)]
 pub struct TraceArguments {
-    /// What to do with the trace.
+    /// Question to answer, or change to make.
     #[command(subcommand)]
     pub command: TraceCommand,
 }
 
-/// What can be done with a trace.
+/// Commands for traces.
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
     /// I/O streams: operation x RND/SEQ x size, with counts, QD and response times
@@ -168,7 +169,7 @@ pub struct MapArguments {
 pub struct ProcessesArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// What I/Os are grouped by: process, or all processes of a command name
+    /// Attributes by which I/Os are grouped: process, or all processes of a command name
     #[arg(long, value_name = "FACETS", value_enum, default_value_t)]
     pub by: ProcessFacet,
     /// Print JSON
@@ -176,7 +177,7 @@ pub struct ProcessesArguments {
     pub json: bool,
 }
 
-/// How processes are grouped.
+/// Grouping of processes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ProcessFacet {
     /// Each process.
@@ -216,6 +217,8 @@ pub struct HitsArguments {
 /// `trace compare`.
 #[derive(Debug, Args)]
 #[command(mut_arg("output", |output| output.requires("by")))]
+#[command(mut_arg("step", |step| step.conflicts_with("by")))]
+#[command(mut_arg("time_axis", |axis| axis.conflicts_with("by")))]
 pub struct CompareArguments {
     /// The traces; the files of a rotated capture count as one
     #[command(flatten)]
@@ -227,7 +230,7 @@ pub struct CompareArguments {
     /// they overlap in time, otherwise start
     #[arg(long, value_name = "start|clock|mark:NAME")]
     pub align: Option<TimeAlignment>,
-    /// What I/Os are grouped by: host, device, process, command, thread, cgroup, file, stream, op
+    /// Attributes by which I/Os are grouped: host, device, process, command, thread, cgroup, file, stream, op
     /// or cpu; prints what changed from the first capture to the second
     #[arg(long, value_name = "FACETS")]
     pub by: Option<Facet>,
@@ -236,7 +239,7 @@ pub struct CompareArguments {
           value_parser = one_of(CHANGES))]
     pub rank: DeltaRank,
     /// Print at most this many rows; with --by
-    #[arg(long, value_name = "N", default_value_t = 40, requires = "by")]
+    #[arg(long, value_name = "N", default_value_t = 40, requires = "by", conflicts_with = "json")]
     pub top: usize,
     #[command(flatten)]
     pub report: ReportFiles,
@@ -255,7 +258,7 @@ pub struct WorkloadArguments {
     pub command: WorkloadCommand,
 }
 
-/// What can be done with workloads.
+/// Commands for workloads.
 #[derive(Debug, Subcommand)]
 pub enum WorkloadCommand {
     /// Derive the cumulative workload and the applied test workload of a trace
@@ -299,7 +302,7 @@ pub struct ShowArguments {
     pub name: String,
 }
 
-/// What a derived workload carries beyond its streams.
+/// Parts of a derived workload other than its streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DetailName {
     /// Address zones of the streams
@@ -312,6 +315,7 @@ pub enum DetailName {
 
 /// `workload derive`.
 #[derive(Debug, Args)]
+#[command(group(files_written(["workload_file", "replay_representation"])))]
 pub struct DeriveArguments {
     /// The trace, or a text file that begins with "### Replay representation"
     #[command(flatten)]
@@ -341,8 +345,8 @@ pub struct DeriveArguments {
     #[arg(long, value_name = "FILE")]
     pub replay_representation: Option<PathBuf>,
     /// Output: the workload file (TOML, editable by hand)
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    #[arg(long = "output", short = 'o', value_name = "FILE")]
+    pub workload_file: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
@@ -364,7 +368,7 @@ pub struct WorkloadExportArguments {
     /// Default: 2% of a capture, and every stream of a workload file
     #[arg(long, value_name = "PERCENT")]
     pub threshold: Option<Threshold>,
-    /// What shares are computed from: I/Os (count) or bytes
+    /// Measure of shares: I/Os (count) or bytes
     #[arg(long, value_name = "count|bytes", default_value_t)]
     pub shares: ShareMeasure,
     /// Width of a step of the capture's time; default: as kept, or by the capture's length
@@ -447,6 +451,8 @@ pub struct ReportArguments {
 
 /// `trace self-test`.
 #[derive(Debug, Args)]
+// Its JSON has the axes of plots.
+#[command(mut_arg("time_axis", |axis| axis.conflicts_with(Resettable::<Id>::Reset)))]
 pub struct SelfTestArguments {
     #[command(flatten)]
     pub selection: Selection,

@@ -41,10 +41,8 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
             terminal::status(&format!("Written: {}", file.display()));
         }
     }
-    if arguments.json {
-        terminal::print_findings(&comparison)?;
-    } else if arguments.output.is_none() {
-        terminal::print(&steadfast_report::text(&comparison, terminal::width()))?;
+    if arguments.json || arguments.output.is_none() {
+        output::print(&comparison, arguments.json)?;
     }
     Ok(ExitState::Done)
 }
@@ -102,7 +100,7 @@ fn long(
         return Ok(ExitState::Done);
     };
     let path = file.path();
-    file.hold(&content)?;
+    file.write_and_persist(&content)?;
     let (rows, runs) = (table.rows.len(), arguments.runs.len());
     let plural = if runs == 1 { "" } else { "s" };
     terminal::status(&format!(
@@ -190,7 +188,7 @@ impl ComparisonOutput {
         match self {
             ComparisonOutput::File(file, form) => {
                 let path = file.path();
-                file.hold(&made(&form)?)?;
+                file.write_and_persist(&made(&form)?)?;
                 Ok(vec![path])
             }
             ComparisonOutput::OutputDir(output_dir) => {

@@ -64,10 +64,8 @@ impl ProcedureRun<'_> {
         }
         let findings = output::study_with(self.procedure, &directory)?;
         write_report(&directory, &findings)?;
-        if self.json {
-            terminal::print_findings(&findings)?;
-        } else {
-            terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
+        output::print(&findings, self.json)?;
+        if !self.json {
             terminal::print(&format!(
                 "\nReport: {0}/report.pdf, {0}/report.html; tables as CSV and findings.json in \
                  the same directory.",

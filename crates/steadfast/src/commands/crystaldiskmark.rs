@@ -2,11 +2,12 @@
 
 use super::other_tools;
 use crate::cli::other_tools::CrystalDiskMarkArguments;
-use crate::exit::ExitState;
-use crate::output_files::{OutputDir, OutputRule};
+use crate::exit::{ExitState, refuse_unused};
+use crate::output::{FORMATS, OptionalReport};
+use crate::output_files::OutputRule;
 use crate::recognize_file::expect;
 use crate::run_settings::SOFTWARE;
-use crate::{output, terminal};
+use crate::terminal;
 use std::path::Path;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::text::printable;
@@ -29,6 +30,8 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
         nvme: arguments.nvme,
         mix: arguments.mix,
     };
+    let is_unused = arguments.force && arguments.result.is_none();
+    refuse_unused(&[("--force", is_unused)], "only a file of --result is overwritten")?;
     // Refuse an existing result file before the run.
     let result = match (&arguments.result, arguments.front.plan) {
         (Some(path), false) => {
@@ -38,21 +41,15 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
     };
     let conducted = other_tools::conduct(&arguments.front, preset.sequence())?;
     if let (Some(result), Some(findings)) = (result, conducted.findings()?) {
-        result.hold(crystaldiskmark::write(&saved(&preset, &findings)).as_bytes())?;
+        result.write(crystaldiskmark::write(&saved(&preset, &findings)).as_bytes())?;
     }
     Ok(conducted.state)
 }
 
 /// Reports a saved result; `-o` is the directory of the report.
 fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<ExitState> {
-    let output_dir = match &arguments.front.output {
-        Some(path) => Some(OutputDir::open(
-            path,
-            OutputRule::from_arguments(&arguments.writing())?,
-            &output::names(&output::FORMATS),
-        )?),
-        None => None,
-    };
+    let output = arguments.front.output.as_deref();
+    let report = OptionalReport::open(output, &arguments.writing(), &FORMATS)?;
     let bytes = other_tools::read(file)?;
     let accepted = [FileKind::CrystalDiskMark, FileKind::KDiskMark];
     expect(file, &bytes, "a result of CrystalDiskMark", &accepted)?;
@@ -65,16 +62,7 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
         ));
     }
     let findings = crystaldiskmark::findings(&saved, &other_tools::source(file, &bytes), SOFTWARE);
-    if arguments.front.json {
-        terminal::print_findings(&findings)?
-    } else {
-        terminal::print(&steadfast_report::text(&findings, terminal::width()))?
-    }
-    if let Some(output_dir) = output_dir {
-        for path in output::write(&output_dir, &findings, &output::FORMATS)? {
-            terminal::status(&path.display().to_string());
-        }
-    }
+    report.show(&findings, arguments.front.json)?;
     Ok(ExitState::Done)
 }
 

@@ -21,7 +21,7 @@ pub struct DoctorOutput<'a> {
     /// The worst state of any check.
     state: CheckState,
     checks: &'a [Check],
-    /// What an NVMe drive reports about itself; absent for other devices.
+    /// Reports of an NVMe drive about itself; absent for other devices.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pages: &'a [DrivePage],
 }

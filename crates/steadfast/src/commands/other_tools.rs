@@ -120,20 +120,20 @@ pub fn conduct_several(
         .collect::<anyhow::Result<Vec<_>>>()?;
     let seed = arguments.seed.unwrap_or_else(|| default_seed(&foreseen[0]));
     let mut all = Vec::new();
-    for ((target, sequence), device) in each.into_iter().zip(&foreseen) {
+    for (target, sequence) in each {
         let settings = settings(arguments, sequence, seed)?;
         if arguments.plan {
             check_readable(arguments, &settings, target)?;
-            terminal::print(&format!("{target}:"))?;
-            let wanted = plan::PlanDetail::new(false);
-            plan::show(&settings, device.clone(), arguments.assume, wanted)?;
         } else {
             print_remarks(&settings);
         }
         all.push((beginning(arguments, target), settings));
     }
     if arguments.plan {
-        return Ok(SequenceOutcome { state: ExitState::Done, directory: None });
+        let runs = all.iter().zip(&foreseen);
+        let runs = runs.map(|((request, settings), device)| (request.target, settings, device));
+        let state = plan::show_targets(runs, arguments.assume, arguments.json)?;
+        return Ok(SequenceOutcome { state, directory: None });
     }
     let sync = StartSync::Steps;
     let all = ConcurrentRuns { each: all, foreseen: &foreseen, sync, prometheus: None };

@@ -74,11 +74,8 @@ pub struct PlanTargetsOutput {
 /// Prints the plan for each target.
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
-    let wanted = match (arguments.json, arguments.verbose) {
-        (true, _) => PlanDetail::Json,
-        (false, true) => PlanDetail::EveryStep,
-        (false, false) => PlanDetail::Summary,
-    };
+    let wanted =
+        if arguments.verbose { PlanDetail::EveryStep } else { PlanDetail::new(arguments.json) };
     let mut targets = Vec::new();
     for own in workloads::each_target(chosen)? {
         let target = own.target.names.first().map_or("", String::as_str);
@@ -162,6 +159,27 @@ pub fn show(
         (PlanDetail::Json, _) => terminal::print_json(&answer)?,
         (_, Some(sequence)) => terminal::print(&sequence_text(&answer, sequence))?,
         (_, None) => terminal::print(&text(&answer, wanted == PlanDetail::EveryStep))?,
+    }
+    Ok(ExitState::Done)
+}
+
+/// Prints the plans of runs at the same time, each with its target.
+pub fn show_targets<'a>(
+    runs: impl Iterator<Item = (&'a str, &'a Settings, &'a Device)>,
+    assume: Option<Bytes>,
+    json: bool,
+) -> anyhow::Result<ExitState> {
+    let mut targets = Vec::new();
+    for (target, settings, device) in runs {
+        if json {
+            targets.push(PlanOutput::rehearse(settings, device.clone(), assume)?);
+        } else {
+            terminal::print(&format!("{target}:"))?;
+            show(settings, device.clone(), assume, PlanDetail::Summary)?;
+        }
+    }
+    if json {
+        terminal::print_json(&PlanTargetsOutput { targets })?;
     }
     Ok(ExitState::Done)
 }

@@ -1,6 +1,6 @@
 //! Support for `run power-cut` outside the run: its options, and the wait for the device's return.
 
-use crate::exit::{ExitState, misuse};
+use crate::exit::{ExitState, misuse, refuse_unused};
 use crate::run_settings::with_full_path;
 use crate::{target, terminal};
 use anyhow::bail;
@@ -24,13 +24,10 @@ pub fn add_options(
     command: Option<&str>,
     log_to: Option<&str>,
 ) -> anyhow::Result<()> {
-    let given = [(command, "--cut-command"), (log_to, "--log-to")];
-    let given = given.iter().find(|(value, _)| value.is_some());
-    if let Some((_, option)) = given.filter(|_| settings.procedure != PROCEDURE) {
+    if settings.procedure != PROCEDURE {
+        let given = [("--cut-command", command.is_some()), ("--log-to", log_to.is_some())];
         let procedure = &settings.procedure;
-        return Err(misuse(format!(
-            "{option} is for {PROCEDURE} only; omit it, or run {PROCEDURE} instead of {procedure}"
-        )));
+        refuse_unused(&given, format!("{procedure} cuts no power, only {PROCEDURE} does"))?;
     }
     if settings.procedure == PROCEDURE && settings.power_command.is_some() && command.is_none() {
         return Err(misuse(

@@ -4,7 +4,7 @@ use crate::cli::replay::{ReplayCommand, ReplayCommandArguments, VerifyArguments}
 use crate::cli::trace::FilterArguments;
 use crate::exit::{ExitState, misuse};
 use crate::filtered_capture::{self, FilteredCapture};
-use crate::output_files::{OutputDir, OutputRule};
+use crate::output::OptionalReport;
 use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
 use anyhow::Context;
@@ -39,11 +39,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     if !(arguments.faster.is_finite() && arguments.faster > 0.0) {
         return Err(misuse("--faster: give a number above 0, such as 2"));
     }
-    let names = output::names(&arguments.report.format);
-    let rule = OutputRule::from_arguments(&arguments.report.writing)?;
-    let output_dir =
-        arguments.report.output.as_ref().map(|path| OutputDir::open(path, rule, &names));
-    let output_dir = output_dir.transpose()?;
+    let report = OptionalReport::from_arguments(&arguments.report)?;
     let original = FilteredCapture::files(slice::from_ref(&arguments.original), &arguments.filter)?;
     let chosen = of_replayed(arguments)?;
     let mut replayed = FilteredCapture::files(slice::from_ref(&arguments.replayed), &chosen)?;
@@ -70,17 +66,11 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
             .with_context(pair)?;
     }
     let shown = findings(&found, SOFTWARE);
-    if arguments.json {
-        terminal::print_findings(&shown)?
-    } else {
-        terminal::print(&steadfast_report::text(&shown, terminal::width()))?;
+    output::print(&shown, arguments.json)?;
+    if !arguments.json {
         terminal::print(&format!("\n{}", shown.ending))?;
     }
-    if let Some(output_dir) = output_dir {
-        for file in output::write(&output_dir, &shown, &arguments.report.format)? {
-            terminal::status(&file.display().to_string());
-        }
-    }
+    report.write(&shown)?;
     Ok(match [original.ending(), replayed.ending()] {
         [ExitState::Done, ExitState::Done] if is_same(&found) => ExitState::Done,
         [ExitState::Done, ExitState::Done] => ExitState::CheckFailed,

@@ -1,7 +1,7 @@
 //! `steadfast report`: writes the report of a run or of another tool's results.
 
 use crate::cli::{Format, ReportArguments};
-use crate::exit::{ExitState, misuse};
+use crate::exit::{ExitState, misuse, refuse_unused};
 use crate::output_files::{OutputDir, OutputRule};
 use crate::{output, terminal};
 use std::path::Path;
@@ -14,27 +14,29 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     }
     match arguments.runs.as_slice() {
         [run] if !output::is_foreign(run) => {
-            if arguments.output.is_some() {
-                return Err(misuse(
-                    "a run's report goes into its run directory; omit -o, or use steadfast compare",
-                ));
-            }
-            if arguments.writing.force || arguments.writing.group.is_some() {
-                return Err(misuse(
-                    "a run's report replaces the one in its run directory and has its readers; omit \
-                     --force and --group",
-                ));
-            }
+            refuse_unused(
+                &[("-o", arguments.output.is_some())],
+                "a run's report goes into its run directory",
+            )?;
+            refuse_unused(
+                &arguments.writing.given(),
+                "a run's report replaces the one in its run directory and has its readers",
+            )?;
             let directory = Ledger::find(run)?;
             let findings = output::study_in(&directory)?;
             let output_dir = OutputDir::of_run(&directory);
-            for file in output::write(&output_dir, &findings, &arguments.format)? {
+            for file in output::write(&output_dir, &findings, formats(arguments))? {
                 terminal::print(&file.display().to_string())?;
             }
             Ok(ExitState::Done)
         }
         _ => foreign(arguments),
     }
+}
+
+/// Returns the formats to write.
+fn formats(arguments: &ReportArguments) -> &[Format] {
+    if arguments.format.is_empty() { &output::FORMATS } else { &arguments.format }
 }
 
 /// Form of a card, by the end of its file name.
@@ -68,7 +70,7 @@ fn card(arguments: &ReportArguments, path: &Path) -> anyhow::Result<ExitState> {
         CardForm::Svg => steadfast_report::card_svg(&findings)?.into_bytes(),
         CardForm::Png => steadfast_report::card_png(&findings)?,
     };
-    file.hold(&content)?;
+    file.write_and_persist(&content)?;
     terminal::print(&path.display().to_string())?;
     Ok(ExitState::Done)
 }
@@ -76,15 +78,16 @@ fn card(arguments: &ReportArguments, path: &Path) -> anyhow::Result<ExitState> {
 /// Reports results of other tools: a file, a directory, or one file per round.
 fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let rule = OutputRule::from_arguments(&arguments.writing)?;
-    if arguments.output.is_none() && (arguments.writing.force || arguments.writing.group.is_some())
-    {
-        return Err(misuse(
-            "nothing is written without -o; give -o DIR, or omit --force and --group",
-        ));
-    }
     let output_dir = match &arguments.output {
-        Some(path) => Some(OutputDir::open(path, rule, &output::names(&arguments.format))?),
-        None => None,
+        Some(path) => Some(OutputDir::open(path, rule, &output::names(formats(arguments)))?),
+        None => {
+            refuse_unused(&arguments.writing.given(), "nothing is written without -o DIR")?;
+            let is_printed =
+                matches!(arguments.format.as_slice(), [] | [Format::Json | Format::Text]);
+            let options = [("--format", !is_printed)];
+            refuse_unused(&options, "only text or json is printed; give -o DIR for files")?;
+            None
+        }
     };
     let findings = match arguments.runs.as_slice() {
         [only] => output::findings_of(only)?,
@@ -92,12 +95,11 @@ fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     };
     match output_dir {
         Some(output_dir) => {
-            for file in output::write(&output_dir, &findings, &arguments.format)? {
+            for file in output::write(&output_dir, &findings, formats(arguments))? {
                 terminal::print(&file.display().to_string())?;
             }
         }
-        None if arguments.format == [Format::Json] => terminal::print_findings(&findings)?,
-        None => terminal::print(&steadfast_report::text(&findings, terminal::width()))?,
+        None => output::print(&findings, arguments.format == [Format::Json])?,
     }
     Ok(ExitState::Done)
 }

@@ -4,7 +4,7 @@ use super::several::{self, ConcurrentRuns};
 use super::start_run::{RunRequest, default_seed};
 use super::{power_cuts, resume};
 use crate::cli::{ResumeArguments, RunArguments};
-use crate::exit::{ExitState, misuse};
+use crate::exit::{ExitState, misuse, refuse_unused};
 use crate::run_settings::{add_purge, settings};
 use crate::{hosts, workloads};
 use steadfast_runner::StartSync;
@@ -14,6 +14,9 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
     let list = arguments.hosts.list()?;
     let own = workloads::each_target(chosen)?;
+    if let [_] = own.as_slice() {
+        refuse_unused(&[("--together", arguments.together.is_some())], "one target starts alone")?;
+    }
     let targets: Vec<&str> =
         own.iter().flat_map(|one| &one.target.names).map(String::as_str).collect();
     let foresee = |target: &&str| hosts::foresee_from(list.as_ref(), target, chosen.target.size);
@@ -65,7 +68,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
         return Err(misuse("power-cut tests one target at a time; give one --target"));
     }
     let prometheus = arguments.prometheus.as_deref();
-    let sync = match (arguments.together, workloads::is_apportioned(chosen)) {
+    let sync = match (arguments.together, workloads::maps_devices(chosen)) {
         (Some(sync), _) => sync,
         (None, true) => StartSync::Phases,
         (None, false) => StartSync::Steps,

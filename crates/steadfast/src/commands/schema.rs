@@ -54,7 +54,7 @@ const DOCUMENTS: [SchemaDocument; 38] = [
     ),
     ("trace-steps", "trace steps --json", capture_schema::<trace::over_time::StepsContent<'_>>),
     ("trace-map", "trace map --json", capture_schema::<trace::over_time::MapContent>),
-    ("trace-hits", "trace hits --json", capture_schema::<trace::hits::HitsContent>),
+    ("trace-hits", "trace hits --json", capture_schema::<trace::hit_map::HitsContent>),
     ("trace-hot", "trace hot --json", capture_schema::<trace::hot::HotContent>),
     ("trace-compare", "trace compare --json", capture_schema::<trace::compare::CompareContent>),
     (

@@ -2,8 +2,8 @@
 
 use crate::cli::{Format, StudyArguments};
 use crate::exit::ExitState;
+use crate::output;
 use crate::output_files::OutputDir;
-use crate::{output, terminal};
 use steadfast_runner::Ledger;
 
 /// Recomputes the findings, saves them as `findings.json` and prints them.
@@ -17,10 +17,6 @@ pub fn run(arguments: &StudyArguments) -> anyhow::Result<ExitState> {
         output::write(&OutputDir::of_run(&directory), &findings, &[Format::Json])?;
         findings
     };
-    if arguments.json {
-        terminal::print_findings(&findings)?;
-    } else {
-        terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
-    }
+    output::print(&findings, arguments.json)?;
     Ok(ExitState::Done)
 }

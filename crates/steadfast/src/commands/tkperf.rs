@@ -4,8 +4,8 @@ use crate::cli::hosts::HostsArguments;
 use crate::cli::tkperf::{DiskTest, Mode, OurArguments, SsdTest, TkperfArguments};
 use crate::cli::{self, Command};
 use crate::commands::{plan, run as whole_run};
-use crate::exit::{ExitState, misuse};
-use crate::output_files::{OutputDir, OutputRule};
+use crate::exit::{ExitState, misuse, refuse_unused};
+use crate::output::{FORMATS, OptionalReport};
 use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
 use clap::ValueEnum;
@@ -38,6 +38,7 @@ pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     let mode = if mode == Mode::Raid { mode_of_array(name, device, arguments)? } else { mode };
     check_tests(mode, arguments)?;
     check_planned(device, &arguments.ours)?;
+    refuse_unused(&[("--force", arguments.writing.force)], "a run directory is never overwritten")?;
     remarks(arguments).iter().for_each(|line| terminal::status(line));
     begin(&words(mode, (name, device), arguments)?)
 }
@@ -255,18 +256,11 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
 
 /// Reports a TKperf log.
 fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
-    let rule = OutputRule::from_arguments(&arguments.writing)?;
-    let names = output::names(&output::FORMATS);
-    let output_dir = out.map(|out| OutputDir::open(out, rule, &names)).transpose()?;
-    let findings = output::of_tkperf(log)?;
-    if let Some(output_dir) = &output_dir {
-        output::write(output_dir, &findings, &output::FORMATS)?;
-    }
+    let report = OptionalReport::open(out, &arguments.writing, &FORMATS)?;
+    report.show(&output::of_tkperf(log)?, arguments.ours.json)?;
     if arguments.ours.json {
-        terminal::print_findings(&findings)?;
         return Ok(ExitState::Done);
     }
-    terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
     let where_to = match out {
         Some(out) => format!(
             "Report: {0}/report.pdf, {0}/report.html; tables as CSV and findings.json in the same \

@@ -230,7 +230,7 @@ impl TrendDestination {
             }
             TrendDestination::File(file, format) => {
                 let path = file.path();
-                file.hold(&content(format, trend, &findings)?)?;
+                file.write_and_persist(&content(format, trend, &findings)?)?;
                 terminal::status(&format!("Written: {}", path.display()));
                 terminal::status(&trend.outcome());
             }

@@ -46,11 +46,11 @@ pub(super) fn provenance(
     details: &WorkloadDetails,
 ) -> Provenance {
     let mut facts = origin(&opened.conditions);
-    let mut tell = |label: &str, value: String| facts.push((label.to_owned(), value));
-    if let Some(told) = opened.pass.filter.describe(&opened.conditions) {
-        tell("Chosen I/Os", told);
+    let mut add = |label: &str, value: String| facts.push((label.to_owned(), value));
+    if let Some(conditions) = opened.pass.filter.describe(&opened.conditions) {
+        add("Chosen I/Os", conditions);
     }
-    tell(
+    add(
         "Applied Streams",
         format!(
             "{} of {} ({} or more by {})",
@@ -62,10 +62,10 @@ pub(super) fn provenance(
     );
     let WorkloadDetails { placement, arrivals, .. } = details;
     if let Some(range) = placement.measured_in.filter(|_| !placement.by_stream.is_empty()) {
-        tell("Address Zones", format!("of {} streams, in {range}", placement.by_stream.len()));
+        add("Address Zones", format!("of {} streams, in {range}", placement.by_stream.len()));
     }
     if let Some(process) = &arrivals.all {
-        tell("Captured Arrivals", process.to_string());
+        add("Captured Arrivals", process.to_string());
     }
     Provenance {
         name: opened.title.clone(),

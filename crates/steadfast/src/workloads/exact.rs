@@ -43,9 +43,9 @@ pub(super) fn workload(
     opened.warn_of_damage();
     // The script has every offset and time: zones and arrivals are not applied.
     let details = WorkloadDetails::default();
-    let mut told = provenance(&opened, &choice, &native.workload, &details);
-    told.origin.push(("Replay".to_owned(), manner(&script, &load)));
-    let mut workload = native.applied(told);
+    let mut provenance = provenance(&opened, &choice, &native.workload, &details);
+    provenance.origin.push(("Replay".to_owned(), manner(&script, &load)));
+    let mut workload = native.applied(provenance);
     let caveat = |caveat: steadfast_domain::Caveat| {
         format!("{} {}", caveat.text, caveat.remedy).trim_end().to_owned()
     };
@@ -278,9 +278,13 @@ fn differences(kept: &ScriptLoad, found: &ScriptLoad) -> Vec<String> {
     };
     let pairs = shown(kept).into_iter().zip(shown(found));
     let differs = pairs.filter(|(before, now)| before != now);
-    let told: Vec<String> =
+    let differences: Vec<String> =
         differs.map(|((what, before), (_, now))| format!("{what} {now}, not {before}")).collect();
-    if told.is_empty() { vec!["the way they are played differs".to_owned()] } else { told }
+    if differences.is_empty() {
+        vec!["the way they are played differs".to_owned()]
+    } else {
+        differences
+    }
 }
 
 #[cfg(test)]

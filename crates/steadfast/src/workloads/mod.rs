@@ -1,8 +1,8 @@
 //! Captured workloads that tests apply: their sources, selections from them, and exact replays of
 //! single I/Os.
 
-mod apportioned;
 mod derived;
+mod device_mapping;
 mod exact;
 pub mod reference;
 mod source;
@@ -22,7 +22,7 @@ use steadfast_workload::replay::StepChoice;
 use steadfast_workload::replay::applied::cumulative;
 use steadfast_workload::workload_file::WorkloadStep;
 
-pub use apportioned::{each_target, is_apportioned};
+pub use device_mapping::{each_target, maps_devices};
 pub use exact::reopen;
 pub use source::{SelectedSource, WORKLOAD_MAX, WorkloadSource, representation, streams_of};
 
@@ -96,14 +96,14 @@ fn applied(
         && file.steps.is_empty()
     {
         let details = opened.details(&file.workload)?;
-        let told = provenance(opened, choice, &file.workload, &details);
-        return cumulative(file, choice, told).with_context(named);
+        let provenance = provenance(opened, choice, &file.workload, &details);
+        return cumulative(file, choice, provenance).with_context(named);
     }
     let native = capture_steps(opened, choice).with_context(named)?;
     let details = opened.details(&native.workload)?;
     opened.warn_of_damage();
-    let told = provenance(opened, choice, &native.workload, &details);
-    let mut workload = native.applied(told);
+    let provenance = provenance(opened, choice, &native.workload, &details);
+    let mut workload = native.applied(provenance);
     let before = opened.warnings.iter().chain(&details.remarks).cloned();
     workload.remarks.splice(0..0, before);
     Ok(workload)

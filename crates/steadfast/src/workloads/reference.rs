@@ -166,7 +166,7 @@ struct ReferenceWorkload {
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct WorkloadListOutput {
     workloads: Vec<ReferenceWorkload>,
-    /// What is known of the SSSI reference workloads.
+    /// The SSSI reference workloads.
     sssi: &'static [SssiExample],
 }
 

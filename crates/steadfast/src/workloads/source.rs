@@ -120,14 +120,14 @@ impl SelectedSource {
     fn of_representation(path: &Path, filter: &FilterArguments) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let (text, warnings) = representation(open(path)?, path)?;
-        let mut told = Vec::new();
+        let mut sentences = Vec::new();
         for warning in &warnings {
             terminal::warn(&format!("{name}:{}: {}", warning.line, warning.text));
-            told.push(format!("Line {} of the export: {}.", warning.line, warning.text));
+            sentences.push(format!("Line {} of the export: {}.", warning.line, warning.text));
         }
         let source = WorkloadSource::Representation(Box::new(text));
         let mut opened = Self::choosing(source, name, path, filter)?;
-        opened.warnings = told;
+        opened.warnings = sentences;
         Ok(opened)
     }
 

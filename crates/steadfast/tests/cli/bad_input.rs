@@ -226,6 +226,8 @@ fn options_without_effect_are_refused() {
     refuse(here, &[&import[..], &began[..]].concat(), &[]);
     succeed(here, &import);
     let export = ["workload", "export", "-o", "x", "--device-size", "1GB"];
+    succeed(here, "run iops --target sim:small --profile quick -o run");
+    std::fs::write(here.join("result.json"), fio_result()).unwrap();
     for (command, more) in [
         ("workload derive t.rr", "--from 10ms"),
         ("workload derive t.rr", "--op read"),
@@ -234,14 +236,42 @@ fn options_without_effect_are_refused() {
         ("trace hits t.parquet", "--threshold 20%"),
         ("plan replay-native --workload t.toml --target sim:small", "--step 10s"),
         ("plan replay-native --workload t.rr --target sim:small", "--step 10s"),
-        ("plan iops --target sim:small", "--set precondition=wipc --precondition one-pass"),
-        ("run iops --target sim:small", "--size 7GiB"),
+        ("plan iops --target sim:small --set precondition=wipc", "--precondition one-pass"),
+        ("run iops --target sim:small -o unused", "--size 7GiB"),
+        ("run iops --target sim:small -o unused", "--together start"),
+        ("run iops --target sim:small -o unused", "--log-to x"),
+        ("plan iops --target sim:small", "--size 7GiB"),
+        ("plan iops --target sim:small --verbose", "--json"),
+        ("crystaldiskmark --target sim:small --plan", "--size 7GiB"),
+        ("crystaldiskmark --target sim:small --plan", "--force"),
+        ("crystaldiskmark --read old.txt", "--runs 3"),
+        ("crystaldiskmark --read old.txt", "--group 0"),
+        ("iometer a.icf --from-run run -r x", "--seed 3"),
+        ("iometer export iops --target sim:small -o x", "--power-command true"),
+        ("tkperf --read old.xml", "--seed 3"),
+        ("tkperf ssd a sim:small --plan", "--force"),
         ("measure RND4KR --target sim:small --time 1s", "--keep kept"),
+        ("measure RND4KR --target sim:small --time 1s", "--size 7GiB"),
+        ("measure RND4KR --target sim:small --time 1s", "--group 0"),
+        ("report run", "--force"),
+        ("report result.json", "--group 0"),
+        ("report result.json", "--format html"),
+        ("check run --limits limits.toml", "--group 0"),
+        ("check run --list", "-o x"),
+        ("compare run result.json", "--force"),
+        ("trend run", "--force"),
+        ("trace steps t.parquet --json", "--time-axis relative"),
+        ("trace groups t.parquet --json", "--top 3"),
+        ("trace compare t.parquet u.parquet --by stream", "--step 1s"),
+        ("trace compare t.parquet u.parquet --by stream", "--force"),
+        ("explore t.parquet -o x", "--port 8080"),
     ] {
         let command = command.replace("RND4KR", "RND_4K_R");
         let words = command.split(' ').chain(more.split(' '));
         let words: Vec<String> = words.map(|word| word.replace('_', " ")).collect();
-        refuse(here, &words.iter().map(String::as_str).collect::<Vec<_>>(), &[]);
+        let (option, _) = more.split_once(' ').unwrap_or((more, ""));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        refuse(here, &words, &[option.trim_start_matches('-')]);
     }
     for (source, format, more) in [
         ("t.parquet", "replay-representation", ""),
@@ -254,13 +284,13 @@ fn options_without_effect_are_refused() {
         let more: Vec<&str> = more.split(' ').filter(|word| !word.is_empty()).collect();
         refuse(here, &[&export[..], &format[..], &more].concat(), &[]);
     }
-    assert!(!here.join("x").exists() && !here.join("kept").exists());
+    for name in ["x", "kept", "unused"] {
+        assert!(!here.join(name).exists(), "{name}");
+    }
 }
 
-/// One measurement is one round.
-#[test]
-fn a_result_named_twice_is_refused() {
-    let here = &TestDirectory::new();
+/// Returns a result of fio.
+fn fio_result() -> String {
     let result = serde_json::json!({
         "fio version": "fio-3.33",
         "jobs": [{
@@ -269,7 +299,14 @@ fn a_result_named_twice_is_refused() {
             "read": {"total_ios": 1000, "iops": 100.0, "bw_bytes": 409_600},
         }],
     });
-    std::fs::write(here.join("a.json"), result.to_string()).unwrap();
+    result.to_string()
+}
+
+/// One measurement is one round.
+#[test]
+fn a_result_named_twice_is_refused() {
+    let here = &TestDirectory::new();
+    std::fs::write(here.join("a.json"), fio_result()).unwrap();
     std::fs::copy(here.join("a.json"), here.join("b.json")).unwrap();
     for second in ["a.json", "b.json"] {
         refuse(here, &["report", "a.json", second], &["same content"]);

@@ -14,6 +14,27 @@ use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone}
 use steadfast_tracefile::TraceWriter;
 
 pub const SECOND: u64 = 1_000_000_000;
+/// 2026-11-20 22:00 UTC, 23:00 on the clock of [`two_drives`].
+pub const BEGAN: u64 = 1_795_212_000 * SECOND;
+
+/// Returns the conditions of a capture of two drives.
+pub fn two_drives(lasted_ns: u64) -> CaptureConditions {
+    let device = |name: &str, model: &str| CapturedDevice {
+        name: name.into(),
+        model: Some(model.into()),
+        capacity: Some(Bytes::gib(64)),
+        ..CapturedDevice::default()
+    };
+    CaptureConditions {
+        software: "test".into(),
+        layers: vec![Layer::Block],
+        devices: vec![device("nvme0n1", "FAST"), device("sda", "SLOW")],
+        began_unix_ns: Some(BEGAN),
+        zone: Some(TimeZone::fixed(3600, Some("CET"))),
+        lasted_ns,
+        ..CaptureConditions::default()
+    }
+}
 /// 2026-11-20 22:01:40 UTC.
 pub const BEGAN_S: u64 = 1_795_212_100;
 /// How much later the second capture begins, in seconds.

@@ -2,7 +2,7 @@
 //! explorer.
 
 use super::explore::Explorer;
-use super::made_up::{SECOND, SeededRandom, write_trace};
+use super::made_up::{SECOND, SeededRandom, two_drives, write_trace};
 use super::scratch::{TestDirectory, array, read_json, succeed, succeed_json};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use std::fs::File;
 use std::path::Path;
 use steadfast_analysis::annotate::sequential::Sequencer;
 use steadfast_domain::io_event::{
-    CapturedDevice, CommandName, DeviceBusyStep, RESPONSE_UNKNOWN, StreamInStep, flags,
+    CommandName, DeviceBusyStep, RESPONSE_UNKNOWN, StreamInStep, flags,
 };
-use steadfast_domain::{Bytes, CaptureConditions, FineHistogram, IoEvent, IoOp, Layer, TimeZone};
+use steadfast_domain::{CaptureConditions, FineHistogram, IoEvent, IoOp, Layer};
 use steadfast_tracefile::StepWriter;
 use steadfast_tracefile::batch::Batch;
 
@@ -20,27 +20,10 @@ const IOS: u64 = 10_007;
 const HOUR: u64 = 3600 * SECOND;
 /// Number of the I/O that lasts for hours.
 const LONG_IO: u64 = 3_001;
-/// 2026-11-20 22:00 UTC.
-const BEGAN: u64 = 1_795_212_000 * SECOND;
 const LASTED_NS: u64 = 50 * HOUR;
 
 fn conditions() -> CaptureConditions {
-    let device = |name: &str, model: &str| CapturedDevice {
-        name: name.into(),
-        model: Some(model.into()),
-        capacity: Some(Bytes::gib(64)),
-        ..CapturedDevice::default()
-    };
-    CaptureConditions {
-        software: "test".into(),
-        layers: vec![Layer::Block],
-        devices: vec![device("nvme0n1", "FAST"), device("sda", "SLOW")],
-        began_unix_ns: Some(BEGAN),
-        zone: Some(TimeZone::fixed(3600, Some("CET"))),
-        lasted_ns: LASTED_NS,
-        threads: true,
-        ..CaptureConditions::default()
-    }
+    CaptureConditions { threads: true, ..two_drives(LASTED_NS) }
 }
 
 /// 10,007 I/Os over 50 hours: bursts and pauses, runs that continue, all operations, four

@@ -1,7 +1,7 @@
 //! What an administrator asks of a capture, on a trace whose I/Os are counted again
 //! here, one by one, by the rules of docs/trace.md.
 
-use super::made_up::{SeededRandom, write_trace};
+use super::made_up::{BEGAN, SECOND, SeededRandom, two_drives, write_trace};
 use super::scratch::{TestDirectory, array, read_json, refuse, run_in, succeed, succeed_json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,31 +9,16 @@ use steadfast_domain::io_event::{
     CaptureCost, CapturedDevice, CommandName, IncompleteIos, Mark, RESPONSE_UNKNOWN,
     TimeZoneChange, flags,
 };
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
 
-const SECOND: u64 = 1_000_000_000;
 const HOUR: u64 = 3600 * SECOND;
-/// 2026-11-20 22:00 UTC, 23:00 on the host's clock.
-const BEGAN: u64 = 1_795_212_000 * SECOND;
 
 fn conditions() -> CaptureConditions {
-    let device = |name: &str, model: &str| CapturedDevice {
-        name: name.into(),
-        model: Some(model.into()),
-        capacity: Some(Bytes::gib(64)),
-        ..CapturedDevice::default()
-    };
     CaptureConditions {
-        software: "test".into(),
-        layers: vec![Layer::Block],
-        devices: vec![device("nvme0n1", "FAST"), device("sda", "SLOW")],
-        began_unix_ns: Some(BEGAN),
-        zone: Some(TimeZone::fixed(3600, Some("CET"))),
-        lasted_ns: 50 * HOUR,
         marks: vec![Mark { at_ns: 3 * HOUR, name: "backup".into() }],
         workload: Some("shop".into()),
         comment: Some("a quiet weekend".into()),
-        ..CaptureConditions::default()
+        ..two_drives(50 * HOUR)
     }
 }
 

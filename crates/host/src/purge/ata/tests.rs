@@ -49,7 +49,7 @@ fn the_password_is_journaled_before_it_is_set_and_gone_after_the_erase() {
     let [change] = observer.journal.as_slice() else { panic!("{:?}", observer.journal) };
     assert_eq!(change.setting, "ATA password of sda, naa.5001");
     assert_eq!((change.before.as_str(), change.after.as_str()), ("none", "set"));
-    assert_eq!(observer.told, [("erasing (the drive estimates 2 min)".to_owned(), None)]);
+    assert_eq!(observer.reported, [("erasing (the drive estimates 2 min)".to_owned(), None)]);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_frozen_drive_is_sanitized_by_auto_and_followed() {
     let mut observer = PurgeObserver::default();
     let done = rig.purged(&PurgeOrder::default(), &mut observer, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::AtaSanitizeBlock, Some(true)));
-    assert_eq!(observer.told, [("sanitizing".to_owned(), Some(49.0))]);
+    assert_eq!(observer.reported, [("sanitizing".to_owned(), Some(49.0))]);
     assert_eq!(observer.journal, []);
 }
 

@@ -66,8 +66,8 @@ fn format_erases_and_is_read_back() {
     let read = done.read_back.unwrap();
     assert_eq!((read.zero, read.marked, read.unchanged), (read.places, 0, 0));
     assert_eq!(read.written_before, read.places);
-    assert!(observer.told.iter().all(|told| *told == ("formatting".to_owned(), None)));
-    assert!(!observer.told.is_empty() && done.remark.is_empty(), "{}", done.remark);
+    assert!(observer.reported.iter().all(|reported| *reported == ("formatting".to_owned(), None)));
+    assert!(!observer.reported.is_empty() && done.remark.is_empty(), "{}", done.remark);
 }
 
 /// If the kernel does not take the command from this program, nvme-cli sends it.
@@ -273,7 +273,7 @@ fn sanitize_is_followed_to_its_end() {
     let mut observer = PurgeObserver::default();
     let done = rig.purged(&order(PurgeMethod::NvmeSanitizeBlock), &mut observer, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeSanitizeBlock, Some(true)));
-    let percent: Vec<_> = observer.told.iter().map(|(_, percent)| percent.unwrap()).collect();
+    let percent: Vec<_> = observer.reported.iter().map(|(_, percent)| percent.unwrap()).collect();
     assert_eq!(percent, [0.0, 50.0]);
 }
 

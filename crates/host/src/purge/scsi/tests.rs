@@ -72,7 +72,7 @@ fn format_is_followed_to_its_end_and_read_back() {
     let mut observer = PurgeObserver::default();
     let done = rig.purged(&PurgeOrder::default(), &mut observer, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::ScsiFormatUnit, Some(true)));
-    assert_eq!(observer.told[0], ("formatting".to_owned(), Some(12.5)));
+    assert_eq!(observer.reported[0], ("formatting".to_owned(), Some(12.5)));
     assert!(done.remark.ends_with("commanded by /usr/sbin/sg_format"), "{}", done.remark);
 }
 
@@ -150,7 +150,7 @@ fn a_sanitize_that_ends_in_an_error_or_is_left_is_no_purge() {
     let mut observer = PurgeObserver { stopped: true, ..PurgeObserver::default() };
     let error = rig.purged(&wanted, &mut observer, &tools).unwrap_err();
     assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
-    assert!(observer.told.last().unwrap().0.contains("continues sanitizing; it cannot"));
+    assert!(observer.reported.last().unwrap().0.contains("continues sanitizing; it cannot"));
 }
 
 /// Without an answer, nothing says that there is no progress.

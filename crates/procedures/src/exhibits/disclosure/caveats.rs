@@ -311,8 +311,8 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
         .collect();
     let last = record.conditions_last().map_or(got, |(got, _)| got);
     // A cache that could not be set is among the unmet conditions, which are read back.
-    let told = got.write_cache != wanted.write_cache && !got.unmet.is_empty();
-    if wanted.write_cache.is_some() && wanted.write_cache != last.write_cache && !told {
+    let is_disclosed = got.write_cache != wanted.write_cache && !got.unmet.is_empty();
+    if wanted.write_cache.is_some() && wanted.write_cache != last.write_cache && !is_disclosed {
         let state = last.write_cache.map_or("unknown".to_owned(), |c| c.to_string());
         caveats.push(Caveat::deviation(
             ids::WRITE_CACHE,
@@ -684,7 +684,7 @@ fn of_unverified_rules(choices: &RunChoices<'_>) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::common::asked::ProcedureRequest;
+    use crate::common::procedure_request::ProcedureRequest;
     use crate::testing::scripted::record;
     use steadfast_domain::measurement::{CgroupLimit, CpuThrottling, StreamTally};
     use steadfast_domain::stimulus::{ActiveRange, LoadLimits};

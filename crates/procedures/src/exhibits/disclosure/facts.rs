@@ -42,8 +42,9 @@ pub fn settings_facts(choices: &RunChoices<'_>) -> Facts {
         .with(Setting::identity("Record version", RECORD_VERSION.to_string()).by(Origin::Default));
     let gap = s.sim_gap.map(|gap| format!("before step {}, {}", gap.before, gap.lasts));
     let gap = gap.map(|gap| Setting::new("sim-gap", "Simulated gap", gap, Origin::Chosen));
-    let told = |(key, value): (&String, &String)| Setting::identity(key, value).by(Origin::Chosen);
-    facts.rows(gap).rows(s.meta.iter().map(told))
+    let user_fact =
+        |(key, value): (&String, &String)| Setting::identity(key, value).by(Origin::Chosen);
+    facts.rows(gap).rows(s.meta.iter().map(user_fact))
 }
 
 fn chosen_row(id: &str, label: &str, value: String) -> Setting {

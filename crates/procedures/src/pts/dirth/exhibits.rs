@@ -8,9 +8,9 @@ use super::setup::{Dirth, LOOPS, PRE_WRITE_TIME};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning;
 use crate::common::preconditioning::{WIPC_DEMAND, WIPC_PATTERN};
+use crate::exhibits::chosen_rate::{self, ChosenRate};
 use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
-use crate::exhibits::held::{self, ChosenRate};
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::matrix::millis;
 use crate::exhibits::pages::{page, rounds_axis};
@@ -811,5 +811,8 @@ fn not_held(run: &DirthRun<'_>) -> Option<Caveat> {
         })
     };
     let rates: Vec<ChosenRate> = run.results.histograms.iter().filter_map(rate).collect();
-    held::caveat(&rates, "Run it again with more writes before the rounds (--set pre-write=TIME).")
+    chosen_rate::caveat(
+        &rates,
+        "Run it again with more writes before the rounds (--set pre-write=TIME).",
+    )
 }

@@ -1,7 +1,7 @@
 //! The demand matrix: an outer loop over thread counts and an inner loop over queue depths, both
 //! from high to low. Its rounds repeat until IOPS at the highest demand are steady.
 
-use crate::common::stretch::LoadGaps;
+use crate::common::continuous_load::LoadGaps;
 use steadfast_domain::steady_state::{TrackPoint, judge_every};
 use steadfast_domain::{Criteria, Demand, Nanos, Outcome, Track, Verdict, judge};
 

@@ -4,7 +4,7 @@ use super::matrix::Round;
 use super::points::{self, ChosenPoint, PointSelection};
 use super::setup::{DEMAND, Dirth, PRE_WRITE, PRECONDITIONING};
 use crate::common::attempts::{attempt_of, last_attempt, steps_of};
-use crate::common::stretch::LoadGaps;
+use crate::common::continuous_load::LoadGaps;
 use crate::exhibits::time_axis::minutes;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Verdict};
 

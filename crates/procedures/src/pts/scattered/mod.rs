@@ -7,9 +7,9 @@
 
 use super::method;
 use crate::common::ProcedureSetup;
-use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
 use crate::common::method::{CoveredRange, Method, Scatter};
+use crate::common::procedure_request::ProcedureRequest;
 use crate::common::ranges::{AMOUNT, RANGES, SEGMENTS, is_asked};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{common_chapters, frame};

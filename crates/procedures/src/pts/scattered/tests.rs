@@ -38,7 +38,7 @@ fn every_combination_has_its_purge_its_preconditioning_and_its_rounds() {
         let entries = conducted(&settings(name, |_| ()), |_| 1000.0);
         let mut order: Vec<String> = Vec::new();
         for entry in &entries {
-            let told = match entry {
+            let step = match entry {
                 JournalEntry::Purged(_) => "purge".to_owned(),
                 JournalEntry::Applied { step, .. } => step.place.phase.clone(),
                 JournalEntry::Settled { wanted, .. } => {
@@ -47,8 +47,8 @@ fn every_combination_has_its_purge_its_preconditioning_and_its_rounds() {
                 }
                 _ => continue,
             };
-            if order.last() != Some(&told) {
-                order.push(told);
+            if order.last() != Some(&step) {
+                order.push(step);
             }
         }
         let each =

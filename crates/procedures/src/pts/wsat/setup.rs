@@ -3,12 +3,12 @@
 use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::continuous_load::{ContinuousLoad, NO_END};
 use crate::common::cyclic_load::{
     self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
 };
 use crate::common::one_pass::{ONE_PASS, OnePass, SPARE};
 use crate::common::preconditioning::{self, PRECONDITION, WIPC_PATTERN};
-use crate::common::stretch::{ContinuousLoad, NO_END};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, PtsWorkload, ZONE_SHIFT};

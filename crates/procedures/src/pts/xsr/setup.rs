@@ -3,8 +3,8 @@
 use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::continuous_load::ContinuousLoad;
 use crate::common::rounds::check_no_rounds;
-use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::workload::{ALIGNMENT, PtsWorkload, SEQUENTIAL_DEMAND};

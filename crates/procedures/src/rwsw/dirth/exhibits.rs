@@ -4,9 +4,9 @@
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, RwswDirth, best};
 use crate::common::applied::ApplicableWorkload;
 use crate::common::attempts::{last_attempt, steps_of};
+use crate::exhibits::chosen_rate::{self, ChosenRate};
 use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
-use crate::exhibits::held::{self, ChosenRate};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
     FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
@@ -234,7 +234,7 @@ fn not_held(run: &RwswDirthRun<'_>) -> Option<Caveat> {
     let demand = run.results.chosen?;
     let swept = run.results.at(demand.outstanding())?.iops()?;
     let rate = ChosenRate { point: "MaxIOPS", demand, swept, held: run.results.histogram?.iops()? };
-    held::caveat(
+    chosen_rate::caveat(
         &[rate],
         "Run it again with --set least-fills=1 or more, so that the workload itself has filled \
          the drive before steady state is judged.",

@@ -3,7 +3,7 @@
 
 use super::results::{ReplayPoint, RwswReplayResults};
 use super::setup::{CUT, LONGEST, PAUSES, Replay, ReplayContent};
-use super::{beside, single_ios};
+use super::{single_ios, stream_comparison};
 use crate::common::attempts::steps_of;
 use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::cyclic_load::{check_exhibits, evidence};
@@ -47,7 +47,7 @@ impl ProcedureReport for Replay {
         ReportEntry::Chapter("What Was Done"),
         ReportEntry::Listing(listing),
         ReportEntry::Table(|run| comparison(run, "replay-comparison")),
-        ReportEntry::Table(|run| beside::streams(run.test, &run.results)),
+        ReportEntry::Table(|run| stream_comparison::streams(run.test, &run.results)),
         ReportEntry::Several(single_io_facts),
         ReportEntry::Chapter("Preconditioning to Steady State"),
         ReportEntry::Several(preconditioning),
@@ -117,7 +117,7 @@ impl ProcedureReport for Replay {
             return format!("The run is not finished: {what}.");
         }
         let Some(share) = share_done(run) else { return format!("Replay complete: {what}.") };
-        let worst = beside::worst_stream(run.test, &run.results);
+        let worst = stream_comparison::worst_stream(run.test, &run.results);
         let least = worst.map_or(share, |worst| worst.share().min(share));
         let ended = if least < KEPT_UP { "ended" } else { "complete" };
         format!("Replay {ended}: {what}; {}.", share_text(run, share))
@@ -192,7 +192,7 @@ fn share_text(run: &RwswReplayRun<'_>, share: f64) -> String {
     let percent = |share: f64| format!("{:.1} %", (share * 1000.0).floor() / 10.0);
     match &run.test.course {
         ReplayContent::Steps(_) => {
-            let worst = beside::worst_stream(run.test, &run.results).map(|worst| {
+            let worst = stream_comparison::worst_stream(run.test, &run.results).map(|worst| {
                 let (replayed, to_play) = (worst.replayed, worst.to_play);
                 let share = percent(worst.share());
                 format!(" (fewest: {share} of {}, {replayed:.0} of {to_play:.0})", worst.name)
@@ -212,7 +212,7 @@ fn share_text(run: &RwswReplayRun<'_>, share: f64) -> String {
 fn not_kept_up(run: &RwswReplayRun<'_>) -> Option<Caveat> {
     let share = share_done(run)?;
     // A stream that was played too often does not make up for another.
-    let worst = beside::worst_stream(run.test, &run.results);
+    let worst = stream_comparison::worst_stream(run.test, &run.results);
     let is_short = share < KEPT_UP || worst.is_some_and(|worst| worst.share() < KEPT_UP);
     (is_short && run.record.has_ended()).then(|| {
         Caveat::invalidates(

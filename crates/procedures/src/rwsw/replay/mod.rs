@@ -7,11 +7,11 @@
 //! user chose: after an interruption, the replay continues from the last cut. The report discloses
 //! both; neither restarts the replay.
 
-mod beside;
 mod exhibits;
 mod results;
 mod setup;
 mod single_ios;
+mod stream_comparison;
 
 pub use setup::{PARAMETERS, Replay};
 

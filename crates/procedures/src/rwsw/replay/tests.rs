@@ -324,12 +324,12 @@ fn single_ios_are_reported_with_their_start_errors_drift_and_verdict() {
         let entries = vec![replayed(1, late[0]), replayed(2, late[1])];
         let findings = test.study(&record(&settings, entries));
         let Exhibit::Facts(facts) = &findings.summary[1] else { panic!("no facts") };
-        let told = |id: &str| {
+        let fact = |id: &str| {
             let row = facts.rows.iter().find(|row| row.label == id).unwrap();
             row.value.clone().unwrap_or_default()
         };
         let of = ["Start error p50", "Start error, at most", "Drift, last seconds against first"];
-        (of.map(told), told("Verdict"), findings)
+        (of.map(fact), fact("Verdict"), findings)
     };
     let (numbers, verdict, findings) = found([10, 10]);
     assert_eq!((numbers[1].as_str(), numbers[2].as_str()), ("10.0 us", "0.0 us"));

@@ -2,11 +2,11 @@
 //! as our runs of the same tests, so that both can be compared, and state for every number how far
 //! it is comparable.
 
+mod comparability;
 mod exhibits;
 mod results;
 #[cfg(test)]
 mod tests;
-mod worth;
 
 use crate::exhibits::disclosure::{self, ending_text, form_demand};
 use crate::exhibits::pages::page;
@@ -42,7 +42,7 @@ pub fn findings(run: &ForeignRun, software: &str) -> Findings {
         })
         .collect();
     let titles: Vec<&str> = parts.iter().map(|part| part.title.as_str()).collect();
-    let mut caveats = vec![worth::units()];
+    let mut caveats = vec![comparability::units()];
     caveats.extend(run.remarks.iter().map(remark));
     Findings {
         method: METHOD.into(),
@@ -50,7 +50,7 @@ pub fn findings(run: &ForeignRun, software: &str) -> Findings {
         software: software.to_owned(),
         ending: format!("Read from a log of TKperf: {}.", titles.join(", ")),
         caveats,
-        chapters: vec![worth::page(run), setup_information(run), general_information()],
+        chapters: vec![comparability::page(run), setup_information(run), general_information()],
         parts,
         ..Findings::new("TKperf", header(run, "TKperf Test Report", Vec::new()))
     }
@@ -71,7 +71,7 @@ fn part(run: &ForeignRun, test: &ForeignTest) -> Findings {
         ForeignKind::ZoneThroughput => "HDD Throughput",
     };
     let studied = TkperfTestResult::new(test);
-    let mut caveats = worth::caveats(test, &studied);
+    let mut caveats = comparability::caveats(test, &studied);
     caveats.extend(studied.not_steady());
     let findings = Findings {
         method: METHOD.into(),

@@ -1,9 +1,9 @@
 //! Setup of the tests of zones.
 
 use crate::common::ProcedureSetup;
-use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
+use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;

@@ -92,7 +92,7 @@ fn written(
         }
     }
     let page = export::page(shown).map_err(|refusal| anyhow::anyhow!(refusal.text))?;
-    file.hold(page.as_bytes())?;
+    file.write(page.as_bytes())?;
     if path != Path::new("/dev/stdout") {
         terminal::status(&format!("{}: {}", path.display(), Bytes(page.len() as u64)));
     }

@@ -75,7 +75,7 @@ impl IndexStore for IndexCache {
             OverwritePolicy::Overwrite,
             ReadAccess::Usual,
         );
-        new.and_then(|new| new.hold(content)).map_err(io::Error::other)?;
+        new.and_then(|new| new.write_and_persist(content)).map_err(io::Error::other)?;
         self.tidy();
         Ok(())
     }

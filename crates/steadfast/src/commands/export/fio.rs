@@ -56,7 +56,7 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
         );
     }
     match text {
-        Some(text) => text.hold(jobs.as_bytes())?,
+        Some(text) => text.write(jobs.as_bytes())?,
         None => terminal::print_raw(jobs.as_bytes())?,
     }
     Ok(if refused == 0 { ExitState::Done } else { ExitState::Incomplete })

@@ -45,7 +45,7 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
     }
     let (rows, sink) = (table.rows(), table.finish()?);
     sink.into_inner().map_err(std::io::IntoInnerError::into_error)?.flush()?;
-    file.place()?;
+    file.persist()?;
     let what = if arguments.per_second { "seconds" } else { "steps" };
     terminal::status(&format!(
         "Written: {} ({rows} {what} of {} run{})",

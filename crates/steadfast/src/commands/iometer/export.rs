@@ -5,7 +5,7 @@ use crate::cli::iometer::{
     ConfigurationArguments, ExportArguments, ExportRunArguments, IcfVersion,
 };
 use crate::commands::start_run::geometry;
-use crate::exit::{ExitState, misuse};
+use crate::exit::{ExitState, misuse, refuse_unused};
 use crate::output_files::OutputRule;
 use crate::run_settings::settings;
 use crate::{target, terminal};
@@ -62,7 +62,7 @@ fn write(steps: &ExportedSteps, arguments: &ConfigurationArguments) -> anyhow::R
     let Some(config) = export.config else {
         bail!("Iometer can express no step of {}: no file is written", steps.title);
     };
-    output.hold(iometer::write(&config).as_bytes())?;
+    output.write(iometer::write(&config).as_bytes())?;
     terminal::warn(&format!(
         "The target in the file is '{}'; choose the disk in Iometer if it has another name there.",
         steps.disk
@@ -105,10 +105,27 @@ fn of_run(directory: &Path) -> anyhow::Result<ExportedSteps> {
     })
 }
 
+/// Refuses options for a run that say nothing about its loads.
+fn refuse_options_of_runs(chosen: &ProcedureArguments) -> anyhow::Result<()> {
+    let given = [
+        ("--engine", chosen.engine.is_some()),
+        ("--seed", chosen.seed.is_some()),
+        ("--sim-gap", chosen.sim_gap.is_some()),
+        ("--hold-c-states", chosen.hold_c_states),
+        ("--power-command", chosen.power_command.is_some()),
+        ("--start-below", chosen.start_below.is_some()),
+        ("--ambient", chosen.ambient.is_some()),
+        ("--ambient-sensor", chosen.ambient_sensor.is_some()),
+        ("--meta", !chosen.meta.is_empty()),
+    ];
+    refuse_unused(&given, "Iometer's configuration has only the loads of a procedure")
+}
+
 fn of_procedure(chosen: &ProcedureArguments) -> anyhow::Result<ExportedSteps> {
     let [target] = chosen.target.names.as_slice() else {
         return Err(misuse("a configuration is written for one target: give --target once"));
     };
+    refuse_options_of_runs(chosen)?;
     let device = target::foresee(target, chosen.target.size)?;
     let settings = settings(chosen, 1, &device)?;
     let procedure = steadfast_procedures::procedure(&settings, geometry(&device), &[])?;

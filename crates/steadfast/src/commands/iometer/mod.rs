@@ -1,7 +1,7 @@
 //! `steadfast iometer`: runs its configurations, writes its result files, exports ours.
 
 mod export;
-mod ready;
+mod planned_config;
 mod results;
 
 use super::other_tools::{self, SequenceOutcome};
@@ -9,16 +9,17 @@ use crate::cli::iometer::{
     IometerArguments, IometerCommand, IometerPreset, ReportResultsArguments,
 };
 use crate::exit::{ExitState, misuse};
-use crate::output_files::{OutputDir, OutputRule, TextOutput};
+use crate::output::{FORMATS, OptionalReport};
+use crate::output_files::{OutputRule, TextOutput};
 use crate::{output, terminal};
 use anyhow::bail;
-use ready::PlannedConfig;
+use planned_config::PlannedConfig;
 use results::MeasuredConfig;
 use std::path::{Path, PathBuf};
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Device, Record, Sequence, Transport};
 use steadfast_exchange::iometer::{DiskChoice, is_same_disk};
-use steadfast_procedures::presets::VikingOptions;
+use steadfast_procedures::presets::FourCornersOptions;
 use steadfast_runner::{Ledger, RunGroup};
 
 /// Runs a configuration or a preset, or prints the plan.
@@ -41,25 +42,9 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
 
 /// Reports an Iometer result file.
 fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
-    let output_dir = match &arguments.output {
-        Some(path) => Some(OutputDir::open(
-            path,
-            OutputRule::from_arguments(&arguments.writing)?,
-            &output::names(&output::FORMATS),
-        )?),
-        None => None,
-    };
-    let findings = output::of_iometer(&arguments.file)?;
-    if arguments.json {
-        terminal::print_findings(&findings)?
-    } else {
-        terminal::print(&steadfast_report::text(&findings, terminal::width()))?
-    }
-    if let Some(output_dir) = output_dir {
-        for path in output::write(&output_dir, &findings, &output::FORMATS)? {
-            terminal::status(&path.display().to_string());
-        }
-    }
+    let output = arguments.output.as_deref();
+    let report = OptionalReport::open(output, &arguments.writing, &FORMATS)?;
+    report.show(&output::of_iometer(&arguments.file)?, arguments.json)?;
     Ok(ExitState::Done)
 }
 
@@ -172,7 +157,7 @@ fn keep(
         terminal::warn(&not_written(arguments, directory));
         return Ok(());
     }
-    hold(readies, &records, result)
+    write_results(readies, &records, result)
 }
 
 /// Returns the message for results that are not written because the run in `directory` halted.
@@ -194,9 +179,13 @@ fn not_written(arguments: &IometerArguments, directory: &Path) -> String {
     said
 }
 
-fn hold(readies: &[PlannedConfig], records: &[Record], result: TextOutput) -> anyhow::Result<()> {
+fn write_results(
+    readies: &[PlannedConfig],
+    records: &[Record],
+    result: TextOutput,
+) -> anyhow::Result<()> {
     let taken = readies.iter().zip(records).map(|(ready, record)| MeasuredConfig { ready, record });
-    result.hold(results::render(&taken.collect::<Vec<_>>()).as_bytes())
+    result.write(results::render(&taken.collect::<Vec<_>>()).as_bytes())
 }
 
 /// Writes the results of runs that finished earlier.
@@ -218,7 +207,7 @@ fn from_run(
         records.push(record);
     }
     if let Some(result) = result(arguments)? {
-        hold(&readies, &records, result)?;
+        write_results(&readies, &records, result)?;
     }
     Ok(ExitState::Done)
 }
@@ -252,7 +241,7 @@ fn ready_again(
 
 fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     let device = foreseen(arguments)?;
-    let preset = VikingOptions {
+    let preset = FourCornersOptions {
         capacity: device.capacity,
         time: arguments.time,
         fills: arguments.fills,
@@ -262,7 +251,7 @@ fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     let result = result(arguments)?;
     let conducted = other_tools::conduct(&arguments.front, sequence.clone())?;
     if let Some(result) = result {
-        keep(arguments, &[ready::of_viking(&sequence, &device.name)], &conducted, result)?;
+        keep(arguments, &[planned_config::of_viking(&sequence, &device.name)], &conducted, result)?;
     }
     Ok(conducted.state)
 }

@@ -5,7 +5,7 @@
 //! the file has the rows of all of them. What a single disk of several of a worker did is not
 //! known, and its row has no such numbers.
 
-use super::ready::PlannedConfig;
+use super::planned_config::PlannedConfig;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use steadfast_domain::measurement::{HostActivity, HostCpu, StreamTally};

@@ -133,10 +133,10 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     print(arguments, &asked, &answers)?;
     let rows = rows(arguments, &asked, &answers);
     if let Some(file) = markdown {
-        file.hold(figures::markdown(&rows).as_bytes())?;
+        file.write(figures::markdown(&rows).as_bytes())?;
     }
     if let Some(file) = csv {
-        file.hold(figures::csv(&rows).as_bytes())?;
+        file.write(figures::csv(&rows).as_bytes())?;
     }
     let done = runs.iter().flat_map(|run| armed.iter().zip(run));
     let state = ExitState::worst(done.map(|(armed, done)| done.state(&armed.target)));

@@ -104,7 +104,7 @@ pub fn phases(runs: &[ReadyRun]) -> anyhow::Result<Vec<String>> {
 /// Returns true if the journal contains this caveat.
 pub fn has_caveat(lines: &[JournalLine], caveat: &Caveat) -> bool {
     lines.iter().any(|line| match &line.entry {
-        JournalEntry::Noted(note) => matches!(&**note, Note::Caveat(told) if told == caveat),
+        JournalEntry::Noted(note) => matches!(&**note, Note::Caveat(noted) if noted == caveat),
         _ => false,
     })
 }

@@ -29,7 +29,7 @@ use steadfast_domain::text::printable;
 pub struct CompareContent {
     step_ns: u64,
     sides: Vec<SideFigures>,
-    /// What of the captures is damaged or missing.
+    /// Damaged or missing parts of the captures, one sentence each.
     missing: Vec<String>,
 }
 

@@ -4,9 +4,9 @@ use super::columns::listed;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
 use crate::filtered_capture::FilteredCapture;
-use crate::output_files::{OutputDir, OutputRule};
+use crate::output::OptionalReport;
 use crate::run_settings::SOFTWARE;
-use crate::{output, terminal};
+use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
@@ -29,9 +29,9 @@ pub struct DeltasContent<'a> {
     /// The observed time of each.
     observed_ns: [u64; 2],
     total: &'a Delta,
-    /// What changed most first.
+    /// Differences, the largest first.
     deltas: &'a [Delta],
-    /// What limits the trust in either.
+    /// Limits to the trust in either capture.
     limits: &'a [Caveat],
 }
 
@@ -41,11 +41,7 @@ pub fn run(
     by: Facet,
     mut both: [FilteredCapture; 2],
 ) -> anyhow::Result<ExitState> {
-    let rule = OutputRule::from_arguments(&arguments.report.writing)?;
-    let names = output::names(&arguments.report.format);
-    let output_dir =
-        arguments.report.output.as_ref().map(|path| OutputDir::open(path, rule, &names));
-    let output_dir = output_dir.transpose()?;
+    let report = OptionalReport::from_arguments(&arguments.report)?;
     let align = align(arguments, &mut both)?;
     let mut sides = Vec::new();
     let (mut caveats, mut observed_ns, mut account) = (Vec::new(), [0; 2], None);
@@ -69,13 +65,7 @@ pub fn run(
         caveats,
     };
     show(arguments, &both[0], &compared, account.unwrap_or_default())?;
-    if let Some(output_dir) = output_dir {
-        for file in
-            output::write(&output_dir, &findings(&compared, SOFTWARE), &arguments.report.format)?
-        {
-            terminal::status(&file.display().to_string());
-        }
-    }
+    report.write(&findings(&compared, SOFTWARE))?;
     Ok(ExitState::worst(both.iter().map(FilteredCapture::ending)))
 }
 

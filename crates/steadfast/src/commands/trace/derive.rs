@@ -4,7 +4,7 @@
 use super::columns::listed;
 use super::fidelity::{self, DerivedFidelity};
 use crate::cli::trace::{DeriveArguments, DetailName, WorkloadArguments, WorkloadCommand};
-use crate::exit::{ExitState, misuse};
+use crate::exit::{ExitState, misuse, refuse_unused};
 use crate::filtered_capture::FilteredCapture;
 use crate::output_files::{OutputRule, TextOutput};
 use crate::terminal;
@@ -33,7 +33,7 @@ pub struct DeriveContent<'a> {
     workload: &'a CumulativeWorkload,
     demand: String,
     data_pattern: String,
-    /// What an engine applies: every stream's weight is its count.
+    /// Streams that an engine applies; the weight of each is its count.
     io_streams: &'a [IoStream],
     /// Arrivals of all applied I/Os in the capture; null if unknown or left out.
     arrivals: Option<ArrivalProcess>,
@@ -74,7 +74,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
     let name = path.display().to_string();
     let rule = OutputRule::from_arguments(&arguments.writing)?;
     let begin = |path: &Option<PathBuf>| path.as_deref().map(|path| rule.create_text(path));
-    let output = begin(&arguments.output).transpose()?;
+    let output = begin(&arguments.workload_file).transpose()?;
     let steps = begin(&arguments.replay_representation).transpose()?;
     let derived = if is_replay_representation(path)? {
         from_text(arguments, steps)?
@@ -111,7 +111,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
                 workloads::WORKLOAD_MAX >> 20
             );
         }
-        output.hold(text.as_bytes())?;
+        output.write(text.as_bytes())?;
     }
     if arguments.json {
         let (io_streams, _) = file.io_streams()?;
@@ -179,14 +179,12 @@ fn refuse_options_of_captures(arguments: &DeriveArguments, path: &Path) -> anyho
         )));
     }
     let of_filter = arguments.selection.filter.first_given();
-    match of_filter.or(arguments.step.map(|_| "--step")) {
-        None => Ok(()),
-        Some(option) => Err(misuse(format!(
-            "{option}: {} is a Replay representation, whose steps and streams are derived as they \
-             are; omit the option",
-            path.display()
-        ))),
-    }
+    let options = [
+        (of_filter.unwrap_or_default(), of_filter.is_some()),
+        ("--step", arguments.step.is_some()),
+    ];
+    let why = "is a Replay representation, whose steps and streams are derived as they are";
+    refuse_unused(&options, format!("{} {why}", path.display()))
 }
 
 fn from_text(
@@ -264,7 +262,7 @@ fn from_trace(
 fn write_steps(steps: &ReplayRepresentation, output: TextOutput) -> anyhow::Result<()> {
     let mut text = Vec::new();
     steps.write(&mut text)?;
-    output.hold(&text)
+    output.write(&text)
 }
 
 fn lines(file: &WorkloadFile, captured_steps: usize) -> String {

@@ -11,9 +11,9 @@ use steadfast_domain::{Caveat, CaveatKind};
 
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct DoctorContent {
-    /// What limits the trust, what is missing first.
+    /// Limits to the trust, missing parts first.
     limits: Vec<Caveat>,
-    /// What is not known of the I/Os.
+    /// Unknown properties of the I/Os.
     quality: Completeness,
 }
 

@@ -1,7 +1,7 @@
 //! `workload export`: a workload, or the single I/Os of a trace, as a file of another tool.
 
 use crate::cli::trace::{WorkloadExportArguments, WorkloadFormat};
-use crate::exit::{ExitState, misuse};
+use crate::exit::{ExitState, misuse, refuse_unused};
 use crate::output_files::OutputRule;
 use crate::run_settings::SOFTWARE;
 use crate::terminal;
@@ -52,7 +52,7 @@ pub struct ExportOutput<'a> {
     /// Number of I/Os of all loads; absent if only a time ends a load.
     #[serde(skip_serializing_if = "Option::is_none")]
     ios: Option<u64>,
-    /// What the format cannot say, one sentence each.
+    /// Losses in the format, one sentence each.
     lost: &'a [String],
     /// The command that takes the file.
     next: &'a str,
@@ -98,17 +98,17 @@ pub fn run(arguments: &WorkloadExportArguments) -> anyhow::Result<ExitState> {
         let file = rule.create(&arguments.output)?;
         let opened = open()?;
         let export = write_single_ios(&opened, format, arguments, file.handle()?)?;
-        file.place()?;
+        file.persist()?;
         (opened, export)
     } else {
         let output = rule.create_text(&arguments.output)?;
         let opened = open()?;
         let export = composition(&opened, arguments)?;
-        output.hold(export.text.as_bytes())?;
+        output.write(export.text.as_bytes())?;
         (opened, export)
     };
     opened.warn_of_damage();
-    tell(arguments, &opened, &export)?;
+    print_result(arguments, &opened, &export)?;
     let is_whole = match &opened.source {
         WorkloadSource::Capture(captured) => captured.integrity().is_whole(),
         WorkloadSource::Workload(_) | WorkloadSource::Representation(_) => true,
@@ -181,17 +181,11 @@ fn refuse_options_without_effect(
 
 /// Refuses the first option that was given.
 fn refuse_given(
-    options: &[(&str, bool)],
+    options: &[(&'static str, bool)],
     why: &str,
     arguments: &WorkloadExportArguments,
 ) -> anyhow::Result<()> {
-    match options.iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => Err(misuse(format!(
-            "{option}: {} {why}; omit the option",
-            format_name(arguments.output_format)
-        ))),
-        None => Ok(()),
-    }
+    refuse_unused(options, format!("{} {why}", format_name(arguments.output_format)))
 }
 
 fn write_single_ios(
@@ -595,7 +589,7 @@ fn next_command(arguments: &WorkloadExportArguments) -> String {
     }
 }
 
-fn tell(
+fn print_result(
     arguments: &WorkloadExportArguments,
     opened: &SelectedSource,
     export: &WorkloadExport,

@@ -32,7 +32,7 @@ pub struct DerivedFidelity {
     applied_ios: u64,
     /// One score per aspect, never added up.
     aspects: Vec<AspectScore>,
-    /// What was lost, one sentence each.
+    /// Losses, one sentence each.
     lost: Vec<String>,
 }
 

@@ -19,7 +19,7 @@ use steadfast_domain::text::printable;
 use steadfast_host::{NewFile, open_regular};
 use steadfast_tracefile::parquet::{OmittedFile, is_same_capture};
 
-/// What a fold file holds.
+/// Content of a fold file.
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct FoldContent {
     file: String,
@@ -34,12 +34,12 @@ pub struct FoldContent {
     twice: Vec<String>,
     /// Files that could not be read.
     left_out: Vec<OmittedFile>,
-    /// What of the captures is damaged or missing.
+    /// Damaged or missing parts of the captures, one sentence each.
     missing: Vec<String>,
 }
 
 /// Maximum number of duplicate captures named on the terminal; JSON has all.
-const TWICE_TOLD: usize = 8;
+const DUPLICATES_SHOWN: usize = 8;
 
 /// A file whose footer was read.
 struct FoldInput {
@@ -183,9 +183,9 @@ fn finish(
     let mut sink = merge.write(sink).with_context(|| format!("{shown} cannot be written"))?;
     sink.flush().with_context(|| format!("{shown} cannot be written"))?;
     drop(sink);
-    output.place()?;
-    content.twice.iter().take(TWICE_TOLD).for_each(|text| terminal::warn(text));
-    if let Some(more @ 1..) = content.twice.len().checked_sub(TWICE_TOLD) {
+    output.persist()?;
+    content.twice.iter().take(DUPLICATES_SHOWN).for_each(|text| terminal::warn(text));
+    if let Some(more @ 1..) = content.twice.len().checked_sub(DUPLICATES_SHOWN) {
         terminal::warn(&format!("{more} more are there twice and count once"));
     }
     if json {

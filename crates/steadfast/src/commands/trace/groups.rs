@@ -13,7 +13,7 @@ use steadfast_domain::units::Bytes;
 
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct GroupsContent {
-    /// What a group's I/Os have in common.
+    /// Attributes that the I/Os of a group share.
     by: Vec<String>,
     total: GroupFigures,
     groups: Vec<GroupFigures>,

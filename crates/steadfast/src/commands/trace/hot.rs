@@ -33,7 +33,7 @@ struct DeviceHotRanges {
 struct HotRangeContent {
     #[serde(flatten)]
     range: HotRange,
-    /// Which processes hit it most; at most five.
+    /// Processes with the most hits; at most five.
     processes: Vec<HotProcess>,
 }
 

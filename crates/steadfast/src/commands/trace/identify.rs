@@ -13,21 +13,21 @@ pub struct IdentifyContent {
     files: Vec<IdentifiedTraceFile>,
 }
 
-/// What a file says of itself.
+/// Capture, host and time of a file, from its footer.
 #[derive(Serialize, schemars::JsonSchema)]
 struct IdentifiedTraceFile {
     file: PathBuf,
-    /// `trace` or `fold`; `None` where it cannot be read.
+    /// `trace` or `fold`; `None` if it cannot be read.
     kind: Option<&'static str>,
     host: Option<String>,
-    /// What tells its capture from every other; files of one capture have the same.
+    /// ID of its capture, which all files of the capture have.
     capture: Option<String>,
-    /// Which file of its capture it is.
+    /// Number of the file within its capture.
     part: Option<u32>,
     began_unix_ns: Option<u64>,
     devices: Vec<String>,
     bytes: Option<u64>,
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     error: Option<String>,
 }
 
@@ -71,11 +71,11 @@ impl IdentifiedTraceFile {
         let part = conditions.part.as_ref();
         let named = part.map(|part| part.capture.clone()).filter(|_| only.is_some());
         // Files of earlier versions have no capture ID; the start time identifies their capture.
-        let told = conditions.began_unix_ns.map(|_| format!("{host} {began}"));
+        let by_start = conditions.began_unix_ns.map(|_| format!("{host} {began}"));
         IdentifiedTraceFile {
             kind: Some(if captured.is_several() { "fold" } else { "trace" }),
             host: conditions.host.clone(),
-            capture: named.or(told.filter(|_| only.is_some())),
+            capture: named.or(by_start.filter(|_| only.is_some())),
             part: part.map(|part| part.first),
             began_unix_ns: conditions.began_unix_ns,
             devices: conditions.devices.iter().map(|device| device.name.clone()).collect(),

@@ -167,8 +167,8 @@ fn finish(
     output: NewFile,
     imported: &ImportResult,
 ) -> anyhow::Result<ExitState> {
-    output.place()?;
-    tell(arguments, imported)?;
+    output.persist()?;
+    print_result(arguments, imported)?;
     Ok(if imported.cut.is_empty() { ExitState::Done } else { ExitState::Incomplete })
 }
 
@@ -287,7 +287,7 @@ pub struct ImportOutput<'a> {
     remarks: &'a [String],
 }
 
-fn tell(arguments: &ImportArguments, imported: &ImportResult) -> anyhow::Result<()> {
+fn print_result(arguments: &ImportArguments, imported: &ImportResult) -> anyhow::Result<()> {
     if arguments.json {
         let conditions = &imported.conditions;
         return terminal::print_json(&ImportOutput {

@@ -40,10 +40,10 @@ pub fn run(arguments: &QuestionArguments) -> anyhow::Result<ExitState> {
         Ok(PassResult { found, account })
     })?;
     let conditions = selected.conditions();
-    let told = found.into_iter().map(Locality::figures).filter(|figures| figures.accesses > 0);
-    let told = told
+    let figures = found.into_iter().map(Locality::figures).filter(|figures| figures.accesses > 0);
+    let figures = figures
         .map(|figures| DeviceLocality { name: device_name(conditions, figures.device), figures });
-    let content = LocalityContent { devices: told.collect() };
+    let content = LocalityContent { devices: figures.collect() };
     if arguments.json {
         selected.print(account, content)?;
         return Ok(selected.ending());
@@ -104,12 +104,12 @@ fn lines(device: &DeviceLocality) -> String {
 }
 
 fn times(times: &ResponseFigures) -> String {
-    let told = |ns: Option<u64>| ns.map_or("–".to_owned(), |ns| Nanos(ns).elapsed_text());
+    let elapsed = |ns: Option<u64>| ns.map_or("–".to_owned(), |ns| Nanos(ns).elapsed_text());
     format!(
         "average {}, 50 % within {}, 99 % within {}, at most {}",
-        told(times.mean_ns),
-        told(times.p50_ns),
-        told(times.p99_ns),
-        told(times.max_ns)
+        elapsed(times.mean_ns),
+        elapsed(times.p50_ns),
+        elapsed(times.p99_ns),
+        elapsed(times.max_ns)
     )
 }

@@ -10,7 +10,7 @@ pub mod export;
 mod fidelity;
 pub mod fold;
 pub mod groups;
-pub mod hits;
+pub mod hit_map;
 pub mod hosts;
 pub mod hot;
 pub mod identify;
@@ -42,7 +42,7 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<ExitState> {
         TraceCommand::Locality(arguments) => locality::run(arguments),
         TraceCommand::Shape(arguments) => shape::run(arguments),
         TraceCommand::Doctor(arguments) => doctor::run(arguments),
-        TraceCommand::Hits(arguments) => hits::run(arguments),
+        TraceCommand::Hits(arguments) => hit_map::run(arguments),
         TraceCommand::Hot(arguments) => hot::run(arguments),
         TraceCommand::Compare(arguments) => compare::run(arguments),
         TraceCommand::Report(arguments) => report::run(arguments),

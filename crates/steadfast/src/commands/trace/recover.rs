@@ -20,10 +20,11 @@ pub fn run(arguments: &RecoverArguments) -> anyhow::Result<ExitState> {
     let captured = open(arguments, &from)?;
     let sink = BufWriter::new(output.handle()?);
     let copied = captured.copy(sink, || with_remarks(&captured));
-    let (mut sink, told) = copied.with_context(|| format!("{from} cannot be copied to {to}"))?;
+    let (mut sink, copied_ios) =
+        copied.with_context(|| format!("{from} cannot be copied to {to}"))?;
     sink.flush().with_context(|| format!("{to} cannot be written"))?;
-    output.place()?;
-    terminal::print(&format!("{to}: {told}"))?;
+    output.persist()?;
+    terminal::print(&format!("{to}: {copied_ios}"))?;
     Ok(ExitState::Done)
 }
 

@@ -2,8 +2,8 @@
 
 use crate::catalogue::made;
 use crate::common::ProcedureSetup;
-use crate::common::asked::ProcedureRequest;
 use crate::common::choices::RunChoices;
+use crate::common::procedure_request::ProcedureRequest;
 use crate::exhibits::checks;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{frame, set_up_chapter};

@@ -58,7 +58,8 @@ const UNDERSTOOD: &[&str] = &[
     "thinktime_blocks", "time_based", "wait_for", "zero_buffers",
 ];
 
-/// Options of reporting, of the life of files, and of what this program does alike for every load.
+/// Options for reports and the lifetime of files, and those that this program sets itself for every
+/// load.
 const IDLE: &[&str] = &[
     "allow_file_create", "allow_mounted_write", "allrandrepeat", "bandwidth_log",
     "block_error_percentiles", "bwavgtime", "clat_percentiles", "clocksource", "continue_on_error",

@@ -36,7 +36,7 @@ pub fn each_target(chosen: &ProcedureArguments) -> anyhow::Result<Vec<ProcedureA
 }
 
 /// Returns true if the targets name the captured devices to replay on them.
-pub fn is_apportioned(chosen: &ProcedureArguments) -> bool {
+pub fn maps_devices(chosen: &ProcedureArguments) -> bool {
     let is_captured = super::applies(chosen);
     chosen.target.names.iter().any(|text| split(is_captured, text).0.is_some())
 }

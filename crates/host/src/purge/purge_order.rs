@@ -63,7 +63,7 @@ pub trait PurgeWatch {
     /// The change could not be journaled, with the reason in words; it is not made then.
     fn journal(&mut self, change: &HostChange) -> Result<(), String>;
     /// Receives the progress; called often.
-    fn tell(&mut self, progress: &PurgeProgress<'_>);
+    fn report(&mut self, progress: &PurgeProgress<'_>);
     /// Receives the record of a vendor's command after which the purge ends with an error.
     fn keep_command(&mut self, record: PurgeCommandRecord);
     /// Returns true if the user requested a stop.
@@ -81,9 +81,9 @@ pub(super) struct PurgeContext<'a> {
 }
 
 impl PurgeContext<'_> {
-    pub fn tell(&mut self, doing: &str, percent: Option<f64>) {
+    pub fn report(&mut self, doing: &str, percent: Option<f64>) {
         let since = self.began.elapsed();
-        self.watch.tell(&PurgeProgress { doing, percent, since });
+        self.watch.report(&PurgeProgress { doing, percent, since });
     }
 
     pub fn stopped(&self) -> HostError {
@@ -100,7 +100,7 @@ impl PurgeContext<'_> {
         doing: &str,
     ) -> Result<String, HostError> {
         let tools = self.tools;
-        tools.run_long(tool, arguments, limit, &mut |_| self.tell_uncancelable(doing))
+        tools.run_long(tool, arguments, limit, &mut |_| self.report_uncancelable(doing))
     }
 
     /// Sends an NVMe command that completes when the device has finished and cannot be canceled.
@@ -114,7 +114,7 @@ impl PurgeContext<'_> {
             // The kernel's call blocks until then, without a way to look at its progress.
             let sent = scope.spawn(|| admin.send(command, &mut []));
             loop {
-                self.tell_uncancelable(doing);
+                self.report_uncancelable(doing);
                 if sent.is_finished() {
                     break;
                 }
@@ -148,7 +148,7 @@ impl PurgeContext<'_> {
                 Ok(PurgeState::Failed(error)) => return Err(error),
                 Ok(PurgeState::Running(percent)) => {
                     unread = 0;
-                    self.tell(doing, percent);
+                    self.report(doing, percent);
                 }
                 Err(error) if unread >= UNREAD_LOOKS_MAX => {
                     return Err(unknown(format!("its progress cannot be read ({error})")));
@@ -157,7 +157,7 @@ impl PurgeContext<'_> {
                 Err(_) => unread += 1,
             }
             if self.watch.is_stopped() {
-                self.tell(&format!("the device continues {doing}; it cannot be canceled"), None);
+                self.report(&format!("the device continues {doing}; it cannot be canceled"), None);
                 return Err(self.stopped());
             }
             self.tools.pause(LOOK);
@@ -165,12 +165,12 @@ impl PurgeContext<'_> {
         Err(unknown("it did not end within 48 hours".to_owned()))
     }
 
-    pub fn tell_uncancelable(&mut self, doing: &str) {
+    pub fn report_uncancelable(&mut self, doing: &str) {
         if self.watch.is_stopped() {
             let doing = format!("{doing}; it cannot be canceled, the run stops after it");
-            self.tell(&doing, None);
+            self.report(&doing, None);
         } else {
-            self.tell(doing, None);
+            self.report(doing, None);
         }
     }
 }

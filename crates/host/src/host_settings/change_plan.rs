@@ -1,6 +1,6 @@
 //! The current settings, and the changes that bring them to the requested conditions.
 
-use super::place::change_of;
+use super::device_setting::change_of;
 use super::setting::{BETWEEN_CONTROLLERS, HostSetting};
 use crate::identity::{kernel_write_cache, parse_write_cache};
 use crate::sysfs_node::SysfsNode;

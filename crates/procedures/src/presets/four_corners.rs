@@ -95,7 +95,7 @@ const RAMP: Nanos = Nanos::from_secs(10);
 
 /// Options of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct VikingOptions {
+pub struct FourCornersOptions {
     /// Capacity of the target, which decides the alignment.
     pub capacity: Bytes,
     /// Measured time of a test; `None` for that of the guide.
@@ -106,7 +106,7 @@ pub struct VikingOptions {
     pub fresh: bool,
 }
 
-impl VikingOptions {
+impl FourCornersOptions {
     fn alignment(&self) -> Bytes {
         if self.capacity > LARGE { Bytes::kib(8) } else { Bytes::kib(4) }
     }
@@ -184,7 +184,7 @@ mod tests {
     use steadfast_domain::sequence::StepRole;
 
     fn sequence(capacity: u64, fresh: bool) -> Sequence {
-        VikingOptions { capacity: Bytes(capacity), time: None, fills: 2, fresh }.sequence()
+        FourCornersOptions { capacity: Bytes(capacity), time: None, fills: 2, fresh }.sequence()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! queue depth, and the fresh drive compared with the preconditioned one.
 
 use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
-use crate::presets::viking::{CORNERS, CornerTest, DEPTH, FRESH, PASS, PRECONDITIONED, TEST};
+use crate::presets::four_corners::{CORNERS, CornerTest, DEPTH, FRESH, PASS, PRECONDITIONED, TEST};
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Plot, Row, Scale, Series, Stroke, Table,
 };

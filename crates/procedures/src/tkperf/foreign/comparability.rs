@@ -117,7 +117,7 @@ pub(super) fn page(run: &ForeignRun) -> Page {
     });
     let table = Table::new(
         "tkperf-worth",
-        "TKperf's numbers beside those of a new run with the same options",
+        "TKperf's numbers compared with those of a new run with the same options",
         "Number",
     )
     .columns(["Comparable", "Why"])
