@@ -12,13 +12,13 @@
 //! name devices and commands.
 
 use crate::run_plan::RunPlan;
-use crate::storage::{LineFile, RunStorage, StoredFile, foreign_writer};
+use crate::storage::{LineFile, RunStorage, StoredFile, remove_new, write_new};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::cmp::Ordering;
 use std::ffi::OsStr;
-use std::fs::{Metadata, TryLockError};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::fs::TryLockError;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use steadfast_domain::hex::to_hex;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
@@ -28,8 +28,6 @@ use steadfast_domain::{Halt, JournalEntry, Load, Nanos, Note, Record};
 use steadfast_host::{Directory, FileError, ReadAccess, SystemRoots, is_locked};
 
 const SETTINGS: &str = "settings.json";
-/// Name of the settings until they are completely on disk.
-const SETTINGS_UNFINISHED: &str = ".settings.json.unfinished";
 const JOURNAL: &str = "journal.jsonl";
 
 /// Maximum size of `settings.json` in bytes; it may contain a captured workload.
@@ -283,6 +281,7 @@ pub struct LedgerContents {
     pub lines: Vec<JournalLine>,
     /// Bytes of an incomplete last line that were dropped.
     pub torn: u64,
+    has_journal: bool,
     chain: String,
     length: u64,
 }
@@ -319,14 +318,6 @@ impl Ledger {
     /// Opens the ledger of a run to resume it; an incomplete last line is cut off.
     pub fn open(directory: &Path) -> Result<(Ledger, LedgerContents), LedgerError> {
         Ledger::open_in(Ledger::find(directory)?)
-    }
-
-    /// Opens the ledger of one of several runs to resume it. Such a run may have ended before its
-    /// device was confirmed while others had begun; the device is then confirmed now.
-    pub fn open_member(directory: &Path) -> Result<(Ledger, LedgerContents), LedgerError> {
-        let may_resume =
-            |contents: &LedgerContents| contents.opening().is_some() || contents.lines.is_empty();
-        Ledger::open_begun(Ledger::find(directory)?, may_resume)
     }
 
     /// Reads a ledger without locking it.
@@ -413,6 +404,13 @@ impl<D: RunStorage> Ledger<D> {
         Ledger::open_begun(directory, |contents| contents.opening().is_some())
     }
 
+    /// Opens the ledger of one of several runs to resume it, even if it holds no line yet.
+    pub(crate) fn open_member(directory: D) -> Result<(Ledger<D>, LedgerContents), LedgerError> {
+        let may_resume =
+            |contents: &LedgerContents| contents.opening().is_some() || contents.lines.is_empty();
+        Ledger::open_begun(directory, may_resume)
+    }
+
     /// Opens the ledger of a run that may continue; any other is left unchanged.
     fn open_begun(
         directory: D,
@@ -476,8 +474,14 @@ impl<D: RunStorage> Ledger<D> {
         path: &Path,
     ) -> Result<LedgerContents, LedgerError> {
         let ParsedSettings { plan, digest: mut chain } = settings;
-        let mut contents =
-            LedgerContents { plan, lines: Vec::new(), torn: 0, chain: String::new(), length: 0 };
+        let mut contents = LedgerContents {
+            plan,
+            lines: Vec::new(),
+            torn: 0,
+            has_journal: journal.is_some(),
+            chain: String::new(),
+            length: 0,
+        };
         if let Some(journal) = journal {
             if journal.size().map_err(io_error(path))? > JOURNAL_MAX {
                 let path = path.to_owned();
@@ -565,6 +569,11 @@ impl<D: RunStorage> Ledger<D> {
         }
     }
 
+    /// Returns the ledger as one that [`Ledger::withdraw`] leaves alone.
+    pub(crate) fn keep(self) -> Ledger<D> {
+        Ledger { origin: LedgerOrigin::Resumed, ..self }
+    }
+
     /// Returns the run directory, which was opened once for the whole run.
     pub fn directory(&self) -> &D {
         &self.directory
@@ -608,6 +617,11 @@ fn is_step(entry: &JournalEntry) -> bool {
 }
 
 impl LedgerContents {
+    /// Returns true if the directory has a journal.
+    pub(crate) fn has_journal(&self) -> bool {
+        self.has_journal
+    }
+
     /// Returns the starts that the run's loads had in common with those of other targets.
     pub fn common_starts(&self) -> Vec<CommonStart> {
         let starts = self.lines.iter().filter_map(|line| match &line.entry {
@@ -699,7 +713,7 @@ fn begin_ledger<D: RunStorage>(
         );
         return Err(LedgerError::Malformed { path, why });
     }
-    let settings = write_settings(directory, &text, &path)?;
+    let settings = write_new(directory, SETTINGS, text.as_bytes())?;
     journal.refresh().map_err(io_error(&directory.path().join(JOURNAL)))?;
     directory.sync().map_err(io_error(directory.path()))?;
     let ledger = Ledger {
@@ -715,43 +729,26 @@ fn begin_ledger<D: RunStorage>(
     Ok(ledger)
 }
 
-/// Writes the settings so that they appear completely or not at all.
-fn write_settings<D: RunStorage>(
-    directory: &D,
-    text: &str,
-    path: &Path,
-) -> Result<D::File, LedgerError> {
-    let unfinished = OsStr::new(SETTINGS_UNFINISHED);
-    let mut file = directory.create(unfinished, ReadAccess::Usual).map_err(io_error(path))?;
-    file.write_all(text.as_bytes()).and_then(|()| file.refresh()).map_err(io_error(path))?;
-    directory.rename(unfinished, OsStr::new(SETTINGS))?;
-    Ok(file)
-}
-
 /// Removes a ledger that was just begun, as far as possible: the user has to see the original
 /// error, not one of this removal.
 fn discard<D: RunStorage>(directory: &D, origin: &LedgerOrigin<D>) {
     if let LedgerOrigin::Resumed = origin {
         return;
     }
-    for name in [SETTINGS_UNFINISHED, SETTINGS, JOURNAL] {
-        let _ = directory.remove(OsStr::new(name));
-    }
+    remove_new(directory, SETTINGS);
+    let _ = directory.remove(OsStr::new(JOURNAL));
     if let LedgerOrigin::Directory(parent) = origin {
         parent.remove_made(directory);
     }
 }
 
-/// Refuses a file that another user could have written if this process is root.
-pub(crate) fn refuse_foreign(found: &Metadata, path: &Path) -> Result<(), LedgerError> {
-    refuse_writer(foreign_writer(found), path)
-}
-
-fn refuse_foreign_directory<D: RunStorage>(directory: &D) -> Result<(), LedgerError> {
+/// Refuses a directory that another user could have written to if this process is root.
+pub(crate) fn refuse_foreign_directory<D: RunStorage>(directory: &D) -> Result<(), LedgerError> {
     refuse_writer(directory.foreign_writer()?, directory.path())
 }
 
-fn refuse_writer(writer: Option<String>, path: &Path) -> Result<(), LedgerError> {
+/// Refuses a file or directory that someone else can write to.
+pub(crate) fn refuse_writer(writer: Option<String>, path: &Path) -> Result<(), LedgerError> {
     match writer {
         Some(why) => Err(LedgerError::Foreign { path: path.to_owned(), why }),
         None => Ok(()),

@@ -98,6 +98,13 @@ pub fn amend<D: RunStorage>(
     Ok(())
 }
 
+/// Returns true if nothing is left to do: the run ended, and the host is restored.
+pub fn is_complete(lines: &[JournalLine]) -> bool {
+    let last = lines.iter().rev().find(|line| !matches!(line.entry, JournalEntry::HostRestored(_)));
+    let has_ended = last.is_some_and(|line| matches!(line.entry, JournalEntry::Ended));
+    has_ended && unrestored(lines).is_empty()
+}
+
 /// Returns the amendments in the journal, in order.
 pub fn amendments(lines: &[JournalLine]) -> Vec<Amendment> {
     lines

@@ -1,14 +1,18 @@
 //! The directory of several runs. `targets.json` lists them, so that they can be resumed together.
 
-use crate::ledger::{self, Ledger, LedgerError, refuse_foreign};
+use crate::ledger::{
+    Ledger, LedgerContents, LedgerError, io_error, refuse_foreign_directory, refuse_writer,
+};
+use crate::run_plan::RunPlan;
 use crate::start_together::StartSync;
+use crate::storage::{RunStorage, StoredFile, remove_new, write_new};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use steadfast_domain::{Device, Transport};
-use steadfast_host::{Directory, NewFile, OverwritePolicy, ReadAccess, read_file};
+use steadfast_host::{Directory, FileError, ReadAccess, read_sized};
 
 /// File that marks a directory of several runs.
 const FILE: &str = "targets.json";
@@ -19,25 +23,19 @@ const FILE_MAX: u64 = 16 << 20;
 /// Version of the file format.
 const VERSION: u32 = 1;
 
-/// Several runs in one directory.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct RunGroup {
+/// The list of several runs, which is the content of `targets.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetList {
     version: u32,
     /// Loads that start together.
     pub together: StartSync,
     /// Runs in the order of the command line.
     #[serde(rename = "targets")]
     pub members: Vec<GroupMember>,
-    /// Path of the directory.
-    #[serde(skip)]
-    pub place: PathBuf,
-    /// Handle of the directory; `None` before it is created.
-    #[serde(skip)]
-    opened: Option<Directory>,
 }
 
 /// One run of the group.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupMember {
     /// Target as the user named it.
     pub target: String,
@@ -45,9 +43,9 @@ pub struct GroupMember {
     pub directory: String,
 }
 
-impl RunGroup {
-    /// Returns a group of runs that have not started, in directories named after their devices.
-    pub fn new(place: &Path, targets: &[(&str, &Device)], together: StartSync) -> RunGroup {
+impl TargetList {
+    /// Returns a list of runs in directories named after their devices.
+    pub fn new(targets: &[(&str, &Device)], together: StartSync) -> TargetList {
         let mut members: Vec<GroupMember> = Vec::new();
         for (target, device) in targets {
             let name = plain_name(device);
@@ -57,79 +55,71 @@ impl RunGroup {
             let directory = free.unwrap_or(name);
             members.push(GroupMember { target: (*target).to_owned(), directory });
         }
-        RunGroup { version: VERSION, together, members, place: place.to_owned(), opened: None }
+        TargetList { version: VERSION, together, members }
+    }
+
+    /// Reads the list from an open file.
+    fn read(file: &mut impl StoredFile, path: &Path) -> Result<TargetList, LedgerError> {
+        let size = file.size().map_err(io_error(path))?;
+        let text = read_sized(file, size, path, FILE_MAX)?;
+        let malformed = |why: String| LedgerError::Malformed { path: path.to_owned(), why };
+        let list: TargetList =
+            serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
+        if list.version != VERSION {
+            let why = format!("it has version {}; this program reads {VERSION}", list.version);
+            return Err(malformed(why));
+        }
+        if let Some(odd) = list.members.iter().find(|member| !is_plain(&member.directory)) {
+            let why = format!("'{}' is not the name of a run directory in it", odd.directory);
+            return Err(malformed(why));
+        }
+        Ok(list)
+    }
+}
+
+/// Several runs in one directory.
+#[derive(Debug)]
+pub struct RunGroup<D: RunStorage = Directory> {
+    /// The runs.
+    pub list: TargetList,
+    directory: D,
+}
+
+impl RunGroup {
+    /// Creates a group at a path, as [`RunGroup::create_below`] does.
+    ///
+    /// # Errors
+    /// Returns the errors of [`RunGroup::create_below`].
+    pub fn create(
+        place: &Path,
+        readers: ReadAccess,
+        list: TargetList,
+        plans: &[&RunPlan],
+    ) -> Result<(RunGroup, Vec<Ledger>), LedgerError> {
+        Directory::check_place(place)?;
+        match (place.parent(), place.file_name()) {
+            (Some(parent), Some(name)) => {
+                let parent = Directory::make(parent, readers)?;
+                RunGroup::create_below(&parent, name, readers, list, plans)
+            }
+            _ => Err(LedgerError::taken(place)),
+        }
     }
 
     /// Opens the group in a directory; `None` if it is no directory of several runs.
     ///
     /// # Errors
-    /// Returns [`LedgerError`] if the list cannot be read, if another user may have written it, or
-    /// if it names something other than run directories in its own directory.
+    /// Returns the errors of [`RunGroup::find_in`].
     pub fn find(place: &Path) -> Result<Option<RunGroup>, LedgerError> {
-        let directory = match Directory::open(place) {
-            Err(error) if error.is_missing() || error.is_not_a_directory() => return Ok(None),
-            opened => opened?,
-        };
-        let file = match directory.open_file(OsStr::new(FILE)) {
-            Err(error) if error.is_missing() => return Ok(None),
-            opened => opened?,
-        };
-        let path = place.join(FILE);
-        directory.refuse_exchangeable()?;
-        refuse_foreign(&file.metadata().map_err(ledger::io_error(&path))?, &path)?;
-        refuse_foreign(&directory.metadata()?, place)?;
-        let text = read_file(&file, &path, FILE_MAX)?;
-        let malformed = |why: String| LedgerError::Malformed { path: path.clone(), why };
-        let group: RunGroup =
-            serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
-        if group.version != VERSION {
-            let why = format!("it has version {}; this program reads {VERSION}", group.version);
-            return Err(malformed(why));
-        }
-        if let Some(odd) = group.members.iter().find(|member| !is_plain(&member.directory)) {
-            let why = format!("'{}' is not the name of a run directory in it", odd.directory);
-            return Err(malformed(why));
-        }
-        Ok(Some(RunGroup { place: place.to_owned(), opened: Some(directory), ..group }))
-    }
-
-    /// Creates the directory with `targets.json`, readable by the group `readers`. Comes before
-    /// any run directory, so that no run exists without the list.
-    ///
-    /// # Errors
-    /// Returns [`LedgerError::File`] if the directory or the file cannot be created.
-    pub fn write(&mut self, readers: ReadAccess) -> Result<(), LedgerError> {
-        let text = serde_json::to_vec_pretty(self).map_err(|error| LedgerError::Malformed {
-            path: self.place.join(FILE),
-            why: error.to_string(),
-        })?;
-        Directory::check_place(&self.place)?;
-        let directory = Directory::make(&self.place, readers)?;
-        NewFile::create_in(&directory, OsStr::new(FILE), OverwritePolicy::Keep, readers)?
-            .write_and_persist(&text)?;
-        self.opened = Some(directory);
-        Ok(())
-    }
-
-    /// Removes what was just written, ignoring errors: the error that led here is the one to
-    /// report.
-    pub fn withdraw(&self) {
-        let Some(directory) = &self.opened else { return };
-        let _ = directory.remove(OsStr::new(FILE));
-        if let Ok((above, _)) = Directory::of_file(&self.place) {
-            above.remove_made(directory);
+        match Directory::open(place) {
+            Err(error) if error.is_missing() || error.is_not_a_directory() => Ok(None),
+            opened => RunGroup::find_in(opened?),
         }
     }
 
     /// Returns who may read the list, and so reports over all runs.
     pub fn readers(&self) -> ReadAccess {
-        let of = |directory: &Directory| directory.readers_of(OsStr::new(FILE));
-        self.opened.as_ref().map_or(ReadAccess::Usual, of)
-    }
-
-    /// Returns the run directory of a member.
-    pub fn directory_of(&self, member: &GroupMember) -> PathBuf {
-        self.place.join(&member.directory)
+        self.directory.readers_of(OsStr::new(FILE))
     }
 
     /// Returns the run directories of the group in a directory, or the directory itself if it is
@@ -138,36 +128,146 @@ impl RunGroup {
     /// # Errors
     /// Returns the errors of [`RunGroup::find`].
     pub fn runs_in(place: &Path) -> Result<Vec<PathBuf>, LedgerError> {
-        Ok(match RunGroup::find(place)? {
-            Some(group) => group.members.iter().map(|member| group.directory_of(member)).collect(),
-            None => vec![place.to_owned()],
+        let Some(group) = RunGroup::find(place)? else { return Ok(vec![place.to_owned()]) };
+        Ok(group.list.members.iter().map(|member| group.directory_of(member)).collect())
+    }
+}
+
+impl<D: RunStorage> RunGroup<D> {
+    /// Creates a directory below `parent` with `targets.json`, and in it a run directory for each
+    /// plan. Returns the ledgers in the same order. If that fails, it leaves nothing behind. The
+    /// list comes before any run directory, so that no run exists without it.
+    ///
+    /// # Errors
+    /// Returns [`LedgerError::Taken`] or [`LedgerError::Exists`] if the name is in use, and
+    /// [`LedgerError::File`] or [`LedgerError::Io`] if something cannot be created.
+    pub fn create_below(
+        parent: &D,
+        name: &OsStr,
+        readers: ReadAccess,
+        list: TargetList,
+        plans: &[&RunPlan],
+    ) -> Result<(RunGroup<D>, Vec<Ledger<D>>), LedgerError> {
+        let directory = parent.make_new(name, readers).map_err(|error| match error {
+            FileError::Exists(path) => LedgerError::taken(&path),
+            error => error.into(),
+        })?;
+        let group = RunGroup { list, directory };
+        let made = group.write(readers).and_then(|()| group.create_runs(readers, plans));
+        match made {
+            Ok(ledgers) => Ok((group, ledgers)),
+            Err(error) => {
+                remove_new(&group.directory, FILE);
+                parent.remove_made(&group.directory);
+                Err(error)
+            }
+        }
+    }
+
+    fn write(&self, readers: ReadAccess) -> Result<(), LedgerError> {
+        let path = self.directory.path().join(FILE);
+        let text = serde_json::to_vec_pretty(&self.list)
+            .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
+        let file = write_new(&self.directory, FILE, &text)?;
+        file.grant(readers).map_err(io_error(&path))?;
+        self.directory.sync().map_err(io_error(self.directory.path()))
+    }
+
+    /// Creates all run directories, or none.
+    fn create_runs(
+        &self,
+        readers: ReadAccess,
+        plans: &[&RunPlan],
+    ) -> Result<Vec<Ledger<D>>, LedgerError> {
+        let mut ledgers = Vec::new();
+        for (member, plan) in self.list.members.iter().zip(plans) {
+            let name = OsStr::new(&member.directory);
+            match Ledger::create_below(&self.directory, name, readers, plan) {
+                Ok(ledger) => ledgers.push(ledger),
+                Err(error) => {
+                    ledgers.into_iter().for_each(Ledger::withdraw);
+                    return Err(error);
+                }
+            }
+        }
+        // A run that cannot start is resumed with the others.
+        Ok(ledgers.into_iter().map(Ledger::keep).collect())
+    }
+
+    /// Opens the group in an open directory; `None` if it is no directory of several runs.
+    ///
+    /// # Errors
+    /// Returns [`LedgerError`] if the list cannot be read, if another user may have written it, or
+    /// if it names something other than run directories in its own directory.
+    pub fn find_in(directory: D) -> Result<Option<RunGroup<D>>, LedgerError> {
+        let mut file = match directory.open_file(OsStr::new(FILE)) {
+            Err(error) if error.is_missing() => return Ok(None),
+            opened => opened?,
+        };
+        let path = directory.path().join(FILE);
+        refuse_writer(file.foreign_writer().map_err(io_error(&path))?, &path)?;
+        refuse_foreign_directory(&directory)?;
+        let list = TargetList::read(&mut file, &path)?;
+        Ok(Some(RunGroup { list, directory }))
+    }
+
+    /// Returns the path of the directory.
+    pub fn place(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Returns the path of a member's run directory.
+    pub fn directory_of(&self, member: &GroupMember) -> PathBuf {
+        self.place().join(&member.directory)
+    }
+
+    /// Reads the run of every member, in order, without locking it.
+    ///
+    /// # Errors
+    /// Returns [`LedgerError::GroupNotBegun`] or [`LedgerError::NoMember`] if a run is missing, as
+    /// all are created before any starts, and other errors if one cannot be read.
+    pub fn read(&self) -> Result<Vec<LedgerContents>, LedgerError> {
+        let members = &self.list.members;
+        let read: Vec<_> = members.iter().map(|member| self.read_member(member)).collect();
+        let is_missing = |read: &Result<LedgerContents, LedgerError>| match read {
+            Ok(contents) => !contents.has_journal(),
+            Err(error) => matches!(error, LedgerError::NotARun(_)),
+        };
+        let Some(missing) = read.iter().position(is_missing) else {
+            return read.into_iter().collect();
+        };
+        let has_begun = |read: &Result<LedgerContents, LedgerError>| {
+            read.as_ref().is_ok_and(|contents| contents.opening().is_some())
+        };
+        Err(match read.iter().position(has_begun) {
+            None => LedgerError::GroupNotBegun(self.place().to_owned()),
+            Some(other) => LedgerError::NoMember {
+                missing: self.directory_of(&members[missing]),
+                other: self.directory_of(&members[other]),
+            },
         })
     }
 
-    /// Returns each member's device as its run recorded it.
-    ///
-    /// # Errors
-    /// Returns [`LedgerError`] if a run is missing or cannot be read.
-    pub fn devices(&self) -> Result<Vec<Device>, LedgerError> {
-        self.refuse_missing()?;
-        let device = |member| Ok(Ledger::read(&self.directory_of(member))?.plan.device);
-        self.members.iter().map(device).collect()
+    fn read_member(&self, member: &GroupMember) -> Result<LedgerContents, LedgerError> {
+        Ledger::read_in(&self.enter(member)?)
     }
 
-    /// Refuses a group with a missing run: all are created before any starts.
-    fn refuse_missing(&self) -> Result<(), LedgerError> {
-        let read = |member: &GroupMember| Ledger::read(&self.directory_of(member));
-        let is_missing =
-            |member: &&GroupMember| matches!(read(member), Err(LedgerError::NotARun(_)));
-        let Some(missing) = self.members.iter().find(is_missing) else { return Ok(()) };
-        let has_begun =
-            |member: &&GroupMember| read(member).is_ok_and(|contents| contents.opening().is_some());
-        Err(match self.members.iter().find(has_begun) {
-            None => LedgerError::GroupNotBegun(self.place.clone()),
-            Some(other) => LedgerError::NoMember {
-                missing: self.directory_of(missing),
-                other: self.directory_of(other),
-            },
+    /// Opens the ledger of a member to resume its run. The run may have ended before its device
+    /// was confirmed while others had begun; the device is then confirmed now.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Ledger::open_in`].
+    pub fn open(&self, member: &GroupMember) -> Result<(Ledger<D>, LedgerContents), LedgerError> {
+        Ledger::open_member(self.enter(member)?)
+    }
+
+    fn enter(&self, member: &GroupMember) -> Result<D, LedgerError> {
+        self.directory.enter(OsStr::new(&member.directory)).map_err(|error| {
+            if error.is_missing() || error.is_not_a_directory() {
+                LedgerError::NotARun(self.directory_of(member))
+            } else {
+                error.into()
+            }
         })
     }
 }
@@ -244,6 +344,8 @@ fn future(path: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::record::RECORD_VERSION;
+    use steadfast_domain::{Bytes, Settings};
 
     #[test]
     fn a_run_directory_is_a_name_and_no_path() {
@@ -251,5 +353,56 @@ mod tests {
         for odd in ["", ".", "..", "a/b", "/a", "../a"] {
             assert!(!is_plain(odd), "{odd:?}");
         }
+    }
+
+    fn plan() -> RunPlan {
+        RunPlan {
+            version: RECORD_VERSION,
+            software: "steadfast 0".into(),
+            began_unix_ms: 5,
+            engine: "sim".into(),
+            device: Device {
+                name: "small".into(),
+                ..Device::new("sim:small", Transport::Simulated, Bytes::gib(1))
+            },
+            settings: Settings::new("iops", 7),
+        }
+    }
+
+    #[test]
+    fn all_runs_of_a_group_are_created_or_none() {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = scratch.path().join("above/pair");
+        let plan = plan();
+        let list = TargetList::new(&[("sim:small", &plan.device); 2], StartSync::Steps);
+        let mut twice = list.clone();
+        twice.members[1].directory = "small".into();
+        let create =
+            |list| RunGroup::create(&place, ReadAccess::Usual, list, &[&plan, &plan]).map(drop);
+        assert!(matches!(create(twice).unwrap_err(), LedgerError::Exists(_)));
+        assert!(!place.exists(), "it left something behind");
+        create(list.clone()).unwrap();
+        assert!(matches!(create(list.clone()).unwrap_err(), LedgerError::Taken { .. }));
+        let group = RunGroup::find(&place).unwrap().unwrap();
+        assert_eq!(group.list, list);
+        assert_eq!(group.read().unwrap().len(), 2);
+        assert!(fs::read_dir(&place).unwrap().count() == 3, "an unfinished file");
+    }
+
+    /// Its process could not write the first line, or was killed before it.
+    #[test]
+    fn a_run_of_a_group_that_could_not_begin_is_resumed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = scratch.path().join("pair");
+        let plan = plan();
+        let list = TargetList::new(&[("sim:small", &plan.device); 2], StartSync::Steps);
+        let created = RunGroup::create(&place, ReadAccess::Usual, list, &[&plan, &plan]);
+        let (group, ledgers) = created.unwrap();
+        ledgers.into_iter().for_each(Ledger::withdraw);
+        for member in &group.list.members {
+            assert!(group.open(member).unwrap().1.lines.is_empty());
+        }
+        fs::remove_file(place.join("small-2/journal.jsonl")).unwrap();
+        assert!(matches!(group.read().unwrap_err(), LedgerError::GroupNotBegun(_)));
     }
 }

@@ -1,6 +1,6 @@
 //! The storage of a run: the operations that it needs on a directory and its files.
 //!
-//! The ledger and the logs of power cuts use only [`RunStorage`] and [`StoredFile`]. This module
+//! The ledger, groups of runs and the logs of power cuts use only [`RunStorage`] and [`StoredFile`]. This module
 //! implements them for the directories and files of this machine; the fault simulator implements
 //! them with caches that a crash loses (`docs/fire.md`).
 
@@ -37,6 +37,11 @@ pub trait RunStorage: Clone + std::fmt::Debug {
     /// Returns [`FileError::Exists`] if the name is in use, and other errors if the directory
     /// cannot be created.
     fn make_new(&self, name: &OsStr, readers: ReadAccess) -> Result<Self, FileError>;
+    /// Opens a directory in this one.
+    ///
+    /// # Errors
+    /// Returns [`FileError::Io`] if it is missing or no directory.
+    fn enter(&self, name: &OsStr) -> Result<Self, FileError>;
     /// Removes an empty subdirectory if it is still the one opened as `made`.
     fn remove_made(&self, made: &Self);
     /// Creates a file under an unused name, for reading and appending.
@@ -141,6 +146,9 @@ impl RunStorage for Directory {
     fn make_new(&self, name: &OsStr, readers: ReadAccess) -> Result<Self, FileError> {
         Directory::make_new(self, name, readers)
     }
+    fn enter(&self, name: &OsStr) -> Result<Self, FileError> {
+        Directory::enter(self, name)
+    }
     fn remove_made(&self, made: &Self) {
         Directory::remove_made(self, made);
     }
@@ -209,6 +217,37 @@ pub(crate) fn foreign_writer(found: &Metadata) -> Option<String> {
         (true, 0, _) => Some("is writable by users other than root".to_owned()),
         (true, owner, _) => Some(format!("belongs to user {owner}, not to root")),
     }
+}
+
+/// Writes a file of a new directory so that it appears completely or not at all. The caller makes
+/// its name durable.
+pub(crate) fn write_new<D: RunStorage>(
+    directory: &D,
+    name: &str,
+    content: &[u8],
+) -> Result<D::File, FileError> {
+    let path = directory.path().join(name);
+    let failed = |source| FileError::Io { action: "write it", path, source };
+    let unfinished = unfinished(name);
+    let written = directory.create(&unfinished, ReadAccess::Usual).and_then(|mut file| {
+        file.write_all(content)?;
+        file.refresh()?;
+        Ok(file)
+    });
+    let file = written.map_err(failed)?;
+    directory.rename(&unfinished, OsStr::new(name))?;
+    Ok(file)
+}
+
+/// Removes a file that [`write_new`] has written, completely or not, as far as possible.
+pub(crate) fn remove_new<D: RunStorage>(directory: &D, name: &str) {
+    let _ = directory.remove(&unfinished(name));
+    let _ = directory.remove(OsStr::new(name));
+}
+
+/// Returns the name of a file until it is completely on disk.
+fn unfinished(name: &str) -> OsString {
+    format!(".{name}.unfinished").into()
 }
 
 /// A file that grows by whole lines. A line is on disk when [`LineFile::append`] returns. Nothing

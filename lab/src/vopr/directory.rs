@@ -56,18 +56,6 @@ impl SimulatedDirectory {
         SimulatedDirectory { process: process.clone(), inode: ROOT, path: ROOT_PATH.into() }
     }
 
-    /// Opens a directory in this one.
-    pub fn enter(&self, name: &str) -> Result<SimulatedDirectory, FileError> {
-        let inode = self.call(CallKind::Look, name, |state, directory| {
-            state.disk.find(directory, name).and_then(|found| {
-                let is_directory = state.disk.is_directory(found);
-                if is_directory { Ok(found) } else { Err(error(libc::ENOTDIR)) }
-            })
-        });
-        let inode = inode.map_err(self.failed("open the directory", name))?;
-        Ok(SimulatedDirectory { process: self.process.clone(), inode, path: self.path.join(name) })
-    }
-
     /// Opens a file in this directory for reading.
     pub fn open_named(&self, name: &str) -> Result<SimulatedFile, FileError> {
         RunStorage::open_file(self, OsStr::new(name))
@@ -135,6 +123,17 @@ impl RunStorage for SimulatedDirectory {
             return Err(self.failed("create the directory", name)(source));
         }
         Ok(made)
+    }
+    fn enter(&self, name: &OsStr) -> Result<Self, FileError> {
+        let name = &text(name);
+        let inode = self.call(CallKind::Look, name, |state, directory| {
+            state.disk.find(directory, name).and_then(|found| {
+                let is_directory = state.disk.is_directory(found);
+                if is_directory { Ok(found) } else { Err(error(libc::ENOTDIR)) }
+            })
+        });
+        let inode = inode.map_err(self.failed("open the directory", name))?;
+        Ok(SimulatedDirectory { inode, path: self.path.join(name), ..self.clone() })
     }
     fn remove_made(&self, made: &Self) {
         let name = made.path.file_name().map(text).unwrap_or_default();
@@ -288,6 +287,10 @@ impl SimulatedFile {
                 }
                 fault => {
                     refused(state, fault)?;
+                    let is_list = self.name.contains("targets.json");
+                    if is_list && state.disk.bug == Some(PlantedBug::TornList) {
+                        return Ok(());
+                    }
                     state.disk.sync(self.inode);
                     if refreshes {
                         state.disk.drop_cache(self.inode);

@@ -159,6 +159,19 @@ impl Disk {
         self.nodes[directory].durable_names = self.nodes[directory].names.clone();
     }
 
+    /// Takes a name away, durably, as a user does. Returns what has had it.
+    pub fn take(&mut self, directory: Inode, name: &str) -> Option<Inode> {
+        let taken = self.nodes[directory].names.get(name).copied();
+        self.remove_all(directory, name);
+        taken
+    }
+
+    /// Gives a name back that was taken away.
+    pub fn put_back(&mut self, directory: Inode, name: &str, inode: Inode) {
+        self.nodes[directory].names.insert(name.to_owned(), inode);
+        self.nodes[directory].durable_names = self.nodes[directory].names.clone();
+    }
+
     /// Makes a file and its name durable.
     pub fn store_all(&mut self, directory: Inode, file: Inode) {
         let bug = self.bug.take();

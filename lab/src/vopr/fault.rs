@@ -100,6 +100,8 @@ pub struct PlannedFault {
 pub enum PlantedBug {
     /// The sync of a file does nothing.
     NoSync,
+    /// The sync of the list of targets does nothing.
+    TornList,
     /// The sync of a directory does nothing.
     NoDirectorySync,
     /// A rename to an unused name replaces what another process has put there.

@@ -3,7 +3,8 @@
 //! The runner's production code executes short procedures on a simulated drive. A seed decides what
 //! fails: calls to a disk that loses its cache, the drive, the clock, the power, the process. After
 //! every interruption the run is continued, and the invariants are checked (`docs/fire.md`). The same
-//! seed also decides how programs fail that write reports into one directory, and how a capture fails.
+//! seed also decides how the runs of several targets fail, programs that write reports into one
+//! directory, and a capture.
 
 mod captures;
 mod cuts;
@@ -12,6 +13,7 @@ mod directory;
 mod disk;
 mod drive;
 mod fault;
+mod groups;
 mod memory;
 mod outputs;
 mod reports;
@@ -74,12 +76,13 @@ fn main() -> ExitCode {
             failed += 1;
             say(&report_smallest(seed, &capture, |capture| captures::play(capture, None)));
         }
-        let scenario = Scenario::new(seed, &calls);
-        let result = trial::play(&scenario, &undisturbed, None, arguments.trace);
-        result.trace.iter().for_each(|line| say(line));
-        if let Some(violation) = result.violation {
-            failed += 1;
-            say(&report(&scenario, &violation, &undisturbed));
+        for scenario in [Scenario::new(seed, &calls), Scenario::of_group(seed, &calls)] {
+            let result = trial::play(&scenario, &undisturbed, None, arguments.trace);
+            result.trace.iter().for_each(|line| say(line));
+            if let Some(violation) = result.violation {
+                failed += 1;
+                say(&report(&scenario, &violation, &undisturbed));
+            }
         }
     }
     say(&format!("{failed} scenarios of {} seeds failed", seeds.count()));
@@ -114,10 +117,11 @@ fn report(scenario: &Scenario, violation: &str, undisturbed: &[UndisturbedRun]) 
         .map(|life| format!("\n    {:?} {:?}", life.action, life.faults))
         .collect();
     format!(
-        "seed {}: {violation}\n{}\n  smallest: {} with drive_forgets {}, setting_is_kept {}:{lives}\n  {}",
+        "seed {}: {violation}\n{}\n  smallest: {} on {} targets with drive_forgets {}, setting_is_kept {}:{lives}\n  {}",
         scenario.seed,
         result.trace.join("\n"),
         scenario::RUNS[smallest.run].name,
+        smallest.targets,
         smallest.drive_forgets,
         smallest.setting_is_kept,
         result.violation.unwrap_or_default(),

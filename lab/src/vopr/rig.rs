@@ -42,6 +42,8 @@ pub struct SimulatedHostRig {
     process: Process,
     drive: SharedDrive,
     device: Device,
+    /// Number of the drive.
+    number: usize,
     /// True for a drive that is factory-new in every process, as the program's simulated drives
     /// are.
     is_simulated: bool,
@@ -60,8 +62,8 @@ pub struct SimulatedHostRig {
 
 impl Drop for SimulatedHostRig {
     fn drop(&mut self) {
-        let mut state = self.process.world.state();
-        state.drive_users = state.drive_users.saturating_sub(1);
+        let users = &mut self.process.world.state().drives[self.number].users;
+        *users = users.saturating_sub(1);
     }
 }
 
@@ -74,15 +76,22 @@ fn log_error(error: std::io::Error) -> Halt {
 }
 
 impl SimulatedHostRig {
-    pub fn new(process: &Process, drive: SharedDrive, is_simulated: bool) -> SimulatedHostRig {
+    pub fn new(
+        process: &Process,
+        number: usize,
+        drive: SharedDrive,
+        is_simulated: bool,
+    ) -> SimulatedHostRig {
         let mut device = lock(&drive).device().clone();
         let mut state = process.world.state();
-        state.drive_users += 1;
-        if state.drive_users > 1 {
+        let attached = &mut state.drives[number];
+        attached.users += 1;
+        let (users, changes) = (attached.users, attached.changes);
+        if users > 1 {
             state.violation.get_or_insert_with(|| "two processes use the drive at once".to_owned());
         }
-        if state.drive_changes > 0 {
-            device.name = format!("{}-{}", device.name, state.drive_changes);
+        if changes > 0 {
+            device.name = format!("{}-{changes}", device.name);
             device.path = format!("sim:{}", device.name);
         }
         drop(state);
@@ -90,6 +99,7 @@ impl SimulatedHostRig {
             process: process.clone(),
             drive,
             device,
+            number,
             is_simulated,
             cuts: None,
             cut_log: None,
@@ -207,7 +217,7 @@ impl SimulatedHostRig {
     fn set(&self, to: &str) -> Result<(), Halt> {
         self.call(CallKind::Setting, &|| format!("{SETTING} = {to}"), |state, fault| {
             host_error(fault)?;
-            to.clone_into(&mut state.setting);
+            to.clone_into(&mut state.drives[self.number].setting);
             Ok(())
         })
     }
@@ -215,7 +225,8 @@ impl SimulatedHostRig {
     fn apply_setting(&self, journal: Journal<'_>) -> Result<(), Halt> {
         let (before, bug) =
             self.call(CallKind::Setting, &|| format!("{SETTING}?"), |state, fault| {
-                host_error(fault).map(|()| (state.setting.clone(), state.disk.bug))
+                let setting = &state.drives[self.number].setting;
+                host_error(fault).map(|()| (setting.clone(), state.disk.bug))
             })?;
         if before == WANTED_SETTING {
             return Ok(());
@@ -326,7 +337,7 @@ impl Rig for SimulatedHostRig {
                 return Err(Halt::Stalled { place, stalled: Nanos::from_millis(900), elapsed });
             }
             Some(InjectedFault::DeviceGone) => {
-                self.process.world.state().drive_changes += 1;
+                self.process.world.state().drives[self.number].changes += 1;
                 let (device, why) = (self.device.path.clone(), "it vanished".to_owned());
                 return Err(Halt::DeviceGone { device, why });
             }
@@ -393,17 +404,18 @@ impl Rig for SimulatedHostRig {
         self.execute(DriveCommand::Idle(time)).map(drop)
     }
     fn restore(&mut self, change: &HostChange) -> Result<(), Halt> {
-        restore_setting(&self.process, change)
+        restore_setting(&self.process, self.number, change)
     }
 }
 
 /// Reverts a host change that is still in effect.
-pub fn restore_setting(process: &Process, change: &HostChange) -> Result<(), Halt> {
+pub fn restore_setting(process: &Process, drive: usize, change: &HostChange) -> Result<(), Halt> {
     let about = || format!("{SETTING} back to {}", change.before);
     process.call(CallKind::Setting, &about, |state, fault| {
         host_error(fault)?;
-        if state.setting == change.after {
-            change.before.clone_into(&mut state.setting);
+        let setting = &mut state.drives[drive].setting;
+        if *setting == change.after {
+            change.before.clone_into(setting);
         }
         Ok(())
     })

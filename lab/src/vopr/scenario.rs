@@ -5,6 +5,7 @@ use crate::drive::RememberedDrive;
 use crate::fault::{InjectedFault, PlannedFault};
 use crate::shrink::{Shrink, earlier_faults, fewer_faults};
 use crate::workload::workload;
+use crate::world::DRIVES_MAX;
 use std::sync::LazyLock;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{Nanos, Profile, Settings};
@@ -115,6 +116,10 @@ pub const RUNS: [PlannedRun; 14] = [
     },
 ];
 
+/// Runs that are played on several targets: those with few calls.
+const GROUP_RUNS: [&str; 6] =
+    ["throughput", "verify-write", "commit", "fill", "load-curve", "idle-exit"];
+
 /// Sets parameters of a procedure.
 fn set(settings: &mut Settings, parameters: &[(&str, &str)]) {
     for (name, value) in parameters {
@@ -173,7 +178,9 @@ pub struct Scenario {
     pub seed: u64,
     /// Position in [`RUNS`].
     pub run: usize,
-    /// True if the drive is factory-new in every process.
+    /// Number of targets; more than one are tested by a group of runs.
+    pub targets: usize,
+    /// True if a drive is factory-new in every process.
     pub drive_forgets: bool,
     /// True if the host's settings survive a power loss.
     pub setting_is_kept: bool,
@@ -195,6 +202,17 @@ impl Scenario {
         Scenario::with_dice(seed, run, calls, &mut Dice::new(seed))
     }
 
+    /// Returns the scenario of a seed that plays a group of runs.
+    pub fn of_group(seed: u64, calls: &[u64]) -> Scenario {
+        let mut dice = Dice::new(seed ^ 0x6772_6f75_7073_2121);
+        let name = dice.choose(&GROUP_RUNS);
+        let run = RUNS.iter().position(|run| run.name == *name).unwrap_or(0);
+        let targets = 2 + dice.below(DRIVES_MAX as u64 - 1);
+        let calls = calls[run] * targets;
+        let scenario = Scenario::with_dice(seed, run, calls, &mut dice);
+        Scenario { targets: targets as usize, ..scenario }
+    }
+
     fn with_dice(seed: u64, run: usize, calls: u64, dice: &mut Dice) -> Scenario {
         let drive_forgets = dice.percent(70);
         let setting_is_kept = dice.percent(50);
@@ -209,7 +227,7 @@ impl Scenario {
                 life.faults.insert(0, PlannedFault { call, fault: InjectedFault::HostError });
             }
         }
-        Scenario { seed, run, drive_forgets, setting_is_kept, lives }
+        Scenario { seed, run, targets: 1, drive_forgets, setting_is_kept, lives }
     }
 
     /// Returns the faults of all lives.
@@ -221,6 +239,9 @@ impl Scenario {
 impl Shrink for Scenario {
     fn smaller(&self) -> Vec<Scenario> {
         let mut smaller = Vec::new();
+        if self.targets > 2 {
+            smaller.push(Scenario { targets: self.targets - 1, ..self.clone() });
+        }
         for (at, life) in self.lives.iter().enumerate() {
             let with = |faults: Vec<PlannedFault>| {
                 let mut other = self.clone();

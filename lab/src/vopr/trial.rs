@@ -5,11 +5,12 @@ use crate::directory::SimulatedDirectory;
 use crate::disk::ROOT;
 use crate::drive::RememberedDrive;
 use crate::fault::{InjectedFault, PlantedBug};
+use crate::groups::{self, OpenRun};
 use crate::memory;
 use crate::reports::{check_report, missing_metrics};
 use crate::rig::{SharedDrive, SimulatedHostRig, restore_setting};
 use crate::scenario::{DRIVE, Life, RUNS, Scenario, UserAction};
-use crate::world::{Killed, ORIGINAL_SETTING, Process, World};
+use crate::world::{EndOnDrop, Killed, ORIGINAL_SETTING, Process, World};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -19,12 +20,13 @@ use steadfast_domain::power_cut::PowerCutOutcome;
 use steadfast_domain::{
     EndState, Findings, JournalEntry, Measurement, Nanos, Outcome, Procedure, Step, caveats as ids,
 };
-use steadfast_host::ReadAccess;
+use steadfast_host::{FileError, ReadAccess};
 use steadfast_runner::ledger::{JournalLine, LedgerContents};
 use steadfast_runner::live::unrestored;
 use steadfast_runner::progress::PowerCutStage;
 use steadfast_runner::run::{RunOutcome, conduct, restore_opened};
-use steadfast_runner::{Ledger, LedgerError, ProgressSink, Rig, RunEvent, RunPlan};
+use steadfast_runner::storage::RunStorage;
+use steadfast_runner::{Ledger, LedgerError, ProgressSink, Rig, RunEvent, RunPlan, TargetList};
 
 /// Name of the run that cuts the power of its drive.
 const POWER_CUT: &str = "power-cut";
@@ -82,6 +84,15 @@ struct Trial<'a> {
     bug: Option<PlantedBug>,
     plan: RunPlan,
     procedure: Box<dyn Procedure>,
+    /// List of several targets; `None` for a single one.
+    list: Option<TargetList>,
+    targets: Vec<TestedTarget>,
+}
+
+/// A target of a scenario.
+struct TestedTarget {
+    /// Number of its drive.
+    number: usize,
     drive: SharedDrive,
     /// The last power cut of the drive.
     cut: SharedCut,
@@ -91,15 +102,42 @@ struct Trial<'a> {
     judged: Mutex<Vec<PowerCutOutcome>>,
 }
 
+impl TestedTarget {
+    fn new(number: usize) -> TestedTarget {
+        TestedTarget {
+            number,
+            drive: new_drive(),
+            cut: SharedCut::default(),
+            finished: Mutex::default(),
+            judged: Mutex::default(),
+        }
+    }
+
+    fn finished(&self) -> MutexGuard<'_, Vec<FinishedStep>> {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn judged(&self) -> MutexGuard<'_, Vec<PowerCutOutcome>> {
+        self.judged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Executes each run without faults.
 pub fn undisturbed() -> Vec<UndisturbedRun> {
     let alone = |run| {
         let lives = Vec::new();
-        let scenario = Scenario { seed: 0, run, drive_forgets: true, setting_is_kept: true, lives };
+        let scenario = Scenario {
+            seed: 0,
+            run,
+            targets: 1,
+            drive_forgets: true,
+            setting_is_kept: true,
+            lives,
+        };
         let trial = Trial::new(&scenario, None, false);
         let is_complete = trial.live(&Life { action: UserAction::Continue, faults: Vec::new() });
         let calls = trial.world.calls();
-        let contents = trial.read();
+        let contents = trial.read(&trial.targets[0]);
         let violation = trial.world.state().violation.take();
         match (contents, violation) {
             (Ok(Some(contents)), None) if is_complete => {
@@ -131,16 +169,18 @@ pub fn play(
         let has_completed = trial.live(life);
         trial.check(has_completed.then_some(undisturbed));
     }
+    trial.check_loss();
     // Safety was checked above. No more faults are injected, so the run must now complete.
     let has_completed = trial.live(&Life { action: UserAction::Continue, faults: Vec::new() });
     if !has_completed {
         trial.world.violate(|| "an undisturbed resume does not complete the run".to_owned());
     }
     trial.check(Some(undisturbed));
-    if trial.world.state().violation.is_none()
-        && let Err(violation) = trial.check_report(undisturbed)
-    {
-        trial.world.violate(|| violation);
+    if trial.world.state().violation.is_none() {
+        let reported = trial.targets.iter().map(|target| trial.check_report(target, undisturbed));
+        if let Err(violation) = reported.collect::<Result<(), String>>() {
+            trial.world.violate(|| violation);
+        }
     }
     let violation = trial.world.state().violation.take();
     TrialResult { violation, trace: trial.world.take_trace() }
@@ -157,21 +197,11 @@ impl Trial<'_> {
             scenario,
             world,
             bug,
+            list: (scenario.targets > 1).then(|| groups::list(&plan.device, scenario.targets)),
             plan,
             procedure,
-            drive: new_drive(),
-            cut: SharedCut::default(),
-            finished: Mutex::default(),
-            judged: Mutex::default(),
+            targets: (0..scenario.targets).map(TestedTarget::new).collect(),
         }
-    }
-
-    fn finished(&self) -> MutexGuard<'_, Vec<FinishedStep>> {
-        self.finished.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn judged(&self) -> MutexGuard<'_, Vec<PowerCutOutcome>> {
-        self.judged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn say(&self, line: impl FnOnce() -> String) {
@@ -229,20 +259,45 @@ impl Trial<'_> {
         }
     }
 
-    /// Resumes or starts the run. Resumes it again after a power cut of the drive, as
-    /// `steadfast run` does.
+    /// Resumes or starts the run, or all runs of several targets.
     fn carry_on(&self, process: &Process) -> Result<bool, String> {
+        let Some(list) = &self.list else { return self.carry_on_alone(process) };
+        let opened = groups::open_or_create(process, list, &self.plan).map_err(shown)?;
+        let ready = opened.into_iter().map(|run| {
+            let target = &self.targets[run.member];
+            let rig = self.rig(process, target, &run.ledger);
+            (target, run, rig)
+        });
+        let outcomes = process.execute_all(ready.collect(), |(target, run, rig)| {
+            let OpenRun { ledger, lines, .. } = run;
+            self.conduct(target, ledger, lines, rig)
+        });
+        for outcome in outcomes {
+            match outcome? {
+                RunOutcome::Complete => {}
+                RunOutcome::Halted(halt) | RunOutcome::Lost(halt) => return Err(halt.to_string()),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Resumes or starts the run of a single target. Resumes it again after a power cut of the
+    /// drive, as `steadfast run` does.
+    fn carry_on_alone(&self, process: &Process) -> Result<bool, String> {
+        let target = &self.targets[0];
         let mut last_cycle = None;
         loop {
-            let halt = match self.conduct(process)? {
+            let (ledger, lines) = self.open_or_create(process)?;
+            let rig = self.rig(process, target, &ledger);
+            let halt = match self.conduct(target, ledger, lines, rig)? {
                 RunOutcome::Complete => return Ok(true),
                 RunOutcome::Halted(halt) | RunOutcome::Lost(halt) => halt,
             };
             if RUNS[self.scenario.run].name != POWER_CUT {
                 return Err(halt.to_string());
             }
-            let directory = SimulatedDirectory::root(process).enter(RUN).map_err(shown)?;
-            let contents = Ledger::read_in(&directory).map_err(shown)?;
+            let contents =
+                Ledger::read_in(&self.directory(process, target).map_err(shown)?).map_err(shown)?;
             let cycle = contents.awaited_trial().map(|trial| trial.cycle);
             // The same error would halt the reading again.
             if cycle.is_none() || last_cycle == cycle {
@@ -252,46 +307,86 @@ impl Trial<'_> {
         }
     }
 
-    fn conduct(&self, process: &Process) -> Result<RunOutcome, String> {
+    fn open_or_create(
+        &self,
+        process: &Process,
+    ) -> Result<(Ledger<SimulatedDirectory>, Vec<JournalLine>), String> {
         let root = SimulatedDirectory::root(process);
-        let (ledger, mut lines) = match root.enter(RUN) {
+        let name = OsStr::new(RUN);
+        match root.enter(name) {
             Err(error) if error.is_missing() => {
-                let name = OsStr::new(RUN);
                 let made = Ledger::create_below(&root, name, ReadAccess::Usual, &self.plan);
-                (made.map_err(shown)?, Vec::new())
+                Ok((made.map_err(shown)?, Vec::new()))
             }
             entered => {
                 let opened = Ledger::open_in(entered.map_err(shown)?).map_err(shown)?;
-                (opened.0, opened.1.lines)
+                Ok((opened.0, opened.1.lines))
             }
-        };
+        }
+    }
+
+    /// Opens the run directory of a target.
+    fn directory(
+        &self,
+        process: &Process,
+        target: &TestedTarget,
+    ) -> Result<SimulatedDirectory, FileError> {
+        let root = SimulatedDirectory::root(process);
+        match &self.list {
+            None => root.enter(OsStr::new(RUN)),
+            Some(list) => {
+                let group = root.enter(OsStr::new(groups::GROUP))?;
+                group.enter(OsStr::new(&list.members[target.number].directory))
+            }
+        }
+    }
+
+    fn rig(
+        &self,
+        process: &Process,
+        target: &TestedTarget,
+        ledger: &Ledger<SimulatedDirectory>,
+    ) -> SimulatedHostRig {
+        let forgets = self.scenario.drive_forgets;
+        let drive = if forgets { new_drive() } else { target.drive.clone() };
+        let mut rig = SimulatedHostRig::new(process, target.number, drive, forgets);
+        rig.keep_cut_logs(ledger.directory(), &target.cut);
+        rig
+    }
+
+    fn conduct(
+        &self,
+        target: &TestedTarget,
+        ledger: Ledger<SimulatedDirectory>,
+        mut lines: Vec<JournalLine>,
+        mut rig: SimulatedHostRig,
+    ) -> Result<RunOutcome, String> {
         if self.bug == Some(PlantedBug::ForgottenStep)
             && let Some(last) = lines.iter().rposition(is_step)
         {
             lines.truncate(last);
         }
-        let drive = if self.scenario.drive_forgets { new_drive() } else { self.drive.clone() };
-        let mut rig = SimulatedHostRig::new(process, drive, self.scenario.drive_forgets);
-        rig.keep_cut_logs(ledger.directory(), &self.cut);
-        let mut witness = Witness { trial: self, position: 0 };
+        let mut witness = Witness { world: &self.world, target, position: 0 };
         let procedure = self.procedure.as_ref();
         conduct(procedure, &mut rig, ledger, &lines, "steadfast 0", &mut witness).map_err(shown)
     }
 
-    /// Restores the host, as `steadfast restore` does.
+    /// Restores the host, as `steadfast restore` does with each run directory.
     fn restore(&self, process: &Process) -> Result<bool, String> {
-        let directory = SimulatedDirectory::root(process).enter(RUN).map_err(shown)?;
-        let opened = Ledger::open_in(directory).map_err(shown)?;
-        let drive = self.drive.clone();
-        let now = SimulatedHostRig::new(process, drive, self.scenario.drive_forgets).now_unix_ms();
-        let mut undo = |change: &_| restore_setting(process, change);
-        restore_opened(opened, now, |_| true, &mut undo).map(|_| false).map_err(shown)
+        for target in &self.targets {
+            let directory = self.directory(process, target).map_err(shown)?;
+            let opened = Ledger::open_in(directory).map_err(shown)?;
+            let now = self.rig(process, target, &opened.0).now_unix_ms();
+            let mut undo = |change: &_| restore_setting(process, target.number, change);
+            restore_opened(opened, now, |_| true, &mut undo).map_err(shown)?;
+        }
+        Ok(false)
     }
 
-    /// Reads the ledger without faults; `None` if there is no run directory.
-    fn read(&self) -> Result<Option<LedgerContents>, LedgerError> {
+    /// Reads the ledger of a target without faults; `None` if there is no run directory.
+    fn read(&self, target: &TestedTarget) -> Result<Option<LedgerContents>, LedgerError> {
         let process = &self.world.start(1, &[])[0];
-        match SimulatedDirectory::root(process).enter(RUN) {
+        match self.directory(process, target) {
             Err(error) if error.is_missing() => Ok(None),
             entered => Ledger::read_in(&entered?).map(Some),
         }
@@ -300,69 +395,83 @@ impl Trial<'_> {
     /// Checks the invariants after every life, and those of a complete run.
     fn check(&self, complete: Option<&UndisturbedRun>) {
         self.say(|| "-- check".to_owned());
-        if let Err(violation) = self.check_ledger(complete) {
+        if let Err(violation) = self.check_runs(complete) {
             self.world.violate(|| violation);
         }
     }
 
-    fn check_ledger(&self, complete: Option<&UndisturbedRun>) -> Result<(), String> {
+    fn check_runs(&self, complete: Option<&UndisturbedRun>) -> Result<(), String> {
         self.world.state().disk.check_bystanders()?;
-        let contents = match self.read() {
-            Ok(Some(contents)) if contents.opening().is_some() => contents,
-            Ok(_) | Err(LedgerError::NotARun(_)) => return self.check_not_begun(),
-            Err(error) => return Err(format!("the ledger cannot be read: {error}")),
-        };
-        self.check_steps(&contents.lines)?;
-        self.check_power_cuts(&contents.lines)?;
-        self.check_host(&contents.lines)?;
-        match complete {
-            Some(undisturbed) => self.check_complete(contents, undisturbed),
-            None => Ok(()),
+        let mut begun = 0;
+        for target in &self.targets {
+            begun += usize::from(self.check_ledger(target, complete)?);
         }
+        let may_resume = match &self.list {
+            None => begun > 0,
+            Some(list) => groups::check(&self.world, list, &self.plan, begun)?,
+        };
+        if !may_resume {
+            // The user can start it again.
+            self.world.state().disk.remove_all(ROOT, self.top_directory());
+        }
+        Ok(())
     }
 
-    /// Checks a run without a ledger, which must not have lost a step, and removes its directory so
-    /// that the user can start it again.
-    fn check_not_begun(&self) -> Result<(), String> {
-        let steps = self.finished().len() + self.judged().len();
-        let setting = self.world.state().setting.clone();
+    fn top_directory(&self) -> &'static str {
+        if self.list.is_some() { groups::GROUP } else { RUN }
+    }
+
+    /// Checks the run of a target. Returns false if it has not begun.
+    fn check_ledger(
+        &self,
+        target: &TestedTarget,
+        complete: Option<&UndisturbedRun>,
+    ) -> Result<bool, String> {
+        let contents = match self.read(target) {
+            Ok(Some(contents)) if contents.opening().is_some() => contents,
+            Ok(_) | Err(LedgerError::NotARun(_)) => {
+                self.check_not_begun(target)?;
+                return match complete {
+                    Some(_) => Err("a complete run has not begun".into()),
+                    None => Ok(false),
+                };
+            }
+            Err(error) => return Err(format!("the ledger cannot be read: {error}")),
+        };
+        check_steps(target, &contents.lines)?;
+        self.check_power_cuts(target, &contents.lines)?;
+        self.check_host(target, &contents.lines)?;
+        if let Some(undisturbed) = complete {
+            self.check_complete(target, contents, undisturbed)?;
+        }
+        Ok(true)
+    }
+
+    /// Checks a run without a ledger, which must not have lost a step.
+    fn check_not_begun(&self, target: &TestedTarget) -> Result<(), String> {
+        let steps = target.finished().len() + target.judged().len();
         if steps > 0 {
             return Err(format!("{steps} finished steps are lost with the whole run"));
         }
-        if setting != ORIGINAL_SETTING {
+        if self.world.state().drives[target.number].setting != ORIGINAL_SETTING {
             return Err("a changed host setting is in no journal".into());
         }
-        self.world.state().disk.remove_all(ROOT, RUN);
         Ok(())
     }
 
-    /// Checks that no finished step is lost or counted twice.
-    fn check_steps(&self, lines: &[JournalLine]) -> Result<(), String> {
-        let journaled: Vec<FinishedStep> =
-            steps(lines).map(|(step, outcome)| FinishedStep::new(step, outcome)).collect();
-        let finished = self.finished();
-        if !journaled.starts_with(&finished) {
-            return Err(format!(
-                "{} steps were finished, and the journal has these: {:?}",
-                finished.len(),
-                journaled.iter().map(|step| &step.place).collect::<Vec<_>>()
-            ));
+    /// Checks that a group that lost a run says so.
+    fn check_loss(&self) {
+        let Some(list) = &self.list else { return };
+        if self.world.state().violation.is_none()
+            && let Err(violation) = groups::check_loss(&self.world, list, &self.plan)
+        {
+            self.world.violate(|| violation);
         }
-        // A step may be on disk although its process died before it could report it.
-        if journaled.len() > finished.len() + 1 {
-            let count = journaled.len() - finished.len();
-            return Err(format!("{count} journaled steps were never finished"));
-        }
-        let places: BTreeSet<&String> = journaled.iter().map(|step| &step.place).collect();
-        if places.len() < journaled.len() {
-            return Err("a step is in the journal twice".into());
-        }
-        Ok(())
     }
 
     /// Checks that no result of a power cut is lost or counted twice, and that an honest drive has
     /// no violation.
-    fn check_power_cuts(&self, lines: &[JournalLine]) -> Result<(), String> {
+    fn check_power_cuts(&self, target: &TestedTarget, lines: &[JournalLine]) -> Result<(), String> {
         let is_judged = |line: &JournalLine| match &line.entry {
             JournalEntry::PowerCutJudged(outcome) => Some((**outcome).clone()),
             _ => None,
@@ -371,7 +480,7 @@ impl Trial<'_> {
         // A result may be in the journal although its process died before it could report it. A
         // later process does not report it again.
         let mut unreported = journaled.iter();
-        if !self.judged().iter().all(|reported| unreported.any(|outcome| outcome == reported)) {
+        if !target.judged().iter().all(|reported| unreported.any(|outcome| outcome == reported)) {
             return Err("a reported power cut is not in the journal".into());
         }
         let cycles: BTreeSet<u32> = lines.iter().filter_map(cycle_begun).collect();
@@ -387,8 +496,8 @@ impl Trial<'_> {
     }
 
     /// Checks that every host change is reverted or in the journal.
-    fn check_host(&self, lines: &[JournalLine]) -> Result<(), String> {
-        let setting = self.world.state().setting.clone();
+    fn check_host(&self, target: &TestedTarget, lines: &[JournalLine]) -> Result<(), String> {
+        let setting = self.world.state().drives[target.number].setting.clone();
         let open = unrestored(lines);
         if setting == ORIGINAL_SETTING || open.iter().any(|change| change.after == setting) {
             return Ok(());
@@ -397,8 +506,12 @@ impl Trial<'_> {
     }
 
     /// Checks the report of the complete run, as its user makes it.
-    fn check_report(&self, undisturbed: &UndisturbedRun) -> Result<(), String> {
-        let Ok(Some(contents)) = self.read() else { return Err("there is no run".into()) };
+    fn check_report(
+        &self,
+        target: &TestedTarget,
+        undisturbed: &UndisturbedRun,
+    ) -> Result<(), String> {
+        let Ok(Some(contents)) = self.read(target) else { return Err("there is no run".into()) };
         let lines = contents.lines.clone();
         let mut findings = self.procedure.study(&contents.into_record());
         if self.bug == Some(PlantedBug::LostCaveat) {
@@ -419,18 +532,20 @@ impl Trial<'_> {
 
     fn check_complete(
         &self,
+        target: &TestedTarget,
         contents: LedgerContents,
         undisturbed: &UndisturbedRun,
     ) -> Result<(), String> {
         let lines = &contents.lines;
-        if steps(lines).count() != self.finished().len() {
+        if steps(lines).count() != target.finished().len() {
             return Err("a complete run has a step that was not finished".into());
         }
         let mut entries = lines.iter().rev().map(|line| &line.entry);
         if !entries.any(|entry| matches!(entry, JournalEntry::Ended)) {
             return Err("a complete run has no end in its journal".into());
         }
-        if self.world.state().setting != ORIGINAL_SETTING || !unrestored(lines).is_empty() {
+        let setting = self.world.state().drives[target.number].setting.clone();
+        if setting != ORIGINAL_SETTING || !unrestored(lines).is_empty() {
             return Err("a complete run has not restored the host".into());
         }
         if self.scenario.drive_forgets {
@@ -444,7 +559,7 @@ impl Trial<'_> {
         let has_gap = steps(lines).any(|(_, outcome)| outcome.gap_before.is_some());
         let is_wrong = steps(lines).any(|(_, outcome)| {
             outcome.measurement.verification.as_ref().is_some_and(|found| found.miscompares > 0)
-        }) || self
+        }) || target
             .judged()
             .iter()
             .any(|outcome| outcome.is_test() && outcome.violation_count() > 0);
@@ -458,6 +573,30 @@ impl Trial<'_> {
         }
         Ok(())
     }
+}
+
+/// Checks that no finished step is lost or counted twice.
+fn check_steps(target: &TestedTarget, lines: &[JournalLine]) -> Result<(), String> {
+    let journaled: Vec<FinishedStep> =
+        steps(lines).map(|(step, outcome)| FinishedStep::new(step, outcome)).collect();
+    let finished = target.finished();
+    if !journaled.starts_with(&finished) {
+        return Err(format!(
+            "{} steps were finished, and the journal has these: {:?}",
+            finished.len(),
+            journaled.iter().map(|step| &step.place).collect::<Vec<_>>()
+        ));
+    }
+    // A step may be on disk although its process died before it could report it.
+    if journaled.len() > finished.len() + 1 {
+        let count = journaled.len() - finished.len();
+        return Err(format!("{count} journaled steps were never finished"));
+    }
+    let places: BTreeSet<&String> = journaled.iter().map(|step| &step.place).collect();
+    if places.len() < journaled.len() {
+        return Err("a step is in the journal twice".into());
+    }
+    Ok(())
 }
 
 /// Checks that the first step after an interruption, and no other, has the gap.
@@ -509,36 +648,28 @@ fn shown(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Ends a process, however its program ended.
-struct EndOnDrop<'p>(&'p Process);
-
-impl Drop for EndOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.end();
-    }
-}
-
 /// Records the steps that a program reports as finished.
-struct Witness<'t, 's> {
-    trial: &'t Trial<'s>,
+struct Witness<'t> {
+    world: &'t World,
+    target: &'t TestedTarget,
     /// Number of steps reported by this process.
     position: usize,
 }
 
-impl ProgressSink for Witness<'_, '_> {
+impl ProgressSink for Witness<'_> {
     fn report(&mut self, event: &RunEvent<'_>) {
         if let RunEvent::PowerCut(_, PowerCutStage::Judged(outcome)) = event {
-            self.trial.judged().push((*outcome).clone());
+            self.target.judged().push((*outcome).clone());
         }
         let RunEvent::Finished { step, outcome, replayed } = event else { return };
         let step = FinishedStep::new(step, outcome);
-        let mut finished = self.trial.finished();
+        let mut finished = self.target.finished();
         match (finished.get(self.position), replayed) {
             (None, _) => finished.push(step),
             (Some(known), true) if *known == step => {}
             (Some(known), _) => {
                 let place = known.place.clone();
-                self.trial.world.violate(|| format!("finished, and measured again: {place}"));
+                self.world.violate(|| format!("finished, and measured again: {place}"));
             }
         }
         self.position += 1;

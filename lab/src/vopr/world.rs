@@ -1,14 +1,17 @@
 //! The simulated world of a program: its processes, the disk, the host and the clock.
 //!
-//! Each process is a thread, but only one runs at a time: before each call to the world, the seed
-//! decides which process continues. A process that dies unwinds, and none of its later calls takes
-//! effect.
+//! Each process is a thread, or several, but only one thread runs at a time: before each call to the
+//! world, the seed decides which continues. A process that dies unwinds, and none of its later calls
+//! takes effect.
 
 use crate::dice::Dice;
 use crate::disk::Disk;
 use crate::fault::{CallKind, InjectedFault, PlannedFault, PlantedBug};
 use crate::memory::{self, MEMORY_MAX};
+use std::cell::Cell;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 /// Number of calls after which a process counts as hung.
 const CALLS_MAX: u64 = 30_000;
@@ -19,28 +22,51 @@ const EPOCH_SHIFT_MS: i64 = 1_000_000;
 /// Original value of the host setting.
 pub const ORIGINAL_SETTING: &str = "0";
 
+/// Maximum number of drives that a process tests at once.
+pub const DRIVES_MAX: usize = 3;
+
+thread_local! {
+    /// Number of this thread, if it is not the first of its process.
+    static THREAD: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
 /// Panic payload of a killed process.
 pub struct Killed;
+
+/// What the host knows of a drive.
+#[derive(Debug, Clone)]
+pub struct AttachedDrive {
+    /// The host's setting for it.
+    pub setting: String,
+    /// Number of times it vanished.
+    pub changes: u32,
+    /// Number of processes currently using it.
+    pub users: u32,
+}
+
+impl AttachedDrive {
+    fn new() -> AttachedDrive {
+        AttachedDrive { setting: ORIGINAL_SETTING.to_owned(), changes: 0, users: 0 }
+    }
+}
 
 /// Everything outside the processes.
 #[derive(Debug)]
 pub struct WorldState {
     pub dice: Dice,
     pub disk: Disk,
-    /// A setting of the host.
-    pub setting: String,
-    /// True if the setting survives a loss of power.
+    pub drives: [AttachedDrive; DRIVES_MAX],
+    /// True if the host's settings survive a loss of power.
     pub setting_is_kept: bool,
     /// Number of times the machine was started.
     pub boots: u64,
     /// Milliseconds by which the wall clock is ahead of the drive's clock.
     pub clock_shift: i64,
-    /// Number of times the drive vanished.
-    pub drive_changes: u32,
-    /// Number of processes currently using the drive.
-    pub drive_users: u32,
     faults: Vec<PlannedFault>,
     calls: u64,
+    /// Process of each thread. The first thread of a process has its number.
+    processes: Vec<usize>,
+    /// Threads that may make calls.
     alive: Vec<usize>,
     turn: usize,
     /// The first violated invariant of the simulated program, if any.
@@ -69,14 +95,13 @@ impl World {
         let state = WorldState {
             dice: Dice::new(seed),
             disk,
-            setting: ORIGINAL_SETTING.to_owned(),
+            drives: std::array::from_fn(|_| AttachedDrive::new()),
             setting_is_kept: false,
             boots: 1,
             clock_shift: EPOCH_SHIFT_MS,
-            drive_changes: 0,
-            drive_users: 0,
             faults: Vec::new(),
             calls: 0,
+            processes: Vec::new(),
             alive: Vec::new(),
             turn: 0,
             violation: None,
@@ -95,8 +120,9 @@ impl World {
         state.faults = faults.to_vec();
         state.calls = 0;
         state.disk.is_full = false;
-        state.drive_users = 0;
-        state.alive = (0..processes).collect();
+        state.drives.iter_mut().for_each(|drive| drive.users = 0);
+        state.processes = (0..processes).collect();
+        state.alive = state.processes.clone();
         state.turn = 0;
         let process = |number| Process { world: self.clone(), number };
         (0..processes).map(process).collect()
@@ -141,17 +167,47 @@ impl WorldState {
         let WorldState { disk, dice, .. } = self;
         disk.crash(dice);
         if !self.setting_is_kept {
-            ORIGINAL_SETTING.clone_into(&mut self.setting);
+            for drive in &mut self.drives {
+                ORIGINAL_SETTING.clone_into(&mut drive.setting);
+            }
         }
         self.boots += 1;
         self.alive.clear();
     }
 
-    fn end(&mut self, process: usize) {
-        self.alive.retain(|other| *other != process);
-        self.disk.unlock_all(process);
-        if self.turn == process {
-            self.turn = self.alive.first().copied().unwrap_or(0);
+    /// Ends all threads of a process. Others continue when its first thread has ended, too.
+    fn kill(&mut self, process: usize) {
+        let WorldState { alive, processes, .. } = self;
+        alive.retain(|thread| processes[*thread] != process);
+        self.turn = process;
+    }
+
+    /// Replaces the first thread of a process by others. Returns the number of the first of them.
+    fn fork(&mut self, process: usize, threads: usize) -> usize {
+        let first = self.processes.len();
+        self.processes.resize(first + threads, process);
+        if self.alive.contains(&process) {
+            self.alive.retain(|thread| *thread != process);
+            self.alive.extend(first..first + threads);
+            self.turn = first;
+        }
+        first
+    }
+
+    fn end(&mut self, thread: usize) {
+        let process = self.processes[thread];
+        let was_alive = self.alive.contains(&thread);
+        self.alive.retain(|other| *other != thread);
+        let mut next = self.alive.first().copied().unwrap_or(0);
+        if thread == process {
+            self.disk.unlock_all(process);
+        } else if was_alive && !self.alive.iter().any(|other| self.processes[*other] == process) {
+            // The first thread has waited for the others.
+            self.alive.push(process);
+            next = process;
+        }
+        if self.turn == thread {
+            self.turn = next;
         }
     }
 }
@@ -165,23 +221,24 @@ impl Process {
         effect: impl FnOnce(&mut WorldState, Option<InjectedFault>) -> T,
     ) -> T {
         let mut state = self.wait_for_turn(self.world.state());
+        let thread = self.thread();
         let WorldState { dice, alive, .. } = &mut *state;
-        let next = if alive.len() > 1 { *dice.choose(alive) } else { self.number };
-        if next != self.number {
+        let next = if alive.len() > 1 { *dice.choose(alive) } else { thread };
+        if next != thread {
             state.turn = next;
             self.world.turns.notify_all();
             state = self.wait_for_turn(state);
         }
-        if !state.alive.contains(&self.number) {
+        if !state.alive.contains(&thread) {
             drop(state);
             die();
         }
         state.calls += 1;
         let fault = state.next_fault(kind);
-        let (calls, number) = (state.calls, self.number);
+        let calls = state.calls;
         state.say(|| {
             let fault = fault.map(|fault| format!("  <- {fault:?}")).unwrap_or_default();
-            format!("{calls:>6} p{number} {kind:?} {}{fault}", about())
+            format!("{calls:>6} p{thread} {kind:?} {}{fault}", about())
         });
         if state.calls > CALLS_MAX {
             let hang = || format!("a process made {CALLS_MAX} calls and did not end");
@@ -196,11 +253,11 @@ impl Process {
         }
         match fault {
             Some(InjectedFault::PowerLoss) => state.lose_power(),
-            Some(InjectedFault::Kill) => state.alive.retain(|other| *other != self.number),
+            Some(InjectedFault::Kill) => state.kill(self.number),
             Some(InjectedFault::ClockJump(by)) => state.clock_shift += by,
             _ => {}
         }
-        if !state.alive.contains(&self.number) {
+        if !state.alive.contains(&thread) {
             drop(state);
             self.world.turns.notify_all();
             die();
@@ -208,12 +265,47 @@ impl Process {
         effect(&mut state, fault)
     }
 
-    /// Waits until it is this process's turn or the process is dead.
+    /// Executes jobs in threads of their own, as a process that is killed as a whole, and waits for
+    /// all of them. Returns their results in order.
+    pub fn execute_all<J: Send, R: Send>(
+        &self,
+        jobs: Vec<J>,
+        execute: impl Fn(J) -> R + Sync,
+    ) -> Vec<R> {
+        if jobs.is_empty() {
+            return Vec::new();
+        }
+        let first = self.world.state().fork(self.number, jobs.len());
+        self.world.turns.notify_all();
+        let execute = &execute;
+        let ends: Vec<thread::Result<R>> = thread::scope(|scope| {
+            let start = |(number, job)| {
+                scope.spawn(move || {
+                    THREAD.set(Some(number));
+                    memory::restart();
+                    let _ended = EndOnDrop(self);
+                    execute(job)
+                })
+            };
+            let threads: Vec<_> = (first..).zip(jobs).map(start).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        let result = |end: thread::Result<R>| end.unwrap_or_else(|payload| resume_unwind(payload));
+        ends.into_iter().map(result).collect()
+    }
+
+    /// Returns the number of the calling thread.
+    fn thread(&self) -> usize {
+        THREAD.get().unwrap_or(self.number)
+    }
+
+    /// Waits until it is this thread's turn or the process is dead.
     fn wait_for_turn<'s>(
         &self,
         mut state: MutexGuard<'s, WorldState>,
     ) -> MutexGuard<'s, WorldState> {
-        while state.turn != self.number && state.alive.contains(&self.number) {
+        let thread = self.thread();
+        while state.turn != thread && state.alive.contains(&thread) {
             let woken = self.world.turns.wait(state);
             state = woken.unwrap_or_else(PoisonError::into_inner);
         }
@@ -230,13 +322,22 @@ impl Process {
         die()
     }
 
-    /// Ends the process and releases its locks and the drive.
+    /// Ends the calling thread. The first thread of the process releases its locks.
     pub fn end(&self) {
-        self.world.state().end(self.number);
+        self.world.state().end(self.thread());
         self.world.turns.notify_all();
     }
 }
 
+/// Ends a thread of a process, however its program ended.
+pub struct EndOnDrop<'p>(pub &'p Process);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 fn die() -> ! {
-    std::panic::resume_unwind(Box::new(Killed))
+    resume_unwind(Box::new(Killed))
 }

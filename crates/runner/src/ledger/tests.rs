@@ -1,6 +1,7 @@
 use super::*;
 use crate::storage::is_root;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
 use steadfast_domain::{Bytes, Device, Nanos, Settings, Transport};
@@ -130,7 +131,7 @@ fn a_resumed_ledger_without_lines_is_not_withdrawn() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     drop(Ledger::create(&directory, &run_settings()).unwrap());
-    Ledger::open_member(&directory).unwrap().0.withdraw();
+    Ledger::open_member(Directory::open(&directory).unwrap()).unwrap().0.withdraw();
     assert_eq!(Ledger::read(&directory).unwrap().plan, run_settings());
 }
 

@@ -9,11 +9,10 @@ use crate::exit::ExitState;
 use crate::output::{has_report, print_complete};
 use crate::prometheus::MetricsExporter;
 use crate::{output, target, terminal};
-use std::path::Path;
 use steadfast_domain::JournalEntry;
 use steadfast_engine::StopSignal;
 use steadfast_runner::ledger::JournalLine;
-use steadfast_runner::live::unrestored;
+use steadfast_runner::run::is_complete;
 use steadfast_runner::{Ledger, RunGroup};
 
 /// Finds the run's device and conducts the remaining steps.
@@ -33,7 +32,7 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
 pub fn once(arguments: &ResumeArguments, stop: &StopSignal) -> anyhow::Result<ExitState> {
     let opened = Ledger::open(&arguments.run_dir)?;
     let is_amended = arguments.max_rounds.is_some() || arguments.stop;
-    if !is_amended && is_complete(&opened.1.lines, &arguments.run_dir) {
+    if !is_amended && is_complete(&opened.1.lines) && has_report(&arguments.run_dir) {
         print_complete(&arguments.run_dir);
         return Ok(ExitState::Done);
     }
@@ -65,14 +64,6 @@ pub fn once(arguments: &ResumeArguments, stop: &StopSignal) -> anyhow::Result<Ex
         }
     }
     Ok(state)
-}
-
-/// Returns true if nothing is left to do: the run ended, the host is restored and the report is
-/// written.
-fn is_complete(lines: &[JournalLine], directory: &Path) -> bool {
-    let last = lines.iter().rev().find(|line| !matches!(line.entry, JournalEntry::HostRestored(_)));
-    let has_ended = last.is_some_and(|line| matches!(line.entry, JournalEntry::Ended));
-    has_ended && unrestored(lines).is_empty() && has_report(directory)
 }
 
 fn is_step(line: &&JournalLine) -> bool {

@@ -29,14 +29,6 @@ pub struct ResumedRun {
 }
 
 impl ResumedRun {
-    /// Opens one run of a group, which may not have started.
-    pub fn open_member(
-        arguments: &ResumeArguments,
-        stop: &StopSignal,
-    ) -> anyhow::Result<ResumedRun> {
-        ResumedRun::arm(Ledger::open_member(&arguments.run_dir)?, arguments, stop)
-    }
-
     /// Finds the device of an opened run again and arms it.
     pub fn arm(
         (ledger, mut contents): (Ledger, LedgerContents),

@@ -10,7 +10,7 @@ mod threads;
 use super::conduct::{state, unfinished, write_report};
 use super::resumed_run::ResumedRun;
 use super::start_run::{
-    ArmedRun, FinishedRun, RunIntent, RunRequest, default_directory, names, refuse_ambiguous,
+    FinishedRun, RunIntent, RunRequest, default_directory, names, refuse_ambiguous,
 };
 use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, error_text, misuse};
@@ -24,8 +24,11 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Findings, Procedure, Settings};
 use steadfast_host::{Directory, OverwritePolicy};
 use steadfast_report::{FinishedTarget, end_text, findings_together, text_table};
+use steadfast_runner::run::is_complete;
 use steadfast_runner::start_together::shared_host;
-use steadfast_runner::{GroupMember, Ledger, RunGroup, StartSync, refuse_taken};
+use steadfast_runner::{
+    GroupMember, Ledger, RunGroup, RunPlan, StartSync, TargetList, refuse_taken,
+};
 use threads::{ReadyRun, RunEnd};
 
 /// Runs to conduct at the same time.
@@ -51,7 +54,7 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
     let targets: Vec<(&str, &Device)> =
         each.iter().map(|(request, _)| request.target).zip(foreseen).collect();
     refuse_same(&targets)?;
-    let mut group = RunGroup::new(&out, &targets, sync);
+    let list = TargetList::new(&targets, sync);
     let each = each.into_iter().enumerate();
     let intents = each.map(|(at, (request, settings))| request.intent(settings, foreseen, at));
     let intents = intents.collect::<anyhow::Result<Vec<RunIntent<'_>>>>()?;
@@ -59,20 +62,20 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
     let metrics = prometheus.map(|path| MetricsExporter::new(path, first.group)).transpose()?;
     let stop = target::stop_on_signals()?;
     let mut armed = Vec::new();
-    for (intent, member) in intents.into_iter().zip(&group.members) {
-        let directory = group.directory_of(member);
+    for (intent, member) in intents.into_iter().zip(&list.members) {
+        let directory = out.join(&member.directory);
         let refused = || format!("{}; no target was written to", member.target);
         armed
             .push(intent.arm(&directory, std::slice::from_ref(&out), &stop).with_context(refused)?);
     }
-    group.write(read_access(first.group)?)?;
-    let ledgers = ledgers(&armed).inspect_err(|_| group.withdraw())?;
+    let plans: Vec<&RunPlan> = armed.iter().map(|one| &one.plan).collect();
+    let (group, ledgers) = RunGroup::create(&out, read_access(first.group)?, list, &plans)?;
     terminal::status(&format!(
         "Directory of {} runs: {} (seed {seed})",
         armed.len(),
         out.display()
     ));
-    let opened = armed.into_iter().zip(ledgers).zip(&group.members);
+    let opened = armed.into_iter().zip(ledgers).zip(&group.list.members);
     let runs = opened.map(|((armed, ledger), member)| ReadyRun {
         name: member.directory.clone(),
         rig: armed.rig,
@@ -92,20 +95,22 @@ pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<E
     let prometheus = arguments.prometheus.as_deref();
     let metrics = prometheus.map(|path| MetricsExporter::new(path, None)).transpose()?;
     let stop = target::stop_on_signals()?;
-    let devices = group.devices()?;
+    let contents = group.read()?;
+    let devices: Vec<Device> = contents.iter().map(|run| run.plan.device.clone()).collect();
     refuse_ambiguous(&arguments.yes_destroy, &devices)?;
     let mut all = Vec::new();
-    for (at, member) in group.members.iter().enumerate() {
-        let own = arguments_of(arguments, group, at, &devices);
-        let directory = group.directory_of(member);
-        if arguments.max_rounds.is_none() && output::study(&directory)?.end.is_final() {
+    for (at, member) in group.list.members.iter().enumerate() {
+        if arguments.max_rounds.is_none() && is_complete(&contents[at].lines) {
             continue;
         }
+        let own = arguments_of(arguments, group, at, &devices);
+        let opened = group.open(member).map_err(anyhow::Error::from);
+        let resumed = opened.and_then(|opened| ResumedRun::arm(opened, &own, &stop));
         let refused = || format!("{}; no run was resumed", member.target);
-        all.push((member, ResumedRun::open_member(&own, &stop).with_context(refused)?, own));
+        all.push((member, resumed.with_context(refused)?, own));
     }
-    if all.is_empty() && has_report(&group.place) {
-        print_complete(&group.place);
+    if all.is_empty() && has_report(group.place()) {
+        print_complete(group.place());
         return Ok(ExitState::Done);
     }
     let mut runs = Vec::new();
@@ -138,7 +143,7 @@ fn arguments_of(
     };
     let typed = arguments.yes_destroy.iter().filter(|typed| !is_of_another(typed));
     ResumeArguments {
-        run_dir: group.directory_of(&group.members[at]),
+        run_dir: group.directory_of(&group.list.members[at]),
         max_rounds: arguments.max_rounds,
         stop: arguments.stop,
         yes_destroy: typed.cloned().collect(),
@@ -146,21 +151,6 @@ fn arguments_of(
         json: false,
         verbose: false,
     }
-}
-
-/// Creates all run directories, or none.
-fn ledgers(armed: &[ArmedRun]) -> anyhow::Result<Vec<Ledger>> {
-    let mut ledgers = Vec::new();
-    for one in armed {
-        match one.ledger() {
-            Ok(ledger) => ledgers.push(ledger),
-            Err(error) => {
-                ledgers.into_iter().for_each(Ledger::withdraw);
-                return Err(error);
-            }
-        }
-    }
-    Ok(ledgers)
 }
 
 /// Lets the loads of all runs start together, and adds a caveat on shared resources to each.
@@ -172,7 +162,7 @@ fn start_together(mut runs: Vec<ReadyRun>, group: &RunGroup) -> anyhow::Result<V
         return Ok(runs);
     }
     let paths: Vec<String> = real.iter().map(|run| run.rig.device().path.clone()).collect();
-    let tickets = steadfast_runner::start_tickets(real.len(), phases, group.together);
+    let tickets = steadfast_runner::start_tickets(real.len(), phases, group.list.together);
     for (at, (run, ticket)) in real.into_iter().zip(tickets).enumerate() {
         let others = paths.iter().enumerate().filter(|(other, _)| *other != at);
         let others: Vec<&str> = others.map(|(_, path)| path.as_str()).collect();
@@ -186,7 +176,7 @@ fn start_together(mut runs: Vec<ReadyRun>, group: &RunGroup) -> anyhow::Result<V
 /// Reports the results of all runs of the group.
 fn finish(group: &RunGroup, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<ExitState> {
     let mut outcomes = Vec::new();
-    for member in &group.members {
+    for member in &group.list.members {
         let directory = group.directory_of(member);
         let end = ends.iter().find(|end| end.name == member.directory);
         let outcome = match end.map(|end| &end.ending) {
@@ -290,7 +280,7 @@ fn report(group: &RunGroup, outcomes: &[TargetOutcome<'_>], json: bool) -> anyho
         if sides.len() == outcomes.len() { Some(findings_together(&sides)?) } else { None };
     if let Some(combined) = &combined {
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers: group.readers() };
-        let output_dir = OutputDir::open(&group.place, rule, &[])?;
+        let output_dir = OutputDir::open(group.place(), rule, &[])?;
         output::write(&output_dir, combined, &output::FORMATS)?;
     }
     if json {
@@ -300,7 +290,7 @@ fn report(group: &RunGroup, outcomes: &[TargetOutcome<'_>], json: bool) -> anyho
     terminal::print(&closing_table(outcomes))?;
     if let Some(combined) = &combined {
         let text = steadfast_report::text(combined, terminal::width());
-        let place = group.place.display();
+        let place = group.place().display();
         terminal::print(&format!(
             "\n{text}\n\nReport over all targets: {place}/report.pdf, {place}/report.html; each \
              target's own in its run directory."
