@@ -294,6 +294,31 @@ fn check_load(settings: &Settings) -> Result<(), ProcedureError> {
     Ok(())
 }
 
+/// Procedures whose steps have lengths of their own.
+const OF_NO_STEP_TIME: [&str; 4] =
+    ["fill", "idle-exit", power_cut::NAME, write_amplification::NAME];
+
+/// Checks that the procedure has a use for each setting that the user chose for the whole run. The
+/// parts of a run may ignore one that is meant for the others.
+///
+/// # Errors
+/// Returns [`ProcedureError`] with the option to omit.
+pub fn check_chosen(settings: &Settings) -> Result<(), ProcedureError> {
+    let name = settings.procedure.as_str();
+    let own_lengths = settings.step_time.filter(|_| OF_NO_STEP_TIME.contains(&name));
+    if let Some(time) = own_lengths {
+        return Err(ProcedureError(format!(
+            "{name} has steps of lengths of its own; omit --step-time {time}"
+        )));
+    }
+    if settings.verify && name == power_cut::NAME {
+        return Err(ProcedureError(format!(
+            "{name} always reads back what it wrote; omit --verify"
+        )));
+    }
+    Ok(())
+}
+
 /// Returns an error if the profile does not have the procedure.
 fn check_combination(settings: &Settings) -> Result<(), ProcedureError> {
     let name = settings.procedure.as_str();

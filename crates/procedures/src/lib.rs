@@ -46,6 +46,7 @@ mod verify_write;
 mod write_amplification;
 
 pub use campaign::NAMES as CAMPAIGNS;
+pub use catalogue::check_chosen;
 pub use common::procedure_request::ProcedureRequest;
 pub use load_curve::NAME as LOAD_CURVE;
 pub use parameters::Parameter;

@@ -60,6 +60,7 @@ pub fn settings(
     if let Some(celsius) = chosen.ambient {
         set_once(&mut settings.meta, "ambient", &format!("{celsius} C"))?;
     }
+    steadfast_procedures::check_chosen(&settings).map_err(misuse)?;
     Ok(settings)
 }
 
