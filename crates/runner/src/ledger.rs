@@ -118,7 +118,8 @@ pub enum LedgerError {
     /// The run ended before its device was confirmed.
     #[error(
         "{0} contains settings, but no run: it ended before the device was confirmed, so there is \
-         nothing to resume. Remove the directory and start the run again"
+         nothing to resume. Remove the directory and start the run again; if it is one of several \
+         targets, resume the directory above it instead"
     )]
     NotBegun(PathBuf),
     /// Another user can write to it, and this program runs as root.

@@ -135,8 +135,9 @@ impl RunGroup {
 
 impl<D: RunStorage> RunGroup<D> {
     /// Creates a directory below `parent` with `targets.json`, and in it a run directory for each
-    /// plan. Returns the ledgers in the same order. If that fails, it leaves nothing behind. The
-    /// list comes before any run directory, so that no run exists without it.
+    /// plan; `list` has as many members. Returns the ledgers in the same order. If that fails, it
+    /// leaves nothing behind. The list comes before any run directory, so that no run exists without
+    /// it.
     ///
     /// # Errors
     /// Returns [`LedgerError::Taken`] or [`LedgerError::Exists`] if the name is in use, and
@@ -179,6 +180,7 @@ impl<D: RunStorage> RunGroup<D> {
         readers: ReadAccess,
         plans: &[&RunPlan],
     ) -> Result<Vec<Ledger<D>>, LedgerError> {
+        assert_eq!(self.list.members.len(), plans.len(), "a plan for each member");
         let mut ledgers = Vec::new();
         for (member, plan) in self.list.members.iter().zip(plans) {
             let name = OsStr::new(&member.directory);
@@ -212,13 +214,13 @@ impl<D: RunStorage> RunGroup<D> {
     }
 
     /// Returns the path of the directory.
-    pub fn place(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
     /// Returns the path of a member's run directory.
     pub fn directory_of(&self, member: &GroupMember) -> PathBuf {
-        self.place().join(&member.directory)
+        self.path().join(&member.directory)
     }
 
     /// Reads the run of every member, in order, without locking it.
@@ -239,13 +241,16 @@ impl<D: RunStorage> RunGroup<D> {
         let has_begun = |read: &Result<LedgerContents, LedgerError>| {
             read.as_ref().is_ok_and(|contents| contents.opening().is_some())
         };
-        Err(match read.iter().position(has_begun) {
-            None => LedgerError::GroupNotBegun(self.place().to_owned()),
-            Some(other) => LedgerError::NoMember {
+        if let Some(other) = read.iter().position(has_begun) {
+            return Err(LedgerError::NoMember {
                 missing: self.directory_of(&members[missing]),
                 other: self.directory_of(&members[other]),
-            },
-        })
+            });
+        }
+        // A run that cannot be read may have begun.
+        let is_other = |error: &LedgerError| !matches!(error, LedgerError::NotARun(_));
+        let unreadable = read.into_iter().filter_map(Result::err).find(is_other);
+        Err(unreadable.unwrap_or_else(|| LedgerError::GroupNotBegun(self.path().to_owned())))
     }
 
     fn read_member(&self, member: &GroupMember) -> Result<LedgerContents, LedgerError> {
@@ -263,7 +268,7 @@ impl<D: RunStorage> RunGroup<D> {
 
     fn enter(&self, member: &GroupMember) -> Result<D, LedgerError> {
         self.directory.enter(OsStr::new(&member.directory)).map_err(|error| {
-            if error.is_missing() || error.is_not_a_directory() {
+            if error.is_missing() {
                 LedgerError::NotARun(self.directory_of(member))
             } else {
                 error.into()
@@ -386,7 +391,7 @@ mod tests {
         let group = RunGroup::find(&place).unwrap().unwrap();
         assert_eq!(group.list, list);
         assert_eq!(group.read().unwrap().len(), 2);
-        assert!(fs::read_dir(&place).unwrap().count() == 3, "an unfinished file");
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 3, "an unfinished file");
     }
 
     /// Its process could not write the first line, or was killed before it.
@@ -404,5 +409,27 @@ mod tests {
         }
         fs::remove_file(place.join("small-2/journal.jsonl")).unwrap();
         assert!(matches!(group.read().unwrap_err(), LedgerError::GroupNotBegun(_)));
+    }
+
+    /// Its steps would be deleted if the user were told that no run has begun.
+    #[test]
+    fn a_run_that_cannot_be_read_is_not_one_that_has_not_begun() {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = scratch.path().join("pair");
+        let plan = plan();
+        let list = TargetList::new(&[("sim:small", &plan.device); 2], StartSync::Steps);
+        let created = RunGroup::create(&place, ReadAccess::Usual, list, &[&plan, &plan]);
+        let (group, ledgers) = created.unwrap();
+        drop(ledgers);
+        fs::remove_dir_all(place.join("small-2")).unwrap();
+        assert!(matches!(group.read().unwrap_err(), LedgerError::GroupNotBegun(_)));
+        fs::write(place.join("small/journal.jsonl"), "no journal\n").unwrap();
+        let error = group.read().unwrap_err();
+        assert!(!matches!(error, LedgerError::GroupNotBegun(_)), "{error}");
+        // Nor is one behind a link.
+        fs::rename(place.join("small"), scratch.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink("../moved", place.join("small")).unwrap();
+        let error = group.read().unwrap_err();
+        assert!(!matches!(error, LedgerError::GroupNotBegun(_)), "{error}");
     }
 }

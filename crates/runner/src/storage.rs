@@ -1,8 +1,8 @@
 //! The storage of a run: the operations that it needs on a directory and its files.
 //!
-//! The ledger, groups of runs and the logs of power cuts use only [`RunStorage`] and [`StoredFile`]. This module
-//! implements them for the directories and files of this machine; the fault simulator implements
-//! them with caches that a crash loses (`docs/fire.md`).
+//! The ledger, groups of runs and the logs of power cuts use only [`RunStorage`] and [`StoredFile`].
+//! This module implements them for the directories and files of this machine; the fault simulator
+//! implements them with caches that a crash loses (`docs/fire.md`).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, TryLockError};

@@ -159,7 +159,7 @@ impl Disk {
         self.nodes[directory].durable_names = self.nodes[directory].names.clone();
     }
 
-    /// Takes a name away, durably, as a user does. Returns what has had it.
+    /// Takes a name away, durably, as a user does. Returns its inode.
     pub fn take(&mut self, directory: Inode, name: &str) -> Option<Inode> {
         let taken = self.nodes[directory].names.get(name).copied();
         self.remove_all(directory, name);

@@ -3,8 +3,7 @@
 
 use crate::directory::SimulatedDirectory;
 use crate::disk::ROOT;
-use crate::world::Process;
-use crate::world::World;
+use crate::world::{Process, World};
 use std::ffi::OsStr;
 use std::sync::Arc;
 use steadfast_domain::Device;

@@ -3,8 +3,8 @@
 //! The runner's production code executes short procedures on a simulated drive. A seed decides what
 //! fails: calls to a disk that loses its cache, the drive, the clock, the power, the process. After
 //! every interruption the run is continued, and the invariants are checked (`docs/fire.md`). The same
-//! seed also decides how the runs of several targets fail, programs that write reports into one
-//! directory, and a capture.
+//! seed also decides the faults of a group of runs, of programs that write reports into one directory,
+//! and of a capture.
 
 mod captures;
 mod cuts;

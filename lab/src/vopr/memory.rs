@@ -1,9 +1,9 @@
-//! Memory of the simulated processes; each process is a thread.
+//! Memory of the simulated processes, for each of their threads.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Largest number of bytes that a process may hold at once (docs/fire.md).
+/// Largest number of bytes that a thread may hold at once (docs/fire.md).
 pub const MEMORY_MAX: usize = 24 << 20;
 
 /// Bytes that a thread has allocated.

@@ -184,7 +184,7 @@ fn bugs_planted_below_output_files_are_found() {
     must_be_found(&bugs, play_outputs, outputs::play, OutputScenario::faults);
 }
 
-/// Every kind of run, capture and output files: the same calls with the same faults.
+/// Every kind of run, groups, captures and output files: the same calls with the same faults.
 #[test]
 fn a_seed_always_means_the_same() {
     let mut runs: Vec<usize> = Vec::new();
@@ -243,7 +243,7 @@ fn must_be_found_and_shrunk(bug: PlantedBug, scenario: fn(u64) -> Scenario) {
     assert!(faults <= 2 && smallest.lives.len() <= 2, "{bug:?}: {smallest:?}");
 }
 
-/// Below the runs of several targets, whose list must be whole and there.
+/// Below the runs of several targets, whose list must exist and be complete.
 #[test]
 fn bugs_planted_below_groups_are_found_and_shrunk() {
     use PlantedBug::{ForgottenStep, NoDirectorySync, NoSync, StrayWrite, TornList};

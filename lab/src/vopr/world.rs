@@ -33,7 +33,7 @@ thread_local! {
 /// Panic payload of a killed process.
 pub struct Killed;
 
-/// What the host knows of a drive.
+/// A drive as the host sees it.
 #[derive(Debug, Clone)]
 pub struct AttachedDrive {
     /// The host's setting for it.
@@ -290,8 +290,11 @@ impl Process {
             let threads: Vec<_> = (first..).zip(jobs).map(start).collect();
             threads.into_iter().map(|thread| thread.join()).collect()
         });
+        let (ended, mut panics): (Vec<_>, Vec<_>) = ends.into_iter().partition(Result::is_ok);
+        // A panic of its own says more than that the process was killed.
+        panics.sort_by_key(|end| end.as_ref().is_err_and(|payload| payload.is::<Killed>()));
         let result = |end: thread::Result<R>| end.unwrap_or_else(|payload| resume_unwind(payload));
-        ends.into_iter().map(result).collect()
+        panics.into_iter().chain(ended).map(result).collect()
     }
 
     /// Returns the number of the calling thread.

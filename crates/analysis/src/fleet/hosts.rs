@@ -55,7 +55,7 @@ pub struct Hosts {
 impl Hosts {
     /// Creates an empty fold for captures with these conditions.
     pub fn from_conditions(conditions: &CaptureConditions) -> Self {
-        // Every host has a device, and so a number of its own.
+        // A host is identified by its first device, of which there are at most so many.
         let most = usize::from(u16::MAX) + 1;
         Hosts { groups: Groups::keeping(most, &[Facet::Host]).with_hosts(conditions) }
     }

@@ -90,17 +90,17 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
     Ok(FinishedRun { state, directory: out, was_stopped: stop.is_requested() })
 }
 
-/// Resumes all runs of a group that have not ended.
+/// Resumes all runs of a group that have not ended, or have not restored the host.
 pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<ExitState> {
     let prometheus = arguments.prometheus.as_deref();
     let metrics = prometheus.map(|path| MetricsExporter::new(path, None)).transpose()?;
     let stop = target::stop_on_signals()?;
-    let contents = group.read()?;
-    let devices: Vec<Device> = contents.iter().map(|run| run.plan.device.clone()).collect();
+    let known = group.read()?.into_iter().map(|run| (run.plan.device, is_complete(&run.lines)));
+    let (devices, complete): (Vec<Device>, Vec<bool>) = known.unzip();
     refuse_ambiguous(&arguments.yes_destroy, &devices)?;
     let mut all = Vec::new();
     for (at, member) in group.list.members.iter().enumerate() {
-        if arguments.max_rounds.is_none() && is_complete(&contents[at].lines) {
+        if arguments.max_rounds.is_none() && complete[at] {
             continue;
         }
         let own = arguments_of(arguments, group, at, &devices);
@@ -109,10 +109,13 @@ pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<E
         let refused = || format!("{}; no run was resumed", member.target);
         all.push((member, resumed.with_context(refused)?, own));
     }
-    if all.is_empty() && has_report(group.place()) {
-        print_complete(group.place());
+    if all.is_empty() && has_report(group.path()) {
+        print_complete(group.path());
         return Ok(ExitState::Done);
     }
+    // No journal is amended unless all can be.
+    let procedures = all.iter().map(|(_, resumed, _)| output::procedure(&resumed.contents));
+    procedures.collect::<anyhow::Result<Vec<_>>>()?;
     let mut runs = Vec::new();
     for (member, mut resumed, own) in all {
         resumed.amend(&own)?;
@@ -280,7 +283,7 @@ fn report(group: &RunGroup, outcomes: &[TargetOutcome<'_>], json: bool) -> anyho
         if sides.len() == outcomes.len() { Some(findings_together(&sides)?) } else { None };
     if let Some(combined) = &combined {
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers: group.readers() };
-        let output_dir = OutputDir::open(group.place(), rule, &[])?;
+        let output_dir = OutputDir::open(group.path(), rule, &[])?;
         output::write(&output_dir, combined, &output::FORMATS)?;
     }
     if json {
@@ -290,7 +293,7 @@ fn report(group: &RunGroup, outcomes: &[TargetOutcome<'_>], json: bool) -> anyho
     terminal::print(&closing_table(outcomes))?;
     if let Some(combined) = &combined {
         let text = steadfast_report::text(combined, terminal::width());
-        let place = group.place().display();
+        let place = group.path().display();
         terminal::print(&format!(
             "\n{text}\n\nReport over all targets: {place}/report.pdf, {place}/report.html; each \
              target's own in its run directory."
