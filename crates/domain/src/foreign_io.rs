@@ -5,7 +5,7 @@
 //! step, but the same number of bytes. Bytes above the step's own come from another source. Only if
 //! the bytes agree do the numbers of I/Os show whether some were split.
 
-use crate::kernel_counts::KernelOpCount;
+use crate::kernel_counts::OpCount;
 use crate::measurement::Measurement;
 use crate::step::{Load, Step};
 use crate::stimulus::{Op, Stimulus};
@@ -26,8 +26,8 @@ pub struct ForeignIo {
 }
 
 /// Tolerance in percent of the step's own counts. In a step that takes over a running load or
-/// leaves one running, the load continues while the kernel's counters are read, so a difference of
-/// this size needs no other source.
+/// leaves one running, the load continues while the kernel's counters are read, which explains a
+/// difference of this size.
 const CHAINED_PERCENT: u64 = 1;
 
 impl Measurement {
@@ -53,8 +53,8 @@ impl Measurement {
         found
     }
 
-    /// Returns true if the kernel split I/Os of the step: for an operation whose bytes agree, it
-    /// counted over a tenth more I/Os. Returns false if the kernel reports no counts.
+    /// Returns true if the kernel split I/Os of the step: it counted the same bytes of an operation
+    /// in over 10 % more I/Os. Returns false if the kernel reports no counts.
     pub fn is_split(&self, step: &Step) -> bool {
         let Some(kernel) = self.kernel else { return false };
         [Op::Read, Op::Write].into_iter().any(|op| {
@@ -62,48 +62,51 @@ impl Measurement {
             let allowance = self.allowance(step, own);
             // The kernel may count a flush as an empty write.
             let flushes = if op == Op::Write { self.own_counts(Op::Flush).ios } else { 0 };
-            let more = seen.ios.saturating_sub(own.ios + flushes);
+            let extra_ios = seen.ios.saturating_sub(own.ios + flushes);
             own.bytes > 0
                 && seen.bytes.abs_diff(own.bytes) <= allowance.bytes
-                && more > allowance.ios.max(own.ios / 10)
+                && extra_ios > allowance.ios.max(own.ios / 10)
         })
     }
 
     /// Returns the step's own I/Os of one operation, in and outside the measured time.
-    fn own_counts(&self, op: Op) -> KernelOpCount {
+    fn own_counts(&self, op: Op) -> OpCount {
         let measured = self.direction(op);
-        let outside = self.unmeasured.iter().filter(|part| part.op == op);
-        outside.fold(KernelOpCount { ios: measured.ios, bytes: measured.bytes.0 }, |sum, part| {
-            KernelOpCount { ios: sum.ios + part.ios, bytes: sum.bytes + part.bytes.0 }
-        })
+        let mut own = OpCount { ios: measured.ios, bytes: measured.bytes.0 };
+        for outside in self.unmeasured.iter().filter(|part| part.op == op) {
+            own.ios += outside.ios;
+            own.bytes += outside.bytes.0;
+        }
+        own
     }
 
-    /// Returns the difference from the kernel's counts that needs no other source: failed I/Os,
-    /// I/Os that never completed, and those at the boundaries of a step that continues a load or
-    /// leaves it running.
-    fn allowance(&self, step: &Step, own: KernelOpCount) -> KernelOpCount {
+    /// Returns the difference from the kernel's counts that the step itself can explain: failed
+    /// I/Os, I/Os that never completed, and those at the boundaries of a step that continues a load
+    /// or leaves it running.
+    fn allowance(&self, step: &Step, own: OpCount) -> OpCount {
         let is_chained = step.continues || !self.complete;
-        let seams = if is_chained { 2 * outstanding(&step.load) } else { 0 };
-        let ios = self.fault_count + self.outstanding + seams;
+        // Twice: at the start and at the end of the step.
+        let at_boundaries = if is_chained { 2 * untallied(&step.load) } else { 0 };
+        let ios = self.fault_count + self.outstanding + at_boundaries;
         let percent = if is_chained { CHAINED_PERCENT } else { 0 };
-        KernelOpCount {
+        OpCount {
             ios: ios + own.ios / 100 * percent,
             bytes: ios.saturating_mul(largest(&step.load)) + own.bytes / 100 * percent,
         }
     }
 }
 
-/// Returns the maximum number of I/Os that a load keeps outstanding.
-fn outstanding(load: &Load) -> u64 {
+/// Returns the maximum number of I/Os of a load that have begun and are in no tally.
+fn untallied(load: &Load) -> u64 {
     match load {
         Load::Script(script) => script.demand.outstanding(),
-        Load::Stimulus(_) | Load::Together(_) => load.stimuli().iter().map(uncommitted).sum(),
+        Load::Stimulus(_) | Load::Together(_) => load.stimuli().iter().map(untallied_of_one).sum(),
     }
 }
 
-/// Returns the maximum number of I/Os of a load that have begun and are in no tally: outstanding,
-/// or written and waiting for their flush.
-fn uncommitted(stimulus: &Stimulus) -> u64 {
+/// Returns the same for one stimulus: I/Os that are outstanding, or written and waiting for their
+/// flush.
+fn untallied_of_one(stimulus: &Stimulus) -> u64 {
     let demand = stimulus.demand;
     let group = stimulus.flush_every().map_or(0, |every| u64::from(every.get()));
     demand.outstanding().max(group * u64::from(demand.threads))

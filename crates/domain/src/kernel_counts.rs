@@ -31,7 +31,7 @@ pub struct KernelCounters {
 
 /// I/Os and bytes of one operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct KernelOpCount {
+pub(crate) struct OpCount {
     pub ios: u64,
     pub bytes: u64,
 }
@@ -69,15 +69,13 @@ impl KernelCounters {
 
     /// Returns the counts of one operation; merged I/Os count separately. All zeros for discards
     /// and flushes.
-    pub(crate) fn direction(&self, op: Op) -> KernelOpCount {
+    pub(crate) fn direction(&self, op: Op) -> OpCount {
         match op {
-            Op::Read => {
-                KernelOpCount { ios: self.reads + self.read_merges, bytes: self.read_bytes.0 }
-            }
+            Op::Read => OpCount { ios: self.reads + self.read_merges, bytes: self.read_bytes.0 },
             Op::Write => {
-                KernelOpCount { ios: self.writes + self.write_merges, bytes: self.write_bytes.0 }
+                OpCount { ios: self.writes + self.write_merges, bytes: self.write_bytes.0 }
             }
-            Op::Discard | Op::Flush => KernelOpCount::default(),
+            Op::Discard | Op::Flush => OpCount::default(),
         }
     }
 }

@@ -88,20 +88,21 @@ impl AddressRanges {
         {
             return None;
         }
-        let begin = batch.offset(row);
-        let end = begin.saturating_add(bytes - 1).checked_sub(self.low)?;
-        let begin = begin.saturating_sub(self.low);
-        let first = begin / self.range_bytes;
-        // Most I/Os touch one range, which saves the second division.
-        let is_one = end - first * self.range_bytes < self.range_bytes;
-        let last = if is_one { first } else { end / self.range_bytes };
+        let offset = batch.offset(row);
+        // An I/O that ends below the first range touches none.
+        let last_byte = offset.saturating_add(bytes - 1).checked_sub(self.low)?;
+        let first_byte = offset.saturating_sub(self.low);
+        let first = first_byte / self.range_bytes;
+        // Most I/Os touch one range and need no second division.
+        let is_in_one = last_byte - first * self.range_bytes < self.range_bytes;
+        let last = if is_in_one { first } else { last_byte / self.range_bytes };
         let first = u16::try_from(first).ok().filter(|first| usize::from(*first) < self.ranges)?;
         let last = usize::try_from(last).unwrap_or(usize::MAX).min(self.ranges - 1);
         Some((first, last as u16))
     }
 }
 
-/// Key of the hits of reads and of all others in an address map.
+/// Returns the key of an operation's hits in an address map: 0 for reads, 1 for all others.
 pub fn hit_key(op: IoOp) -> u32 {
     u32::from(op != IoOp::Read)
 }
@@ -212,18 +213,18 @@ impl MapFold {
     }
 
     /// Creates an empty map of seconds over a time span, with one column per second, or with wider
-    /// columns so that there are at most `most`.
-    pub fn of_seconds(span_ns: (u64, u64), most: u64) -> Self {
+    /// columns so that there are at most `columns_max`.
+    pub fn of_seconds(span_ns: (u64, u64), columns_max: u64) -> Self {
         let last = span_ns.1.saturating_sub(1).max(span_ns.0) / SECOND;
         let first = span_ns.0 / SECOND;
-        let mut seconds = 1;
-        while last / seconds - first / seconds >= most.max(1) {
-            seconds *= 2;
+        let mut width_s = 1;
+        while last / width_s - first / width_s >= columns_max.max(1) {
+            width_s *= 2;
         }
         let axis = ColumnAxis {
-            width_ns: seconds.saturating_mul(SECOND),
-            first: first / seconds,
-            columns: (last / seconds - first / seconds + 1) as usize,
+            width_ns: width_s.saturating_mul(SECOND),
+            first: first / width_s,
+            columns: (last / width_s - first / width_s + 1) as usize,
         };
         Self::new(axis, MapKind::Seconds)
     }
@@ -240,13 +241,14 @@ impl Fold for MapFold {
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for row in rows.iter() {
             let issued_ns = rows.batch.issued_ns(row);
-            let (key, (first, last)) = match self.kind {
+            let (key, first, last) = match self.kind {
                 MapKind::Addresses(addresses) => {
-                    let Some(touched) = addresses.touched(rows, row) else { continue };
-                    (hit_key(rows.batch.op(row)), touched)
+                    let Some((first, last)) = addresses.touched(rows, row) else { continue };
+                    (hit_key(rows.batch.op(row)), first, last)
                 }
                 MapKind::Seconds => {
-                    (0, (second_part(issued_ns) as u16, second_part(issued_ns) as u16))
+                    let part = second_part(issued_ns) as u16;
+                    (0, part, part)
                 }
             };
             if let Some(cell) = self.cube.at(issued_ns, key) {

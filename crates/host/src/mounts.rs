@@ -1,5 +1,5 @@
-//! Mounts in all mount namespaces, and the devices of their file systems. `device_uses` decides
-//! which of them forbid a run.
+//! Mounts in all mount namespaces, and the devices of their file systems. `device_uses` finds
+//! those of a device; `device_checks` refuses the run.
 
 use crate::error::HostError;
 use crate::processes;

@@ -173,7 +173,7 @@ impl Recording {
         let roots = SystemRoots::real();
         let host = devices.first().map(|found| steadfast_host::host_facts(&roots, &found.device));
         let host = host.unwrap_or_default();
-        let partitions = devices.iter().filter_map(FoundDevice::remark);
+        let partition_remarks = devices.iter().filter_map(FoundDevice::remark);
         CaptureConditions {
             software: self.software.clone(),
             step_ns: self.step.map(|width| width.0),
@@ -194,7 +194,9 @@ impl Recording {
             content: self
                 .content_sample
                 .map(|every| ContentSample { every, ..ContentSample::default() }),
-            remarks: partitions.chain(remark_on_output(&self.output.path, devices)).collect(),
+            remarks: partition_remarks
+                .chain(remark_on_output(&self.output.path, devices))
+                .collect(),
             ..CaptureConditions::default()
         }
     }
@@ -205,11 +207,11 @@ impl Recording {
         devices: &[FoundDevice],
     ) -> Result<Option<ContentSampler>, RecordError> {
         let Some(every) = self.content_sample else { return Ok(None) };
-        let sampled = |(path, found): (&PathBuf, &FoundDevice)| SampledDevice {
-            path: path.clone(),
-            base: found.probed.sectors.start * 512,
-        };
-        let sampled: Vec<_> = self.devices.iter().zip(devices).map(sampled).collect();
+        let mut sampled = Vec::new();
+        for (path, found) in self.devices.iter().zip(devices) {
+            let base = found.probed.sectors.start * 512;
+            sampled.push(SampledDevice { path: path.clone(), base });
+        }
         Ok(Some(ContentSampler::begin(&sampled, every)?))
     }
 }
@@ -254,12 +256,12 @@ impl FoundDevice {
 /// Inspects the given devices and mount points, in this order.
 pub(crate) fn find(named: &[PathBuf], mounts: &[PathBuf]) -> Result<Vec<FoundDevice>, RecordError> {
     let roots = SystemRoots::real();
-    let devices = named.iter().map(|path| found(path, &roots));
-    devices.chain(mounts.iter().map(|path| found_mount(path, &roots))).collect()
+    let devices = named.iter().map(|path| inspect_device(path, &roots));
+    devices.chain(mounts.iter().map(|path| inspect_mount(path, &roots))).collect()
 }
 
-/// Inspects a mounted file system, which may lie on no block device of this host.
-fn found_mount(path: &Path, roots: &SystemRoots) -> Result<FoundDevice, RecordError> {
+/// Inspects a mounted file system, which need not be on a block device of this host.
+fn inspect_mount(path: &Path, roots: &SystemRoots) -> Result<FoundDevice, RecordError> {
     let mounted = steadfast_host::mounted_at(path, roots)?;
     let name = mounted.point.to_string_lossy().into_owned();
     let device = Device {
@@ -277,7 +279,8 @@ fn found_mount(path: &Path, roots: &SystemRoots) -> Result<FoundDevice, RecordEr
     Ok(FoundDevice { device, probed })
 }
 
-fn found(path: &Path, roots: &SystemRoots) -> Result<FoundDevice, RecordError> {
+/// Inspects a block device; a partition is probed as a range of its disk.
+fn inspect_device(path: &Path, roots: &SystemRoots) -> Result<FoundDevice, RecordError> {
     let mut device = steadfast_host::inspect(path, roots)?;
     let queue = steadfast_host::block_queue(&device, roots)
         .ok_or_else(|| RecordError::NoBlockDevice(path.to_owned()))?;
@@ -333,7 +336,7 @@ mod tests {
         }
     }
 
-    fn on_a_disk() -> Vec<FoundDevice> {
+    fn a_partition() -> Vec<FoundDevice> {
         let device = Device {
             name: "x".into(),
             model: Some("M".into()),
@@ -353,7 +356,7 @@ mod tests {
     fn the_second_file_is_checked_where_there_will_be_one() {
         let scratch = tempfile::tempdir().unwrap();
         let mut recording = recording(&scratch.path().join("t.parquet"));
-        let options = recording.options(&on_a_disk());
+        let options = recording.options(&a_partition());
         fs::write(scratch.path().join("t.2.parquet"), "").unwrap();
         recording.check(&options).unwrap();
         recording.output.rotate_time = Some(Nanos::SECOND);
@@ -378,7 +381,7 @@ mod tests {
         let mut recording = recording(&scratch.path().join("t.parquet"));
         let mut refusal = |bytes: Bytes| {
             recording.buffer = Some(bytes);
-            recording.check(&recording.options(&on_a_disk())).err().map(|error| error.to_string())
+            recording.check(&recording.options(&a_partition())).err().map(|error| error.to_string())
         };
         assert_eq!(refusal(Bytes::kib(4)), None);
         assert_eq!(refusal(Bytes::gib(1)), None);
@@ -393,7 +396,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let mut recording = recording(&scratch.path().join("t.parquet"));
         let refused = |recording: &Recording| {
-            let error = recording.check(&recording.options(&on_a_disk())).unwrap_err();
+            let error = recording.check(&recording.options(&a_partition())).unwrap_err();
             (matches!(error, RecordError::Unsuitable(_)), error.to_string())
         };
         recording.process = Some(u32::MAX);
@@ -410,7 +413,7 @@ mod tests {
     #[test]
     fn layers_are_kept_once_and_a_partition_is_remarked_on() {
         let scratch = tempfile::tempdir().unwrap();
-        let conditions = recording(&scratch.path().join("t.parquet")).conditions(&on_a_disk());
+        let conditions = recording(&scratch.path().join("t.parquet")).conditions(&a_partition());
         assert_eq!(conditions.layers, [Layer::Block, Layer::FileSystem]);
         assert!(conditions.remarks[0].starts_with("x1 is a partition"), "{conditions:?}");
         assert_eq!(conditions.devices[0].model.as_deref(), Some("M"));

@@ -98,14 +98,16 @@ fn table_of_starts(sides: &[FinishedTarget<'_>]) -> Table {
 
 /// Returns facts on how far apart synchronized loads started.
 fn skew<'s>(starts: impl Iterator<Item = &'s CommonStart>) -> Facts {
-    let mut moments: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let mut delays_by_start: BTreeMap<Nanos, Vec<Nanos>> = BTreeMap::new();
     for start in starts {
-        let late = start.late.map(|late| late.0);
-        moments.entry(start.agreed.0).or_default().extend(late);
+        delays_by_start.entry(start.agreed).or_default().extend(start.late);
     }
-    let apart = |late: &Vec<u64>| Some(late.iter().max()? - late.iter().min()?);
-    let several = moments.values().filter(|late| late.len() > 1);
-    let mut skews: Vec<u64> = several.filter_map(apart).collect();
+    let mut skews = Vec::new();
+    for delays in delays_by_start.values().filter(|delays| delays.len() > 1) {
+        if let (Some(least), Some(most)) = (delays.iter().min(), delays.iter().max()) {
+            skews.push(most.0 - least.0);
+        }
+    }
     skews.sort_unstable();
     let shown = |nanos: Option<&u64>| {
         nanos.map_or_else(String::new, |nanos| format!("{:.3} ms", *nanos as f64 / 1e6))
@@ -114,7 +116,7 @@ fn skew<'s>(starts: impl Iterator<Item = &'s CommonStart>) -> Facts {
         Setting::outcome(label, value).with_id(id).by(Origin::Found)
     };
     Facts::new("Start skew").rows([
-        fact("start-moments", "Agreed start times", moments.len().to_string()),
+        fact("start-moments", "Agreed start times", delays_by_start.len().to_string()),
         fact("start-skew-median", "Median skew", shown(skews.get(skews.len() / 2))),
         fact("start-skew-most", "Largest skew", shown(skews.last())),
     ])

@@ -13,13 +13,14 @@ use steadfast_domain::{
     Conditions, Halt, JournalEntry, Load, Nanos, Note, Outcome, Purge, Step, caveats as ids,
 };
 
-/// Position in the journaled entries of a run.
+/// Position in the journaled entries of a run. `settled`, `purged`, `applied`, `idled` and `trial`
+/// take the next entry as the answer to that call.
 pub(crate) struct JournalCursor {
     /// Entries that did not answer a call yet.
     entries: VecDeque<JournalEntry>,
 }
 
-/// A trial of a power cut that is in the journal.
+/// A power-cut trial whose beginning is journaled.
 pub(crate) struct BegunTrial {
     pub plan: WritePlan,
     /// The drive's own counters before the writes.
@@ -61,7 +62,7 @@ impl JournalCursor {
         self.entries.iter().filter(is_step).count()
     }
 
-    /// Returns the conditions that were obtained for those wanted; `None` at the end.
+    /// Returns the conditions that the run obtained when it requested `wanted`; `None` at the end.
     ///
     /// # Errors
     /// Returns [`Halt::Mismatch`] if the next entry does not answer this call, as do the other
@@ -136,8 +137,8 @@ impl JournalCursor {
         }
     }
 
-    /// Passes a note, if the next entry is one. Its text is not compared, since a newer version
-    /// may phrase it differently; notes follow from the same steps.
+    /// Skips the next entry if it is a note; returns true if it was. The text is not compared: the
+    /// steps that lead to it are, and a newer version may phrase it differently.
     pub fn pass_note(&mut self) -> bool {
         self.entries.pop_front_if(|entry| matches!(entry, JournalEntry::Noted(_))).is_some()
     }
@@ -154,11 +155,15 @@ fn is_own_note(entry: &JournalEntry) -> bool {
 }
 
 fn check_same(requested: &Step, journaled: &Step) -> Result<(), Halt> {
-    let same_place = (&requested.place.phase, requested.place.round, requested.place.point)
-        == (&journaled.place.phase, journaled.place.round, journaled.place.point);
+    // The label is not compared: a newer version may word it differently.
+    let same_place = requested.place.phase == journaled.place.phase
+        && requested.place.round == journaled.place.round
+        && requested.place.point == journaled.place.point;
     let same_load = requested.load == journaled.load
-        && (requested.cut, requested.continues) == (journaled.cut, journaled.continues)
-        && (&requested.groups, requested.interval) == (&journaled.groups, journaled.interval);
+        && requested.cut == journaled.cut
+        && requested.continues == journaled.continues
+        && requested.groups == journaled.groups
+        && requested.interval == journaled.interval;
     if same_place && same_load {
         return Ok(());
     }

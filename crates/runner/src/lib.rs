@@ -4,7 +4,7 @@
 //! ([`real`]) or an SSD in virtual time ([`simulated`]). [`live`] writes every finished step to
 //! disk before it returns, and replays the steps that are already there; [`rehearsal`] only adds
 //! up time and bytes, from which [`forecast`] computes how long a run takes. Outside a run,
-//! [`once()`] applies one step, and [`calibrate`] compares two engines.
+//! [`apply_once`] applies one step, and [`calibrate`] compares two engines.
 
 mod applied_settings;
 pub mod calibrate;
@@ -43,6 +43,6 @@ pub use rehearsal::{DriveOutlook, PlannedStep, StepPlan, refusal, rehearse, step
 pub use rig::Rig;
 pub use run_group::{GroupMember, RunGroup, TargetList, plain_name, refuse_taken, same_device};
 pub use run_plan::RunPlan;
-pub use single_step::{SingleLoad, SingleLoadResult, once};
+pub use single_step::{SingleLoad, SingleLoadResult, apply_once};
 pub use start_together::{StartSync, StartTicket, start_tickets};
 pub use surroundings::HostRequests;

@@ -374,20 +374,25 @@ mod tests {
         }
     }
 
+    fn pair() -> TargetList {
+        TargetList::new(&[("sim:small", &plan().device); 2], StartSync::Steps)
+    }
+
+    fn create(place: &Path, list: TargetList) -> Result<(RunGroup, Vec<Ledger>), LedgerError> {
+        RunGroup::create(place, ReadAccess::Usual, list, &[&plan(), &plan()])
+    }
+
     #[test]
     fn all_runs_of_a_group_are_created_or_none() {
         let scratch = tempfile::tempdir().unwrap();
         let place = scratch.path().join("above/pair");
-        let plan = plan();
-        let list = TargetList::new(&[("sim:small", &plan.device); 2], StartSync::Steps);
+        let list = pair();
         let mut twice = list.clone();
         twice.members[1].directory = "small".into();
-        let create =
-            |list| RunGroup::create(&place, ReadAccess::Usual, list, &[&plan, &plan]).map(drop);
-        assert!(matches!(create(twice).unwrap_err(), LedgerError::Exists(_)));
+        assert!(matches!(create(&place, twice).unwrap_err(), LedgerError::Exists(_)));
         assert!(!place.exists(), "it left something behind");
-        create(list.clone()).unwrap();
-        assert!(matches!(create(list.clone()).unwrap_err(), LedgerError::Taken { .. }));
+        create(&place, list.clone()).unwrap();
+        assert!(matches!(create(&place, list.clone()).unwrap_err(), LedgerError::Taken { .. }));
         let group = RunGroup::find(&place).unwrap().unwrap();
         assert_eq!(group.list, list);
         assert_eq!(group.read().unwrap().len(), 2);
@@ -399,10 +404,7 @@ mod tests {
     fn a_run_of_a_group_that_could_not_begin_is_resumed() {
         let scratch = tempfile::tempdir().unwrap();
         let place = scratch.path().join("pair");
-        let plan = plan();
-        let list = TargetList::new(&[("sim:small", &plan.device); 2], StartSync::Steps);
-        let created = RunGroup::create(&place, ReadAccess::Usual, list, &[&plan, &plan]);
-        let (group, ledgers) = created.unwrap();
+        let (group, ledgers) = create(&place, pair()).unwrap();
         ledgers.into_iter().for_each(Ledger::withdraw);
         for member in &group.list.members {
             assert!(group.open(member).unwrap().1.lines.is_empty());
@@ -416,11 +418,7 @@ mod tests {
     fn a_run_that_cannot_be_read_is_not_one_that_has_not_begun() {
         let scratch = tempfile::tempdir().unwrap();
         let place = scratch.path().join("pair");
-        let plan = plan();
-        let list = TargetList::new(&[("sim:small", &plan.device); 2], StartSync::Steps);
-        let created = RunGroup::create(&place, ReadAccess::Usual, list, &[&plan, &plan]);
-        let (group, ledgers) = created.unwrap();
-        drop(ledgers);
+        let (group, _) = create(&place, pair()).unwrap();
         fs::remove_dir_all(place.join("small-2")).unwrap();
         assert!(matches!(group.read().unwrap_err(), LedgerError::GroupNotBegun(_)));
         fs::write(place.join("small/journal.jsonl"), "no journal\n").unwrap();

@@ -31,7 +31,7 @@ pub struct SingleLoad {
     pub active_range_percent: u8,
     /// Time before the measurement that is not measured.
     pub ramp: Nanos,
-    /// Measured time; ten seconds if `ios` does not limit the load either.
+    /// Measured time; `None` for ten seconds, or for no limit if `ios` is set.
     pub time: Option<Nanos>,
     /// Limit in measured I/Os.
     pub ios: Option<u64>,
@@ -42,7 +42,7 @@ pub struct SingleLoad {
 }
 
 impl SingleLoad {
-    /// Returns true if it alters data on the device.
+    /// Returns true if the load alters data on the device.
     pub fn alters(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.alters())
     }
@@ -56,7 +56,8 @@ impl SingleLoad {
         let default = self.ios.is_none().then_some(DEFAULT_TIME);
         let mut range = ActiveRange::first(self.active_range_percent, device.capacity, unit);
         if range.length == Bytes(0) {
-            // A transfer is larger than the device; with this range the refusal names that.
+            // The range is shorter than one unit. Round to sectors instead, so that the refusal
+            // names its length and not 0.
             let sector = u64::from(device.logical_sector);
             range = ActiveRange::first(self.active_range_percent, device.capacity, sector);
         }
@@ -78,33 +79,13 @@ impl SingleLoad {
 pub struct SingleLoadResult {
     /// Measurement of the step, or the reason why it halted.
     pub result: Result<Measurement, Halt>,
-    /// The first host setting that could not be restored; it stays in the journal.
+    /// Outcome of restoring the host settings. The error is that of the first one that could not be
+    /// restored; it stays in the journal.
     pub restored: Result<(), Halt>,
     /// Checks of device and host during the step.
     pub checks: Vec<Check>,
     /// Caveats about the numbers.
     pub caveats: Vec<Caveat>,
-}
-
-/// Applies one prepared step. On a device that may be written, request merging is off meanwhile;
-/// on one that may only be read, the host is not changed. Every change is journaled before it is
-/// made, and restored however the step ends.
-pub fn once(
-    rig: &mut dyn Rig,
-    prepared: PreparedStep,
-    may_write: bool,
-    changes: &mut HostChanges,
-    watch: IntervalCallback<'_>,
-) -> SingleLoadResult {
-    let settled = if may_write { disable_merging(rig, changes) } else { Ok(()) };
-    let result = settled.and_then(|()| rig.apply(prepared, &StepStart::default(), watch));
-    let restored = changes.undo(&mut |change| rig.restore(change));
-    SingleLoadResult {
-        result,
-        restored,
-        checks: rig.check_after_run(),
-        caveats: rig.take_caveats(),
-    }
 }
 
 impl SingleLoadResult {
@@ -120,6 +101,27 @@ impl SingleLoadResult {
             (Ok(_), Err(why)) => Some(Halt::Refused(unrestored(why))),
             (Err(halt), Err(why)) => Some(Halt::Refused(format!("{halt}; {}", unrestored(why)))),
         }
+    }
+}
+
+/// Applies one prepared step. On a device that may be written, request merging is off meanwhile;
+/// on one that may only be read, the host is not changed. Every change is journaled before it is
+/// made, and restored however the step ends.
+pub fn apply_once(
+    rig: &mut dyn Rig,
+    prepared: PreparedStep,
+    may_write: bool,
+    changes: &mut HostChanges,
+    watch: IntervalCallback<'_>,
+) -> SingleLoadResult {
+    let settled = if may_write { disable_merging(rig, changes) } else { Ok(()) };
+    let result = settled.and_then(|()| rig.apply(prepared, &StepStart::default(), watch));
+    let restored = changes.undo(&mut |change| rig.restore(change));
+    SingleLoadResult {
+        result,
+        restored,
+        checks: rig.check_after_run(),
+        caveats: rig.take_caveats(),
     }
 }
 

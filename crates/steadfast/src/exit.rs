@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use steadfast_procedures::ProcedureError;
 use steadfast_report::LimitsError;
 
-/// Outcome of a command that did not fail.
+/// Outcome of a command that returned no error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitState {
     /// The command completed.
@@ -23,7 +23,8 @@ pub enum ExitState {
     CheckFailed,
     /// Host or device would distort the numbers.
     Unfit,
-    /// A target of several failed, or too many I/Os of a measurement failed; the reason was printed.
+    /// One of several targets failed, or too many I/Os of a measurement failed; the reason was
+    /// printed.
     Failed,
 }
 
@@ -96,12 +97,14 @@ pub fn misuse(text: impl fmt::Display) -> anyhow::Error {
     Misuse(text.to_string()).into()
 }
 
-/// Returns the first option that was given; each is listed with whether it was.
+/// Returns the name of the first option that was given. An entry is the name of an option, and
+/// true if it was given.
 pub fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
     options.iter().find(|(_, is_given)| *is_given).map(|(option, _)| *option)
 }
 
-/// Refuses an option that was given and would have no effect, and says why it has none.
+/// Returns a misuse error that names the first option that was given; `why` is the reason why it
+/// would have no effect.
 pub fn refuse_unused(
     options: &[(&'static str, bool)],
     why: impl fmt::Display,
@@ -140,14 +143,16 @@ fn is_misuse(error: &anyhow::Error) -> bool {
 
 /// Formats an error with its causes. A cause that the text already contains is omitted.
 pub fn error_text(error: &anyhow::Error) -> String {
-    error.chain().fold(String::new(), |text, cause| {
+    let mut text = String::new();
+    for cause in error.chain() {
         let cause = bounded(cause.to_string());
-        match text.as_str() {
-            "" => cause,
-            known if known.contains(&cause) => text,
-            _ => format!("{text}: {cause}"),
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
         }
-    })
+    }
+    text
 }
 
 /// Maximum number of characters of a cause. Only a message that quotes a file or another program is

@@ -71,8 +71,8 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(TableWriter { parquet, kinds, rows: 0 })
     }
 
-    /// Writes rows as a row group, each with one value per column. A value of another type
-    /// than its column's becomes null.
+    /// Writes the rows as one row group. A row has one value per column; a value that is absent or
+    /// of another type becomes null.
     ///
     /// # Errors
     /// Returns [`TraceError::Encode`] if writing fails.
@@ -109,32 +109,42 @@ impl<W: Write + Send> TableWriter<W> {
 /// Rows per row group of a table of findings.
 const ROW_GROUP: usize = 100_000;
 
-/// Returns a table of findings as Parquet. A column is numeric if all its cells are numbers.
+/// Returns a table of findings as Parquet. A column is numeric unless one of its cells is text.
 ///
 /// # Errors
 /// Returns [`TraceError::Encode`] if writing fails.
 pub fn table_file(table: &Table, software: &str) -> Result<Vec<u8>, TraceError> {
-    let is_text =
-        |at: usize| table.rows.iter().any(|row| matches!(row.cells.get(at), Some(Cell::Text(_))));
-    let kind = |at: usize| if is_text(at) { ColumnType::Text } else { ColumnType::Number };
-    let first = std::iter::once((table.corner.as_str(), ColumnType::Text));
-    let others = table.columns.iter().enumerate().map(|(at, c)| (c.name.as_str(), kind(at)));
-    let columns: Vec<(&str, ColumnType)> = first.chain(others).collect();
+    let mut columns = vec![(table.corner.as_str(), ColumnType::Text)];
+    for (at, column) in table.columns.iter().enumerate() {
+        columns.push((column.name.as_str(), cell_type(table, at)));
+    }
     let about = [("steadfast.table", table.id.clone()), ("steadfast.version", software.to_owned())];
     let mut writer = TableWriter::new(Vec::new(), &columns, &about)?;
-    let value = |cell: &Cell| match cell {
+    for part in table.rows.chunks(ROW_GROUP) {
+        writer.add(&part.iter().map(row_values).collect::<Vec<_>>())?;
+    }
+    writer.finish()
+}
+
+/// Returns the type of the column with this index, which does not count the heads of the rows.
+fn cell_type(table: &Table, at: usize) -> ColumnType {
+    let is_text = table.rows.iter().any(|row| matches!(row.cells.get(at), Some(Cell::Text(_))));
+    if is_text { ColumnType::Text } else { ColumnType::Number }
+}
+
+/// Returns the head of a row, then its cells.
+fn row_values(row: &Row) -> Vec<TableValue> {
+    let mut values = vec![TableValue::Text(row.head.clone())];
+    values.extend(row.cells.iter().map(cell_value));
+    values
+}
+
+fn cell_value(cell: &Cell) -> TableValue {
+    match cell {
         Cell::Number { value, .. } if value.is_finite() => TableValue::Number(*value),
         Cell::Text(text) => TableValue::Text(text.clone()),
         Cell::Number { .. } | Cell::Missing => TableValue::Missing,
-    };
-    let row = |row: &Row| -> Vec<TableValue> {
-        let head = TableValue::Text(row.head.clone());
-        std::iter::once(head).chain(row.cells.iter().map(value)).collect()
-    };
-    for part in table.rows.chunks(ROW_GROUP) {
-        writer.add(&part.iter().map(row).collect::<Vec<_>>())?;
     }
-    writer.finish()
 }
 
 fn schema(columns: &[(&str, ColumnType)]) -> Result<TypePtr, TraceError> {
@@ -165,38 +175,40 @@ fn write<'v>(
     values: impl Iterator<Item = &'v TableValue>,
 ) -> parquet::errors::Result<()> {
     match kind {
-        ColumnType::Text => of_kind::<ByteArrayType>(column, values, |value| match value {
+        ColumnType::Text => write_values::<ByteArrayType>(column, values, |value| match value {
             TableValue::Text(text) => Some(ByteArray::from(text.as_str())),
             _ => None,
         }),
         ColumnType::Integer | ColumnType::Moment => {
-            of_kind::<Int64Type>(column, values, |value| match value {
+            write_values::<Int64Type>(column, values, |value| match value {
                 TableValue::Integer(number) => Some(*number),
                 _ => None,
             })
         }
-        ColumnType::Number => of_kind::<DoubleType>(column, values, |value| match value {
+        ColumnType::Number => write_values::<DoubleType>(column, values, |value| match value {
             TableValue::Number(number) => Some(*number),
             _ => None,
         }),
-        ColumnType::Flag => of_kind::<BoolType>(column, values, |value| match value {
+        ColumnType::Flag => write_values::<BoolType>(column, values, |value| match value {
             TableValue::Flag(flag) => Some(*flag),
             _ => None,
         }),
     }
 }
 
-fn of_kind<'v, T: DataType>(
+/// Writes converted values; a value that `convert` returns `None` for becomes null.
+fn write_values<'v, T: DataType>(
     column: &mut SerializedColumnWriter<'_>,
     values: impl Iterator<Item = &'v TableValue>,
-    known: impl Fn(&TableValue) -> Option<T::T>,
+    convert: impl Fn(&TableValue) -> Option<T::T>,
 ) -> parquet::errors::Result<()> {
-    let (mut levels, mut found) = (Vec::new(), Vec::new());
-    for value in values.map(known) {
-        levels.push(i16::from(value.is_some()));
-        found.extend(value);
+    let mut definition_levels = Vec::new();
+    let mut present = Vec::new();
+    for value in values.map(convert) {
+        definition_levels.push(i16::from(value.is_some()));
+        present.extend(value);
     }
-    column.typed::<T>().write_batch(&found, Some(&levels), None).map(drop)
+    column.typed::<T>().write_batch(&present, Some(&definition_levels), None).map(drop)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::directory::SimulatedDirectory;
 use crate::disk::{ROOT, error};
 use crate::fault::{CallKind, InjectedFault, PlannedFault, PlantedBug};
 use crate::memory;
-use crate::scenario::call;
+use crate::scenario::choose_call;
 use crate::shrink::{Shrink, earlier_faults, fewer_faults};
 use crate::trial::TrialResult;
 use crate::world::{Killed, Process, World, WorldState};
@@ -100,7 +100,7 @@ impl CaptureScenario {
     /// Adds faults to a capture that makes this many calls.
     fn add_faults(&mut self, dice: &mut Dice, calls: u64) {
         for _ in 0..dice.below(4) {
-            self.faults.push(PlannedFault { call: call(dice, calls), fault: fault(dice) });
+            self.faults.push(PlannedFault { call: choose_call(dice, calls), fault: fault(dice) });
         }
     }
 

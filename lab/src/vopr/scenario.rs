@@ -15,25 +15,25 @@ use steadfast_runner::RunPlan;
 /// A run into which scenarios inject faults.
 pub struct PlannedRun {
     pub name: &'static str,
-    /// Settings that differ from those of a short run.
-    set: fn(&mut Settings),
-    /// True if the findings must show wrong data returned by the drive.
+    /// Changes the settings that differ from those of every short run.
+    adjust: fn(&mut Settings),
+    /// True if the run compares what it reads: its findings must report wrong data from the drive.
     pub compares: bool,
 }
 
-/// Number of runs, from the first on, with which the regression seeds of `tests.rs` were found.
+/// Number of runs that existed when the regression seeds of `tests.rs` were found.
 #[cfg(test)]
 pub const FIRST_RUNS: usize = 6;
 
 /// All runs, which are short. New ones are added at the end.
 pub const RUNS: [PlannedRun; 14] = [
-    PlannedRun { name: "throughput", set: |s| s.rounds_max = Some(2), compares: false },
-    PlannedRun { name: "latency", set: |s| s.rounds_max = Some(1), compares: false },
-    PlannedRun { name: "iops", set: |s| s.rounds_max = Some(1), compares: false },
-    PlannedRun { name: "verify-write", set: |_| (), compares: true },
+    PlannedRun { name: "throughput", adjust: |s| s.rounds_max = Some(2), compares: false },
+    PlannedRun { name: "latency", adjust: |s| s.rounds_max = Some(1), compares: false },
+    PlannedRun { name: "iops", adjust: |s| s.rounds_max = Some(1), compares: false },
+    PlannedRun { name: "verify-write", adjust: |_| (), compares: true },
     PlannedRun {
         name: "commit",
-        set: |s| {
+        adjust: |s| {
             set(s, &[("committers", "1"), ("block-sizes", "4K")]);
             s.rounds_max = Some(2);
         },
@@ -41,12 +41,12 @@ pub const RUNS: [PlannedRun; 14] = [
     },
     PlannedRun {
         name: "fill",
-        set: |s| set(s, &[("levels", "0"), ("idle-times", "10s")]),
+        adjust: |s| set(s, &[("levels", "0"), ("idle-times", "10s")]),
         compares: false,
     },
     PlannedRun {
         name: "power-cut",
-        set: |s| {
+        adjust: |s| {
             set(s, &[("cycles", "3"), ("within", "1s"), ("area", "1"), ("block", "64")]);
             set(s, &[("flush-every", "4")]);
         },
@@ -54,7 +54,7 @@ pub const RUNS: [PlannedRun; 14] = [
     },
     PlannedRun {
         name: "load-curve",
-        set: |s| {
+        adjust: |s| {
             set(s, &[("preconditioning", "none"), ("points", "50,102"), ("settling", "100ms")]);
             set(s, &[("point-time", "1s"), ("point-time-max", "1s")]);
         },
@@ -62,12 +62,12 @@ pub const RUNS: [PlannedRun; 14] = [
     },
     PlannedRun {
         name: "neighbors",
-        set: |s| set(s, &[("cycles", "2"), ("controls", "none")]),
+        adjust: |s| set(s, &[("cycles", "2"), ("controls", "none")]),
         compares: false,
     },
     PlannedRun {
         name: "idle-exit",
-        set: |s| {
+        adjust: |s| {
             set(s, &[("idle-times", "10ms,1s"), ("samples", "3"), ("most", "3s")]);
             set(s, &[("baseline-time", "1s")]);
         },
@@ -75,7 +75,7 @@ pub const RUNS: [PlannedRun; 14] = [
     },
     PlannedRun {
         name: "wsat",
-        set: |s| {
+        adjust: |s| {
             set(s, &[("between-time", "2s"), ("least-fills", "0"), ("histogram-time", "1s")]);
             s.rounds_max = Some(2);
         },
@@ -83,7 +83,7 @@ pub const RUNS: [PlannedRun; 14] = [
     },
     PlannedRun {
         name: "replay-native",
-        set: |s| {
+        adjust: |s| {
             set(s, &[("preconditioning", "none"), ("pauses", "keep")]);
             s.workload = Some(Box::new(workload()));
         },
@@ -91,7 +91,7 @@ pub const RUNS: [PlannedRun; 14] = [
     },
     PlannedRun {
         name: "multi-wsat",
-        set: |s| {
+        adjust: |s| {
             set(s, &[("preconditioning", "none"), ("between-time", "2s"), ("least-fills", "0")]);
             s.workload = Some(Box::new(workload()));
             s.rounds_max = Some(2);
@@ -100,7 +100,7 @@ pub const RUNS: [PlannedRun; 14] = [
     },
     PlannedRun {
         name: "portrait",
-        set: |s| {
+        adjust: |s| {
             set(
                 s,
                 &[("length", "1h"), ("fill.idle-times", "10s"), ("latency.histogram-time", "1s")],
@@ -139,7 +139,7 @@ impl PlannedRun {
         let mut settings = Settings::new(self.name, 7);
         settings.profile = Profile::Quick;
         settings.step_time = Some(Nanos::SECOND);
-        (self.set)(&mut settings);
+        (self.adjust)(&mut settings);
         let drive = RememberedDrive::new(&DRIVE);
         RunPlan {
             version: RECORD_VERSION,
@@ -218,12 +218,12 @@ impl Scenario {
         let setting_is_kept = dice.percent(50);
         let count = 1 + dice.below(4);
         let mut lives: Vec<Life> =
-            (0..count).map(|_| life(dice, calls, RUNS[run].compares)).collect();
-        // Drawn apart, so that all else of a seed's scenario does not depend on it.
+            (0..count).map(|_| choose_life(dice, calls, RUNS[run].compares)).collect();
+        // Host errors have dice of their own, so that they do not change the rest of the scenario.
         let mut host_dice = Dice::new(seed ^ 0x686f_7374_6572_726f);
         for life in &mut lives {
             if host_dice.percent(25) {
-                let call = call(&mut host_dice, calls);
+                let call = choose_call(&mut host_dice, calls);
                 life.faults.insert(0, PlannedFault { call, fault: InjectedFault::HostError });
             }
         }
@@ -263,20 +263,21 @@ impl Shrink for Scenario {
     }
 }
 
-/// Chooses a run. The last of all is the longest, and is chosen a quarter as often as another.
+/// Chooses a run. If all of [`RUNS`] are available, the last is chosen a quarter as often as each
+/// of the others, because it is the longest.
 fn choose_run(dice: &mut Dice, runs: usize) -> usize {
     let chances = if runs == RUNS.len() { 4 } else { 1 };
     (dice.below((runs * chances - (chances - 1)) as u64) / chances as u64) as usize
 }
 
-fn life(dice: &mut Dice, calls: u64, compares: bool) -> Life {
+fn choose_life(dice: &mut Dice, calls: u64, compares: bool) -> Life {
     use UserAction::{Continue, ContinueTwice, Restore, RestoreAndContinue};
     let actions =
         [Continue, Continue, Continue, Continue, ContinueTwice, Restore, RestoreAndContinue];
     let mut faults = Vec::new();
     for _ in 0..dice.below(4) {
-        let call = call(dice, calls);
-        faults.push(PlannedFault { call, fault: fault(dice, compares) });
+        let call = choose_call(dice, calls);
+        faults.push(PlannedFault { call, fault: choose_fault(dice, compares) });
     }
     let end = match dice.below(5) {
         0 | 1 => Some(InjectedFault::Kill),
@@ -287,7 +288,7 @@ fn life(dice: &mut Dice, calls: u64, compares: bool) -> Life {
         // Some end just after another fault, before the program has handled it.
         let call = match faults.last() {
             Some(last) if dice.percent(40) => last.call + 1 + dice.below(6),
-            _ => call(dice, calls),
+            _ => choose_call(dice, calls),
         };
         faults.push(PlannedFault { call, fault });
     }
@@ -295,7 +296,7 @@ fn life(dice: &mut Dice, calls: u64, compares: bool) -> Life {
 }
 
 /// Chooses a call: any, one of the first, or one of the last.
-pub fn call(dice: &mut Dice, calls: u64) -> u64 {
+pub fn choose_call(dice: &mut Dice, calls: u64) -> u64 {
     match dice.below(4) {
         0 => 1 + dice.below(40),
         1 => 1 + calls.saturating_sub(dice.below(25)),
@@ -303,7 +304,7 @@ pub fn call(dice: &mut Dice, calls: u64) -> u64 {
     }
 }
 
-fn fault(dice: &mut Dice, compares: bool) -> InjectedFault {
+fn choose_fault(dice: &mut Dice, compares: bool) -> InjectedFault {
     let jump = dice.below(7_200_000) as i64 - 3_600_000;
     let faults = [
         InjectedFault::Error,

@@ -1,6 +1,6 @@
-//! The description of a fold file: how captures were folded, and for each capture its files, its
-//! conditions and the number of its row groups, which follow each other in the same order. Captures
-//! are sorted, so the same captures give the same bytes, in whatever order they were added.
+//! The description of a fold file: the options of the fold, and the files, the conditions and the
+//! number of row groups of each capture. Captures are sorted, and the row groups are in the order
+//! of the captures: the same captures give the same bytes, in whatever order they were added.
 
 use crate::cells::Dimensions;
 use crate::pass::PassAccount;
@@ -104,7 +104,7 @@ pub struct Member {
 
 impl Member {
     /// Returns the key by which captures are sorted: host, start time, files.
-    pub fn order(&self) -> (Option<&str>, Option<u64>, &[FileIdentity]) {
+    pub fn sort_key(&self) -> (Option<&str>, Option<u64>, &[FileIdentity]) {
         let CaptureConditions { host, began_unix_ns, .. } = &self.conditions;
         (host.as_deref(), *began_unix_ns, &self.files)
     }
@@ -116,13 +116,13 @@ impl Member {
     }
 
     /// Returns a name for messages: the first file and the host.
-    pub fn called(&self) -> String {
+    pub fn label(&self) -> String {
         let host =
             self.conditions.host.as_deref().unwrap_or(crate::questions::compare::UNKNOWN_HOST);
         let first = self.files.first().map_or("", |file| file.name.as_str());
         match self.files.len() {
             0 | 1 => format!("{first} of {host}"),
-            more => format!("{first} and {} more of {host}", more - 1),
+            count => format!("{first} and {} more of {host}", count - 1),
         }
     }
 }
@@ -151,37 +151,42 @@ impl<R: Read + Seek + Send + 'static> FoldFile<R> {
     /// # Errors
     /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Unsuitable`] if the file is
     /// damaged.
-    pub(crate) fn from_footer(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
-        let Some(text) = &found.fold else {
+    pub(crate) fn from_footer(source: SharedMedium<R>, footer: Footer) -> Result<Self, TraceError> {
+        let Some(text) = &footer.fold else {
             return Err(damaged("its end: a part is missing, or something was added"));
         };
         let mut description: FoldDescription = serde_json::from_str(text)
             .map_err(|error| damaged(&format!("the description of its captures ({error})")))?;
         if !step_fits(description.options.step_ns)
-            || found.conditions.as_ref().and_then(|conditions| conditions.step_ns)
+            || footer.conditions.as_ref().and_then(|conditions| conditions.step_ns)
                 != Some(description.options.step_ns)
         {
             return Err(damaged("the width of its steps"));
         }
-        let mut groups = Vec::new();
-        let mut cube = CubeFile::new(source, found.groups, found.conditions.as_ref(), &mut groups)?;
-        if let Some(group) = groups.first() {
-            return Err(damaged(&group.to_string()));
+        let mut damage = Vec::new();
+        let mut cube =
+            CubeFile::new(source, footer.groups, footer.conditions.as_ref(), &mut damage)?;
+        if let Some(first) = damage.first() {
+            return Err(damaged(&first.to_string()));
         }
-        let count = description.captures.iter().map(|capture| capture.row_groups);
-        if !cube.has_checksums() || count.fold(0, usize::saturating_add) != cube.groups() {
+        let counts = description.captures.iter().map(|capture| capture.row_groups);
+        if counts.fold(0, usize::saturating_add) != cube.groups() {
             return Err(damaged("the number of its row groups"));
         }
-        let split = |capture: &mut Member| {
+        if !cube.has_checksums() {
+            return Err(damaged("the checksums of its row groups"));
+        }
+        let mut cubes = Vec::with_capacity(description.captures.len());
+        for capture in &mut description.captures {
             capture.conditions.files = Arc::new(capture.paths.clone());
-            cube.split_first(capture.row_groups)
-        };
-        let cubes = description.captures.iter_mut().map(split).collect();
+            cubes.push(cube.split_first(capture.row_groups));
+        }
         Ok(FoldFile { description, cubes })
     }
 }
 
-/// Returns true if steps of this width lie on one grid regardless of when captures began.
+/// Returns true if the width is allowed and divides an hour, so that the steps of all captures
+/// begin at the same times.
 pub(super) fn step_fits(step_ns: u64) -> bool {
     WIDTH_NS.contains(&step_ns) && WIDTH_NS.end().is_multiple_of(step_ns)
 }
@@ -189,6 +194,6 @@ pub(super) fn step_fits(step_ns: u64) -> bool {
 /// Returns the error for a damaged part.
 fn damaged(what: &str) -> TraceError {
     TraceError::Unsuitable(format!(
-        "the fold file is damaged: {what}; make it again with: steadfast trace fold"
+        "the fold file is damaged: {what}; recreate it with: steadfast trace fold"
     ))
 }

@@ -55,7 +55,7 @@ pub struct Hosts {
 impl Hosts {
     /// Creates an empty fold for captures with these conditions.
     pub fn from_conditions(conditions: &CaptureConditions) -> Self {
-        // A host is identified by its first device, of which there are at most so many.
+        // A host is identified by its first device, so 65,536 is the maximum.
         let most = usize::from(u16::MAX) + 1;
         Hosts { groups: Groups::keeping(most, &[Facet::Host]).with_hosts(conditions) }
     }

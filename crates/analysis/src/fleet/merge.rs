@@ -118,11 +118,11 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
         let with_file = member.files.iter().find_map(|file| self.of_file.get(&file.digest));
         if let Some(&index) = with_file {
             if is_duplicate(&self.captures[index].0, &member) {
-                return Ok(Some(format!("{} is a duplicate; counted once", member.called())));
+                return Ok(Some(format!("{} is a duplicate; counted once", member.label())));
             }
             return Err(TraceError::Unsuitable(format!(
                 "{} was folded twice with different files or filters; fold it once",
-                member.called()
+                member.label()
             )));
         }
         let id = member.conditions.part.as_ref().map(|part| part.capture.clone());
@@ -132,8 +132,8 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
                 return Err(TraceError::Unsuitable(format!(
                     "{} and {} are files of one capture; fold them together: separately, \
                      sequential I/Os at the boundary count as random",
-                    earlier.called(),
-                    member.called()
+                    earlier.label(),
+                    member.label()
                 )));
             }
         }
@@ -166,7 +166,7 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
     pub fn write<W: Write + Send>(mut self, sink: W) -> Result<W, TraceError> {
         let options =
             self.options.ok_or_else(|| TraceError::Unsuitable("no captures to write".into()))?;
-        self.captures.sort_by(|(one, _), (other, _)| one.order().cmp(&other.order()));
+        self.captures.sort_by(|(one, _), (other, _)| one.sort_key().cmp(&other.sort_key()));
         let columns = self.captures.iter().map(|(member, _)| options.columns(&member.conditions));
         let single_ios = CubeColumns { busy: true, single_ios: true, ..CubeColumns::default() };
         let columns = columns.fold(single_ios, CubeColumns::and);

@@ -19,8 +19,8 @@ use steadfast_tracefile::parquet::{Field, Fields};
 /// unknown.
 const PAIRS_MAX: usize = 1 << 17;
 
-/// Entries of the cache of pairs of drive and process.
-const LATELY: usize = 64;
+/// Slots of the cache of recently seen pairs.
+const RECENT_PAIRS: usize = 64;
 
 /// The drives with I/Os.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub struct Drives {
     drives: BoundedTable<DeviceLayer>,
     pairs: BTreeSet<(DeviceLayer, u32)>,
     /// Recently seen pairs, indexed by process number and device.
-    lately: [Option<(DeviceLayer, u32)>; LATELY],
+    recent_pairs: [Option<(DeviceLayer, u32)>; RECENT_PAIRS],
     most: usize,
     /// Set if there were more pairs than are kept, or if sums without processes were added.
     processes_unknown: bool,
@@ -47,7 +47,7 @@ impl Drives {
             // Room for every device index at every layer.
             drives: BoundedTable::keeping(1 << 18),
             pairs: BTreeSet::new(),
-            lately: [None; LATELY],
+            recent_pairs: [None; RECENT_PAIRS],
             most,
             processes_unknown: false,
         }
@@ -56,20 +56,20 @@ impl Drives {
     /// Returns a row for each drive, followed by a row for all of them.
     pub fn listing(&self, conditions: &CaptureConditions) -> Vec<DriveFigures> {
         let drives: BTreeMap<DeviceLayer, &IoSums> =
-            self.drives.iter().map(|(side, used)| (*side, used)).collect();
+            self.drives.iter().map(|(drive, sums)| (*drive, sums)).collect();
         let mut rows: Vec<DriveFigures> = drives
             .iter()
-            .map(|(side, used)| {
-                let device = conditions.devices.get(usize::from(side.device));
-                let processes = self.pairs.iter().filter(|(of, pid)| of == side && *pid > 0);
+            .map(|(drive, sums)| {
+                let device = conditions.devices.get(usize::from(drive.device));
+                let processes = self.pairs.iter().filter(|(on, pid)| on == drive && *pid > 0);
                 DriveFigures {
-                    name: side.name(conditions),
+                    name: drive.name(conditions),
                     model: device.and_then(|device| device.model.clone()),
                     serial: device.and_then(|device| device.serial.clone()),
                     capacity: device.and_then(|device| device.capacity).map(|size| size.0),
-                    processes: self.known(processes.count()),
-                    merging: merging(conditions, *side),
-                    used: (*used).clone(),
+                    processes: self.known_processes(processes.count()),
+                    merging: merging(conditions, *drive),
+                    sums: (*sums).clone(),
                 }
             })
             .collect();
@@ -83,52 +83,51 @@ impl Drives {
         drives: &BTreeMap<DeviceLayer, &IoSums>,
         conditions: &CaptureConditions,
     ) -> DriveFigures {
-        let mut used = IoSums::default();
-        drives.values().for_each(|one| used.merge(one));
+        let mut sums = IoSums::default();
+        drives.values().for_each(|one| sums.merge(one));
         // The same process number on two hosts means two processes.
         let named = self.pairs.iter().filter(|(_, pid)| *pid > 0);
-        let of_host = |side: &DeviceLayer| host_name(conditions, side.device);
-        let pids: BTreeSet<(String, u32)> =
-            named.map(|(side, pid)| (of_host(side), *pid)).collect();
+        let processes: BTreeSet<(String, u32)> =
+            named.map(|(drive, pid)| (host_name(conditions, drive.device), *pid)).collect();
         // A drive that is seen at two layers counts once in the total size.
-        let devices: BTreeSet<u16> = drives.keys().map(|side| side.device).collect();
+        let devices: BTreeSet<u16> = drives.keys().map(|drive| drive.device).collect();
         let sizes: Option<Vec<u64>> = devices
             .iter()
-            .map(|device| rows_of(rows, drives, *device).and_then(|row| row.capacity))
+            .map(|device| row_of_device(rows, drives, *device).and_then(|row| row.capacity))
             .collect();
         DriveFigures {
             name: match devices.len() {
                 1 => "Total for 1 drive with I/Os".to_owned(),
-                drives => format!("Total for {drives} drives with I/Os"),
+                count => format!("Total for {count} drives with I/Os"),
             },
             model: None,
             serial: None,
             capacity: sizes.map(|sizes| sizes.iter().fold(0u64, |sum, n| sum.saturating_add(*n))),
-            processes: self.known(pids.len()),
+            processes: self.known_processes(processes.len()),
             merging: rows.iter().filter_map(|row| row.merging).reduce(|a, b| MergeCounts {
                 merged: a.merged.saturating_add(b.merged),
                 split: a.split.saturating_add(b.split),
             }),
-            used,
+            sums,
         }
     }
 
-    fn known(&self, count: usize) -> Option<u64> {
+    fn known_processes(&self, count: usize) -> Option<u64> {
         // If no I/O names a process, the source does not record processes.
         let named = self.pairs.iter().any(|(_, pid)| *pid > 0);
         (named && !self.processes_unknown).then_some(count as u64)
     }
 
     #[inline]
-    fn see(&mut self, pair: (DeviceLayer, u32)) {
+    fn add_pair(&mut self, pair: (DeviceLayer, u32)) {
         // The index includes the device, so a process that alternates between drives has an entry
         // for each.
         let place = pair.1.wrapping_add(u32::from(pair.0.device).wrapping_mul(29));
-        let lately = &mut self.lately[place as usize % LATELY];
-        if self.processes_unknown || *lately == Some(pair) {
+        let recent = &mut self.recent_pairs[place as usize % RECENT_PAIRS];
+        if self.processes_unknown || *recent == Some(pair) {
             return;
         }
-        *lately = Some(pair);
+        *recent = Some(pair);
         self.pairs.insert(pair);
         self.forget_if_too_many();
     }
@@ -145,17 +144,18 @@ impl Drives {
 
 /// Returns the merged and split requests of a drive, if they were counted. They cover the whole
 /// capture, regardless of the filter.
-fn merging(conditions: &CaptureConditions, side: DeviceLayer) -> Option<MergeCounts> {
-    let counted = conditions.merging.as_ref().filter(|_| side.layer == Layer::Block)?;
-    counted.get(usize::from(side.device)).copied()
+fn merging(conditions: &CaptureConditions, drive: DeviceLayer) -> Option<MergeCounts> {
+    let counted = conditions.merging.as_ref().filter(|_| drive.layer == Layer::Block)?;
+    counted.get(usize::from(drive.device)).copied()
 }
 
-fn rows_of<'r>(
+/// Returns the first row of a device. There is a row for each of `drives`, in their order.
+fn row_of_device<'r>(
     rows: &'r [DriveFigures],
     drives: &BTreeMap<DeviceLayer, &IoSums>,
     device: u16,
 ) -> Option<&'r DriveFigures> {
-    let at = drives.keys().position(|side| side.device == device)?;
+    let at = drives.keys().position(|drive| drive.device == device)?;
     rows.get(at)
 }
 
@@ -173,13 +173,13 @@ impl Fold for Drives {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (columns, pid) = (SumColumns::new(rows, false), rows.batch.narrow(Field::Pid));
-        let mut lately = RecentCache::new();
+        let mut recent = RecentCache::new();
         for row in rows.iter() {
-            let side = columns.side(row);
+            let drive = columns.side(row);
             let place =
-                self.drives.place_lately(&mut lately, (u64::from(side.device), side), || side);
+                self.drives.place_lately(&mut recent, (u64::from(drive.device), drive), || drive);
             self.drives.at(place).add(&columns, row);
-            self.see((side, pid.at(row)));
+            self.add_pair((drive, pid.at(row)));
         }
         Ok(())
     }
@@ -191,9 +191,9 @@ impl Fold for Drives {
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
-            let side = DeviceLayer { device: cell.device, layer: cell.layer };
-            self.drives.tally(side).add_cell(cell, cells.dimensions.single_ios, false);
-            self.see((side, cell.who.pid));
+            let drive = DeviceLayer { device: cell.device, layer: cell.layer };
+            self.drives.tally(drive).add_cell(cell, cells.dimensions.single_ios, false);
+            self.add_pair((drive, cell.who.pid));
         }
         self.processes_unknown |= !cells.dimensions.processes && !cells.cells.is_empty();
         self.forget_if_too_many();
@@ -223,17 +223,17 @@ pub struct DriveFigures {
     pub processes: Option<u64>,
     /// Requests merged and split on the drive; `None` if they were not counted.
     pub merging: Option<MergeCounts>,
-    used: IoSums,
+    sums: IoSums,
 }
 
 impl DriveFigures {
     /// Returns the number of I/Os of all operations.
     pub fn count(&self) -> u64 {
-        self.used.count()
+        self.sums.count()
     }
     /// Returns the bytes read and the bytes written.
     pub fn bytes(&self) -> (u64, u64) {
-        (self.used.of_op(IoOp::Read).bytes, self.used.of_op(IoOp::Write).bytes)
+        (self.sums.of_op(IoOp::Read).bytes, self.sums.of_op(IoOp::Write).bytes)
     }
 }
 
@@ -256,7 +256,7 @@ json_columns! {
     /// Data written.
     WRITTEN = "written", "MB written", Megabytes(1), Whole(|d| d.bytes().1);
     /// Data read and written.
-    TOTAL = "total", "MB", Megabytes(1), Whole(|d| d.used.transfers().bytes);
+    TOTAL = "total", "MB", Megabytes(1), Whole(|d| d.sums.transfers().bytes);
     /// Merged requests; null if they were not counted.
     MERGED = "merged", "merged", Plain(0), MaybeWhole(|d| d.merging.map(|m| m.merged));
     /// Split requests; null if they were not counted.
@@ -272,7 +272,8 @@ impl DriveFigures {
     pub fn table(conditions: &CaptureConditions) -> &'static [DriveColumn] {
         match conditions.merging {
             Some(_) => Self::ALL,
-            None => &Self::ALL[..9],
+            // The last two columns are the merged and the split requests.
+            None => &Self::ALL[..Self::ALL.len() - 2],
         }
     }
 

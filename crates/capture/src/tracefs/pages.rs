@@ -55,6 +55,8 @@ impl<'p> PageEvents<'p> {
             let (kind, delta) = (head & 31, u64::from(head >> 5));
             let rest = &self.content[4..];
             match kind {
+                // Without a delta, padding fills the rest of the page; with one, it is a discarded
+                // event, whose time counts.
                 PADDING if delta == 0 => return None,
                 PADDING => {
                     let skip = word(rest)? as usize;

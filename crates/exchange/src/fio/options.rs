@@ -9,13 +9,13 @@ use steadfast_domain::sequence::{Amount, SequenceRemark};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, Nanos};
 
-/// The most threads and outstanding I/Os of each.
+/// Maximum number of threads, and of outstanding I/Os per thread.
 pub(super) const DEMAND_MAX: u32 = 4096;
 
-/// Threads of a job that may be loads of their own.
-pub(super) const APART_MAX: u32 = 64;
+/// Maximum number of threads of a job that is split into one load per thread.
+pub(super) const SPLIT_MAX: u32 = 64;
 
-/// Nanoseconds of a unit in which options without a unit count.
+/// Nanoseconds in the units that fio assumes for values without a unit.
 pub(super) const SECOND: u64 = 1_000_000_000;
 pub(super) const MICROSECOND: u64 = 1000;
 
@@ -24,9 +24,9 @@ pub(super) const MICROSECOND: u64 = 1000;
 pub struct TargetFacts<'a> {
     /// Engine of jobs that name none.
     pub ioengine: Option<&'a str>,
-    /// The file or device, as the jobs name it, that the target stands for: only its jobs are
-    /// applied, with the numbers that their steps have among all. `None` for all jobs on one
-    /// target.
+    /// Name, in the jobs, of the file or device that the target replaces. Only the jobs on it are
+    /// applied; their steps keep the numbers that they have among the steps of all jobs. `None` if
+    /// all jobs are applied to the target.
     pub device: Option<&'a str>,
     /// True if the target is the file that the jobs name.
     pub as_named: bool,
@@ -60,11 +60,12 @@ impl<'s> SectionOptions<'s> {
         if let Some(base) = options.number("kb_base").filter(|base| [1000, 1024].contains(base)) {
             options.kb_base = base;
         }
-        options.judge();
+        options.check_support();
         options
     }
 
-    fn judge(&mut self) {
+    /// Adds an error or a remark for each option that is not applied as in fio.
+    fn check_support(&mut self) {
         let all: Vec<(&str, &JobOption)> = self.by_name.iter().map(|(n, o)| (*n, *o)).collect();
         let has_external_engine = self.text("ioengine").is_some_and(is_external_engine);
         for (name, option) in all {
@@ -81,7 +82,7 @@ impl<'s> SectionOptions<'s> {
             match support(name) {
                 Some(OptionSupport::Understood | OptionSupport::Idle) => {}
                 Some(OptionSupport::OffOnly(_)) if off => {}
-                // Processor 0 is one, and not off.
+                // In a list of processors, 0 is a processor, not a switch that is off.
                 Some(OptionSupport::Remarked(_)) if off && !PROCESSORS.contains(&name) => {}
                 Some(OptionSupport::Remarked(why)) => self.remark_at(option.line, name, why),
                 Some(OptionSupport::OffOnly(why) | OptionSupport::Refused(why)) => {
@@ -90,7 +91,7 @@ impl<'s> SectionOptions<'s> {
                 None if has_external_engine && resembling(name).is_empty() => self.remark_at(
                     option.line,
                     name,
-                    "it is taken as an option of the engine, which is not used here",
+                    "assumed to be an option of the external engine, which is not used here",
                 ),
                 None => {
                     let hint = resembling(name);
@@ -206,9 +207,9 @@ impl<'s> SectionOptions<'s> {
         self.parsed(name, "a size", |text| amount(text, base))
     }
 
-    /// Parses a time. A number without a unit counts in `preset` nanoseconds.
-    pub fn time(&mut self, name: &str, preset: u64) -> Option<Nanos> {
-        self.parsed(name, "a time", |text| time(text, preset))
+    /// Parses a time. A number without a unit is in units of `unit_ns` nanoseconds.
+    pub fn time(&mut self, name: &str, unit_ns: u64) -> Option<Nanos> {
+        self.parsed(name, "a time", |text| time(text, unit_ns))
     }
 
     /// Parses bytes with the units of this section.
@@ -216,8 +217,8 @@ impl<'s> SectionOptions<'s> {
         bytes(text, self.kb_base)
     }
 
-    /// Parses the bytes at the beginning of a transfer size. Text that fio ignores after them gets a
-    /// remark.
+    /// Parses the bytes at the beginning of a transfer size. Text after them, which fio ignores,
+    /// gets a remark.
     pub fn leading_bytes_in(&mut self, name: &str, text: &str) -> Option<u64> {
         let (value, rest) = leading_bytes(text, self.kb_base)?;
         if !rest.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::access::JobAccess;
 use super::offsets::has_map;
-use super::options::{APART_MAX, SectionOptions};
+use super::options::{SPLIT_MAX, SectionOptions};
 use steadfast_domain::Bytes;
 use steadfast_domain::sequence::SequenceLoad;
 use steadfast_domain::stimulus::{DataPattern, Op, Order};
@@ -56,7 +56,7 @@ pub(super) fn remarks(
         );
     }
     let is_random = load.streams.iter().all(|stream| stream.order == Order::Random);
-    if !is_random && threads > APART_MAX {
+    if !is_random && threads > SPLIT_MAX {
         options.remark(
             "each of fio's jobs goes through the range by itself; here the threads share one \
              position",

@@ -3,7 +3,7 @@
 use super::files::{FileNames, FileSet, PlacedFiles, is_device, layout_text, place, start_of};
 use super::flow::merge_flow;
 use super::job::{JobLoad, job};
-use super::options::{APART_MAX, SectionOptions, TargetFacts, error_at, remark_of};
+use super::options::{SPLIT_MAX, SectionOptions, TargetFacts, error_at, remark_of};
 use super::text::JobFile;
 use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
@@ -154,13 +154,13 @@ fn loads_of(label: &str, line: u64, job: JobLoad) -> Result<Vec<(PlacedJob, File
     };
     let whole = |label: String, job: JobLoad, set: FileSet| (PlacedJob { label, line, job }, set);
     let differ = has_own_files || job.increment.is_some();
-    if job.threads == 1 || !differ && (is_random || job.threads > APART_MAX) {
+    if job.threads == 1 || !differ && (is_random || job.threads > SPLIT_MAX) {
         let set = set(0, job.load.extent);
         return Ok(vec![whole(label.to_owned(), job, set)]);
     }
-    if job.threads > APART_MAX {
+    if job.threads > SPLIT_MAX {
         return Err(format!(
-            "numjobs={}: at most {APART_MAX} threads can have files or offsets of their own; let \
+            "numjobs={}: at most {SPLIT_MAX} threads can have files or offsets of their own; let \
              them share one with filename=",
             job.threads
         ));

@@ -1,4 +1,4 @@
-//! A suite as its file has it.
+//! Parser of suite files.
 
 use super::targets::{SuiteTarget, targets};
 use crate::encoding::decode;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use steadfast_domain::text::excerpt;
 
-/// More cycles than a suite has.
+/// Maximum accepted number of cycles.
 const CYCLES_MAX: u64 = 10_000;
 
 /// A suite of FioSynth.
@@ -25,13 +25,13 @@ pub struct FioSynthSuite {
     pub precondition_cycles: u64,
     /// True if only the first cycle is preconditioned.
     pub first_cycle_only: bool,
-    /// Rates are multiplied, and think times divided, by the capacity in TB.
+    /// True if rates are multiplied, and think times divided, by the capacity in TB.
     pub scaled: bool,
-    /// Templates name the device themselves; otherwise each has a job for it at its end.
+    /// True if templates name the device themselves; otherwise a job for it is appended to each.
     pub device_in_global: bool,
-    /// Names of the file that were not understood.
+    /// Names of unknown members of the file.
     pub unknown: Vec<String>,
-    /// Names that the file has more than once; the last of each counts, as in FioSynth.
+    /// Names of repeated members; the last of each counts, as in FioSynth.
     pub repeated: Vec<String>,
 }
 
@@ -52,33 +52,34 @@ impl FioSynthSuite {
     /// Reads a suite.
     ///
     /// # Errors
-    /// Where it is no JSON, or everything that is not of a suite's shape.
+    /// Returns an error if the file is not a JSON object, or one for each part that is unusable.
     pub fn read(bytes: &[u8]) -> Result<FioSynthSuite, Vec<ParseError>> {
         let file: SuiteMembers = serde_json::from_str(&decode(bytes)).map_err(|error| {
-            let what = if error.is_data() { "it is no JSON object" } else { "this is no JSON" };
+            let what = if error.is_data() { "it is not a JSON object" } else { "this is not JSON" };
             vec![ParseError::at(error.line() as u64, format!("{what}: {error}"))]
         })?;
         let SuiteMembers { all, repeated } = file;
-        let mut wrong = Vec::new();
+        let mut errors = Vec::new();
         let suite = FioSynthSuite {
-            pre: workloads(&all, "pre", &mut wrong),
-            def: workloads(&all, "def", &mut wrong),
-            run_cycles: cycles(&all, "run_cycles", &mut wrong),
-            precondition_cycles: cycles(&all, "precondition_cycles", &mut wrong),
-            first_cycle_only: answer(&all, "precondition_first_cycle_only", false, &mut wrong),
-            scaled: answer(&all, "scale_by_capacity", true, &mut wrong),
-            device_in_global: answer(&all, "devices_in_global", true, &mut wrong),
+            pre: workloads(&all, "pre", &mut errors),
+            def: workloads(&all, "def", &mut errors),
+            run_cycles: cycles(&all, "run_cycles", &mut errors),
+            precondition_cycles: cycles(&all, "precondition_cycles", &mut errors),
+            first_cycle_only: flag(&all, "precondition_first_cycle_only", false, &mut errors),
+            scaled: flag(&all, "scale_by_capacity", true, &mut errors),
+            device_in_global: flag(&all, "devices_in_global", true, &mut errors),
             unknown: unknown(&all),
             repeated,
         };
-        if suite.def.is_empty() && wrong.is_empty() {
-            wrong.push(ParseError::whole("'def' names no workload"));
+        if suite.def.is_empty() && errors.is_empty() {
+            errors.push(ParseError::whole("'def' names no workload"));
         }
-        if wrong.is_empty() { Ok(suite) } else { Err(wrong) }
+        if errors.is_empty() { Ok(suite) } else { Err(errors) }
     }
 }
 
-/// The members of the file's JSON object.
+/// The members of the file's JSON object. Not a plain `Map`: that keeps the last of repeated
+/// members and does not report them.
 struct SuiteMembers {
     all: Map<String, Value>,
     repeated: Vec<String>,
@@ -119,13 +120,13 @@ fn unknown(all: &Map<String, Value>) -> Vec<String> {
     all.keys().filter(|name| !KNOWN.contains(&name.as_str())).cloned().collect()
 }
 
-fn cycles(all: &Map<String, Value>, name: &str, wrong: &mut Vec<ParseError>) -> u64 {
+fn cycles(all: &Map<String, Value>, name: &str, errors: &mut Vec<ParseError>) -> u64 {
     let Some(value) = all.get(name) else { return 1 };
     let number = scalar(value).and_then(|text| text.parse().ok());
     match number.filter(|number| *number <= CYCLES_MAX) {
         Some(number) => number,
         None => {
-            wrong.push(ParseError::whole(format!(
+            errors.push(ParseError::whole(format!(
                 "'{name}' is not a number up to {CYCLES_MAX}",
                 name = excerpt(name)
             )));
@@ -134,13 +135,13 @@ fn cycles(all: &Map<String, Value>, name: &str, wrong: &mut Vec<ParseError>) -> 
     }
 }
 
-fn answer(all: &Map<String, Value>, name: &str, preset: bool, wrong: &mut Vec<ParseError>) -> bool {
+fn flag(all: &Map<String, Value>, name: &str, preset: bool, errors: &mut Vec<ParseError>) -> bool {
     let Some(value) = all.get(name) else { return preset };
     match scalar(value).as_deref() {
         Some("Y" | "y" | "true" | "True" | "1") => true,
         Some("N" | "n" | "false" | "False" | "0") => false,
         _ => {
-            wrong.push(ParseError::whole(format!(
+            errors.push(ParseError::whole(format!(
                 "'{name}' is neither \"Y\" nor \"N\"",
                 name = excerpt(name)
             )));
@@ -162,13 +163,13 @@ pub(super) fn scalar(value: &Value) -> Option<String> {
 fn workloads(
     all: &Map<String, Value>,
     name: &str,
-    wrong: &mut Vec<ParseError>,
+    errors: &mut Vec<ParseError>,
 ) -> Vec<SuiteWorkload> {
     let list = match all.get(name) {
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Array(list)) => list,
         Some(_) => {
-            wrong.push(ParseError::whole(format!("'{name}' is no list", name = excerpt(name))));
+            errors.push(ParseError::whole(format!("'{name}' is not a list", name = excerpt(name))));
             return Vec::new();
         }
     };
@@ -176,7 +177,7 @@ fn workloads(
     for (number, item) in (1..).zip(list) {
         match workload(item) {
             Ok(workload) => workloads.push(workload),
-            Err(why) => wrong.push(ParseError::whole(format!(
+            Err(why) => errors.push(ParseError::whole(format!(
                 "workload {number} of '{name}': {why}",
                 name = excerpt(name)
             ))),
@@ -194,11 +195,11 @@ fn workload(item: &Value) -> Result<SuiteWorkload, String> {
         None | Some(Value::Null) => {}
         Some(Value::Object(all)) => {
             for (name, value) in all {
-                let text = scalar(value).ok_or_else(|| format!("the value {name} is no text"))?;
+                let text = scalar(value).ok_or_else(|| format!("the value {name} is not text"))?;
                 values.insert(name.clone(), text);
             }
         }
-        Some(_) => return Err("'values' is no JSON object".into()),
+        Some(_) => return Err("'values' is not a JSON object".into()),
     }
     let targets = item.get("targets").map(targets).transpose()?.unwrap_or_default();
     Ok(SuiteWorkload { alias, template, values, targets })

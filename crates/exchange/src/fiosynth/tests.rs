@@ -132,7 +132,7 @@ fn targets_are_limits_of_the_measured_steps() {
 #[test]
 fn what_is_wrong_is_named() {
     let wrong = |text: &str| FioSynthSuite::read(text.as_bytes()).unwrap_err()[0].to_string();
-    assert!(wrong("{").contains("no JSON"));
+    assert!(wrong("{").contains("not JSON"));
     assert!(wrong("[]").contains("object"));
     assert!(wrong(r#"{"def": []}"#).contains("names no workload"));
     assert!(wrong(r#"{"def": [{"alias": "x"}]}"#).contains("workload 1 of 'def'"));

@@ -48,14 +48,14 @@ pub(super) fn checks(
     };
     checks.extend(pages(&health.pages));
     checks.extend(temperature_now(subject, health));
-    checks.extend(worn(&health.log));
+    checks.extend(wear(&health.log));
     checks.extend(spare(&health.log));
-    checks.extend(errors(&health.log));
-    checks.extend(warning(&health.log));
+    checks.extend(media_errors(&health.log));
+    checks.extend(critical_warning(&health.log));
     checks.extend(throttling(&health.log));
-    checks.extend(protected(&health.nvme));
+    checks.extend(write_protection(&health.nvme));
     checks.extend(self_test(health));
-    checks.extend(amplification(&health.nvme));
+    checks.extend(write_amplification(&health.nvme));
     checks.extend(latency_monitor(&health.nvme));
     checks
 }
@@ -78,7 +78,7 @@ fn temperature_now(subject: &CheckSubject<'_>, health: &DeviceHealth) -> Option<
     })
 }
 
-fn worn(log: &LogReading) -> Option<Check> {
+fn wear(log: &LogReading) -> Option<Check> {
     let used = log.percentage_used?;
     let found = format!("{used} % of the rated endurance used");
     Some(match used {
@@ -90,7 +90,7 @@ fn worn(log: &LogReading) -> Option<Check> {
         _ => WEAR.attention(
             found,
             "Past its rated life: some firmware then slows writes down or refuses them (drive \
-             life protection). A named suspect if writes are slow.",
+             life protection). A likely cause if writes are slow.",
         ),
     })
 }
@@ -108,7 +108,7 @@ fn spare(log: &LogReading) -> Option<Check> {
     })
 }
 
-fn errors(log: &LogReading) -> Option<Check> {
+fn media_errors(log: &LogReading) -> Option<Check> {
     Some(match log.media_errors? {
         0 => ERRORS.good("none"),
         count => ERRORS.attention(
@@ -131,7 +131,7 @@ const WARNINGS: [(u8, &str); 6] = [
 /// Bits that mean that the numbers are not those of a healthy device.
 const GRAVE: u8 = 0b1101;
 
-fn warning(log: &LogReading) -> Option<Check> {
+fn critical_warning(log: &LogReading) -> Option<Check> {
     let advice = "See the log: smartctl -x; the drive needs replacing or cooling.";
     let Some(bits) = log.critical_warning else {
         return Some(if log.healthy? {
@@ -140,9 +140,9 @@ fn warning(log: &LogReading) -> Option<Check> {
             WARNING.bad("SMART status: FAILED", advice)
         });
     };
-    let said: Vec<&str> =
-        WARNINGS.iter().filter(|(bit, _)| bits >> bit & 1 == 1).map(|(_, said)| *said).collect();
-    let found = format!("{} ({bits:#04x})", said.join(", "));
+    let active: Vec<&str> =
+        WARNINGS.iter().filter(|(bit, _)| bits >> bit & 1 == 1).map(|(_, text)| *text).collect();
+    let found = format!("{} ({bits:#04x})", active.join(", "));
     Some(match bits {
         0 => WARNING.good("none"),
         bits if bits & GRAVE != 0 => WARNING.bad(found, advice),
@@ -151,7 +151,7 @@ fn warning(log: &LogReading) -> Option<Check> {
 }
 
 fn throttling(log: &LogReading) -> Option<Check> {
-    let cause =
+    let advice =
         "It may explain dips in the numbers: each step's log shows whether it happened again.";
     if log.throttles_now == Some(true) {
         return Some(THROTTLING.bad("throttling now", "Let the drive cool before the run."));
@@ -173,10 +173,10 @@ fn throttling(log: &LogReading) -> Option<Check> {
         .into_iter()
         .flatten()
         .all(|count| count == 0);
-    Some(if never { THROTTLING.good(found) } else { THROTTLING.attention(found, cause) })
+    Some(if never { THROTTLING.good(found) } else { THROTTLING.attention(found, advice) })
 }
 
-fn protected(nvme: &NvmeFacts) -> Option<Check> {
+fn write_protection(nvme: &NvmeFacts) -> Option<Check> {
     Some(if nvme.write_protected? {
         PROTECTED.bad(
             "the namespace is write protected",
@@ -192,7 +192,7 @@ fn self_test(health: &DeviceHealth) -> Option<Check> {
         SelfTest::Idle => match health.nvme.last_self_test {
             None => SELF_TEST.good("none running"),
             Some(0) => SELF_TEST.good("none running; the last one passed"),
-            // The segments failed, or an error kept the test from completing.
+            // A fatal error ended the test (5h), or a segment failed (6h and 7h).
             Some(result @ 5..=7) => SELF_TEST.attention(
                 format!("none running; the last one failed (result {result:X}h)"),
                 "See the log: nvme self-test-log, smartctl -x; the drive may need replacing.",
@@ -228,17 +228,16 @@ fn pages(pages: &[DrivePage]) -> Option<Check> {
     })
 }
 
-fn amplification(nvme: &NvmeFacts) -> Option<Check> {
+fn write_amplification(nvme: &NvmeFacts) -> Option<Check> {
     let writes = nvme.life_writes?;
     let shown = |bytes: u128| Bytes(u64::try_from(bytes).unwrap_or(u64::MAX));
     let (host, media) = (shown(writes.host), shown(writes.media));
     let found = format!("{media} to the media, {host} by the host ({})", writes.source);
-    Some(match writes.host {
-        0 => AMPLIFICATION.good(format!("over the drive's life: {found}")),
-        host => {
-            let ratio = writes.media as f64 / host as f64;
-            AMPLIFICATION.good(format!("{ratio:.2} over the drive's life: {found}"))
-        }
+    Some(if writes.host == 0 {
+        AMPLIFICATION.good(format!("over the drive's life: {found}"))
+    } else {
+        let ratio = writes.media as f64 / writes.host as f64;
+        AMPLIFICATION.good(format!("{ratio:.2} over the drive's life: {found}"))
     })
 }
 

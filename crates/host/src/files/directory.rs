@@ -5,7 +5,7 @@ use super::error::{self, FileError, kind};
 use super::overwrite_policy::OverwritePolicy;
 use super::readers::ReadAccess;
 use super::regular::read_file;
-use super::resolve::{ForeignControl, ResolvedDirectory, power_over, resolve};
+use super::resolve::{ForeignControl, ResolvedDirectory, control_in, resolve};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -25,7 +25,7 @@ pub struct Directory {
     file: Arc<File>,
     path: PathBuf,
     /// Another user who can replace the directory; `None` if nobody can.
-    exchangeable: Option<ForeignControl>,
+    replaceable_by: Option<ForeignControl>,
 }
 
 impl Directory {
@@ -36,8 +36,8 @@ impl Directory {
     /// [`FileError::Misleading`] if another user decides where the path leads.
     pub fn open(path: &Path) -> Result<Directory, FileError> {
         let resolved = resolve(place(path)).map_err(|why| FileError::from_resolve(path, why))?;
-        let ResolvedDirectory { file, exchangeable } = resolved;
-        Ok(Directory { file: Arc::new(file), path: path.to_owned(), exchangeable })
+        let ResolvedDirectory { file, replaceable_by } = resolved;
+        Ok(Directory { file: Arc::new(file), path: path.to_owned(), replaceable_by })
     }
 
     /// Opens the parent directory of a file; returns it with the file's name.
@@ -105,15 +105,15 @@ impl Directory {
         let path = self.path.join(name);
         let failed = || FileError::io("open the directory", &path);
         let file = calls::open(&self.file, name, OPEN, 0).map_err(failed())?;
-        let exchangeable = match (&self.exchangeable, calls::effective_uid()) {
-            (Some(power), _) => Some(power.clone()),
+        let replaceable_by = match (&self.replaceable_by, calls::effective_uid()) {
+            (Some(control), _) => Some(control.clone()),
             (None, 0) => {
                 let owner = file.metadata().map_err(failed())?.uid();
-                power_over(&self.path, &self.metadata()?, owner)
+                control_in(&self.path, &self.metadata()?, owner)
             }
             (None, _) => None,
         };
-        Ok(Directory { file: Arc::new(file), path, exchangeable })
+        Ok(Directory { file: Arc::new(file), path, replaceable_by })
     }
 
     /// As root, refuses a directory that another user can replace.
@@ -121,9 +121,9 @@ impl Directory {
     /// # Errors
     /// Returns [`FileError::Exchangeable`].
     pub fn refuse_exchangeable(&self) -> Result<(), FileError> {
-        match &self.exchangeable {
-            Some(power) => {
-                Err(FileError::Exchangeable { path: self.path.clone(), control: power.clone() })
+        match &self.replaceable_by {
+            Some(control) => {
+                Err(FileError::Exchangeable { path: self.path.clone(), control: control.clone() })
             }
             None => Ok(()),
         }
@@ -165,7 +165,7 @@ impl Directory {
         if calls::effective_uid() != 0 {
             return Ok(());
         }
-        match power_over(&self.path, &self.metadata()?, calls::effective_uid()) {
+        match control_in(&self.path, &self.metadata()?, calls::effective_uid()) {
             Some(control) => Err(FileError::Exchangeable { path: path.to_owned(), control }),
             None => Ok(()),
         }
@@ -246,7 +246,7 @@ impl Directory {
         if found.mode() & 0o7777 != 0o700 {
             file.set_permissions(Permissions::from_mode(0o700)).map_err(failed())?;
         }
-        Ok(Directory { file: Arc::new(file), path, exchangeable: self.exchangeable.clone() })
+        Ok(Directory { file: Arc::new(file), path, replaceable_by: self.replaceable_by.clone() })
     }
 
     /// Returns the path that it was opened by.

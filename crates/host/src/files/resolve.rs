@@ -23,7 +23,7 @@ const LINKS_MAX: u32 = 40;
 pub struct ForeignControl {
     /// Directory or link that gives the control.
     pub place: PathBuf,
-    /// Owner of the place, or who else can write to it.
+    /// Reason, as the end of a sentence that begins with the place: `belongs to user 1000`.
     pub why: String,
 }
 
@@ -31,7 +31,7 @@ pub struct ForeignControl {
 pub(super) struct ResolvedDirectory {
     pub file: File,
     /// Another user who can replace the directory; `None` if nobody can.
-    pub exchangeable: Option<ForeignControl>,
+    pub replaceable_by: Option<ForeignControl>,
 }
 
 /// Reason why a path cannot be resolved.
@@ -52,17 +52,17 @@ impl From<io::Error> for ResolveError {
 pub(super) fn resolve(path: &Path) -> Result<ResolvedDirectory, ResolveError> {
     if calls::effective_uid() != 0 {
         let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path)?;
-        return Ok(ResolvedDirectory { file, exchangeable: None });
+        return Ok(ResolvedDirectory { file, replaceable_by: None });
     }
-    let mut way = if path.is_absolute() {
+    let mut reached = if path.is_absolute() {
         ReachedDirectory::from_root()?
     } else {
         ReachedDirectory::from_here()?
     };
-    let mut left = parts(path);
+    let mut remaining = parts(path);
     let mut links = 0;
-    while let Some(part) = left.pop_front() {
-        match way.step(&part)? {
+    while let Some(part) = remaining.pop_front() {
+        match reached.step(&part)? {
             None => {}
             Some(link) => {
                 links += 1;
@@ -70,17 +70,17 @@ pub(super) fn resolve(path: &Path) -> Result<ResolvedDirectory, ResolveError> {
                     return Err(io::Error::from_raw_os_error(libc::ELOOP).into());
                 }
                 if link.is_absolute() {
-                    way = ReachedDirectory::from_root()?;
+                    reached = ReachedDirectory::from_root()?;
                 }
                 for part in parts(&link).into_iter().rev() {
-                    left.push_front(part);
+                    remaining.push_front(part);
                 }
             }
         }
     }
     Ok(ResolvedDirectory {
-        file: calls::reopen_directory(&way.at)?,
-        exchangeable: way.exchangeable,
+        file: calls::reopen_directory(&reached.at)?,
+        replaceable_by: reached.replaceable_by,
     })
 }
 
@@ -98,7 +98,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
 struct ReachedDirectory {
     at: File,
     path: PathBuf,
-    exchangeable: Option<ForeignControl>,
+    replaceable_by: Option<ForeignControl>,
 }
 
 impl ReachedDirectory {
@@ -106,7 +106,7 @@ impl ReachedDirectory {
         Ok(ReachedDirectory {
             at: open_path(Path::new("/"))?,
             path: PathBuf::from("/"),
-            exchangeable: None,
+            replaceable_by: None,
         })
     }
 
@@ -116,19 +116,19 @@ impl ReachedDirectory {
         let mut path = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let here = path.clone();
         let mut below = at.metadata()?;
-        let mut exchangeable = power_of_server(&here, &below)?;
+        let mut replaceable_by = mounter_control(&here, &below)?;
         let mut directory = at.try_clone()?;
         loop {
             directory = calls::open_above(&directory)?;
             let found = directory.metadata()?;
             if (found.dev(), found.ino()) == (below.dev(), below.ino()) {
-                return Ok(ReachedDirectory { at, path: here, exchangeable });
+                return Ok(ReachedDirectory { at, path: here, replaceable_by });
             }
             path.pop();
             // Report the topmost directory: its owner also controls everything below.
-            exchangeable = power_over(&path, &found, below.uid()).or(exchangeable);
+            replaceable_by = control_in(&path, &found, below.uid()).or(replaceable_by);
             if found.dev() != below.dev() {
-                exchangeable = power_of_server(&path, &found)?.or(exchangeable);
+                replaceable_by = mounter_control(&path, &found)?.or(replaceable_by);
             }
             below = found;
         }
@@ -138,8 +138,8 @@ impl ReachedDirectory {
     fn step(&mut self, name: &OsStr) -> Result<Option<PathBuf>, ResolveError> {
         let path = self.path.join(name);
         if name == ".." {
-            if let Some(power) = self.exchangeable.take() {
-                return Err(ResolveError::Foreign(power));
+            if let Some(control) = self.replaceable_by.take() {
+                return Err(ResolveError::Foreign(control));
             }
             self.at = calls::open_above(&self.at)?;
             self.path.pop();
@@ -148,9 +148,9 @@ impl ReachedDirectory {
         let next = calls::open(&self.at, name, libc::O_PATH | libc::O_NOFOLLOW, 0)?;
         let found = next.metadata()?;
         let here = self.at.metadata()?;
-        let mut power = power_over(&self.path, &here, found.uid());
+        let mut control = control_in(&self.path, &here, found.uid());
         if found.dev() != here.dev() {
-            power = power.or(power_of_server(&path, &found)?);
+            control = control.or(mounter_control(&path, &found)?);
         }
         if found.is_symlink() {
             let by_owner = (!is_trusted(found.uid()))
@@ -160,15 +160,15 @@ impl ReachedDirectory {
                 place: self.path.clone(),
                 why: "is writable by users other than root".to_owned(),
             });
-            match self.exchangeable.take().or(power).or(by_owner).or(by_place) {
-                Some(power) => return Err(ResolveError::Foreign(power)),
+            match self.replaceable_by.take().or(control).or(by_owner).or(by_place) {
+                Some(control) => return Err(ResolveError::Foreign(control)),
                 None => return Ok(Some(PathBuf::from(calls::read_link(&next)?))),
             }
         }
         if !found.is_dir() {
             return Err(io::Error::from_raw_os_error(libc::ENOTDIR).into());
         }
-        self.exchangeable = self.exchangeable.take().or(power);
+        self.replaceable_by = self.replaceable_by.take().or(control);
         (self.at, self.path) = (next, path);
         Ok(None)
     }
@@ -176,24 +176,24 @@ impl ReachedDirectory {
 
 /// Returns the control that another user has over an entry with this owner; `None` if there is
 /// none.
-pub(super) fn power_over(path: &Path, directory: &Metadata, owner: u32) -> Option<ForeignControl> {
-    let power = |why: String| Some(ForeignControl { place: path.to_owned(), why });
+pub(super) fn control_in(path: &Path, directory: &Metadata, owner: u32) -> Option<ForeignControl> {
+    let control = |why: String| Some(ForeignControl { place: path.to_owned(), why });
     if !is_trusted(directory.uid()) {
-        return power(belongs(directory.uid()));
+        return control(belongs(directory.uid()));
     }
     if !is_writable_by_others(directory) {
         return None;
     }
     if directory.mode() & 0o1000 == 0 {
-        return power("is writable by users other than root".to_owned());
+        return control("is writable by users other than root".to_owned());
     }
     // In a sticky directory, users can rename and remove only their own entries.
-    if is_trusted(owner) { None } else { power(format!("has an entry that {}", belongs(owner))) }
+    if is_trusted(owner) { None } else { control(format!("has an entry that {}", belongs(owner))) }
 }
 
-/// Returns the control of the user who mounted a FUSE file system: its server reports the owner of
-/// every file, and may report root.
-fn power_of_server(path: &Path, found: &Metadata) -> io::Result<Option<ForeignControl>> {
+/// Returns the control of the user who mounted a FUSE file system. Its server may report root as
+/// the owner of any file, so owners prove nothing there.
+fn mounter_control(path: &Path, found: &Metadata) -> io::Result<Option<ForeignControl>> {
     let number = (libc::major(found.dev()), libc::minor(found.dev()));
     let all = mounts(&SystemRoots::real()).map_err(io::Error::other)?;
     let served =
@@ -230,7 +230,8 @@ fn is_callers_group(group: u32) -> bool {
     })
 }
 
-/// Returns true if the user is the only member of a group with his name (passwd(5), group(5)).
+/// Returns true if the group has the user's name and no other member. `users` and `groups` are the
+/// texts of passwd(5) (name:password:uid:gid) and group(5) (name:password:gid:members).
 fn is_private_group(user: u32, group: u32, users: &str, groups: &str) -> bool {
     let fields = |line: &str| line.split(':').map(str::to_owned).collect::<Vec<String>>();
     let is_number = |field: Option<&String>, number: u32| {

@@ -12,10 +12,10 @@ use steadfast_domain::{Conditions, Transport, WriteCache};
 /// `queue/nomerges`: 0 merges, 1 merges only with the last request, 2 never merges.
 const NO_MERGES: u8 = 2;
 
-/// `power/pm_qos_latency_tolerance_us` with which the kernel turns APST off, and its own default
-/// (drivers/nvme/host/core.c, `default_ps_max_latency_us`).
-const NO_LATENCY: &str = "0";
-const KERNEL_LATENCY: &str = "100000";
+/// Value of `power/pm_qos_latency_tolerance_us` with which the kernel turns APST off.
+const APST_OFF: &str = "0";
+/// The kernel's default value of it (drivers/nvme/host/core.c, `default_ps_max_latency_us`).
+const APST_DEFAULT: &str = "100000";
 
 /// Policy of a link that the kernel prints but does not take (drivers/ata/libata-sata.c,
 /// `ata_scsi_lpm_store`): a change of it could not be undone.
@@ -110,7 +110,7 @@ pub fn with_power_management(
     let read = |setting: HostSetting| setting.read(&whole, roots).ok();
     let link_power = wanted.link_power.as_ref().and_then(|_| read(HostSetting::LinkPower));
     let latency = wanted.power_state_changes.and_then(|_| read(HostSetting::PowerStateChanges));
-    let power_state_changes = latency.map(|latency| latency != NO_LATENCY);
+    let power_state_changes = latency.map(|latency| latency != APST_OFF);
     Conditions { link_power, power_state_changes, ..got }
 }
 
@@ -178,24 +178,26 @@ impl ChangePlan<'_> {
         }
     }
 
-    /// Plans the longest time that the controller may take to wake: none turns APST off.
+    /// Plans the controller's tolerated wake-up latency; a latency of zero turns APST off.
     fn power_state_changes(&mut self, on: bool, whole: &SysfsNode) {
         let now = HostSetting::PowerStateChanges.read(whole, self.roots).ok();
-        let is_met = |now: String| {
-            now.split(BETWEEN_CONTROLLERS).all(|latency| (latency != NO_LATENCY) == on)
-        };
+        let is_met =
+            |now: String| now.split(BETWEEN_CONTROLLERS).all(|latency| (latency != APST_OFF) == on);
         if now.is_some_and(is_met) {
             return;
         }
-        let preset = self.roots.sys.join("module/nvme_core/parameters/default_ps_max_latency_us");
-        let preset = read_text(&preset).filter(|latency| latency != NO_LATENCY);
-        let latency = if on { preset.as_deref().unwrap_or(KERNEL_LATENCY) } else { NO_LATENCY };
+        let file = self.roots.sys.join("module/nvme_core/parameters/default_ps_max_latency_us");
+        // A preset of zero would leave APST off.
+        let preset = read_text(&file).filter(|latency| latency != APST_OFF);
+        let latency = if on { preset.as_deref().unwrap_or(APST_DEFAULT) } else { APST_OFF };
         self.change(HostSetting::PowerStateChanges, whole, latency);
     }
 
     fn write_cache(&mut self, wanted: WriteCache, whole: &SysfsNode, transport: &Transport) {
+        if write_cache(whole, transport, self.roots) == Some(wanted) {
+            return;
+        }
         match write_cache_setting(whole, transport) {
-            _ if write_cache(whole, transport, self.roots) == Some(wanted) => {}
             Some(HostSetting::NvmeWriteCache) => {
                 let value = if wanted == WriteCache::Enabled { "1" } else { "0" };
                 self.change(HostSetting::NvmeWriteCache, whole, value);

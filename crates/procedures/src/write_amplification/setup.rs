@@ -1,6 +1,6 @@
 //! Setup of write-amplification: its cells, its loads and its parameters.
 
-use super::workload::WrittenWorkload;
+use super::workload::WriteWorkload;
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
 use crate::common::continuous_load::ContinuousLoad;
@@ -118,7 +118,7 @@ pub const PARAMETERS: &[Parameter] =
 /// A workload on a part of the drive.
 #[derive(Debug, Clone)]
 pub struct AmplificationCell {
-    pub workload: WrittenWorkload,
+    pub workload: WriteWorkload,
     /// Used capacity in percent of the user capacity.
     pub percent: u8,
     /// Range that is filled and then written.
@@ -278,12 +278,12 @@ fn cells(setup: &ProcedureSetup) -> Result<Vec<AmplificationCell>, ProcedureErro
         let names: Vec<&str> = text.split(',').map(str::trim).collect();
         // The name is part of the phase, which identifies a cell in the journal.
         let is_repeated = (1..names.len()).any(|n| names[..n].contains(&names[n]));
-        let all = names.into_iter().map(|name| WrittenWorkload::parse(name, size));
+        let all = names.into_iter().map(|name| WriteWorkload::parse(name, size));
         all.collect::<Option<Vec<_>>>().filter(|_| !is_repeated)
     })?;
     if settings.workload.is_some() {
         let composite = CapturedComposite::from_settings(settings, setup.geometry)?;
-        workloads.push(WrittenWorkload::captured(composite.with_streams()?)?);
+        workloads.push(WriteWorkload::captured(composite.with_streams()?)?);
     }
     let used = USED.percents(settings, 10)?;
     let used_others = USED_OTHERS.percents(settings, 10)?;

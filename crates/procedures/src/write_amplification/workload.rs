@@ -8,8 +8,8 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{Cursor, Zone};
 use steadfast_domain::{Bytes, Distribution, IoStream, Op, Order};
 
-/// Number of hot pieces of a scattered hot zone (our choice: as many as the parts per million of
-/// zones divide evenly).
+/// Number of hot pieces of a scattered hot zone (our choice: the largest power of two that divides
+/// a million parts per million evenly).
 const PIECES: u32 = 64;
 
 /// Transfer size of sequential streams.
@@ -17,7 +17,7 @@ const SEQUENTIAL: Bytes = Bytes::kib(128);
 
 /// A workload that writes.
 #[derive(Debug, Clone)]
-pub struct WrittenWorkload {
+pub struct WriteWorkload {
     kind: WorkloadKind,
     /// Transfer size of random writes and of discards.
     size: Bytes,
@@ -29,10 +29,10 @@ enum WorkloadKind {
     Random(Distribution),
     /// Random writes, most of them to a part of the addresses.
     HotAndCold(HotZone),
-    /// Sequential writes to the first half of the range, in percent of the bytes, and random ones
-    /// to the second half.
+    /// Sequential writes to the first half of the range, random writes to the second. The
+    /// percentage is the sequential share of the bytes.
     Mixed { sequential_percent: u32 },
-    /// Random writes, and random discards in percent of the commands.
+    /// Random writes and random discards. The percentage is the discards' share of the commands.
     Discards { percent: u32 },
     /// A captured workload.
     Captured(Box<CapturedComposite>),
@@ -73,7 +73,7 @@ impl HotZone {
     }
 }
 
-impl WrittenWorkload {
+impl WriteWorkload {
     /// Parses a name such as `uniform`, `zipf/0.8`, `zones/80-20`, `scattered/80-20`, `mixed/50`
     /// or `discards/10`; `None` if it is none.
     pub(super) fn parse(name: &str, size: Bytes) -> Option<Self> {
@@ -88,7 +88,7 @@ impl WrittenWorkload {
             "discards" => WorkloadKind::Discards { percent: percent()? },
             _ => return None,
         };
-        Some(WrittenWorkload { kind, size })
+        Some(WriteWorkload { kind, size })
     }
 
     /// Creates a captured workload.
@@ -103,7 +103,8 @@ impl WrittenWorkload {
             )));
         }
         let kind = WorkloadKind::Captured(Box::new(composite));
-        Ok(WrittenWorkload { kind, size: Bytes::kib(4) })
+        // Unused: the streams of a captured workload have sizes of their own.
+        Ok(WriteWorkload { kind, size: Bytes::kib(4) })
     }
 
     /// Returns the captured workload; `None` if it is another.
@@ -127,14 +128,12 @@ impl WrittenWorkload {
         }
     }
 
-    /// Returns the bytes that all of its commands move until it has written `written` bytes.
+    /// Returns the bytes that the workload reads, writes and discards until `written` bytes of them
+    /// are written: whole MiB, at least one.
     pub(super) fn bytes_until(&self, written: Bytes) -> Bytes {
         let streams = self.streams();
-        let sum = |wanted: fn(&IoStream) -> bool| -> u128 {
-            let streams = streams.iter().filter(|stream| wanted(stream));
-            streams.map(|s| u128::from(s.weight) * u128::from(s.size.0)).sum()
-        };
-        let (all, writes) = (sum(|s| s.op != Op::Flush), sum(|s| s.op == Op::Write));
+        let all = weighted_bytes(&streams, |stream| stream.op != Op::Flush);
+        let writes = weighted_bytes(&streams, |stream| stream.op == Op::Write);
         let bytes = u128::from(written.0) * all / writes.max(1);
         Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)).round_down(1 << 20).max(Bytes::mib(1))
     }
@@ -144,16 +143,22 @@ impl WrittenWorkload {
     }
 }
 
-impl ApplicableWorkload for WrittenWorkload {
+/// Returns the sum of weight times transfer size over the selected streams.
+fn weighted_bytes(streams: &[IoStream], is_selected: fn(&IoStream) -> bool) -> u128 {
+    let selected = streams.iter().filter(|stream| is_selected(stream));
+    selected.map(|stream| u128::from(stream.weight) * u128::from(stream.size.0)).sum()
+}
+
+impl ApplicableWorkload for WriteWorkload {
     fn streams(&self) -> Vec<IoStream> {
-        let half = |from_ppm| vec![Zone { weight: 1, from_ppm, to_ppm: from_ppm + 500_000 }];
         match &self.kind {
             WorkloadKind::Random(distribution) => {
                 AccessPattern::random(self.size, 0).distribution(*distribution).streams()
             }
             WorkloadKind::HotAndCold(_) => vec![self.random(Op::Write)],
             WorkloadKind::Mixed { sequential_percent } => {
-                // Percentages of bytes as weights of commands.
+                // Weights count commands. Each share of the bytes is multiplied by the other
+                // stream's transfer size, so that no division rounds it.
                 let sectors = |size: Bytes| (size.0 / 512) as u32;
                 let order = Order::Sequential(Cursor::Own);
                 let sequential = IoStream::new(Op::Write, order, SEQUENTIAL)
@@ -161,9 +166,11 @@ impl ApplicableWorkload for WrittenWorkload {
                 let random = self
                     .random(Op::Write)
                     .weighing((100 - sequential_percent) * sectors(SEQUENTIAL));
+                let first_half = Zone { weight: 1, from_ppm: 0, to_ppm: 500_000 };
+                let second_half = Zone { weight: 1, from_ppm: 500_000, to_ppm: 1_000_000 };
                 vec![
-                    IoStream { zones: half(0), ..sequential },
-                    IoStream { zones: half(500_000), ..random },
+                    IoStream { zones: vec![first_half], ..sequential },
+                    IoStream { zones: vec![second_half], ..random },
                 ]
             }
             WorkloadKind::Discards { percent } => vec![
@@ -183,7 +190,7 @@ impl ApplicableWorkload for WrittenWorkload {
     }
 }
 
-impl fmt::Display for WrittenWorkload {
+impl fmt::Display for WriteWorkload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             WorkloadKind::Random(Distribution::Uniform) => f.write_str("uniform"),
@@ -205,8 +212,8 @@ impl fmt::Display for WrittenWorkload {
 mod tests {
     use super::*;
 
-    fn parsed(name: &str) -> Option<WrittenWorkload> {
-        WrittenWorkload::parse(name, Bytes::kib(4))
+    fn parsed(name: &str) -> Option<WriteWorkload> {
+        WriteWorkload::parse(name, Bytes::kib(4))
     }
 
     #[test]

@@ -17,26 +17,25 @@ const MARKED_CLOUD: usize = 400;
 const SAME: f64 = 0.5;
 
 pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
-    let values = |right: bool| {
-        let has_right = plot.y_right.is_some();
-        let chosen = plot.series.iter().filter(move |s| (s.right && has_right) == right);
-        chosen.flat_map(values_of).collect::<Vec<f64>>()
-    };
+    let has_right = plot.y_right.is_some();
+    let left_series = plot.series.iter().filter(|s| !(s.right && has_right));
+    let left_values: Vec<f64> = left_series.flat_map(values_of).collect();
     let xs: Vec<f64> = plot.series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
     let looks = looks(plot);
     let legend = plot.series.iter().zip(&looks).map(|(s, look)| entry(plot, s, look)).collect();
-    let frame = PlotFrame::new(plot, size, Rulers::new(plot, &xs, &values(false)), legend);
+    let frame = PlotFrame::new(plot, size, Rulers::new(plot, &xs, &left_values), legend);
     let mut drawing = frame.sheet();
     frame.grid(&mut drawing);
     let mut anything = false;
-    let crowd = plot.series.iter().filter(|s| s.stroke == Stroke::Measured).count();
+    let measured_count = plot.series.iter().filter(|s| s.stroke == Stroke::Measured).count();
     for (position, (series, look)) in plot.series.iter().zip(&looks).enumerate() {
         drawing.begin(position);
-        let alone = plot.kind == PlotKind::Scatter && is_cloud(series.stroke);
-        anything |= match (series.stroke, alone) {
-            (Stroke::Band, _) => draw_band(&mut drawing, &frame, series, look),
-            (_, true) => draw_cloud(&mut drawing, &frame, series, look),
-            (_, false) => draw_series(&mut drawing, &frame, series, look, (position, crowd)),
+        anything |= if series.stroke == Stroke::Band {
+            draw_band(&mut drawing, &frame, series, look)
+        } else if plot.kind == PlotKind::Scatter && is_cloud(series.stroke) {
+            draw_cloud(&mut drawing, &frame, series, look)
+        } else {
+            draw_series(&mut drawing, &frame, series, look, (position, measured_count))
         };
         drawing.end();
     }
@@ -137,20 +136,20 @@ pub fn overlaid(index: usize, series: &Series) -> SeriesLook {
     }
 }
 
-/// Draws a line; `of` is its position and the number of measured series. Returns true if it has any
-/// value.
+/// Draws a line. If only some of its points have markers, its position among the `lines` measured
+/// series determines which. Returns true if it has any value.
 pub fn draw_series(
     drawing: &mut SvgDrawing,
     frame: &PlotFrame,
     series: &Series,
     look: &SeriesLook,
-    of: (usize, usize),
+    (position, lines): (usize, usize),
 ) -> bool {
     let place = |point: &(f64, Option<f64>)| frame.place(series.right, point.0, point.1);
     let dense = series.points.len() > MARKED_POINTS;
     let spacing = if dense { series.points.len() / FEW_MARKERS } else { 1 };
     // Markers of neighboring series are at different points.
-    let offset = if dense { spacing * of.0 / of.1.max(1) } else { 0 };
+    let offset = if dense { spacing * position / lines.max(1) } else { 0 };
     let mut anything = false;
     let mut count = 0;
     // A missing value breaks the line.
@@ -219,10 +218,10 @@ fn seen(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut out = Vec::new();
     for slice in line.chunk_by(|a, b| slot(a) == slot(b)) {
         let by_height = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
-        let ends = [slice.first(), slice.last()];
-        let extremes = [slice.iter().min_by(by_height), slice.iter().max_by(by_height)];
-        let mut chosen: Vec<(f64, f64)> =
-            [ends[0], extremes[0], extremes[1], ends[1]].into_iter().flatten().copied().collect();
+        let lowest = slice.iter().min_by(by_height);
+        let highest = slice.iter().max_by(by_height);
+        let points = [slice.first(), lowest, highest, slice.last()];
+        let mut chosen: Vec<(f64, f64)> = points.into_iter().flatten().copied().collect();
         chosen.dedup();
         out.extend(chosen);
     }

@@ -11,7 +11,7 @@ pub use point::CalibrationPoint;
 
 use crate::host_changes::HostChanges;
 use crate::rig::Rig;
-use crate::single_step::once;
+use crate::single_step::apply_once;
 use std::fmt;
 use steadfast_domain::record::Check;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Pace};
@@ -292,7 +292,7 @@ impl Calibration {
         let prepared =
             rig.prepare(step).map_err(|why| CalibrateError::Halted(why.at_step(step)))?;
         let once =
-            once(rig.as_mut(), prepared, self.may_write, &mut context.journal(), &mut |_| ());
+            apply_once(rig.as_mut(), prepared, self.may_write, &mut context.journal(), &mut |_| ());
         context.report(&CalibrationEvent::Remarks { checks: &once.checks, caveats: &once.caveats });
         match once.failure() {
             Some(halt) => Err(CalibrateError::Halted(halt).into()),

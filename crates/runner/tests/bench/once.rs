@@ -13,7 +13,7 @@ use steadfast_runner::calibrate::{
 };
 use steadfast_runner::host_changes::left_behind;
 use steadfast_runner::simulated_rig::SimulatedRig;
-use steadfast_runner::{HostChanges, Rig, SingleLoad, SingleLoadResult, once};
+use steadfast_runner::{HostChanges, Rig, SingleLoad, SingleLoadResult, apply_once};
 
 fn single(pattern: AccessPattern) -> SingleLoad {
     SingleLoad {
@@ -38,7 +38,7 @@ fn journal(directory: &Path) -> HostChanges {
 fn apply(rig: &mut MemoryRig<'_>, may_write: bool, changes: &mut HostChanges) -> SingleLoadResult {
     let step = single(AccessPattern::random(Bytes::kib(4), 65)).step(&device(), 1);
     let prepared = rig.prepare(&step).unwrap();
-    once(rig, prepared, may_write, changes, &mut |_| ())
+    apply_once(rig, prepared, may_write, changes, &mut |_| ())
 }
 
 #[test]

@@ -9,6 +9,8 @@ use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::{Fields, TraceWriter};
 
+use IoTextFormat::{Blkparse, Csv, FioIolog};
+
 /// A text format of single I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoTextFormat {
@@ -29,36 +31,45 @@ pub struct ExportedIos {
     pub lost: Vec<String>,
 }
 
-/// A property of an I/O and the formats that keep it.
-struct IoProperty(&'static str, fn(&IoEvent) -> bool, &'static [IoTextFormat]);
+/// A property of an I/O that some formats cannot express.
+struct IoProperty {
+    /// The loss, as the end of a sentence that begins with a number of I/Os.
+    loss: &'static str,
+    is_present: fn(&IoEvent) -> bool,
+    kept_by: &'static [IoTextFormat],
+}
+
+const fn property(
+    loss: &'static str,
+    is_present: fn(&IoEvent) -> bool,
+    kept_by: &'static [IoTextFormat],
+) -> IoProperty {
+    IoProperty { loss, is_present, kept_by }
+}
 
 /// Flags that blkparse's letters express.
 const LETTERED: u16 = flags::SYNC | flags::FUA | flags::PREFLUSH | flags::META | flags::READ_AHEAD;
 
-use IoTextFormat::{Blkparse, Csv, FioIolog};
-
-/// The loss, as the end of a sentence that begins with a number of I/Os; a test for the I/Os with
-/// this loss; and the formats without it.
 const PROPERTIES: [IoProperty; 15] = [
-    IoProperty("have an unknown operation and are left out", |e| e.op == IoOp::Other, TEXTS),
-    IoProperty("are discards, which fio before 3.34 skips", |e| e.op == IoOp::Discard, TEXTS),
-    IoProperty("lose the part of their time below 1 us", |e| e.issued_ns % 1000 > 0, TEXTS),
-    IoProperty("are extended to sectors of 512 bytes", is_off_sector, &[FioIolog, Csv]),
-    IoProperty("lose their response time", |e| e.response_ns != RESPONSE_UNKNOWN, TEXTS),
-    IoProperty("lose their time in the queue", |e| e.queued_ns > 0, TEXTS),
-    IoProperty("lose their process", |e| e.pid > 0 || !e.command.is_empty(), TEXTS),
-    IoProperty("lose their thread", |e| e.tid > 0 || !e.thread.is_empty(), &[Csv]),
-    IoProperty("lose their processor", |e| e.cpu > 0, TEXTS),
-    IoProperty("lose their cgroup", |e| e.cgroup > 0, &[]),
-    IoProperty("lose flags such as FUA and sync", |e| e.flags & LETTERED > 0, TEXTS),
-    IoProperty("lose that they failed", |e| e.flags & flags::FAILED > 0, TEXTS),
-    IoProperty("lose that they were requeued, written back, direct or merged", has_more, &[Csv]),
-    IoProperty("lose their file", |e| e.inode > 0, &[Csv]),
-    IoProperty("lose the compression of their data", |e| e.content.blocks > 0, &[]),
+    property("have an unknown operation and are left out", |e| e.op == IoOp::Other, NOT_IOLOG),
+    property("are discards, which fio before 3.34 skips", |e| e.op == IoOp::Discard, NOT_IOLOG),
+    property("lose the part of their time below 1 us", |e| e.issued_ns % 1000 > 0, NOT_IOLOG),
+    property("are extended to sectors of 512 bytes", is_off_sector, &[FioIolog, Csv]),
+    property("lose their response time", |e| e.response_ns != RESPONSE_UNKNOWN, NOT_IOLOG),
+    property("lose their time in the queue", |e| e.queued_ns > 0, NOT_IOLOG),
+    property("lose their process", |e| e.pid > 0 || !e.command.is_empty(), NOT_IOLOG),
+    property("lose their thread", |e| e.tid > 0 || !e.thread.is_empty(), &[Csv]),
+    property("lose their processor", |e| e.cpu > 0, NOT_IOLOG),
+    property("lose their cgroup", |e| e.cgroup > 0, &[]),
+    property("lose flags such as FUA and sync", |e| e.flags & LETTERED > 0, NOT_IOLOG),
+    property("lose that they failed", |e| e.flags & flags::FAILED > 0, NOT_IOLOG),
+    property("lose that they were requeued, written back, direct or merged", has_more, &[Csv]),
+    property("lose their file", |e| e.inode > 0, &[Csv]),
+    property("lose the compression of their data", |e| e.content.blocks > 0, &[]),
 ];
 
-/// Formats with a line per event of an I/O, or with columns.
-const TEXTS: &[IoTextFormat] = &[Blkparse, Csv];
+/// Formats other than fio's iolog.
+const NOT_IOLOG: &[IoTextFormat] = &[Blkparse, Csv];
 
 fn is_off_sector(event: &IoEvent) -> bool {
     !(event.offset | u64::from(event.bytes)).is_multiple_of(SECTOR)
@@ -87,6 +98,8 @@ pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
 ) -> Result<ExportedIos, TraceError> {
     let filename = filename.filter(|_| format == FioIolog);
     let devices = device_names(captured.conditions(), filename);
+    // blkparse prints in order of time: the writer must know how long before its issue an I/O was
+    // queued.
     let longest_wait = match format {
         Blkparse => each_io(captured, pass, |_| Ok(()))?.longest_wait_ns,
         FioIolog | Csv => 0,
@@ -99,13 +112,14 @@ pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
     }
     let mut counts = [0u64; PROPERTIES.len()];
     let mut written = 0;
-    let mut merged = BTreeSet::new();
+    let mut renamed_devices = BTreeSet::new();
     each_io(captured, pass, |event| {
-        for (count, IoProperty(_, is_known, kept_by)) in counts.iter_mut().zip(&PROPERTIES) {
-            *count += u64::from(!kept_by.contains(&format) && is_known(event));
+        for (count, property) in counts.iter_mut().zip(&PROPERTIES) {
+            let is_lost = !property.kept_by.contains(&format) && (property.is_present)(event);
+            *count += u64::from(is_lost);
         }
         if filename.is_some() {
-            merged.insert(event.device);
+            renamed_devices.insert(event.device);
         }
         let device = devices.get(usize::from(event.device)).map_or("?", String::as_str);
         let is_written = match format {
@@ -118,11 +132,12 @@ pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
     })?;
     blkparse.finish(&mut out)?;
     out.flush()?;
-    let lost = counts.iter().zip(&PROPERTIES).filter(|(count, _)| **count > 0);
-    let mut lost: Vec<String> =
-        lost.map(|(count, IoProperty(what, ..))| format!("{count} I/Os {what}.")).collect();
-    if merged.len() > 1 {
-        lost.push(format!("The I/Os of {} devices go to one.", merged.len()));
+    let mut lost = Vec::new();
+    for (count, property) in counts.iter().zip(&PROPERTIES).filter(|(count, _)| **count > 0) {
+        lost.push(format!("{count} I/Os {}.", property.loss));
+    }
+    if renamed_devices.len() > 1 {
+        lost.push(format!("The I/Os of {} devices are assigned to one.", renamed_devices.len()));
     }
     lost.extend(blkparse.remarks());
     Ok(ExportedIos { ios: written, lost })
@@ -190,23 +205,26 @@ fn each_io<R: Read + Seek + Send + 'static>(
     Ok(account)
 }
 
-/// Returns the name of each device in the file. Formats separate words by blanks.
+/// Returns the names of the devices as the file writes them: `filename` if there is one.
 fn device_names(conditions: &CaptureConditions, filename: Option<&str>) -> Vec<String> {
-    let word = |name: &str| -> String {
-        let name = filename.unwrap_or(name);
-        let word = |c: char| if c.is_whitespace() || c.is_control() { '_' } else { c };
-        if name.is_empty() { "unnamed".to_owned() } else { name.chars().map(word).collect() }
-    };
     if conditions.devices.is_empty() {
-        return vec![word("")];
+        return vec![one_word(filename.unwrap_or(""))];
     }
-    conditions.devices.iter().map(|device| word(&device.name)).collect()
+    conditions.devices.iter().map(|device| one_word(filename.unwrap_or(&device.name))).collect()
+}
+
+/// Returns a name without blanks, which separate the fields of a line.
+fn one_word(name: &str) -> String {
+    if name.is_empty() {
+        return "unnamed".to_owned();
+    }
+    name.replace(|c: char| c.is_whitespace() || c.is_control(), "_")
 }
 
 fn begin_iolog(out: &mut impl Write, devices: &[String]) -> Result<(), TraceError> {
     writeln!(out, "fio version 3 iolog")?;
     let names: BTreeSet<_> = devices.iter().collect();
-    // fio ignores the gap after a line with time 0.
+    // Times start at 1: fio ignores the delay after a line with time 0.
     for name in &names {
         writeln!(out, "1 {name} add")?;
     }
@@ -216,7 +234,7 @@ fn begin_iolog(out: &mut impl Write, devices: &[String]) -> Result<(), TraceErro
     Ok(())
 }
 
-/// Writes a line of an iolog if fio has the operation.
+/// Writes a line of an iolog. Returns false, and writes nothing, if fio has no such operation.
 fn iolog_line(out: &mut impl Write, event: &IoEvent, device: &str) -> Result<bool, TraceError> {
     let action = match event.op {
         IoOp::Read => "read",

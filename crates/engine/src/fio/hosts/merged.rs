@@ -1,5 +1,5 @@
-//! Merges the results of several hosts into one measurement: counts, bytes, histograms and
-//! seconds are added up. fio's own sum has no histogram bins before 3.39.
+//! Merges the results of several hosts into one measurement: adds up counts, bytes, histograms and
+//! intervals. fio's own sum over several hosts has no histogram bins before 3.39.
 
 use super::super::counts::FioCounts;
 use super::client::HostResult;
@@ -19,11 +19,12 @@ pub(super) struct HostShare {
     pub cursors: BTreeMap<String, Bytes>,
 }
 
-/// A host's counts at the start of its measured time, and after that.
+/// A host's part of a step, with the ramp and the measured time separated.
 struct MeasuredShare<'s> {
     share: &'s HostShare,
-    /// Counts at the end of the ramp.
-    begin: FioCounts,
+    /// Counts at the end of the ramp; zero without a ramp.
+    ramp_counts: FioCounts,
+    /// Counts since the load began, at each report in the measured time.
     reports: Vec<FioCounts>,
 }
 
@@ -36,7 +37,7 @@ pub(super) fn merge(
     ramp: Nanos,
 ) -> Result<Measurement, Halt> {
     let measured: Vec<MeasuredShare<'_>> =
-        shares.iter().map(|share| measured(share, ramp)).collect::<Result<_, _>>()?;
+        shares.iter().map(|share| separate_ramp(share, ramp)).collect::<Result<_, _>>()?;
     let mut all = FioCounts::default();
     for host in &measured {
         all.join(&host.total());
@@ -64,7 +65,7 @@ pub(super) fn merge(
 impl MeasuredShare<'_> {
     /// Returns its counts in the measured time.
     fn total(&self) -> FioCounts {
-        self.share.done.last().since(&self.begin)
+        self.share.done.last().since(&self.ramp_counts)
     }
 
     fn part(&self, late: Option<Nanos>) -> HostPart {
@@ -87,17 +88,18 @@ impl MeasuredShare<'_> {
 /// time.
 ///
 /// # Errors
-/// Returns an error if no report follows that one.
-fn measured(share: &HostShare, ramp: Nanos) -> Result<MeasuredShare<'_>, Halt> {
+/// Returns [`Halt::Refused`] if no report follows the end of the ramp.
+fn separate_ramp(share: &HostShare, ramp: Nanos) -> Result<MeasuredShare<'_>, Halt> {
     let reports = &share.done.reports;
     if ramp == Nanos::ZERO {
-        return Ok(MeasuredShare { share, begin: FioCounts::default(), reports: reports.clone() });
+        let ramp_counts = FioCounts::default();
+        return Ok(MeasuredShare { share, ramp_counts, reports: reports.clone() });
     }
-    let over = reports.iter().position(|counts| counts.elapsed >= ramp);
-    match over.filter(|at| at + 1 < reports.len()) {
-        Some(at) => {
-            let (begin, reports) = (reports[at].clone(), reports[at + 1..].to_vec());
-            Ok(MeasuredShare { share, begin, reports })
+    let ramp_end = reports.iter().position(|counts| counts.elapsed >= ramp);
+    match ramp_end.filter(|end| end + 1 < reports.len()) {
+        Some(end) => {
+            let (ramp_counts, reports) = (reports[end].clone(), reports[end + 1..].to_vec());
+            Ok(MeasuredShare { share, ramp_counts, reports })
         }
         None => Err(Halt::Refused(format!(
             "host {} gave no report between the ramp and the end of the step; the step is void",
@@ -122,32 +124,41 @@ fn span(measured: &[MeasuredShare<'_>]) -> (Nanos, Vec<Option<Nanos>>) {
     }
 }
 
+/// Returns the I/Os in the ramps of all hosts by operation; operations without any are left out.
 fn unmeasured(measured: &[MeasuredShare<'_>], ops: &[Op]) -> Vec<UnmeasuredIos> {
-    let sum_of = |op: &Op| {
-        let sums = || measured.iter().map(|host| host.begin.direction(*op));
-        let ios = sums().map(|sum| sum.ios).sum();
-        UnmeasuredIos { op: *op, ios, bytes: Bytes(sums().map(|sum| sum.bytes).sum()) }
-    };
-    ops.iter().map(sum_of).filter(|part| part.ios > 0).collect()
+    let mut unmeasured = Vec::new();
+    for op in ops {
+        let mut sum = UnmeasuredIos { op: *op, ios: 0, bytes: Bytes(0) };
+        for host in measured {
+            let counts = host.ramp_counts.direction(*op);
+            sum.ios += counts.ios;
+            sum.bytes.0 += counts.bytes;
+        }
+        if sum.ios > 0 {
+            unmeasured.push(sum);
+        }
+    }
+    unmeasured
 }
 
-/// Merges the hosts' intervals by number; each lasts as long as the hosts' intervals on average.
-/// Hosts report up to a quarter of a second apart.
+/// Merges the hosts' intervals by number. An interval's begin and end are the averages over the
+/// hosts, which report up to a quarter of a second apart.
 fn intervals(measured: &[MeasuredShare<'_>]) -> Vec<Interval> {
     let most = measured.iter().map(|host| host.reports.len()).max().unwrap_or(0);
     let mut intervals = Vec::new();
     for at in 0..most {
         let mut all = FioCounts::default();
-        let (mut begins, mut ends, mut hosts) = (0, 0, 0);
+        let (mut begin_sum, mut end_sum, mut hosts) = (0, 0, 0);
         for host in measured {
-            let Some(end) = host.reports.get(at) else { continue };
-            let begin = at.checked_sub(1).map_or(&host.begin, |before| &host.reports[before]);
-            all.join(&end.since(begin));
-            begins += begin.elapsed.saturating_sub(host.begin.elapsed).0;
-            ends += end.elapsed.saturating_sub(host.begin.elapsed).0;
+            let Some(report) = host.reports.get(at) else { continue };
+            let previous =
+                at.checked_sub(1).map_or(&host.ramp_counts, |before| &host.reports[before]);
+            all.join(&report.since(previous));
+            begin_sum += previous.elapsed.saturating_sub(host.ramp_counts.elapsed).0;
+            end_sum += report.elapsed.saturating_sub(host.ramp_counts.elapsed).0;
             hosts += 1;
         }
-        let (begin, end) = (Nanos(begins / hosts.max(1)), Nanos(ends / hosts.max(1)));
+        let (begin, end) = (Nanos(begin_sum / hosts.max(1)), Nanos(end_sum / hosts.max(1)));
         if all.ios() == 0 && end <= begin {
             continue;
         }

@@ -1,4 +1,5 @@
-//! The columns of files of results: name, format, dialect, the rows that have a value, and the value.
+//! The columns of result files: name, format, dialects, the rows that have a value, and the value;
+//! and the matching of a header's names to them (`canonical`).
 
 use super::figures::{DirectionTotals, ProcessorUse, TestFigures};
 use super::model::{ResultRow, RowKind};
@@ -143,7 +144,6 @@ const MAX_NS: SideMeasure = |side, _| side.response_max_ns as f64;
 const NO_CONNECTIONS: SideMeasure = |_, _| 0.0;
 const NO_TRANSACTIONS: SideMeasure = |_, _| -1.0;
 const ELAPSED_NS: SideMeasure = |_, elapsed| elapsed as f64;
-const NOT_MEASURED: ColumnSource = Figure(|_| None);
 
 fn processor_use(figures: &TestFigures) -> Option<f64> {
     figures.processors.map(|processors| processors.user + processors.system)
@@ -224,12 +224,13 @@ static COLUMNS: [ResultColumn; 59] = [
     ),
 ];
 
+/// Returns the value that all workers of a row have in common, or [`DIFFERENT`].
 fn common(value: Option<u64>) -> Option<f64> {
     Some(value.map_or(DIFFERENT, |value| value as f64))
 }
 
-/// The bins of response times that 1.1.0 appends: the name of the column, and the first
-/// time that is above the bin, in microseconds.
+/// The bins of response times that 1.1.0 appends: the name of the column, and the exclusive upper
+/// bound of the bin, in microseconds.
 pub const LATENCY_BINS: [(&str, u64); 21] = [
     ("0 to 50 uS", 50),
     ("50 to 100 uS", 100),
@@ -254,9 +255,12 @@ pub const LATENCY_BINS: [(&str, u64); 21] = [
     (">= 10 s", u64::MAX),
 ];
 
+/// Source of a bin's column until [`BINS`] sets it.
+const PLACEHOLDER: ColumnSource = Figure(|_| None);
+
 /// The column of each latency bin.
 static BINS: [ResultColumn; LATENCY_BINS.len()] = {
-    let mut columns = [const { count("", EVERY, NOT_MEASURED).since_1_1() }; LATENCY_BINS.len()];
+    let mut columns = [const { count("", EVERY, PLACEHOLDER).since_1_1() }; LATENCY_BINS.len()];
     let mut bin = 0;
     while bin < columns.len() {
         columns[bin].name = LATENCY_BINS[bin].0;
@@ -271,7 +275,8 @@ pub(super) fn columns(dialect: Dialect) -> Vec<&'static ResultColumn> {
     COLUMNS.iter().chain(&BINS).filter(|column| (column.dialects)(dialect)).collect()
 }
 
-/// Returns the name of a column in [`columns`] for the name that a build gives it.
+/// Returns the name in [`columns`] of a column as a file's header writes it. Ignores the case,
+/// surrounding blanks and a leading quotation mark. An unknown name is only trimmed.
 pub(super) fn canonical(name: &str) -> String {
     let name = name.trim().trim_start_matches('\'').trim();
     // Builds between the releases called the binary rates MBps, too.

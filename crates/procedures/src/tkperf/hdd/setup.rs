@@ -45,7 +45,7 @@ pub struct ZoneTest {
     pub(super) kind: ZoneTestKind,
 }
 
-/// Test of zones.
+/// Quantity that a test measures in each zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ZoneTestKind {
     Iops,
@@ -99,21 +99,23 @@ impl ZoneTest {
     /// once for each block size.
     pub(super) fn steps(&self) -> impl Iterator<Item = Step> {
         let points: Vec<(u32, AccessPattern)> = (1..).zip(self.kind.points()).collect();
-        let groups: Vec<Vec<(u32, AccessPattern)>> = match self.kind {
-            ZoneTestKind::Iops => vec![points],
-            ZoneTestKind::Throughput => points.chunks(2).map(<[_]>::to_vec).collect(),
+        let points_per_pass = match self.kind {
+            ZoneTestKind::Iops => points.len(),
+            // Reads and writes of one block size.
+            ZoneTestKind::Throughput => 2,
         };
         let mut steps = Vec::new();
-        for group in groups {
+        for pass in points.chunks(points_per_pass) {
             for (zone, range) in (1..).zip(&self.zones) {
-                steps.extend(group.iter().map(|point| self.step((zone, *range), *point)));
+                for (point, pattern) in pass {
+                    steps.push(self.step(zone, *range, *point, *pattern));
+                }
             }
         }
         steps.into_iter()
     }
 
-    fn step(&self, (zone, range): (u32, ActiveRange), of: (u32, AccessPattern)) -> Step {
-        let (point, pattern) = of;
+    fn step(&self, zone: u32, range: ActiveRange, point: u32, pattern: AccessPattern) -> Step {
         let place = StepPlace::new(&self.phase(pattern), zone, point, pattern.to_string());
         let until = LoadLimits::time(self.setup.step_time);
         let mut stimulus = self.setup.stimulus(&pattern, self.demand, until, &place);
@@ -140,8 +142,8 @@ impl ZoneTest {
             measured_phases: phases,
             gap_effect: |_| "Each step stands alone; that zone was measured after the gap.",
             tkperf: "TKperf's hdd mode: its zones, mixes, block sizes and order. Differences: \
-                zones are whole numbers of 1 MiB of the device's bytes (TKperf mistakes the size \
-                of devices with sectors of 4,096 bytes); every step has its own random offsets; \
+                zones are multiples of 1 MiB (TKperf miscalculates the size of devices with \
+                sectors of 4,096 bytes); every step has its own random offsets; \
                 threads share one sequential position.",
             ..self.setup.choices()
         }

@@ -23,7 +23,7 @@ use steadfast_domain::{Demand, Device, ForeignIo, IoStream, Measurement, Nanos, 
 use steadfast_engine::{PreparedStep, StopSignal};
 use steadfast_host::{Consent, HostsConsent};
 use steadfast_report::text_table;
-use steadfast_runner::{Rig, SingleLoad, SingleLoadResult, StartSync, once};
+use steadfast_runner::{Rig, SingleLoad, SingleLoadResult, StartSync, apply_once};
 use steadfast_workload::WorkloadFile;
 use watch::TargetBars;
 
@@ -403,7 +403,7 @@ fn apply(
         let line = watch.line(&armed.target, &step, run);
         let mut changes = restore::journal_of(number);
         let mut show = |interval: &Interval| line.show(&step, interval);
-        let once = once(armed.rig.as_mut(), prepared, writes, &mut changes, &mut show);
+        let once = apply_once(armed.rig.as_mut(), prepared, writes, &mut changes, &mut show);
         line.clear();
         (armed.target.clone(), step, once)
     };

@@ -204,7 +204,7 @@ impl FoldContent {
         let sum = |of: fn(&Member) -> u64| merge.captures().map(of).sum();
         let missing = merge.captures().flat_map(|one| {
             let texts = one.integrity.missing();
-            texts.into_iter().map(|text| format!("{}: {text}", one.called()))
+            texts.into_iter().map(|text| format!("{}: {text}", one.label()))
         });
         FoldContent {
             file: path.display().to_string(),

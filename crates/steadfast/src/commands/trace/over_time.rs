@@ -23,25 +23,23 @@ pub struct StepsContent<'f> {
     steps: LazyStepFigures<'f>,
 }
 
-/// Serializes the steps one by one as they are printed: there may be a million.
-struct LazyStepFigures<'f>(StepsWithConditions<'f>);
-
-/// Steps with the conditions of their capture.
-type StepsWithConditions<'f> = (&'f StepsResult, &'f CaptureConditions);
+/// Steps with the conditions of their capture. Serialized one by one as they are printed: there may
+/// be a million.
+struct LazyStepFigures<'f> {
+    found: &'f StepsResult,
+    conditions: &'f CaptureConditions,
+}
 
 impl Serialize for LazyStepFigures<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (found, conditions) = self.0;
-        serializer.collect_seq(found.figures(conditions))
+        serializer.collect_seq(self.found.figures(self.conditions))
     }
 }
 
 /// Prints the steps as a table, and their width. On a terminal that is too narrow for it, the
 /// columns that only some captures have are a second table.
-fn print_table(
-    (found, conditions): StepsWithConditions<'_>,
-    axis: &StepTimeFormat,
-) -> anyhow::Result<()> {
+fn print_table(steps: LazyStepFigures<'_>, axis: &StepTimeFormat) -> anyhow::Result<()> {
+    let LazyStepFigures { found, conditions } = steps;
     let figures = || found.figures(conditions);
     let columns = StepFigures::table(figures());
     // There may be a million lines: they are made while they are printed.
@@ -58,7 +56,7 @@ fn print_table(
     };
     let begins: Vec<u64> = figures().map(|step| step.begin_ns).collect();
     let span = begins.last().zip(begins.first()).map_or(0, |(last, first)| last - first + 1);
-    let width = match span.div_ceil(found.width_ns.max(1)).saturating_sub(begins.len() as u64) {
+    let caption = match span.div_ceil(found.width_ns.max(1)).saturating_sub(begins.len() as u64) {
         0 => format!("steps of {}", Nanos(found.width_ns)),
         idle => {
             let width = Nanos(found.width_ns);
@@ -69,22 +67,22 @@ fn print_table(
     let is_too_wide = table.peek().is_some_and(|head| head.chars().count() > terminal::width());
     let has_more = columns.len() > StepFigures::USUAL_COLUMNS;
     if !(has_more && io::stdout().is_terminal() && is_too_wide) {
-        return terminal::print_lines(table.chain([width]));
+        return terminal::print_lines(table.chain([caption]));
     }
     let (usual, more) = columns.split_at(StepFigures::USUAL_COLUMNS);
     let more = std::iter::once(String::new()).chain(lines(more.to_vec()));
-    terminal::print_lines(lines(usual.to_vec()).chain(more).chain([width]))
+    terminal::print_lines(lines(usual.to_vec()).chain(more).chain([caption]))
 }
 
 /// Prints every capture step that has an I/O issued or outstanding.
 pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let asked = arguments.axis.step.map(|step| step.0);
+    let step_ns = arguments.axis.step.map(|step| step.0);
     let PassResult { found, account } =
-        selected.answer(|captured, pass| captured.steps(pass, asked))?;
-    let shown = (&found, selected.conditions());
+        selected.answer(|captured, pass| captured.steps(pass, step_ns))?;
+    let shown = LazyStepFigures { found: &found, conditions: selected.conditions() };
     if arguments.json {
-        let content = StepsContent { step_ns: found.width_ns, steps: LazyStepFigures(shown) };
+        let content = StepsContent { step_ns: found.width_ns, steps: shown };
         selected.print(account, content)?;
     } else {
         let over = (found.width_ns, account.span_ns.unwrap_or_default());
@@ -114,10 +112,10 @@ struct MapStep {
 /// Prints streams over time.
 pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let asked = arguments.axis.step.map(|step| step.0);
+    let step_ns = arguments.axis.step.map(|step| step.0);
     let choice = (arguments.shares.of, arguments.shares.threshold);
     let PassResult { found, account } =
-        selected.answer(|captured, pass| captured.map(pass, asked, choice))?;
+        selected.answer(|captured, pass| captured.map(pass, step_ns, choice))?;
     let content = MapContent::new(&found);
     selected.show(arguments.json, account, content, |content| {
         let over = (content.step_ns, account.span_ns.unwrap_or_default());
@@ -131,8 +129,8 @@ pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
 impl MapContent {
     fn new(StreamMapResult { width_ns, keys, series }: &StreamMapResult) -> Self {
         let names = keys.iter().map(ToString::to_string).chain(["others".to_owned()]);
-        let step = |(at, cells): (&u64, &Vec<IoCount>)| MapStep {
-            begin_ns: at.saturating_mul(*width_ns),
+        let step = |(number, cells): (&u64, &Vec<IoCount>)| MapStep {
+            begin_ns: number.saturating_mul(*width_ns),
             counts: cells.iter().map(|cell| cell.ios).collect(),
             amounts: cells.iter().map(|cell| cell.bytes).collect(),
         };
