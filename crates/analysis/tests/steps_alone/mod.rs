@@ -197,7 +197,8 @@ fn in_steps(seconds: u64) -> StudyOptions {
 
 /// What is left of a step without single I/Os.
 fn without_single_ios(step: &CaptureStep) -> CaptureStep {
-    let times = StepTimes { queued: Default::default(), ..step.times };
+    let times =
+        StepTimes { queued: Default::default(), together: Default::default(), ..step.times };
     CaptureStep { busy_ns: 0, times, ..step.clone() }
 }
 
