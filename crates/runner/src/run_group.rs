@@ -86,7 +86,8 @@ pub struct RunGroup<D: RunStorage = Directory> {
 }
 
 impl RunGroup {
-    /// Creates a group at a path, as [`RunGroup::create_below`] does.
+    /// Creates a group at a path, as [`RunGroup::create_below`] does. Parent directories that it
+    /// had to create stay, even if it fails.
     ///
     /// # Errors
     /// Returns the errors of [`RunGroup::create_below`].
