@@ -756,8 +756,8 @@ pub struct ReportArguments {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,
-    /// Formats of the report; text is printed. Default: html,pdf,csv,json. Without -o, results of
-    /// another tool are printed as text, or json
+    /// Formats of the report; text is printed. Default: $STEADFAST_FORMATS, or html,pdf,csv,json.
+    /// Without -o, results of another tool are printed as text, or json
     #[arg(long, value_name = "FORMATS", value_delimiter = ',')]
     pub format: Vec<Format>,
     /// Picture with the drive and eight figures, for sharing, instead of the report: a name that

@@ -35,6 +35,9 @@ fn main() -> ExitCode {
     }
     let cli = cli::parse();
     terminal::set_up(cli.global.quiet, cli.global.color.forced());
+    if let Err(error) = output::read_default_formats() {
+        return exit::report(Err(error));
+    }
     if cli.command.works_on_devices() {
         commands::restore::remind();
     }

@@ -1,7 +1,7 @@
 //! Findings and report files of a run directory, and of results of other tools.
 
 use crate::cli::{Format, ReportFiles, WritingArguments};
-use crate::exit::refuse_unused;
+use crate::exit::{misuse, refuse_unused};
 use crate::input_file;
 use crate::output_files::{OutputDir, OutputRule};
 use crate::recognize_file::{RecognizedFile, expect, recognize};
@@ -9,8 +9,10 @@ use crate::run_settings::SOFTWARE;
 use crate::terminal;
 use crate::thread_pool::start_typesetter;
 use anyhow::{Context, anyhow, bail};
+use clap::ValueEnum;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use steadfast_domain::{Caveat, Findings, Procedure, caveats};
 use steadfast_exchange::identify::FileKind;
 use steadfast_exchange::{crystaldiskmark, iometer, results};
@@ -22,7 +24,7 @@ use steadfast_runner::run::amendments;
 
 /// Returns true if the files that a run writes last exist.
 pub fn has_report(directory: &Path) -> bool {
-    ["findings.json", "report.html", "report.pdf"].iter().all(|name| directory.join(name).exists())
+    names(default_formats()).iter().all(|name| directory.join(name).exists())
 }
 
 /// Prints that the run is complete.
@@ -260,8 +262,53 @@ fn of_crystaldiskmark(file: &Path) -> anyhow::Result<Findings> {
     Ok(crystaldiskmark::findings(&saved, &input_file::source(file, &bytes), SOFTWARE))
 }
 
-/// Default formats of a report.
-pub const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
+/// Environment variable with the default formats of reports.
+const FORMATS_VARIABLE: &str = "STEADFAST_FORMATS";
+
+/// Formats of a report if neither the command line nor the environment names any.
+const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
+
+static DEFAULT_FORMATS: OnceLock<Vec<Format>> = OnceLock::new();
+
+/// Reads the default formats from the environment, before a run of days and not after it.
+pub fn read_default_formats() -> anyhow::Result<()> {
+    let value = std::env::var_os(FORMATS_VARIABLE).unwrap_or_default();
+    if value.is_empty() {
+        return Ok(());
+    }
+    let value = value.to_string_lossy();
+    let parse = |name: &str| match Format::from_str(name, false) {
+        Ok(format) if format != Format::Text => Ok(format),
+        _ => Err(misuse(format!(
+            "{FORMATS_VARIABLE}={value}: '{name}' is no format of a file; set it to some of html, \
+             pdf, form, csv, json with commas between them, or unset it"
+        ))),
+    };
+    let formats = value.split(',').map(parse).collect::<anyhow::Result<_>>()?;
+    DEFAULT_FORMATS.get_or_init(|| formats);
+    Ok(())
+}
+
+/// Returns the formats of a report that the command line does not choose.
+pub fn default_formats() -> &'static [Format] {
+    DEFAULT_FORMATS.get().map_or(&FORMATS, Vec::as_slice)
+}
+
+/// Returns the formats that the command line chooses, or the default.
+pub fn chosen_formats(chosen: &[Format]) -> &[Format] {
+    if chosen.is_empty() { default_formats() } else { chosen }
+}
+
+/// Returns the line that names the files of a report in the default formats.
+pub fn report_line(directory: &Path) -> String {
+    let written = |format: &Format| default_formats().contains(format);
+    let mut documents = vec![Format::Pdf, Format::Html, Format::Form, Format::Json];
+    documents.retain(written);
+    let tables = written(&Format::Csv).then_some("*.csv");
+    let names = names(&documents).into_iter().chain(tables);
+    let files: Vec<_> = names.map(|name| directory.join(name).display().to_string()).collect();
+    format!("Report: {}", files.join(", "))
+}
 
 /// Writes the report in these formats into a directory and returns the files.
 pub fn write(
@@ -317,7 +364,11 @@ pub struct OptionalReport<'a> {
 impl<'a> OptionalReport<'a> {
     /// Opens the directory, so that an error is reported before the work begins. Without one, the
     /// options for its files are refused.
-    pub fn open(
+    pub fn open(output: Option<&Path>, writing: &WritingArguments) -> anyhow::Result<Self> {
+        OptionalReport::open_for(output, writing, default_formats())
+    }
+
+    fn open_for(
         output: Option<&Path>,
         writing: &WritingArguments,
         formats: &'a [Format],
@@ -337,7 +388,11 @@ impl<'a> OptionalReport<'a> {
 
     /// Opens the directory, if the command line names one.
     pub fn from_arguments(arguments: &'a ReportFiles) -> anyhow::Result<Self> {
-        OptionalReport::open(arguments.output.as_deref(), &arguments.writing, &arguments.format)
+        OptionalReport::open_for(
+            arguments.output.as_deref(),
+            &arguments.writing,
+            chosen_formats(&arguments.format),
+        )
     }
 
     /// Prints the findings as text or JSON, and writes the report.

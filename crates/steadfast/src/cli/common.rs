@@ -54,14 +54,8 @@ pub struct ReportFiles {
     /// Output: a directory for a report; created if missing
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Formats of the report
-    #[arg(
-        long,
-        value_name = "FORMATS",
-        value_delimiter = ',',
-        default_value = "html,pdf,csv,json",
-        requires = "output"
-    )]
+    /// Formats of the report. Default: $STEADFAST_FORMATS, or html,pdf,csv,json
+    #[arg(long, value_name = "FORMATS", value_delimiter = ',', requires = "output")]
     pub format: Vec<Format>,
     #[command(flatten)]
     pub writing: WritingArguments,

@@ -122,7 +122,7 @@ pub struct TkperfArguments {
     /// Server of TKperf's mail; ignored: no mail is sent
     #[arg(short = 's', long = "smtp", value_name = "HOST")]
     pub smtp: Option<String>,
-    /// TKperf's report generator; ignored: report.pdf is always written
+    /// TKperf's report generator; ignored: reports are written without it
     #[arg(
         short = 'g',
         long = "gen_report",

@@ -439,13 +439,8 @@ pub struct ReportArguments {
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,
-    /// Formats of the report; text is printed
-    #[arg(
-        long,
-        value_name = "FORMATS",
-        value_delimiter = ',',
-        default_value = "html,pdf,csv,json"
-    )]
+    /// Formats of the report; text is printed. Default: $STEADFAST_FORMATS, or html,pdf,csv,json
+    #[arg(long, value_name = "FORMATS", value_delimiter = ',')]
     pub format: Vec<Format>,
 }
 

@@ -66,11 +66,7 @@ impl ProcedureRun<'_> {
         write_report(&directory, &findings)?;
         output::print(&findings, self.json)?;
         if !self.json {
-            terminal::print(&format!(
-                "\nReport: {0}/report.pdf, {0}/report.html; tables as CSV and findings.json in \
-                 the same directory.",
-                self.directory.display()
-            ))?;
+            terminal::print(&format!("\n{}", output::report_line(self.directory)))?;
         }
         Ok(state(&findings))
     }
@@ -127,7 +123,7 @@ pub fn unfinished(ending: &RunOutcome, directory: &Path) -> anyhow::Result<Optio
 
 /// Writes the report into the run directory.
 pub fn write_report(directory: &Directory, findings: &Findings) -> anyhow::Result<()> {
-    output::write(&OutputDir::of_run(directory), findings, &output::FORMATS)?;
+    output::write(&OutputDir::of_run(directory), findings, output::default_formats())?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use super::other_tools;
 use crate::cli::other_tools::CrystalDiskMarkArguments;
 use crate::exit::{ExitState, refuse_unused};
-use crate::output::{FORMATS, OptionalReport};
+use crate::output::OptionalReport;
 use crate::output_files::OutputRule;
 use crate::recognize_file::expect;
 use crate::run_settings::SOFTWARE;
@@ -49,7 +49,7 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
 /// Reports a saved result; `-o` is the directory of the report.
 fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<ExitState> {
     let output = arguments.front.output.as_deref();
-    let report = OptionalReport::open(output, &arguments.writing(), &FORMATS)?;
+    let report = OptionalReport::open(output, &arguments.writing())?;
     let bytes = other_tools::read(file)?;
     let accepted = [FileKind::CrystalDiskMark, FileKind::KDiskMark];
     expect(file, &bytes, "a result of CrystalDiskMark", &accepted)?;

@@ -12,6 +12,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     if let Some(path) = &arguments.card {
         return card(arguments, path);
     }
+    let formats = output::chosen_formats(&arguments.format);
     match arguments.runs.as_slice() {
         [run] if !output::is_foreign(run) => {
             refuse_unused(
@@ -25,18 +26,13 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
             let directory = Ledger::find(run)?;
             let findings = output::study_in(&directory)?;
             let output_dir = OutputDir::of_run(&directory);
-            for file in output::write(&output_dir, &findings, formats(arguments))? {
+            for file in output::write(&output_dir, &findings, formats)? {
                 terminal::print(&file.display().to_string())?;
             }
             Ok(ExitState::Done)
         }
         _ => foreign(arguments),
     }
-}
-
-/// Returns the formats to write.
-fn formats(arguments: &ReportArguments) -> &[Format] {
-    if arguments.format.is_empty() { &output::FORMATS } else { &arguments.format }
 }
 
 /// Form of a card, by the end of its file name.
@@ -78,8 +74,9 @@ fn card(arguments: &ReportArguments, path: &Path) -> anyhow::Result<ExitState> {
 /// Reports results of other tools: a file, a directory, or one file per round.
 fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let rule = OutputRule::from_arguments(&arguments.writing)?;
+    let formats = output::chosen_formats(&arguments.format);
     let output_dir = match &arguments.output {
-        Some(path) => Some(OutputDir::open(path, rule, &output::names(formats(arguments)))?),
+        Some(path) => Some(OutputDir::open(path, rule, &output::names(formats))?),
         None => {
             refuse_unused(&arguments.writing.given(), "nothing is written without -o DIR")?;
             let is_printed =
@@ -95,7 +92,7 @@ fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     };
     match output_dir {
         Some(output_dir) => {
-            for file in output::write(&output_dir, &findings, formats(arguments))? {
+            for file in output::write(&output_dir, &findings, formats)? {
                 terminal::print(&file.display().to_string())?;
             }
         }

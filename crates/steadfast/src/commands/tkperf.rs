@@ -5,7 +5,7 @@ use crate::cli::tkperf::{DiskTest, Mode, OurArguments, SsdTest, TkperfArguments}
 use crate::cli::{self, Command};
 use crate::commands::{plan, run as whole_run};
 use crate::exit::{ExitState, misuse, refuse_unused};
-use crate::output::{FORMATS, OptionalReport};
+use crate::output::{OptionalReport, report_line};
 use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
 use clap::ValueEnum;
@@ -147,7 +147,7 @@ fn remarks(arguments: &TkperfArguments) -> Vec<String> {
             "-m, -s: ignored, no mail is sent; the exit code says how the run ended, so that any \
              mail program can follow it.",
         ),
-        (arguments.generator.is_some(), "-g: ignored; report.pdf and report.html are always made."),
+        (arguments.generator.is_some(), "-g: ignored; reports are made without it."),
         (arguments.debug, "-d: ignored; the run directory holds every step and its job."),
         (arguments.config.is_some(), "-c: ignored; no array is made of it."),
     ];
@@ -256,22 +256,18 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
 
 /// Reports a TKperf log.
 fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
-    let report = OptionalReport::open(out, &arguments.writing, &FORMATS)?;
+    let report = OptionalReport::open(out, &arguments.writing)?;
     report.show(&output::of_tkperf(log)?, arguments.ours.json)?;
     if arguments.ours.json {
         return Ok(ExitState::Done);
     }
     let where_to = match out {
-        Some(out) => format!(
-            "Report: {0}/report.pdf, {0}/report.html; tables as CSV and findings.json in the same \
-             directory.",
-            out.display()
-        ),
+        Some(out) => report_line(out),
         None => "Write a report with -o DIR.".to_owned(),
     };
     let log = log.display();
     terminal::print(&format!(
-        "\n{where_to} Compare with a new run: steadfast compare {log} RUN_DIR"
+        "\n{where_to}\nCompare with a new run: steadfast compare {log} RUN_DIR"
     ))?;
     Ok(ExitState::Done)
 }

@@ -217,5 +217,5 @@ fn a_reader_that_went_away_changes_no_exit_code() {
     assert_eq!(ended_with(&["devices"]), Some(0));
     let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick"];
     assert_eq!(ended_with(&[&quick[..], &["--max-rounds", "3", "-o", "run"]].concat()), Some(3));
-    assert!(here.join("run/report.pdf").exists());
+    assert!(here.join("run/report.html").exists());
 }

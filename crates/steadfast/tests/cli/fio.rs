@@ -52,7 +52,7 @@ fn the_quick_test_runs_through_fio_and_is_resumed() {
     });
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     assert!(stdout(&output).contains("IOPS in the measurement window"), "{}", stdout(&output));
-    assert!(here.join("run/report.pdf").exists());
+    assert!(here.join("run/report.html").exists());
     let (steps, jobs, answers) = steps_with_files(here);
     assert_eq!((steps, jobs, answers), (1 + 5 * 9, 1 + 5 * 9, 1 + 5 * 9));
     if code(&output) == 0 {

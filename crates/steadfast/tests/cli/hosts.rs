@@ -541,7 +541,7 @@ fn a_procedure_runs_from_several_hosts() {
     arguments.extend(["--purge".to_owned(), "none".to_owned()]);
     run_ending(here, &arguments, &[0, 3]);
     assert!(fs::read_to_string(here.join("run/findings.json")).unwrap().contains("hosts-load"));
-    assert!(here.join("run/report.pdf").exists());
+    assert!(here.join("run/report.html").exists());
     assert_nothing_left(&hosts);
 }
 
@@ -617,7 +617,7 @@ fn presets_run_from_several_hosts() {
         let after = counted(&device);
         let written = after[3] - before[3];
         assert_eq!(measured_of(&here.join(run))[1], written, "{command}");
-        assert!(here.join(run).join("report.pdf").exists(), "{command}");
+        assert!(here.join(run).join("report.html").exists(), "{command}");
     }
     assert_nothing_left(&hosts);
 }

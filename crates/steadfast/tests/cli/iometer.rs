@@ -231,7 +231,7 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     let rows = array(&old["summary"][0]["table"]["rows"]);
     assert_eq!(rows.len(), 36);
     assert_eq!(rows[35]["id"], "Preconditioned: 4k_ran_100wr, T1Q32");
-    assert!(path.join("old/report.pdf").exists());
+    assert!(path.join("old/report.html").exists());
     succeed(path, "compare results.csv old/findings.json -o both");
     refuse(path, "iometer report run/journal.jsonl", &["journal.jsonl: line 1"]);
     let table = std::fs::read_to_string(path.join("run/viking.csv"));
@@ -318,7 +318,7 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
     let members = std::fs::read_dir(path.join("both")).unwrap().flatten();
     let runs: Vec<_> = members.filter(|one| one.path().join("journal.jsonl").exists()).collect();
     assert_eq!(runs.len(), 2);
-    assert!(path.join("both/report.pdf").exists());
+    assert!(path.join("both/report.html").exists());
     let other = runs.iter().find(|run| run.file_name().to_string_lossy().contains("client"));
     let directory = other.unwrap().path();
     let from = ["--disk", "F:", "--from-run", directory.to_str().unwrap(), "-r", "f.csv"];

@@ -65,7 +65,7 @@ fn atto_leaves_out_what_the_sectors_cannot_hold_and_plans_without_touching_anyth
     for row in ["64 KiB", "128 KiB", "256 KiB"] {
         assert!(cell(&run, "atto", row, "write-mb") > 0.0);
     }
-    assert!(here.join("run/report.pdf").exists());
+    assert!(here.join("run/report.html").exists());
 }
 
 #[test]

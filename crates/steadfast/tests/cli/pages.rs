@@ -56,7 +56,7 @@ fn are_explained(page: &str) {
 /// Asserts both of the report in a run directory.
 pub fn are_readable(here: &Path, run: &str) {
     are_explained(&std::fs::read_to_string(here.join(run).join("report.html")).unwrap());
-    succeed(here, &["report", run, "--format", "form"]);
+    succeed(here, &["report", run, "--format", "pdf,form"]);
     for name in ["report.pdf", "form.pdf"] {
         let mut command = Command::new("pdftoppm");
         let output = command.args(["-r", "10"]).arg(here.join(run).join(name)).output();

@@ -368,7 +368,7 @@ fn two_captures_are_compared_io_by_io() {
     write(&here.join("t.parquet"), ReplayCase::Whole);
     write(&here.join("moved.parquet"), ReplayCase::Moved);
     write(&here.join("lossy.parquet"), ReplayCase::Lossy);
-    let same = succeed(here, "replay verify t.parquet t.parquet -o verified");
+    let same = succeed(here, "replay verify t.parquet t.parquet -o verified --format html,pdf");
     assert!(same.contains("equal, in order"), "{same}");
     assert!(
         here.join("verified/report.html").exists() && here.join("verified/report.pdf").exists()

@@ -41,7 +41,7 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint])
     let mut finished: Vec<JournalLine> = Vec::new();
     for (index, moment) in moments.iter().enumerate() {
         // Nothing of a complete run is left to be killed.
-        if run.join("report.pdf").exists() {
+        if run.join("report.html").exists() {
             finished.clear();
         }
         let arguments: Vec<&str> = match finished.is_empty() {
@@ -166,9 +166,9 @@ fn a_complete_run_says_so_and_nothing_else() {
     assert_eq!((code(&again), stdout(&again)), (0, String::new()));
     assert_eq!(stderr(&again), "run is complete; print its findings with: steadfast study run\n");
     assert_eq!(journal(), before);
-    std::fs::remove_file(directory.join("report.pdf")).unwrap();
+    std::fs::remove_file(directory.join("report.html")).unwrap();
     assert!(matches!(code(&run_in(here, "resume run")), 0 | 3));
-    assert!(directory.join("report.pdf").exists());
+    assert!(directory.join("report.html").exists());
 }
 
 #[test]

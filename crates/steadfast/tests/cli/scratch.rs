@@ -16,6 +16,8 @@ pub fn steadfast() -> Command {
     command.stdin(Stdio::null());
     // What these tests leave behind is no business of the machine's own state.
     command.env("STATE_DIRECTORY", env!("CARGO_TARGET_TMPDIR"));
+    // A PDF takes longer than a short run. Tests that look at one ask for it.
+    command.env("STEADFAST_FORMATS", "html,csv,json");
     command
 }
 
@@ -88,6 +90,13 @@ impl<T: AsRef<str>> Arguments for Vec<T> {
 /// Runs the program in a directory.
 pub fn run_in(directory: &Path, arguments: &(impl Arguments + ?Sized)) -> Output {
     steadfast().current_dir(directory).args(arguments.words()).output().unwrap()
+}
+
+/// Runs the program in a directory, with its own default formats of a report.
+pub fn run_with_pdf_in(directory: &Path, arguments: &(impl Arguments + ?Sized)) -> Output {
+    let mut command = steadfast();
+    command.env_remove("STEADFAST_FORMATS").current_dir(directory).args(arguments.words());
+    command.output().unwrap()
 }
 
 /// Starts the program in a directory.

@@ -11,7 +11,9 @@ const FILES: [&str; 8] = [
 #[test]
 fn the_full_method_ends_in_a_report_that_says_simulated() {
     let here = &TestDirectory::new();
-    let shown = succeed(here, "run iops --target sim:small -o run");
+    let output = run_with_pdf_in(here, "run iops --target sim:small -o run");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let shown = stdout(&output);
     assert!(
         shown.contains("SIMULATED") && shown.contains("0.5") && shown.contains("1024"),
         "{shown}"
@@ -99,4 +101,32 @@ fn completions_and_the_manual_page_are_generated() {
         let help = succeed(here, &[command, "--help"]);
         assert!(help.contains("Example"), "{command}: {help}");
     }
+}
+
+#[test]
+fn the_environment_chooses_the_formats_of_every_report() {
+    let here = &TestDirectory::new();
+    let with_formats = |formats: &str, arguments: &str| {
+        let mut command = steadfast();
+        command.env("STEADFAST_FORMATS", formats).current_dir(here).args(arguments.words());
+        command.output().unwrap()
+    };
+    let quick = "run latency --target sim:small --profile quick -o run";
+    for wrong in ["html,pdfs", "text", "html,", "HTML"] {
+        let refused = with_formats(wrong, quick);
+        assert_eq!(code(&refused), 2, "{wrong}: {}", stderr(&refused));
+        assert!(stderr(&refused).contains("STEADFAST_FORMATS"), "{}", stderr(&refused));
+        assert!(!here.join("run").exists());
+    }
+    let there = |name: &str| here.join("run").join(name).exists();
+    let ended = with_formats("html,json", quick);
+    assert!(stdout(&ended).contains("Report: run/report.html, run/findings.json\n"));
+    assert!(there("report.html") && there("findings.json"));
+    assert!(!there("report.pdf") && !there("steps.csv"));
+    // A complete run lacks the report of another default.
+    let resumed = with_formats("", "resume run");
+    assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
+    assert!(there("report.pdf") && there("steps.csv"));
+    let chosen = with_formats("csv", "report run --format form");
+    assert_eq!(stdout(&chosen), "run/form.pdf\n");
 }

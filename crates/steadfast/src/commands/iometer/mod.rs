@@ -9,7 +9,7 @@ use crate::cli::iometer::{
     IometerArguments, IometerCommand, IometerPreset, ReportResultsArguments,
 };
 use crate::exit::{ExitState, misuse};
-use crate::output::{FORMATS, OptionalReport};
+use crate::output::OptionalReport;
 use crate::output_files::{OutputRule, TextOutput};
 use crate::{output, terminal};
 use anyhow::bail;
@@ -43,7 +43,7 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
 /// Reports an Iometer result file.
 fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
     let output = arguments.output.as_deref();
-    let report = OptionalReport::open(output, &arguments.writing, &FORMATS)?;
+    let report = OptionalReport::open(output, &arguments.writing)?;
     report.show(&output::of_iometer(&arguments.file)?, arguments.json)?;
     Ok(ExitState::Done)
 }

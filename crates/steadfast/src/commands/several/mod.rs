@@ -284,7 +284,7 @@ fn report(group: &RunGroup, outcomes: &[TargetOutcome<'_>], json: bool) -> anyho
     if let Some(combined) = &combined {
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers: group.readers() };
         let output_dir = OutputDir::open(group.path(), rule, &[])?;
-        output::write(&output_dir, combined, &output::FORMATS)?;
+        output::write(&output_dir, combined, output::default_formats())?;
     }
     if json {
         let targets = outcomes.iter().map(TargetOutcome::output).collect();
@@ -293,10 +293,9 @@ fn report(group: &RunGroup, outcomes: &[TargetOutcome<'_>], json: bool) -> anyho
     terminal::print(&closing_table(outcomes))?;
     if let Some(combined) = &combined {
         let text = steadfast_report::text(combined, terminal::width());
-        let place = group.path().display();
         terminal::print(&format!(
-            "\n{text}\n\nReport over all targets: {place}/report.pdf, {place}/report.html; each \
-             target's own in its run directory."
+            "\n{text}\n\n{} (over all targets; each target's own in its run directory)",
+            output::report_line(group.path())
         ))?;
     }
     Ok(())

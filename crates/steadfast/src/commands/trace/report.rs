@@ -11,12 +11,9 @@ use steadfast_analysis::{Study, StudyOptions, findings};
 
 /// Writes the report of a capture in every chosen format.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
-    let names = output::names(&arguments.format);
-    let output_dir = OutputDir::open(
-        &arguments.output,
-        OutputRule::from_arguments(&arguments.writing)?,
-        &names,
-    )?;
+    let formats = output::chosen_formats(&arguments.format);
+    let rule = OutputRule::from_arguments(&arguments.writing)?;
+    let output_dir = OutputDir::open(&arguments.output, rule, &output::names(formats))?;
     let selected = FilteredCapture::open(&arguments.selection)?;
     let options = StudyOptions {
         hits: arguments.show,
@@ -29,7 +26,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     };
     let study = selected.ask(|captured, _| Study::read(captured, &options))?;
     let findings = findings(&study, SOFTWARE);
-    for file in output::write(&output_dir, &findings, &arguments.format)? {
+    for file in output::write(&output_dir, &findings, formats)? {
         terminal::print(&file.display().to_string())?;
     }
     Ok(selected.ending())
