@@ -27,6 +27,9 @@ use steadfast_tracefile::error::TraceError;
 const ROUNDING: f64 = 0.005_001;
 /// Longest accepted line in bytes.
 const LINE_MAX: u64 = 1 << 16;
+/// Compression ratio written for data without random bytes, whose ratio has no bound. It is read
+/// back as 0 % random.
+const RATIO_WITHOUT_RANDOM: f64 = 1000.0;
 
 /// A workload as a list of capture steps.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -122,6 +125,15 @@ impl ReplayStep {
         IoTotals { ios: self.count, bytes: Bytes(self.amount) }
     }
 
+    /// Returns the bytes that the listed streams wrote; all bytes of a step that lists no write.
+    fn written_bytes(&self) -> u64 {
+        let writes = self.streams.iter().filter(|stream| stream.key.op == IoOp::Write);
+        match writes.map(|stream| stream.bytes).fold(0, u64::saturating_add) {
+            0 => self.amount,
+            written => written,
+        }
+    }
+
     /// Returns the totals of the listed streams.
     pub(crate) fn listed(&self) -> IoTotals {
         let mut totals = IoTotals::default();
@@ -161,18 +173,24 @@ impl ReplayRepresentation {
     }
 
     /// Returns the capture steps that a workload file kept, or None if it kept none. Times count
-    /// from 1970. Compression and duplicates are those of the data patterns, in whole percent.
+    /// from 1970. Compression and duplicates are those of the data patterns, in whole percent; a
+    /// step without a pattern has those of the workload if it writes.
     pub fn from_workload(file: &WorkloadFile) -> Option<Self> {
         let step = |step: &WorkloadStep| {
             let captured = step.captured.unwrap_or_else(|| step.chosen());
             let (began, end) = (step.at.0, step.at.0.saturating_add(step.lasts.0));
-            let (random, duplicates) =
-                match step.data_pattern.as_ref().unwrap_or(&file.data_pattern) {
-                    DataPattern::Entropy { random_percent, duplicate_percent } => {
-                        (Some(*random_percent).filter(|percent| *percent > 0), *duplicate_percent)
-                    }
-                    _ => (None, 0),
-                };
+            let has_writes = step.ios.iter().any(|(key, _)| key.op == IoOp::Write);
+            let common = Some(&file.data_pattern).filter(|_| has_writes);
+            let (ratio, duplicates) = match step.data_pattern.as_ref().or(common) {
+                Some(DataPattern::Entropy { random_percent: 0, duplicate_percent }) => {
+                    (Some(RATIO_WITHOUT_RANDOM), Some(f64::from(*duplicate_percent)))
+                }
+                Some(DataPattern::Entropy { random_percent, duplicate_percent }) => {
+                    let ratio = 100.0 / f64::from(*random_percent);
+                    (Some(ratio), Some(f64::from(*duplicate_percent)))
+                }
+                _ => (None, None),
+            };
             let stream = |(key, ios): &(StreamKey, u64)| StreamCount {
                 key: *key,
                 ios: *ios,
@@ -187,8 +205,8 @@ impl ReplayRepresentation {
                 qd_max: step.outstanding_max,
                 response_mean_ms: step.response_mean.map(Nanos::as_millis_f64),
                 response_max_ms: step.response_max.map(Nanos::as_millis_f64),
-                compression_ratio: random.map(|percent| 100.0 / f64::from(percent)),
-                duplicate_percent: random.map(|_| f64::from(duplicates)),
+                compression_ratio: ratio,
+                duplicate_percent: duplicates,
                 streams: step.ios.iter().map(stream).collect(),
             }
         };
@@ -334,7 +352,7 @@ impl ReplayRepresentation {
     }
 
     /// Returns the capture conditions in the text: begin, length, compression and duplication. The
-    /// latter two are averages weighted by the bytes of the steps.
+    /// latter two are averages weighted by the bytes that the listed streams of the steps wrote.
     pub fn conditions(&self) -> CaptureConditions {
         let began = self.began_unix_ms();
         let end = self.steps.iter().map(|s| s.began_unix_ms.saturating_add(s.lasted_ms)).max();
@@ -350,8 +368,9 @@ impl ReplayRepresentation {
     }
 
     fn mean(&self, value: impl Fn(&ReplayStep) -> Option<f64>) -> Option<f64> {
-        let known =
-            || self.steps.iter().filter_map(|step| Some((value(step)?, step.amount as f64)));
+        let known = || {
+            self.steps.iter().filter_map(|step| Some((value(step)?, step.written_bytes() as f64)))
+        };
         let weight: f64 = known().map(|(_, weight)| weight).sum();
         let sum: f64 = known().map(|(value, weight)| value * weight).sum();
         (weight > 0.0).then(|| sum / weight)

@@ -290,3 +290,31 @@ fn a_workload_file_gives_back_the_steps_that_it_keeps() {
     }
     assert_eq!(ReplayRepresentation::from_workload(&WorkloadFile::default()), None);
 }
+
+/// A step without random bytes, one of a kind of its own, one that only reads: all come back as
+/// they are. The data of all is that of the written bytes: (0 + 3 x 50) / 4 is 38 % random.
+#[test]
+fn the_data_of_steps_survive_a_workload_file() {
+    let text = "### Replay representation for workload 'w'\n\
+        ## Step 1\n0 60 3 12288 0.5 9 1 1 1000.00 100\nRND 4K W RND 4096 W 33.33 1 33.33 4096\n\
+        RND 4K R RND 4096 R 66.67 2 66.67 8192\n\
+        ## Step 2\n60 60 3 12288 0.5 9 1 1 2.00 20\nRND 4K W RND 4096 W 100 3 100 12288\n\
+        ## Step 3\n120 60 4 16384 0.5 9 1 1 - -\nRND 4K R RND 4096 R 100 4 100 16384\n";
+    let (text, warnings) = ReplayRepresentation::read(text.as_bytes()).unwrap();
+    assert_eq!(warnings, []);
+    let ratio = text.conditions().compression_ratio.unwrap();
+    assert!((100.0 / ratio - 37.5).abs() < 0.1, "{ratio}");
+    assert_eq!(text.conditions().duplicate_share, Some(0.4));
+    let native = super::native(&StepSource::Representation(&text));
+    let file = WorkloadFile {
+        workload: native.workload.clone(),
+        steps: native.steps.clone(),
+        data_pattern: "entropy:38,40".parse().unwrap(),
+        ..WorkloadFile::default()
+    };
+    let again = ReplayRepresentation::from_workload(&file).unwrap();
+    let data = |text: &ReplayRepresentation| -> Vec<(Option<f64>, Option<f64>)> {
+        text.steps.iter().map(|step| (step.compression_ratio, step.duplicate_percent)).collect()
+    };
+    assert_eq!(data(&again), data(&text));
+}
