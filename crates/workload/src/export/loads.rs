@@ -61,10 +61,12 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
                     .to_owned(),
             );
             if let Pace::Empirical(_) = arrivals {
+                // Streams that are left out leave their share of the rate out.
+                let pace = share_of_pace(&arrivals.without_distributions(), ios, all);
                 lost.push(format!(
                     "The measured distributions of bursts, gaps and pauses are left out: the I/Os \
                      arrive at {}.",
-                    pace_text(&arrivals.without_distributions()).unwrap_or_default()
+                    pace_text(&pace).unwrap_or_default()
                 ));
             }
         }
