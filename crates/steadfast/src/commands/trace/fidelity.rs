@@ -44,7 +44,11 @@ pub fn measured(
 ) -> anyhow::Result<DerivedFidelity> {
     let range = selected.ask(AddressRange::of)?.ok();
     let mut captured = selected.ask(|captured, pass| TraceProfile::read(captured, pass, range))?;
-    let mut lost = simplifications(file);
+    // Another capture has losses of its own, which only its scores show.
+    let mut lost = match arguments.against {
+        Some(_) => Vec::new(),
+        None => simplifications(file),
+    };
     let (against, applied_ios, aspects) = match &arguments.against {
         Some(path) => {
             let FilterArguments { window, layer, .. } = arguments.selection.filter;
