@@ -139,6 +139,13 @@ pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
     if renamed_devices.len() > 1 {
         lost.push(format!("The I/Os of {} devices are assigned to one.", renamed_devices.len()));
     }
+    if captured.conditions().began_unix_ns.is_some() {
+        lost.push(
+            "The date of the capture and its time before the first and after the last I/O are left \
+             out."
+                .to_owned(),
+        );
+    }
     lost.extend(blkparse.remarks());
     Ok(ExportedIos { ios: written, lost })
 }
