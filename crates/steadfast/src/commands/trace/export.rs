@@ -351,6 +351,14 @@ fn fio_jobs(export: &mut WorkloadExport, loads: &[PortableLoad], filename: &str,
         if section.is_empty() {
             continue;
         }
+        if shares {
+            export.lose(
+                "One queue for all streams: fio's flow control makes jobs wait for one another, so \
+                 that fewer I/Os are outstanding and the rate is lower, on few processors much \
+                 lower."
+                    .to_owned(),
+            );
+        }
         if shares && outstanding > demand.outstanding() {
             export.lose(
                 "Each I/O stream is a job with a queue of its own; where a load has more streams \
