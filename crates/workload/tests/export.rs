@@ -234,8 +234,13 @@ fn a_capture_with_pauses_keeps_its_rate() {
     let choice = StepChoice { step_ns: Some(1_000_000_000), ..StepChoice::default() };
     let native = NativeSteps::read(&StepSource::Capture(&capture), &choice).unwrap();
     let workload = native.applied(Provenance::default());
-    let load_choice =
-        LoadChoice { by_step: false, demand: None, time: None, capacity: Bytes::gib(1) };
+    let load_choice = LoadChoice {
+        by_step: false,
+        demand: None,
+        time: None,
+        capacity: Bytes::gib(1),
+        streams_apart: true,
+    };
     let (one, _) = loads(&workload, &load_choice);
     let [load] = one.as_slice() else { panic!("{one:?}") };
     let Pace::Fixed { ios, per } = load.stimulus.pace else { panic!("{load:?}") };
@@ -246,8 +251,14 @@ fn a_capture_with_pauses_keeps_its_rate() {
     assert_eq!(ios, [600, 400]);
     assert_eq!(own[0].pace, Pace::Fixed { ios: 600, per });
     assert_ne!(own[0].seed, own[1].seed);
-    let deep = own_loads(&Stimulus { demand: Demand::new(1, 10), ..load.stimulus.clone() });
-    assert_eq!(deep.iter().map(|load| load.demand.depth).collect::<Vec<_>>(), [6, 4]);
+    let depths = |pace| {
+        let deep = Stimulus { demand: Demand::new(1, 10), pace, ..load.stimulus.clone() };
+        own_loads(&deep).iter().map(|load| load.demand.depth).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (depths(Pace::Closed), depths(load.stimulus.pace.clone())),
+        (vec![6, 4], vec![10; 2])
+    );
     let (steps, lost) = loads(&workload, &LoadChoice { by_step: true, ..load_choice });
     assert_eq!((steps.len(), lost.len()), (10, 0));
     assert_eq!(steps[4].stimulus.pace, Pace::Fixed { ios: 100, per: Nanos::from_secs(1) });

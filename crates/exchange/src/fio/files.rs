@@ -28,9 +28,14 @@ pub(super) struct FileNames {
 
 impl FileNames {
     pub fn from_options(options: &mut SectionOptions<'_>) -> FileNames {
+        let given = names_in(options.text("filename").unwrap_or_default());
+        if given.iter().enumerate().any(|(place, name)| given[..place].contains(name)) {
+            options
+                .refuse("filename", "a file is named twice: name it once, with twice the io_size");
+        }
         FileNames {
             job: options.name().to_owned(),
-            given: names_in(options.text("filename").unwrap_or_default()),
+            given,
             directories: names_in(options.text("directory").unwrap_or_default()),
             format: options.text("filename_format").map(str::to_owned),
             count: options.count("nrfiles", FILES_MAX).unwrap_or(1),

@@ -298,6 +298,7 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         ("nrfiles=2\nsize=1m\nfilename=\nfile_service_type=zipf:1.2", "used unequally"),
         ("filename=a:b\nsize=1m\nfile_service_type=sequential", "give each file a job"),
         ("filename=a:b\nsize=1m\nopenfiles=1", "give each file a job"),
+        ("filename=a:b:a\nsize=1m", "named twice"),
         ("lockfile=readwrite", "wait for each other"),
         ("md_per_io_size=8", "protection information"),
         ("num_range=4", "several ranges"),

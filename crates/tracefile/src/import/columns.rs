@@ -40,7 +40,8 @@ fn parse_digits(text: &str) -> Option<u64> {
 }
 
 /// Parses a number, possibly with a fraction, an exponent or in hexadecimal, and multiplies it by
-/// its unit. A time is truncated to nanoseconds; a size must be a whole number of bytes.
+/// its unit. A time is truncated to nanoseconds; a size must be a whole number of bytes, and of
+/// sectors where it is counted in them.
 pub(super) fn scaled(text: &str, unit: ColumnUnit) -> Option<u64> {
     let text = text.trim();
     if let Some(hex) = text.strip_prefix("0x").filter(|hex| !hex.starts_with('+')) {
@@ -55,7 +56,8 @@ pub(super) fn scaled(text: &str, unit: ColumnUnit) -> Option<u64> {
     let (used, rest) = fraction.split_at_checked(digits)?;
     let one = 10u128.pow(digits as u32);
     let part = u128::from(parse_digits(used)?) * u128::from(unit.factor());
-    let exact = part % one == 0 && rest.bytes().all(|digit| digit == b'0');
+    let exact = part.is_multiple_of(one * u128::from(unit.granularity()))
+        && rest.bytes().all(|digit| digit == b'0');
     if !unit.is_time() && !exact || !rest.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;
     }
@@ -507,6 +509,9 @@ mod tests {
         assert_eq!(value(".5"), Some(500_000_000));
         assert_eq!(value("5e-05"), Some(50_000));
         assert_eq!(value("0x10"), Some(16_000_000_000));
+        let offset = |text: &str| scaled(text, ColumnUnit::Sectors);
+        assert_eq!((offset("3.0"), offset("3.5"), offset("0.001953125")), (Some(1536), None, None));
+        assert_eq!(scaled("0.5", ColumnUnit::Kibibytes), Some(512));
         for none in [
             "e5", ".", "", "1.+5", "+1.5", "+1", "1e+", "0x+1", "0x", "1.", "+5e3", "5.-1e3", "1_0",
         ] {

@@ -68,10 +68,12 @@ const fn first_version() -> RecordFormat {
         size: 24,
         fields: FIRST_FIELDS,
         columns: "time=1:s,op=other,offset=none,bytes=3",
-        remark: "The trace has numbers of objects in place of addresses, and no operations: its \
+        remark: Some(
+            "The trace has numbers of objects in place of addresses, and no operations: its \
                  I/Os are of operation other, without an address. If the numbers are those of \
                  sectors and all are reads, import it with --input-format lcs --csv \
                  time=1:s,op=read,offset=2:sectors,bytes=3.",
+        ),
         is_record: |_, record| has_next_access(record, 16),
         has_version: false,
         refuse: |_| None,
@@ -85,9 +87,11 @@ const fn later_version(name: &'static str, size: usize, fields: Fields) -> Recor
         size,
         fields,
         columns: "time=1:s,op=other,offset=none,bytes=3,device=5",
-        remark: "The trace has numbers of objects in place of addresses: its I/Os are of operation \
+        remark: Some(
+            "The trace has numbers of objects in place of addresses: its I/Os are of operation \
                  other, without an address. If the numbers are those of sectors, import it with \
                  --input-format lcs --csv time=1:s,op=4,offset=2:sectors,bytes=3,device=5.",
+        ),
         is_record: |_, record| has_next_access(record, next_access_at(record)),
         has_version: false,
         refuse: refuse_cache_operation,

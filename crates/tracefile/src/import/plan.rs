@@ -40,6 +40,14 @@ impl ColumnUnit {
         }
     }
 
+    /// Returns the bytes of which a size is a multiple: a part of a sector is none.
+    pub(super) const fn granularity(self) -> u64 {
+        match self {
+            ColumnUnit::Sectors => self.factor(),
+            _ => 1,
+        }
+    }
+
     pub(super) const fn is_time(self) -> bool {
         matches!(
             self,

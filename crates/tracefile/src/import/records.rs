@@ -42,7 +42,7 @@ pub(super) struct RecordFormat {
     /// Plan of the fields, in the grammar of [`ColumnPlan::parse`].
     pub columns: &'static str,
     /// Remark on what the trace lacks.
-    pub remark: &'static str,
+    pub remark: Option<&'static str>,
     /// Returns whether the record with this number, starting at 1, can be one of the format.
     pub is_record: fn(u64, &[u8]) -> bool,
     /// True if every record carries the format's version, so that no other record may occur, whatever
@@ -51,9 +51,6 @@ pub(super) struct RecordFormat {
     /// Returns why a record is no I/O by the plan of the format; `None` if it is one.
     pub refuse: fn(&[u8]) -> Option<String>,
 }
-
-const VSCSI_REMARK: &str =
-    "The unit of the response times in version 2 is not published, so they are not read.";
 
 /// Layouts: libCacheSim, `vscsi.h` and `oracleGeneralBin.h`.
 pub(super) const RECORDS: [RecordFormat; 3] = [
@@ -72,7 +69,9 @@ pub(super) const RECORDS: [RecordFormat; 3] = [
             ("rt", RecordField::U64(32)),
         ],
         columns: "op=1,bytes=4,offset=6:sectors,time=7:us",
-        remark: VSCSI_REMARK,
+        remark: Some(
+            "The unit of the response times in version 2 is not published, so they are not read.",
+        ),
         is_record: |_, record| is_vscsi(2, u16_at(record, 2), u16_at(record, 0)),
         has_version: true,
         refuse: |_| None,
@@ -91,7 +90,7 @@ pub(super) const RECORDS: [RecordFormat; 3] = [
             ("ts", RecordField::U64(24)),
         ],
         columns: "op=4,bytes=2,offset=6:sectors,time=7:us",
-        remark: VSCSI_REMARK,
+        remark: None,
         is_record: |_, record| is_vscsi(1, u16_at(record, 14), u16_at(record, 12)),
         has_version: true,
         refuse: |_| None,
@@ -107,10 +106,12 @@ pub(super) const RECORDS: [RecordFormat; 3] = [
             ("next", RecordField::U64(16)),
         ],
         columns: "time=1:s,op=other,offset=none,bytes=3",
-        remark: "The trace has numbers of objects in place of addresses, and no operations: its \
+        remark: Some(
+            "The trace has numbers of objects in place of addresses, and no operations: its \
                  I/Os are of operation other, without an address. If the numbers are those of \
                  sectors and all are reads, import it with --input-format oracle-general --csv \
                  time=1:s,op=read,offset=2:sectors,bytes=3.",
+        ),
         // The next access is a later record, or none: -1 or the largest number.
         is_record: |number, record| {
             let next = u64_at(record, 16).cast_signed();
@@ -234,7 +235,7 @@ pub(super) fn import(
     };
     let mut imported = import_rows(&plan, &mut rows, sink)?;
     if is_own_plan || format.has_version {
-        imported.conditions.remarks.push(format.remark.to_owned());
+        imported.conditions.remarks.extend(format.remark.map(str::to_owned));
     }
     imported.lose_ends(rows.cut.into_iter().collect());
     Ok(imported)

@@ -23,7 +23,7 @@ pub struct Expressed<T> {
 /// Concessions, the least important first. Of two sets with equally many members, the one whose
 /// most important member is less important is preferred. Small changes of zones come before
 /// alignment, because the alignment of short transfers decides how a drive writes them.
-static CONCESSIONS: [Concession; 9] = [
+static CONCESSIONS: [Concession; 10] = [
     Concession { lost: "duplicate data", give_up: remove_duplicates },
     Concession {
         lost: "compressible data (random data are written)",
@@ -63,6 +63,14 @@ static CONCESSIONS: [Concession; 9] = [
     Concession {
         lost: "the exact rate (replaced by a pause after each burst)",
         give_up: replace_rate_by_bursts,
+    },
+    Concession {
+        lost: "bursts (the I/Os follow one another at its demand)",
+        give_up: |load| {
+            if let Pace::Burst { .. } = load.pace {
+                load.pace = Pace::Closed;
+            }
+        },
     },
 ];
 

@@ -22,6 +22,9 @@ pub struct LoadChoice {
     pub time: Option<Nanos>,
     /// Size of the device.
     pub capacity: Bytes,
+    /// True if the format has a load of its own for each stream ([`own_loads`]), which can have the
+    /// stream's own arrivals.
+    pub streams_apart: bool,
 }
 
 /// A load for another tool.
@@ -54,29 +57,10 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
     if !choice.by_step && workload.steps.len() > 1 {
         lost.push("How the workload changes over time is left out (--native keeps it).".to_owned());
     }
-    match &workload.arrivals {
-        Some(arrivals) if choice.demand.is_none() && arrivals.offered_iops().is_some() => {
-            lost.push(
-                "The arrivals are those of all I/Os: each stream has its share of their rate."
-                    .to_owned(),
-            );
-            if let Pace::Empirical(_) = arrivals {
-                // Streams that are left out leave their share of the rate out.
-                let pace = share_of_pace(&arrivals.without_distributions(), ios, all);
-                lost.push(format!(
-                    "The measured distributions of bursts, gaps and pauses are left out: the I/Os \
-                     arrive at {}.",
-                    pace_text(&pace).unwrap_or_default()
-                ));
-            }
-        }
-        Some(arrivals) => lost.push(format!(
-            "The captured arrivals ({}) are left out.",
-            pace_text(arrivals).unwrap_or_default()
-        )),
-        None => {}
-    }
-    if own.is_empty() && workload.demand.or(choice.demand).is_none() {
+    lost.extend(lost_arrivals(workload, choice));
+    let arrivals = exported_arrivals(workload, choice);
+    let is_scheduled = arrivals.is_some_and(|arrivals| arrivals.offered_iops().is_some());
+    if own.is_empty() && !is_scheduled && workload.demand.or(choice.demand).is_none() {
         lost.push("The source has no queue depth; one I/O is outstanding.".to_owned());
     }
     let one = |number: u64, step: &AppliedStep| PortableLoad {
@@ -90,15 +74,82 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
     ((1..).zip(&own).map(|(number, step)| one(number, step)).collect(), lost)
 }
 
-/// Returns each stream of a load as a separate load, with its share of the I/Os, of the rate and of
-/// the outstanding I/Os, of which it has at least one.
+/// Returns the arrivals that the loads have. A demand makes a closed loop, and bursts have no rate
+/// that could be that of a step.
+fn exported_arrivals<'w>(workload: &'w AppliedWorkload, choice: &LoadChoice) -> Option<&'w Pace> {
+    let arrivals = workload.arrivals.as_ref().filter(|_| choice.demand.is_none());
+    arrivals.filter(|arrivals| !choice.by_step || arrivals.offered_iops().is_some())
+}
+
+/// Returns true if each stream has arrivals of its own in the loads.
+fn has_stream_arrivals(workload: &AppliedWorkload, choice: &LoadChoice) -> bool {
+    let arrivals = exported_arrivals(workload, choice);
+    choice.streams_apart
+        && !workload.stream_arrivals.is_empty()
+        && arrivals.is_some_and(|arrivals| arrivals.offered_iops().is_some())
+}
+
+/// Returns sentences on what the loads omit of the arrivals.
+fn lost_arrivals(workload: &AppliedWorkload, choice: &LoadChoice) -> Vec<String> {
+    let Some(captured) = &workload.arrivals else { return Vec::new() };
+    let Some(arrivals) = exported_arrivals(workload, choice) else {
+        let captured = pace_text(captured).unwrap_or_default();
+        return vec![format!("The captured arrivals ({captured}) are left out.")];
+    };
+    let mut lost = Vec::new();
+    if has_stream_arrivals(workload, choice) {
+        lost.push("The arrivals of each stream are independent of those of the others.".to_owned());
+        let is_empirical = |(_, pace): &(usize, Pace)| matches!(pace, Pace::Empirical(_));
+        if workload.stream_arrivals.iter().any(is_empirical) {
+            lost.push(
+                "The measured distributions of bursts, gaps and pauses are left out: the I/Os of \
+                 such a stream arrive at random or evenly at its rate."
+                    .to_owned(),
+            );
+        }
+        return lost;
+    }
+    let of_streams =
+        if workload.stream_arrivals.is_empty() { "" } else { ", not its own arrivals" };
+    lost.push(match arrivals {
+        Pace::Burst { .. } => {
+            format!("The bursts are those of all I/Os: each stream has its share{of_streams}.")
+        }
+        _ => format!(
+            "The arrivals are those of all I/Os: each stream has its share of their rate{of_streams}."
+        ),
+    });
+    if let Pace::Empirical(_) = arrivals {
+        // Streams that are left out leave their share of the rate out.
+        let (ios, all) = (workload.applied_ios(), workload.captured_ios);
+        let pace = share_of_pace(&arrivals.without_distributions(), ios, all);
+        lost.push(format!(
+            "The measured distributions of bursts, gaps and pauses are left out: the I/Os arrive at \
+             {}.",
+            pace_text(&pace).unwrap_or_default()
+        ));
+    }
+    lost
+}
+
+/// Returns each stream of a load as a separate load, with its share of the I/Os, of the rate or of
+/// each burst, and of the outstanding I/Os, of which it has at least one. At a rate, each may have
+/// as many outstanding as the whole load.
 pub fn own_loads(load: &Stimulus) -> Vec<Stimulus> {
     let all: u64 = load.streams.iter().map(|stream| u64::from(stream.weight)).sum();
     let own = |(place, stream): (u64, &IoStream)| {
         let weight = u64::from(stream.weight);
+        let share = |count: u64| (count * weight + all / 2) / all.max(1);
         let outstanding = load.demand.outstanding().min(DEPTH_MAX);
-        let depth = (outstanding * weight + all / 2) / all.max(1);
-        let pace = share_of_pace(&load.pace, weight, all);
+        let depth =
+            if load.pace.offered_iops().is_some() { outstanding } else { share(outstanding) };
+        let pace = match &load.pace {
+            Pace::ByStream(paces) => paces[place as usize - 1].clone(),
+            Pace::Burst { ios, delay } => {
+                Pace::Burst { ios: share((*ios).min(BURST_MAX)).max(1), delay: *delay }
+            }
+            pace => share_of_pace(pace, weight, all),
+        };
         let ios = load.until.ios.map(|ios| share_of(ios, weight, all));
         let until = LoadLimits { ios, ..load.until };
         Stimulus {
@@ -117,6 +168,9 @@ pub fn own_loads(load: &Stimulus) -> Vec<Stimulus> {
 /// Maximum number of outstanding I/Os of a stream.
 const DEPTH_MAX: u64 = 1024;
 
+/// Maximum number of I/Os of a burst.
+const BURST_MAX: u64 = u32::MAX as u64;
+
 fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, choice: &LoadChoice) -> Stimulus {
     let streams = step.map_or_else(|| workload.streams.clone(), |step| workload.streams_of(step));
     let ios = match step {
@@ -127,17 +181,22 @@ fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, choice: &LoadCho
         Some(step) => (step.demand, step.pace.clone()),
         None => (workload.demand.unwrap_or(Demand::new(1, 1)), Pace::Closed),
     };
-    let (demand, pace) = match (choice.demand, &workload.arrivals) {
+    let (demand, pace) = match (choice.demand, exported_arrivals(workload, choice)) {
         (Some(demand), _) => (demand, Pace::Closed),
-        (None, Some(arrivals)) if arrivals.offered_iops().is_some() => {
-            (own.0, arrivals.without_distributions())
-        }
-        (None, _) => own,
+        (None, Some(bursts @ Pace::Burst { .. })) => (own.0, bursts.clone()),
+        // The captured depth is not a limit: I/Os would wait for one another.
+        (None, Some(arrivals)) => (Demand::SCHEDULED, arrivals.without_distributions()),
+        (None, None) => own,
     };
-    let pace = match (pace, step.map(|step| step.lasted)) {
+    let pace = match (pace, step.filter(|_| choice.by_step).map(|step| step.lasted)) {
         (Pace::Fixed { .. }, Some(per)) => Pace::Fixed { ios, per },
         (Pace::Poisson { .. }, Some(per)) => Pace::Poisson { ios, per },
         (pace, _) => share_of_pace(&pace, ios, workload.captured_ios),
+    };
+    let pace = if has_stream_arrivals(workload, choice) {
+        stream_paces(workload, step, pace.offered_iops().unwrap_or_default())
+    } else {
+        pace
     };
     let until = match choice.time {
         Some(time) => LoadLimits::time(time),
@@ -149,6 +208,25 @@ fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, choice: &LoadCho
         .pace(pace)
         .data_pattern(pattern.unwrap_or_else(|| workload.data_pattern.clone()))
         .seed(1)
+}
+
+/// Returns the arrivals of each stream at its share of a rate.
+fn stream_paces(workload: &AppliedWorkload, step: Option<&AppliedStep>, iops: f64) -> Pace {
+    let places: Vec<usize> = match step {
+        Some(step) => step.streams.iter().map(|(place, _)| *place).collect(),
+        None => (0..workload.streams.len()).collect(),
+    };
+    let streams = step.map_or_else(|| workload.streams.clone(), |step| workload.streams_of(step));
+    let all: f64 = streams.iter().map(|stream| f64::from(stream.weight)).sum();
+    let own: Vec<Option<Pace>> = places
+        .iter()
+        .map(|place| {
+            let mut known = workload.stream_arrivals.iter();
+            known.find(|(other, _)| other == place).map(|(_, pace)| pace.without_distributions())
+        })
+        .collect();
+    let paced = own.iter().zip(&streams).map(|(own, stream)| (own.as_ref(), stream.weight));
+    Pace::by_stream(paced, iops / all.max(1.0))
 }
 
 /// Returns all capture steps as one; `None` without steps. Its demand follows the rule of a step.
@@ -188,4 +266,73 @@ fn whole(workload: &AppliedWorkload) -> Option<AppliedStep> {
         data_pattern: None,
         ..first.clone()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::{Op, Order};
+
+    const IOPS: Pace = Pace::Poisson { ios: 1000, per: Nanos::SECOND };
+
+    fn choice(streams_apart: bool, demand: Option<Demand>) -> LoadChoice {
+        LoadChoice { by_step: false, demand, time: None, capacity: Bytes::gib(1), streams_apart }
+    }
+
+    /// 3 reads to 1 write; half of the I/Os belong to streams that are not applied.
+    fn workload(arrivals: Pace, of_reads: Option<Pace>) -> AppliedWorkload {
+        let stream = |op, weight| IoStream::new(op, Order::Random, Bytes::kib(4)).weighing(weight);
+        AppliedWorkload {
+            streams: vec![stream(Op::Read, 7500), stream(Op::Write, 2500)],
+            captured_ios: 20_000,
+            demand: Some(Demand::new(2, 4)),
+            arrivals: Some(arrivals),
+            stream_arrivals: of_reads.into_iter().map(|pace| (0, pace)).collect(),
+            ..AppliedWorkload::default()
+        }
+    }
+
+    /// Kind and rate of the arrivals of each stream, and its outstanding I/Os.
+    fn streams(workload: &AppliedWorkload, choice: LoadChoice) -> Vec<(&'static str, f64, u64)> {
+        let (loads, _) = loads(workload, &choice);
+        let kind = |load: &Stimulus| match load.pace {
+            Pace::Closed => "closed",
+            Pace::Fixed { .. } => "fixed",
+            Pace::Poisson { .. } => "poisson",
+            _ => "other",
+        };
+        let of = |load: Stimulus| {
+            (kind(&load), load.pace.offered_iops().unwrap_or(0.0), load.demand.outstanding())
+        };
+        own_loads(&loads[0].stimulus).into_iter().map(of).collect()
+    }
+
+    #[test]
+    fn a_stream_has_its_own_arrivals_where_each_is_a_load_of_its_own() {
+        let even = Pace::Fixed { ios: 9, per: Nanos::SECOND };
+        let own = workload(IOPS, Some(even));
+        let apart = [("fixed", 375.0, 256), ("poisson", 125.0, 256)];
+        assert_eq!(streams(&own, choice(true, None)), apart);
+        let together = [("poisson", 375.0, 256), ("poisson", 125.0, 256)];
+        assert_eq!(streams(&own, choice(false, None)), together);
+        assert_eq!(streams(&workload(IOPS, None), choice(true, None)), together);
+        let closed = [("closed", 0.0, 6), ("closed", 0.0, 2)];
+        assert_eq!(streams(&own, choice(true, Some(Demand::new(1, 8)))), closed);
+        let lost = |streams_apart| loads(&own, &choice(streams_apart, None)).1.join(" ");
+        assert!(lost(true).contains("independent") && !lost(true).contains("share of their rate"));
+        assert!(lost(false).contains("share of their rate, not its own"), "{}", lost(false));
+    }
+
+    #[test]
+    fn streams_share_bursts() {
+        let bursts = |ios| Pace::Burst { ios, delay: Nanos::from_millis(50) };
+        let (loads, lost) = loads(&workload(bursts(32), None), &choice(true, None));
+        assert_eq!(
+            (&loads[0].stimulus.pace, loads[0].stimulus.demand),
+            (&bursts(32), Demand::new(2, 4))
+        );
+        let own = own_loads(&loads[0].stimulus).into_iter().map(|load| load.pace);
+        assert_eq!(own.collect::<Vec<_>>(), [bursts(24), bursts(8)]);
+        assert!(lost.iter().any(|text| text.contains("bursts are those of all I/Os")), "{lost:?}");
+    }
 }

@@ -253,6 +253,7 @@ fn composition(
         demand: arguments.demand,
         time: arguments.time,
         capacity: capacity.unwrap_or(ANY_CAPACITY),
+        streams_apart: arguments.output_format == WorkloadFormat::Fio,
     };
     let (loads, lost) = loads(&workload, &choice);
     lost.into_iter().for_each(|lost| export.lose(lost));
