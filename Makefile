@@ -36,9 +36,9 @@ test: tools check
 check: tools
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- -D warnings
-	cargo clippy --locked --workspace --bins --examples --no-default-features --features $(FEATURES) \
+	cargo clippy --locked --workspace --all-targets --no-default-features --features $(FEATURES) \
 	    -- -D warnings
-	cargo clippy --locked --workspace --bins --examples -- -D warnings
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 # Last, what a capture costs beside blktrace, in a guest (docs/lab.md) where one
 # can be had: status 77 says that none can.

@@ -16,8 +16,8 @@ use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::streams::ShareMeasure;
 use steadfast_analysis::{Captured, Derivation, StudyOptions};
 use steadfast_domain::io_event::CapturedDevice;
-use steadfast_domain::stimulus::{LoadLimits, Pace};
-use steadfast_domain::{Bytes, IoOp, Nanos, Stimulus};
+use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Pace};
+use steadfast_domain::{Bytes, IoOp, Nanos, Order, Stimulus};
 use steadfast_engine::fio;
 use steadfast_exchange::iometer::{self, ConfigHeading, IometerVersion};
 use steadfast_exchange::vdbench;
@@ -329,9 +329,12 @@ fn fio_jobs(export: &mut WorkloadExport, loads: &[PortableLoad], filename: &str,
                 ));
             }
             one.pace = pace;
+            if !shares {
+                one = with_zone_as_range(one);
+            }
             one.until.time = one.until.time.filter(|_| one.until.ios.is_none());
             let job = format!("load-{number}-{}", name.replace([' ', '/', '.'], "-"));
-            let facts = (one.active_range.length, sector);
+            let facts = (load.stimulus.active_range.length, sector);
             let waits = section.is_empty();
             let express = |load: &Stimulus| fio::job(load, &job, waits, filename, facts);
             match express_with_concessions(&one, express) {
@@ -380,6 +383,28 @@ fn fio_jobs(export: &mut WorkloadExport, loads: &[PortableLoad], filename: &str,
         ));
     }
     export.text = comments(&export.lost, ';') + &jobs;
+}
+
+/// Returns a sequential stream with a single zone as one without, in the range of the zone: fio has
+/// zones for random offsets only. Its edges are whole positions.
+fn with_zone_as_range(mut load: Stimulus) -> Stimulus {
+    if let [stream] = load.streams.as_mut_slice()
+        && let Order::Sequential(_) = stream.order
+        && let [zone] = stream.zones.as_slice()
+    {
+        let ActiveRange { start, length, .. } = load.active_range;
+        let alignment = stream.alignment().0.max(1);
+        let position = |ppm: u32| {
+            let byte = u128::from(length.0) * u128::from(ppm) / 1_000_000;
+            byte as u64 / alignment * alignment
+        };
+        let (from, to) = (position(zone.from_ppm), position(zone.to_ppm));
+        if to.saturating_sub(from) >= stream.size.0 {
+            load.active_range = ActiveRange::new(start + Bytes(from), Bytes(to - from));
+            stream.zones.clear();
+        }
+    }
+    load
 }
 
 /// Returns the weight of a job in fio's flow control.
@@ -626,7 +651,7 @@ fn print_result(
 mod tests {
     use super::*;
     use steadfast_domain::notation::AccessPattern;
-    use steadfast_domain::stimulus::{ActiveRange, Zone};
+    use steadfast_domain::stimulus::Zone;
     use steadfast_domain::{Demand, IoStream};
     use steadfast_exchange::fio::{JobFile, JobFileContext, TargetFacts, sequence};
 
