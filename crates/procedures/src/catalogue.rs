@@ -28,153 +28,153 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         name: "iops",
         summary: "IOPS of 7 read/write mixes x 8 block sizes in steady state (PTS IOPS test)",
         parameters: iops::PARAMETERS,
-        make: |asked| scattered::offered::<iops::Iops>("IOPS", asked),
+        make: |request| scattered::offered::<iops::Iops>("IOPS", request),
     },
     ProcedureSpec {
         name: "throughput",
         summary: "MB/s of sequential reads and writes, 1024 KiB and 128 KiB, in steady state",
         parameters: &[],
-        make: |asked| scattered::offered::<throughput::Throughput>("Throughput", asked),
+        make: |request| scattered::offered::<throughput::Throughput>("Throughput", request),
     },
     ProcedureSpec {
         name: "latency",
         summary: "response times with one outstanding I/O, 3 mixes x 3 block sizes; histogram",
         parameters: latency::PARAMETERS,
-        make: |asked| scattered::offered::<latency::Latency>("Latency", asked),
+        make: |request| scattered::offered::<latency::Latency>("Latency", request),
     },
     ProcedureSpec {
         name: "wsat",
         summary: "write saturation of one workload after a purge, minute by minute (PTS WSAT)",
         parameters: wsat::PARAMETERS,
-        make: |asked| boxed(wsat::Wsat::on(setup(asked)?)),
+        make: |request| boxed(wsat::Wsat::on(setup(request)?)),
     },
     ProcedureSpec {
         name: "composite",
         summary: "WSAT of the JESD219 composite workload: 12 block sizes in 3 LBA zones",
         parameters: wsat::COMPOSITE_PARAMETERS,
-        make: |asked| boxed(wsat::Wsat::composite(setup(asked)?)),
+        make: |request| boxed(wsat::Wsat::composite(setup(request)?)),
     },
     ProcedureSpec {
         name: "dirth",
         summary: "IOPS and response times of 49 demands, histograms of three of them (PTS DIRTH)",
         parameters: dirth::PARAMETERS,
-        make: |asked| boxed(dirth::Dirth::on(setup(asked)?)),
+        make: |request| boxed(dirth::Dirth::on(setup(request)?)),
     },
     ProcedureSpec {
         name: "composite-dirth",
         summary: "DIRTH of the JESD219 composite workload",
         parameters: dirth::COMPOSITE_PARAMETERS,
-        make: |asked| boxed(dirth::Dirth::composite(setup(asked)?)),
+        make: |request| boxed(dirth::Dirth::composite(setup(request)?)),
     },
     ProcedureSpec {
         name: "xsr",
         summary: "MB/s of large sequential writes before and after hours of random ones (PTS XSR)",
         parameters: xsr::PARAMETERS,
-        make: |asked| boxed(xsr::Xsr::on(setup(asked)?)),
+        make: |request| boxed(xsr::Xsr::on(setup(request)?)),
     },
     ProcedureSpec {
         name: "hir",
         summary: "IOPS of a saturated drive after host idle times of 5 to 50 s (PTS HIR)",
         parameters: hir::PARAMETERS,
-        make: |asked| boxed(hir::Hir::on(setup(asked)?)),
+        make: |request| boxed(hir::Hir::on(setup(request)?)),
     },
     ProcedureSpec {
         name: "commit",
         summary: "durable writes: flush, FUA and plain, 1 to 64 committers, group commit",
         parameters: commit::PARAMETERS,
-        make: |asked| boxed(Commit::new(asked)),
+        make: |request| boxed(Commit::new(request)),
     },
     ProcedureSpec {
         name: load_curve::NAME,
         summary: "response times at offered rates, and the highest rate that meets --slo",
         parameters: load_curve::PARAMETERS,
-        make: |asked| boxed(LoadCurve::new(asked)),
+        make: |request| boxed(LoadCurve::new(request)),
     },
     ProcedureSpec {
         name: "verify-write",
         summary: "every sector of the active range written, read back and compared",
         parameters: &[],
-        make: |asked| boxed(VerifyWrite::new(asked)),
+        make: |request| boxed(VerifyWrite::new(request)),
     },
     ProcedureSpec {
         name: "neighbors",
         summary: "response times of a load while another switches on and off, and the \
                   kernel's controls of I/O",
         parameters: neighbors::PARAMETERS,
-        make: |asked| boxed(Neighbors::new(asked)),
+        make: |request| boxed(Neighbors::new(request)),
     },
     ProcedureSpec {
         name: "fill",
         summary: "MB/s over the written amount until the drive is full, what idle time brings back",
         parameters: fill::PARAMETERS,
-        make: |asked| boxed(fill::DriveFill::new(asked)),
+        make: |request| boxed(fill::DriveFill::new(request)),
     },
     ProcedureSpec {
         name: "idle-exit",
         summary: "response time of the first I/O after idle times of 1 ms to 10 min",
         parameters: idle_exit::PARAMETERS,
-        make: |asked| boxed(idle_exit::IdleExit::new(asked)),
+        make: |request| boxed(idle_exit::IdleExit::new(request)),
     },
     ProcedureSpec {
         name: write_amplification::NAME,
         summary: "flash bytes per host byte, by workload and used capacity, in steady state",
         parameters: write_amplification::PARAMETERS,
-        make: |asked| boxed(WriteAmplificationTest::new(asked)),
+        make: |request| boxed(WriteAmplificationTest::new(request)),
     },
     ProcedureSpec {
         name: power_cut::NAME,
         summary: "whether flushed writes survive power cuts: by a command, by hand, or simulated",
         parameters: power_cut::PARAMETERS,
-        make: |asked| boxed(PowerCut::new(asked)),
+        make: |request| boxed(PowerCut::new(request)),
     },
     ProcedureSpec {
         name: factors::NAME,
         summary: "what changes the rate: data, alignment, order, used capacity; throttles",
         parameters: factors::PARAMETERS,
-        make: |asked| boxed(factors::Factors::new(asked)),
+        make: |request| boxed(factors::Factors::new(request)),
     },
     ProcedureSpec {
         name: "hdd-iops",
         summary: "IOPS of 3 mixes x 3 block sizes in each of 128 zones (TKperf's hdd mode)",
         parameters: hdd::PARAMETERS,
-        make: |asked| boxed(hdd::ZoneTest::iops(asked)),
+        make: |request| boxed(hdd::ZoneTest::iops(request)),
     },
     ProcedureSpec {
         name: "hdd-throughput",
         summary: "MB/s of sequential reads and writes in each of 128 zones (TKperf's hdd mode)",
         parameters: hdd::PARAMETERS,
-        make: |asked| boxed(hdd::ZoneTest::throughput(asked)),
+        make: |request| boxed(hdd::ZoneTest::throughput(request)),
     },
     ProcedureSpec {
         name: "replay-native",
         summary: "a captured workload again, step by step or every single I/O (RWSW Replay Native)",
         parameters: rwsw::replay::PARAMETERS,
-        make: |asked| boxed(rwsw::replay::Replay::on(captured(asked)?)),
+        make: |request| boxed(rwsw::replay::Replay::on(captured(request)?)),
     },
     ProcedureSpec {
         name: "individual-streams",
         summary: "each I/O stream of a captured workload to steady state (RWSW Individual Streams)",
         parameters: rwsw::steady::INDIVIDUAL_PARAMETERS,
-        make: |asked| boxed(rwsw::steady::SteadyStreams::individual(captured(asked)?)),
+        make: |request| boxed(rwsw::steady::SteadyStreams::individual(captured(request)?)),
     },
     ProcedureSpec {
         name: "multi-wsat",
         summary: "all I/O streams of a captured workload together to steady state (RWSW Multi-WSAT)",
         parameters: rwsw::steady::MULTI_PARAMETERS,
-        make: |asked| boxed(rwsw::steady::SteadyStreams::multi(captured(asked)?)),
+        make: |request| boxed(rwsw::steady::SteadyStreams::multi(captured(request)?)),
     },
     ProcedureSpec {
         name: "rwsw-dirth",
         summary: "a captured workload to steady state, then with 1 to 1,024 outstanding I/Os (RWSW DIRTH)",
         parameters: rwsw::dirth::PARAMETERS,
-        make: |asked| boxed(rwsw::dirth::RwswDirth::on(captured(asked)?)),
+        make: |request| boxed(rwsw::dirth::RwswDirth::on(captured(request)?)),
     },
     ProcedureSpec {
         name: crate::sequence::NAME,
         summary: "what another tool's file or preset asks for, load after load (crystaldiskmark, \
                   atto, fio, fiosynth, iometer)",
         parameters: &[],
-        make: |asked| boxed(SequenceProcedure::new(asked)),
+        make: |request| boxed(SequenceProcedure::new(request)),
     },
 ];
 
@@ -198,7 +198,7 @@ pub(crate) fn find(
 }
 
 /// Collects the inputs for the constructor of a procedure.
-pub(crate) fn asked<'a>(
+pub(crate) fn procedure_request<'a>(
     offer: &ProcedureSpec,
     settings: &'a Settings,
     geometry: Geometry,
@@ -220,10 +220,10 @@ pub(crate) fn made(
     let offer = find(SINGLE, &settings.procedure)?;
     check_combination(settings)?;
     check_load(settings)?;
-    let asked = asked(offer, settings, geometry, amendments);
-    one_pass::check_use(offer.name, &asked.parameters, settings)?;
-    parameters::check(offer.name, &asked.parameters, settings)?;
-    (offer.make)(&asked)
+    let request = procedure_request(offer, settings, geometry, amendments);
+    one_pass::check_use(offer.name, &request.parameters, settings)?;
+    parameters::check(offer.name, &request.parameters, settings)?;
+    (offer.make)(&request)
 }
 
 /// Returns the parameters that a procedure has with these settings: its own, plus those for

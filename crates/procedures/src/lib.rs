@@ -111,7 +111,7 @@ pub fn procedure(
     let offer = catalogue::find(PROCEDURES, &settings.procedure)?;
     if OF_SEVERAL.iter().any(|several| several.name == offer.name) {
         // Such a procedure checks the parameters itself: each belongs to one of its parts.
-        return (offer.make)(&catalogue::asked(offer, settings, geometry, amendments));
+        return (offer.make)(&catalogue::procedure_request(offer, settings, geometry, amendments));
     }
     catalogue::made(settings, geometry, amendments)
 }

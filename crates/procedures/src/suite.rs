@@ -49,7 +49,7 @@ pub(crate) const OFFER: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "several procedures on one device, in one plan and one report",
     parameters: &[PROCEDURES],
-    make: |asked| boxed(Suite::new(&SUITE, plans(asked.settings)?, asked)),
+    make: |request| boxed(Suite::new(&SUITE, plans(request.settings)?, request)),
 };
 
 /// Texts and tables of a suite or a campaign.
@@ -198,12 +198,12 @@ impl PartPlan {
 
     fn part(
         &self,
-        asked: &ProcedureRequest<'_>,
+        request: &ProcedureRequest<'_>,
         is_last: bool,
     ) -> Result<SuitePart, ProcedureError> {
-        let settings = self.settings(asked.settings);
-        let amendments = part_amendments(asked.amendments, &self.name, is_last);
-        let procedure = made(&settings, asked.geometry, &amendments)
+        let settings = self.settings(request.settings);
+        let amendments = part_amendments(request.amendments, &self.name, is_last);
+        let procedure = made(&settings, request.geometry, &amendments)
             .map_err(|why| ProcedureError(format!("{}: {why}", self.name)))?;
         Ok(SuitePart { name: self.name.clone(), procedure, settings })
     }
@@ -233,12 +233,12 @@ impl Suite {
     pub(crate) fn new(
         kind: &'static SuiteKind,
         plans: Vec<PartPlan>,
-        asked: &ProcedureRequest<'_>,
+        request: &ProcedureRequest<'_>,
     ) -> Result<Self, ProcedureError> {
-        check_parameters(kind, asked.settings, &plans)?;
+        check_parameters(kind, request.settings, &plans)?;
         // What a part changes of power management holds to the end of the run.
         let changes_power = |plan: &PartPlan| {
-            let own = plan.settings(asked.settings).parameters;
+            let own = plan.settings(request.settings).parameters;
             let is_changed = |name: &str| own.get(name).is_some_and(|value| value != "unchanged");
             is_changed("link-power") || is_changed("apst")
         };
@@ -251,9 +251,9 @@ impl Suite {
             )));
         }
         let last = plans.len().saturating_sub(1);
-        let parts = plans.iter().enumerate().map(|(at, plan)| plan.part(asked, at == last));
+        let parts = plans.iter().enumerate().map(|(at, plan)| plan.part(request, at == last));
         let parts: Result<Vec<SuitePart>, ProcedureError> = parts.collect();
-        let setup = ProcedureSetup::new(asked, (kind.method)(asked.settings))?;
+        let setup = ProcedureSetup::new(request, (kind.method)(request.settings))?;
         Ok(Suite { kind, parts: parts?, setup })
     }
 }
@@ -478,7 +478,7 @@ fn capitalized(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::asked;
+    use crate::catalogue::procedure_request;
     use crate::parts::begins;
     use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
     use std::collections::HashSet;
@@ -495,8 +495,8 @@ mod tests {
 
     fn suite(change: impl FnOnce(&mut Settings)) -> Suite {
         let settings = settings(change);
-        let asked = asked(&OFFER, &settings, GEOMETRY, &[]);
-        Suite::new(&SUITE, plans(&settings).unwrap(), &asked).unwrap()
+        let request = procedure_request(&OFFER, &settings, GEOMETRY, &[]);
+        Suite::new(&SUITE, plans(&settings).unwrap(), &request).unwrap()
     }
 
     fn set(settings: &mut Settings, name: &str, value: &str) {

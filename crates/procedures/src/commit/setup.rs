@@ -218,8 +218,8 @@ pub struct Commit {
 
 impl Commit {
     /// Creates the test.
-    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        let setup = ProcedureSetup::new(asked, commit_method(asked.settings))?;
+    pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        let setup = ProcedureSetup::new(request, commit_method(request.settings))?;
         let settings = &setup.settings;
         check_steady_end(
             settings,

@@ -58,19 +58,19 @@ pub struct ProcedureSetup {
 
 impl ProcedureSetup {
     /// Computes the shared values of a run.
-    pub fn new(asked: &ProcedureRequest<'_>, method: Method) -> Result<Self, ProcedureError> {
-        let (settings, geometry) = (asked.settings, asked.geometry);
+    pub fn new(request: &ProcedureRequest<'_>, method: Method) -> Result<Self, ProcedureError> {
+        let (settings, geometry) = (request.settings, request.geometry);
         check_geometry(geometry)?;
         let active_range = method.active_range(settings, geometry)?;
         Ok(ProcedureSetup {
-            one_pass: OnePass::chosen(&asked.parameters, settings, geometry, active_range)?,
+            one_pass: OnePass::chosen(&request.parameters, settings, geometry, active_range)?,
             active_range,
             step_time: method.step_time(settings)?,
             alignment: alignment(settings, geometry)?,
             settings: settings.clone(),
             geometry,
-            amendments: asked.amendments.to_vec(),
-            parameters: asked.parameters.clone(),
+            amendments: request.amendments.to_vec(),
+            parameters: request.parameters.clone(),
             method,
         })
     }

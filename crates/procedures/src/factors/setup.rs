@@ -254,8 +254,8 @@ pub struct Factors {
 
 impl Factors {
     /// Creates the test.
-    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        let settings = asked.settings;
+    pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        let settings = request.settings;
         check_no_rounds(
             settings,
             "every level has the same number of steps; choose it with --set rounds=, and omit \
@@ -272,7 +272,7 @@ impl Factors {
             // The class decides the write cache and the active range.
             ..method::for_profile(base, settings.class)
         };
-        let setup = ProcedureSetup::new(asked, method)?;
+        let setup = ProcedureSetup::new(request, method)?;
         let whole = |parameter: &Parameter, low: u32, high: u32| {
             parameter.parse(settings, |text| {
                 text.parse::<u32>().ok().filter(|value| (low..=high).contains(value))

@@ -142,8 +142,8 @@ pub struct DriveFill {
 
 impl DriveFill {
     /// Creates the test.
-    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        let settings = asked.settings;
+    pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        let settings = request.settings;
         check_no_rounds(
             settings,
             "it ends when everything is written; omit --steady-state and --max-rounds",
@@ -155,7 +155,7 @@ impl DriveFill {
             // The class decides the write cache and the active range.
             ..method::for_profile(Profile::Pts20, settings.class)
         };
-        let setup = ProcedureSetup::new(asked, method)?;
+        let setup = ProcedureSetup::new(request, method)?;
         let pattern = PATTERN.parse(settings, |text| {
             text.parse::<AccessPattern>().ok().filter(|pattern| pattern.read_percent == 0)
         })?;

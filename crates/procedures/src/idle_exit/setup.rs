@@ -136,8 +136,8 @@ pub struct IdleExit {
 
 impl IdleExit {
     /// Creates the test.
-    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        let settings = asked.settings;
+    pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        let settings = request.settings;
         check_no_rounds(
             settings,
             "it ends after the longest idle time; omit --steady-state and --max-rounds",
@@ -156,7 +156,7 @@ impl IdleExit {
             // The class decides the active range.
             ..method::for_profile(Profile::Pts20, settings.class)
         };
-        let setup = ProcedureSetup::new(asked, method)?;
+        let setup = ProcedureSetup::new(request, method)?;
         let whole = setup.active_range;
         Ok(IdleExit {
             pattern: PATTERN.parse(settings, |text| {

@@ -143,14 +143,14 @@ pub struct LoadCurve {
 
 impl LoadCurve {
     /// Creates the test.
-    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+    pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         check_steady_end(
-            asked.settings,
+            request.settings,
             "its rates are percentages of a steady maximum; omit --steady-state, or \
              allow fewer rounds with --max-rounds",
         )?;
-        let settings = with_content(asked.settings)?;
-        let request = ProcedureRequest { settings: &settings, ..asked.clone() };
+        let settings = with_content(request.settings)?;
+        let request = ProcedureRequest { settings: &settings, ..request.clone() };
         let setup = ProcedureSetup::new(&request, of_profile(&settings))?;
         let workload = CurveWorkload::chosen(&WORKLOAD, &setup)?;
         let demand = workload.demand(&setup);

@@ -244,8 +244,8 @@ pub struct Neighbors {
 
 impl Neighbors {
     /// Creates the test.
-    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        let settings = asked.settings;
+    pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        let settings = request.settings;
         check_no_rounds(settings, "it runs a fixed number of cycles; choose with --set cycles=N")?;
         if settings.verify {
             return Err(ProcedureError(
@@ -266,7 +266,7 @@ impl Neighbors {
             ..base
         };
         let test = Neighbors {
-            setup: ProcedureSetup::new(asked, method)?,
+            setup: ProcedureSetup::new(request, method)?,
             victim: VICTIM.parse(settings, |text| text.parse().ok())?,
             demand: settings.demand_or(DEMAND),
             rate: RATE.parse(settings, RateChoice::parse)?,

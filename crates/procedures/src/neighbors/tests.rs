@@ -14,7 +14,7 @@ fn made(pairs: &[&str]) -> Result<Neighbors, crate::ProcedureError> {
         settings.parameters.insert(name.to_owned(), value.to_owned());
     }
     let offer = crate::offer("neighbors").unwrap();
-    Neighbors::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
+    Neighbors::new(&crate::catalogue::procedure_request(offer, &settings, GEOMETRY, &[]))
 }
 
 /// The kernel of this bench has io.max only, and no scheduler BFQ.

@@ -98,8 +98,8 @@ pub struct PowerCut {
 
 impl PowerCut {
     /// Creates the test.
-    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        let settings = asked.settings;
+    pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        let settings = request.settings;
         let instead = "it ends after its cycles (--set cycles=N); omit --steady-state and \
                        --max-rounds";
         check_no_rounds(settings, instead)?;
@@ -117,7 +117,7 @@ impl PowerCut {
             write_cache: None,
             ..method::for_profile(Profile::Pts20, settings.class)
         };
-        let setup = ProcedureSetup::new(asked, method)?;
+        let setup = ProcedureSetup::new(request, method)?;
         let whole = |parameter: Parameter, least: u64, most: u64| {
             let read = |text: &str| text.parse().ok().filter(|n| (least..=most).contains(n));
             parameter.parse(settings, read)

@@ -37,8 +37,8 @@ pub const STEP_TIME: Nanos = Nanos::from_secs(60);
 const QUICK_STEP_TIME: Nanos = Nanos::from_secs(1);
 
 /// Computes the setup of a test with the method of its profile and class.
-pub fn setup(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
-    ProcedureSetup::new(asked, for_profile(asked.settings.profile, asked.settings.class))
+pub fn setup(request: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
+    ProcedureSetup::new(request, for_profile(request.settings.profile, request.settings.class))
 }
 
 /// Returns the method of a profile and a class. Its active range is in one piece even if the

@@ -142,10 +142,10 @@ pub fn applied_arrivals(
 }
 
 /// Computes the setup of a test of a captured workload.
-pub fn setup(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
-    let method = for_profile(asked.settings.profile, asked.settings.class);
-    let settings = with_content(asked.settings)?;
-    ProcedureSetup::new(&ProcedureRequest { settings: &settings, ..asked.clone() }, method)
+pub fn setup(request: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
+    let method = for_profile(request.settings.profile, request.settings.class);
+    let settings = with_content(request.settings)?;
+    ProcedureSetup::new(&ProcedureRequest { settings: &settings, ..request.clone() }, method)
 }
 
 /// Returns the settings with the data pattern that the parameter `content` asks for.

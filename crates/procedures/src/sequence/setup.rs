@@ -111,8 +111,8 @@ impl SequenceProcedure {
     /// # Errors
     /// Returns [`ProcedureError`] if there is no sequence, a required step does not fit the device, or
     /// no step measures anything.
-    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        let sequence = asked.settings.sequence.as_deref().cloned().ok_or_else(|| {
+    pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        let sequence = request.settings.sequence.as_deref().cloned().ok_or_else(|| {
             ProcedureError(
                 "sequence runs the loads of another tool's file or preset; use one of the commands \
                  crystaldiskmark, atto, fio, fiosynth or iometer"
@@ -120,12 +120,12 @@ impl SequenceProcedure {
             )
         })?;
         let own = common_pattern(&sequence);
-        let mut settings = asked.settings.clone();
+        let mut settings = request.settings.clone();
         if let Some(pattern) = own {
             settings.data_pattern = pattern;
         }
         let setup = ProcedureSetup::new(
-            &ProcedureRequest { settings: &settings, ..asked.clone() },
+            &ProcedureRequest { settings: &settings, ..request.clone() },
             method_of(&sequence, &settings),
         )?;
         let (steps, left_out) = planned(&setup, &sequence)?;

@@ -1,7 +1,7 @@
 //! Tests of sequences: their steps, their results, and the settings that are refused.
 
 use super::{NAME, SequenceProcedure};
-use crate::catalogue::asked;
+use crate::catalogue::procedure_request;
 use crate::testing::scripted::{GEOMETRY, number, record, scripted, steps, table};
 use crate::testing::sequence::sequence;
 use steadfast_domain::findings::{Cell, Exhibit};
@@ -17,7 +17,7 @@ fn settings() -> Settings {
 
 fn made(settings: &Settings, geometry: Geometry) -> Result<SequenceProcedure, String> {
     let offer = crate::offer(NAME).unwrap();
-    SequenceProcedure::new(&asked(offer, settings, geometry, &[])).map_err(|why| why.0)
+    SequenceProcedure::new(&procedure_request(offer, settings, geometry, &[])).map_err(|why| why.0)
 }
 
 /// Conducts a sequence with 1,000 IOPS, and twice that in the second of three attempts.

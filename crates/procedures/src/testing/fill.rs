@@ -31,16 +31,16 @@ pub(super) struct FillOnce {
 }
 
 impl FillOnce {
-    pub(super) fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        check_no_rounds(asked.settings, "it ends when everything is written")?;
+    pub(super) fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        check_no_rounds(request.settings, "it ends when everything is written")?;
         let method = Method {
             document: "fill",
             revision: "Fill",
             lesser: Some("FILL: not a method of the PTS"),
-            ..method::for_profile(Profile::Pts20, asked.settings.class)
+            ..method::for_profile(Profile::Pts20, request.settings.class)
         };
-        let demand = asked.settings.demand_or(DEMAND);
-        Ok(FillOnce { setup: ProcedureSetup::new(asked, method)?, demand })
+        let demand = request.settings.demand_or(DEMAND);
+        Ok(FillOnce { setup: ProcedureSetup::new(request, method)?, demand })
     }
 }
 

@@ -1,6 +1,6 @@
 //! A bench for tests that returns scripted IOPS for each step and records all calls.
 
-use crate::catalogue::asked;
+use crate::catalogue::procedure_request;
 use crate::common::ProcedureSetup;
 use crate::common::procedure_request::ProcedureRequest;
 use crate::procedure_error::ProcedureError;
@@ -192,7 +192,7 @@ pub(crate) fn requested<T>(
     new: fn(&ProcedureRequest<'_>) -> Result<T, ProcedureError>,
 ) -> Result<T, ProcedureError> {
     let offer = crate::offer(&settings.procedure).unwrap();
-    new(&asked(offer, settings, GEOMETRY, &[]))
+    new(&procedure_request(offer, settings, GEOMETRY, &[]))
 }
 
 /// Returns the setup of a test with the method of its profile and class.
@@ -202,7 +202,7 @@ pub(crate) fn setup(
     amendments: &[Amendment],
 ) -> Result<ProcedureSetup, ProcedureError> {
     let offer = crate::offer(&settings.procedure).unwrap();
-    method::setup(&asked(offer, settings, geometry, amendments))
+    method::setup(&procedure_request(offer, settings, geometry, amendments))
 }
 
 /// Returns the record of a run that ended.

@@ -80,7 +80,7 @@ pub const OFFER: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "TKperf's tests in one run, with the sections of its report (steadfast tkperf)",
     parameters: &[TESTS, RUN_NAME, DESCRIPTION, FEATURES, ZONES],
-    make: |asked| boxed(TkperfRun::new(asked)),
+    make: |request| boxed(TkperfRun::new(request)),
 };
 
 /// The tests of TKperf, which run one after another.
@@ -95,16 +95,16 @@ impl TkperfRun {
     /// # Errors
     /// Returns [`ProcedureError`] if a test is unknown, listed twice or cannot run with these
     /// settings.
-    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        parameters::check(NAME, OFFER.parameters, asked.settings)?;
+    pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        parameters::check(NAME, OFFER.parameters, request.settings)?;
         // The name of the procedure implies the method, so the profile in the settings is ignored.
-        let settings = Settings { profile: Profile::Tkperf, ..asked.settings.clone() };
-        let asked = ProcedureRequest { settings: &settings, ..asked.clone() };
+        let settings = Settings { profile: Profile::Tkperf, ..request.settings.clone() };
+        let request = ProcedureRequest { settings: &settings, ..request.clone() };
         let procedures = procedures(&settings)?;
         let last = procedures.last().copied();
         let parts: Result<Vec<SuitePart>, ProcedureError> =
-            procedures.iter().map(|name| part(&asked, name, last == Some(name))).collect();
-        Ok(TkperfRun { parts: parts?, setup: method::setup(&asked)? })
+            procedures.iter().map(|name| part(&request, name, last == Some(name))).collect();
+        Ok(TkperfRun { parts: parts?, setup: method::setup(&request)? })
     }
 }
 
@@ -132,13 +132,13 @@ fn procedures(settings: &Settings) -> Result<Vec<&'static str>, ProcedureError> 
 }
 
 fn part(
-    asked: &ProcedureRequest<'_>,
+    request: &ProcedureRequest<'_>,
     name: &str,
     is_last: bool,
 ) -> Result<SuitePart, ProcedureError> {
-    let settings = part_settings(asked.settings, name);
-    let amendments = part_amendments(asked.amendments, name, is_last);
-    let procedure = made(&settings, asked.geometry, &amendments)
+    let settings = part_settings(request.settings, name);
+    let amendments = part_amendments(request.amendments, name, is_last);
+    let procedure = made(&settings, request.geometry, &amendments)
         .map_err(|why| ProcedureError(format!("{name}: {why}")))?;
     Ok(SuitePart { name: name.to_owned(), procedure, settings })
 }
@@ -214,14 +214,14 @@ fn is_of_rounds(id: &str) -> bool {
 
 impl TkperfRun {
     fn choices(&self) -> RunChoices<'_> {
-        let asked = &self.setup.settings;
+        let settings = &self.setup.settings;
         RunChoices {
-            demands: vec![asked.demand_or(DEMAND)],
+            demands: vec![settings.demand_or(DEMAND)],
             parameters: &[TESTS],
             preconditioning_text: Some(own(String::new())),
-            ending: disclosure::ending_text(asked.steady_state),
+            ending: disclosure::ending_text(settings.steady_state),
             judged: true,
-            rounds_max: Some(asked.rounds_max.unwrap_or(method::ROUNDS_MAX)),
+            rounds_max: Some(settings.rounds_max.unwrap_or(method::ROUNDS_MAX)),
             ..self.setup.choices()
         }
     }

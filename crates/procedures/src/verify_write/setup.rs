@@ -33,11 +33,11 @@ pub struct VerifyWrite {
 
 impl VerifyWrite {
     /// Creates the test.
-    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+    pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let instead = "it ends when everything is written and read; omit --steady-state and \
                        --max-rounds";
-        check_no_rounds(asked.settings, instead)?;
-        let settings = Settings { verify: true, ..asked.settings.clone() };
+        check_no_rounds(request.settings, instead)?;
+        let settings = Settings { verify: true, ..request.settings.clone() };
         let method = Method {
             document: "verify-write",
             revision: "Verify-write",
@@ -46,7 +46,7 @@ impl VerifyWrite {
             ..method::for_profile(Profile::Pts20, settings.class)
         };
         let setup = ProcedureSetup::new(
-            &ProcedureRequest { settings: &settings, ..asked.clone() },
+            &ProcedureRequest { settings: &settings, ..request.clone() },
             method,
         )?;
         Ok(VerifyWrite { demand: settings.demand_or(DEMAND), setup })

@@ -157,20 +157,20 @@ pub struct WriteAmplificationTest {
 
 impl WriteAmplificationTest {
     /// Creates the test.
-    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+    pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         check_no_rounds(
-            asked.settings,
+            request.settings,
             "each cell ends by a rule of its own; choose it with --set steady-limits= and --set \
              limit=, and omit --steady-state and --max-rounds",
         )?;
-        if asked.settings.active_range_percent.is_some() {
+        if request.settings.active_range_percent.is_some() {
             return Err(ProcedureError(
                 "write-amplification uses parts of the whole drive; omit --active-range, and \
                  choose the parts with --set used="
                     .into(),
             ));
         }
-        let settings = with_content(asked.settings)?;
+        let settings = with_content(request.settings)?;
         let criteria = STEADY_LIMITS.parse(&settings, |text| {
             let (data, slope) = text.split_once(',')?;
             let share = |text: &str| {
@@ -200,7 +200,7 @@ impl WriteAmplificationTest {
             // The class decides the write cache.
             ..method::for_profile(Profile::Pts20, settings.class)
         };
-        let request = ProcedureRequest { settings: &settings, ..asked.clone() };
+        let request = ProcedureRequest { settings: &settings, ..request.clone() };
         let setup = ProcedureSetup::new(&request, method)?;
         let cells = cells(&setup)?;
         let demand = demand(&setup, &cells);

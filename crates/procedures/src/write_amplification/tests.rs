@@ -16,7 +16,12 @@ fn made(
     }
     change(&mut settings);
     let offer = crate::offer(NAME).unwrap();
-    WriteAmplificationTest::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
+    WriteAmplificationTest::new(&crate::catalogue::procedure_request(
+        offer,
+        &settings,
+        GEOMETRY,
+        &[],
+    ))
 }
 
 /// Gives a measurement the counts of a drive with this write amplification, in units of 512,000

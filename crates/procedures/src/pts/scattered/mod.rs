@@ -39,12 +39,12 @@ pub trait RangedTest: Procedure + Clone + Sized {
 /// scattered active ranges.
 pub fn offered<T: RangedTest + 'static>(
     title: &'static str,
-    asked: &ProcedureRequest<'_>,
+    request: &ProcedureRequest<'_>,
 ) -> Result<Box<dyn Procedure>, ProcedureError> {
-    if is_asked(asked.settings) {
-        boxed(ScatteredTest::<T>::new(title, asked))
+    if is_asked(request.settings) {
+        boxed(ScatteredTest::<T>::new(title, request))
     } else {
-        boxed(T::on(method::setup(asked)?))
+        boxed(T::on(method::setup(request)?))
     }
 }
 
@@ -102,18 +102,18 @@ struct ScatteredTest<T> {
 }
 
 impl<T: RangedTest + 'static> ScatteredTest<T> {
-    fn new(title: &'static str, asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        let settings = asked.settings;
+    fn new(title: &'static str, request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        let settings = request.settings;
         let combinations = combinations(settings)?;
         let (mut parts, mut covered, mut first) = (Vec::new(), Vec::new(), None);
         for combination in &combinations {
             let name = combination.name();
             let of_part = part_settings(settings, &name);
             let is_last = combinations.last() == Some(combination);
-            let amendments = part_amendments(asked.amendments, &name, is_last);
-            let asked =
-                ProcedureRequest { settings: &of_part, amendments: &amendments, ..asked.clone() };
-            let test = T::on(ProcedureSetup::new(&asked, by_method(settings, combination))?)?;
+            let amendments = part_amendments(request.amendments, &name, is_last);
+            let request =
+                ProcedureRequest { settings: &of_part, amendments: &amendments, ..request.clone() };
+            let test = T::on(ProcedureSetup::new(&request, by_method(settings, combination))?)?;
             covered.extend(test.choices().covered);
             first.get_or_insert_with(|| test.clone());
             parts.push(SuitePart { name, procedure: Box::new(test), settings: of_part });

@@ -70,24 +70,24 @@ impl ZoneTestKind {
 
 impl ZoneTest {
     /// Creates the test of IOPS in each zone.
-    pub fn iops(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        ZoneTest::new(ZoneTestKind::Iops, asked)
+    pub fn iops(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        ZoneTest::new(ZoneTestKind::Iops, request)
     }
 
     /// Creates the test of throughput in each zone.
-    pub fn throughput(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        ZoneTest::new(ZoneTestKind::Throughput, asked)
+    pub fn throughput(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        ZoneTest::new(ZoneTestKind::Throughput, request)
     }
 
-    fn new(kind: ZoneTestKind, asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+    fn new(kind: ZoneTestKind, request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let instead = "it ends after its last zone; omit --steady-state and --max-rounds";
-        check_no_rounds(asked.settings, instead)?;
+        check_no_rounds(request.settings, instead)?;
         let method = Method {
             document: "TKperf 2.x, hdd mode",
             lesser: Some("TKPERF HDD MODE: the method of TKperf 2.x, not of the PTS"),
-            ..method::for_profile(Profile::Tkperf, asked.settings.class)
+            ..method::for_profile(Profile::Tkperf, request.settings.class)
         };
-        let setup = ProcedureSetup::new(asked, method)?;
+        let setup = ProcedureSetup::new(request, method)?;
         let count = ZONES.parse(&setup.settings, |text| {
             text.parse::<u32>().ok().filter(|count| (2..=1024).contains(count))
         })?;
