@@ -247,6 +247,8 @@ fn options_without_effect_are_refused() {
         ("plan write-amplification --target sim:small", "--step-time 1s"),
         ("plan power-cut --target sim:small", "--step-time 1s"),
         ("plan power-cut --target sim:small", "--verify"),
+        ("plan iops --target sim:small --profile tkperf", "--class client"),
+        ("plan tkperf --target sim:small", "--class client"),
         ("crystaldiskmark --target sim:small --plan", "--size 7GiB"),
         ("crystaldiskmark --target sim:small --plan", "--force"),
         ("crystaldiskmark --read old.txt", "--runs 3"),
