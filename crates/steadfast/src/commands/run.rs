@@ -14,13 +14,17 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
     let list = arguments.hosts.list()?;
     let own = workloads::each_target(chosen)?;
+    let together = [("--together", arguments.together.is_some())];
     if let [_] = own.as_slice() {
-        refuse_unused(&[("--together", arguments.together.is_some())], "one target starts alone")?;
+        refuse_unused(&together, "one target starts alone")?;
     }
     let targets: Vec<&str> =
         own.iter().flat_map(|one| &one.target.names).map(String::as_str).collect();
     let foresee = |target: &&str| hosts::foresee_from(list.as_ref(), target, chosen.target.size);
     let foreseen = targets.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
+    if foreseen.iter().filter(|device| !device.is_simulated()).count() < 2 {
+        refuse_unused(&together, "simulated drives have their own virtual time and never wait")?;
+    }
     let seed = chosen.seed.unwrap_or_else(|| default_seed(&foreseen[0]));
     let each = own.iter().zip(targets).zip(&foreseen).enumerate();
     let each = each.map(|(at, ((own, target), device))| {

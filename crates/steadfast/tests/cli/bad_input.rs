@@ -239,6 +239,7 @@ fn options_without_effect_are_refused() {
         ("plan iops --target sim:small --set precondition=wipc", "--precondition one-pass"),
         ("run iops --target sim:small -o unused", "--size 7GiB"),
         ("run iops --target sim:small -o unused", "--together start"),
+        ("run iops --target sim:small --target sim:client -o unused", "--together start"),
         ("run iops --target sim:small -o unused", "--log-to x"),
         ("plan iops --target sim:small", "--size 7GiB"),
         ("plan iops --target sim:small --verbose", "--json"),
