@@ -1,6 +1,7 @@
 //! An [`IoEvent`]: one I/O of a server, as a capture recorded it. Captures produce events, traces
 //! store them, analyses aggregate them.
 
+use crate::histogram::FineHistogram;
 use crate::units::{Bytes, UnitError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -307,6 +308,30 @@ pub struct StreamInStep {
 pub type StepStreamKey = (u16, Layer, IoOp, bool, u32, u32, CommandName);
 
 impl StreamInStep {
+    /// Returns the totals of a single I/O, in steps of `step_ns` nanoseconds.
+    pub fn from_io(io: &IoEvent, sequential: bool, step_ns: u64) -> Self {
+        let response_ns = (io.response_ns != RESPONSE_UNKNOWN).then_some(io.response_ns);
+        let bucket = |response_ns| (FineHistogram::index(response_ns) as u16, 1);
+        StreamInStep {
+            step: io.issued_ns / step_ns,
+            device: io.device,
+            layer: io.layer,
+            op: io.op,
+            sequential,
+            bytes: io.bytes,
+            pid: io.pid,
+            command: io.command,
+            ios: 1,
+            failed: u64::from(io.flags & flags::FAILED != 0),
+            responses: response_ns.iter().len() as u64,
+            response_sum_ns: response_ns.unwrap_or(0),
+            response_max_ns: response_ns.unwrap_or(0),
+            response_buckets: response_ns.map(bucket).into_iter().collect(),
+            depth_sum: u64::from(io.depth),
+            depth_max: io.depth,
+            offsets: io.offset,
+        }
+    }
     /// Returns what identifies the entry within its step.
     pub fn key(&self) -> StepStreamKey {
         (self.device, self.layer, self.op, self.sequential, self.bytes, self.pid, self.command)

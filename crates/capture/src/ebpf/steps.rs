@@ -186,21 +186,7 @@ impl StepTables {
         })?;
         for (mut event, sequential) in self.rest.drain(..) {
             names.complete(std::slice::from_mut(&mut event));
-            into.push(StreamInStep {
-                step: event.issued_ns / self.step_ns,
-                device: event.device,
-                layer: self.layer,
-                op: event.op,
-                sequential,
-                bytes: event.bytes,
-                pid: event.pid,
-                command: event.command,
-                ios: 1,
-                depth_sum: u64::from(event.depth),
-                depth_max: event.depth,
-                offsets: event.offset,
-                ..StreamInStep::default()
-            });
+            into.push(StreamInStep::from_io(&event, sequential, self.step_ns));
         }
         Ok(())
     }

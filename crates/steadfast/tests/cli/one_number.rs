@@ -12,7 +12,7 @@ use steadfast_analysis::annotate::sequential::Sequencer;
 use steadfast_domain::io_event::{
     CommandName, DeviceBusyStep, RESPONSE_UNKNOWN, StreamInStep, flags,
 };
-use steadfast_domain::{CaptureConditions, FineHistogram, IoEvent, IoOp, Layer};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
 use steadfast_tracefile::StepWriter;
 use steadfast_tracefile::batch::Batch;
 
@@ -630,30 +630,7 @@ fn write_steps(path: &Path, ios: &[IoEvent]) {
         CaptureConditions { step_ns: Some(HOUR), busy_time: true, threads: false, ..conditions() };
     let mut sequencer = Sequencer::new(32);
     sequencer.follow(&Batch::from_events(ios));
-    let row = |(io, sequential): (&IoEvent, &bool)| {
-        let response = Some(io.response_ns).filter(|response| *response != RESPONSE_UNKNOWN);
-        StreamInStep {
-            step: io.issued_ns / HOUR,
-            device: io.device,
-            op: io.op,
-            sequential: *sequential,
-            bytes: io.bytes,
-            pid: io.pid,
-            command: io.command,
-            ios: 1,
-            responses: u64::from(response.is_some()),
-            response_sum_ns: response.unwrap_or(0),
-            response_max_ns: response.unwrap_or(0),
-            response_buckets: response
-                .map(|response| (FineHistogram::index(response) as u16, 1))
-                .into_iter()
-                .collect(),
-            depth_sum: u64::from(io.depth),
-            depth_max: io.depth,
-            offsets: io.offset,
-            ..StreamInStep::default()
-        }
-    };
+    let row = |(io, sequential): (&IoEvent, &bool)| StreamInStep::from_io(io, *sequential, HOUR);
     let rows: Vec<StreamInStep> = ios.iter().zip(&sequencer.sequential).map(row).collect();
     let mut writer = StepWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     writer.add(&rows);

@@ -528,19 +528,7 @@ fn expect_two_steps(native: &NativeSteps) {
 fn step_file(events: &[IoEvent]) -> Captured<Memory> {
     let conditions = CaptureConditions { step_ns: Some(SECOND), ..CaptureConditions::default() };
     let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
-    let sum = |event: &IoEvent| StreamInStep {
-        step: event.issued_ns / SECOND,
-        op: event.op,
-        bytes: event.bytes,
-        ios: 1,
-        responses: 1,
-        response_sum_ns: event.response_ns,
-        response_max_ns: event.response_ns,
-        depth_sum: u64::from(event.depth),
-        depth_max: event.depth,
-        offsets: event.offset,
-        ..StreamInStep::default()
-    };
+    let sum = |event: &IoEvent| StreamInStep::from_io(event, false, SECOND);
     writer.add(&events.iter().map(sum).collect::<Vec<_>>());
     Captured::open(Cursor::new(writer.finish(&conditions).unwrap())).unwrap()
 }
