@@ -139,7 +139,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
             let fleet = Fleet::of_file(FoldFile::from_footer(source, found)?)?;
             Ok(Captured { kept: CaptureContent::Fleet(Box::new(fleet)), crew: None })
         } else if found.holds_only_sums() {
-            SummedCapture::of_steps(source, found).map(Self::from)
+            SummedCapture::from_steps(source, found).map(Self::from)
         } else {
             Trace::of_ios(source, found).map(Self::from)
         }

@@ -1,4 +1,4 @@
-//! [`DeviceLayer`]: what every figure of a device is counted by.
+//! [`DeviceLayer`]: the key by which the figures of devices are counted.
 
 use steadfast_domain::{CaptureConditions, Layer};
 

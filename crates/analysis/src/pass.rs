@@ -129,8 +129,8 @@ impl Annotator {
         let mut sequencer = Sequencer::new(pass.window).with_depths(depths);
         let mut runs = SelectedRunLengths::default();
         if let Some(start) = &pass.start {
-            sequencer = sequencer.resume_from(&start.neighbors);
-            runs = SelectedRunLengths::resume_from(&start.neighbors);
+            sequencer = sequencer.resume_from(&start.sequencer);
+            runs = SelectedRunLengths::resume_from(&start.sequencer);
         }
         // A pass that begins at a checkpoint needs to know how long the devices are still busy
         // there.
@@ -141,7 +141,7 @@ impl Annotator {
         };
         Annotator {
             sequencer: sequencer
-                .with_neighbors(fields.has_neighbors())
+                .with_annotations(fields.has_neighbors())
                 .with_busy_spans(has_busy)
                 .keep_recorded_depth(true),
             arrivals: fields.has_neighbors().then(LastArrivals::default),
@@ -176,8 +176,8 @@ impl Annotator {
         let at_ns = next.batch.issued_ns(0);
         next.checkpoint = None;
         if self.wants_checkpoint() && until_ns.is_some_and(|until| until < at_ns) {
-            let neighbors = self.sequencer.neighbors();
-            next.checkpoint = Some(Checkpoint { at_ns, group: group_at(at_ns), neighbors });
+            let sequencer = self.sequencer.state();
+            next.checkpoint = Some(Checkpoint { at_ns, group: group_at(at_ns), sequencer });
             self.checkpoints += 1;
             self.since_checkpoint = 0;
         }

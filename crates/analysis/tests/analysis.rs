@@ -121,14 +121,14 @@ fn a_known_composition_is_found_exactly() {
     assert_eq!(table.len(), 7);
     let total = table.total();
     assert_eq!(
-        (total.count(), total.responses.total.count, total.depths.mean()),
+        (total.count(), total.times.responses.total.count, total.times.depths.mean()),
         (10_007, 10_007, Some(4.0))
     );
     let amount = 5003 * 4096 + 3001 * 131_072 + 1499 * 8192 + 401 * 512;
     assert_eq!(total.amount(), amount);
     assert_eq!(table.get(key("RND 8K W")).unwrap().alignment(), Some(65_536));
     let longest = known().iter().map(|event| event.response_ns).max().unwrap();
-    assert_eq!(total.responses.total.max_ns, longest);
+    assert_eq!(total.times.responses.total.max_ns, longest);
     let listing = table.listing(ShareMeasure::Bytes);
     assert_eq!(listing[0].key, key("SEQ 128K W"));
     assert!((listing[0].share - 3000.0 * 131_072.0 / amount as f64).abs() < 1e-12);
@@ -165,6 +165,25 @@ fn a_window_of_one_sees_interleaved_streams_as_random() {
         table.get(key("SEQ 4K R")).map_or(0, |tally| tally.count())
     };
     assert_eq!((found(1), found(2), found(32)), (0, 998, 998));
+}
+
+/// Returns a trace in row groups of `rows` I/Os.
+fn in_groups(events: &[IoEvent], rows: usize) -> Trace<Cursor<Vec<u8>>> {
+    let conditions = CaptureConditions::default();
+    let mut writer = TraceWriter::new(Vec::new(), &conditions).unwrap().with_rows_per_group(rows);
+    writer.write(events).unwrap();
+    Trace::open(Cursor::new(writer.finish(conditions).unwrap())).unwrap()
+}
+
+/// Returns all checkpoints of a trace, in order.
+fn checkpoints(trace: &Trace<Cursor<Vec<u8>>>, fields: Fields) -> Vec<Checkpoint> {
+    let every = PassOptions { checkpoint_every: Some(1), ..PassOptions::default() };
+    let mut batches = every.read(trace, fields);
+    let mut checkpoints = Vec::new();
+    while let Some(rows) = batches.next_batch().unwrap() {
+        checkpoints.extend(rows.checkpoint.cloned());
+    }
+    checkpoints
 }
 
 /// A write of 4 KiB.
@@ -206,12 +225,8 @@ fn busy_time_of_a_window_counts_ios_that_were_issued_before_it() {
         write(2_600_000, 100_000, 0),
         write(9_000_000, 100_000, 0),
     ];
-    let conditions = CaptureConditions::default();
-    let mut writer = TraceWriter::new(Vec::new(), &conditions).unwrap().with_rows_per_group(2);
-    writer.write(&events).unwrap();
-    let bytes = writer.finish(conditions).unwrap();
-    let trace = Trace::open(Cursor::new(bytes.clone())).unwrap();
-    let captured: Captured<_> = Trace::open(Cursor::new(bytes)).unwrap().into();
+    let trace = in_groups(&events, 2);
+    let captured: Captured<_> = in_groups(&events, 2).into();
     let busy = |pass: &PassOptions| -> Vec<(u64, u64, u64)> {
         let mut steps = Steps::new(1_000_000);
         pass.run(&trace, &mut [&mut steps]).unwrap();
@@ -247,12 +262,7 @@ fn busy_time_of_a_window_counts_ios_that_were_issued_before_it() {
     let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
     assert_eq!(busy(&within(&[window], writes)), [(1, 1, 0), (2, 1, 0)]);
     // A pass from any checkpoint before the window finds the same.
-    let every = PassOptions { checkpoint_every: Some(1), ..PassOptions::default() };
-    let mut batches = every.read(&trace, Fields::BUSY);
-    let mut checkpoints: Vec<Checkpoint> = Vec::new();
-    while let Some(rows) = batches.next_batch().unwrap() {
-        checkpoints.extend(rows.checkpoint.cloned());
-    }
+    let mut checkpoints = checkpoints(&trace, Fields::BUSY);
     checkpoints.retain(|checkpoint| checkpoint.at_ns <= window.0);
     assert!(!checkpoints.is_empty());
     for checkpoint in checkpoints {
@@ -383,17 +393,21 @@ fn duckdb_reads_a_trace() {
     assert!(lines[2].contains("steadfast.conditions.start"), "{}", lines[2]);
 }
 
-/// Returns a run of six I/Os that processes 1 and 2 issue in turn, after the random I/O that it
-/// continues. I/O number n is issued at n microseconds.
-fn shared_run() -> Captured<Cursor<Vec<u8>>> {
-    let event = |number: u64| IoEvent {
+/// Returns an I/O of a sequential run; I/O number n is issued at n microseconds.
+fn in_run(number: u64) -> IoEvent {
+    IoEvent {
         issued_ns: number * 1000,
         response_ns: 100,
         offset: number * 4096,
         bytes: 4096,
-        pid: 2 - (number % 2) as u32,
         ..IoEvent::default()
-    };
+    }
+}
+
+/// Returns a run of six I/Os that processes 1 and 2 issue in turn, after the random I/O that it
+/// continues.
+fn shared_run() -> Captured<Cursor<Vec<u8>>> {
+    let event = |number: u64| IoEvent { pid: 2 - (number % 2) as u32, ..in_run(number) };
     let events: Vec<IoEvent> = (0..7).map(event).collect();
     opened(&events, CaptureConditions::default()).into()
 }
@@ -428,29 +442,12 @@ fn runs_have_the_length_of_their_selected_ios() {
 
 #[test]
 fn a_run_counts_from_the_checkpoint_at_which_a_pass_begins() {
-    let event = |number: u64| IoEvent {
-        issued_ns: number * 1000,
-        response_ns: 100,
-        offset: number * 4096,
-        bytes: 4096,
-        ..IoEvent::default()
-    };
-    let conditions = CaptureConditions::default();
-    let mut writer = TraceWriter::new(Vec::new(), &conditions).unwrap().with_rows_per_group(4);
-    writer.write(&(0..8).map(event).collect::<Vec<_>>()).unwrap();
-    let bytes = writer.finish(conditions).unwrap();
-    let trace = Trace::open(Cursor::new(bytes.clone())).unwrap();
-    let pass = PassOptions { checkpoint_every: Some(1), ..PassOptions::default() };
-    let mut batches = pass.read(&trace, Fields::NEIGHBORS);
-    let mut checkpoints: Vec<Checkpoint> = Vec::new();
-    while let Some(rows) = batches.next_batch().unwrap() {
-        checkpoints.extend(rows.checkpoint.cloned());
-    }
-    let last = checkpoints.pop().unwrap();
+    let events: Vec<IoEvent> = (0..8).map(in_run).collect();
+    let last = checkpoints(&in_groups(&events, 4), Fields::NEIGHBORS).pop().unwrap();
     let left = 8 - last.at_ns / 1000;
     assert!((1..8).contains(&left), "{left}");
     let resumed = PassOptions { start: Some(Arc::new(last)), ..PassOptions::default() };
-    let captured = Trace::open(Cursor::new(bytes)).unwrap().into();
+    let captured = in_groups(&events, 4).into();
     let runs = runs_of(&captured, &resumed);
     assert_eq!((runs.count(), runs.ios, u64::from(runs.longest)), (1, left, left));
 }

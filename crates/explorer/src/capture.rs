@@ -2,8 +2,8 @@
 //! its index once it is built.
 
 use crate::cache::{self, FileFingerprint, IndexStore};
+use crate::http_error::HttpError;
 use crate::index::{Index, IndexProgress};
-use crate::refusal::HttpError;
 use crate::row_cache::RecentRows;
 use std::collections::HashMap;
 use std::fs::File;
@@ -46,7 +46,7 @@ pub struct ExploredCapture {
     index: OnceLock<Result<Arc<Index>, String>>,
     made: OnceLock<IndexOrigin>,
     answers: Mutex<AnswerCache>,
-    lately: Mutex<RecentRows>,
+    recent_rows: Mutex<RecentRows>,
 }
 
 /// Account of how an index was obtained.
@@ -134,7 +134,7 @@ impl ExploredCapture {
             index: OnceLock::new(),
             made: OnceLock::new(),
             answers: Mutex::default(),
-            lately: Mutex::default(),
+            recent_rows: Mutex::default(),
         })
     }
 
@@ -272,8 +272,8 @@ impl ExploredCapture {
     }
 
     /// Returns the cache of I/Os that were read recently.
-    pub fn lately(&self) -> MutexGuard<'_, RecentRows> {
-        self.lately.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn recent_rows(&self) -> MutexGuard<'_, RecentRows> {
+        self.recent_rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn answers(&self) -> MutexGuard<'_, AnswerCache> {

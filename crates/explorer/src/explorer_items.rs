@@ -3,8 +3,8 @@
 use crate::answers::{self, json};
 use crate::cache::IndexStore;
 use crate::capture::ExploredCapture;
+use crate::http_error::HttpError;
 use crate::query::QueryString;
-use crate::refusal::HttpError;
 use crate::run::{self, RunSource};
 use serde_json::{Value, json};
 use std::sync::Arc;

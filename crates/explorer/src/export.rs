@@ -2,9 +2,9 @@
 //! answers of its first views.
 
 use crate::explorer_items::{ExplorerItem, ExplorerItems};
+use crate::http_error::HttpError;
 use crate::page;
 use crate::query::QueryString;
-use crate::refusal::HttpError;
 
 /// Largest size of a page: 5 MB.
 const BYTES_MAX: usize = 5_000_000;

@@ -26,7 +26,7 @@ use steadfast_domain::{Caveat, Layer};
 use steadfast_tracefile::{Fields, NotRecorded, TraceError};
 
 /// Version of the index format. It is raised whenever the content of an index changes.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 /// Maximum number of cells of an index.
 pub const CELLS: u64 = 131_072;
 /// Width of the narrowest cell, in nanoseconds: 100 us.
@@ -127,7 +127,7 @@ impl Index {
         let reach = captured.end_of_range().unwrap_or(1 << 40);
         let reach = size.map_or(reach, |size| reach.min(size.0));
         let quality = Completeness::from_conditions(captured.conditions());
-        let addresses = AddressRanges::new((0, reach), RANGES);
+        let addresses = AddressRanges::new(0..reach, RANGES);
         let time = IndexedTime { begin_ns, end_ns, step_ns };
         let mut making = IndexBuilder::new(time, addresses, Arc::clone(progress), quality);
         let account = captured.run(&pass, &mut [&mut making])?;
@@ -167,7 +167,7 @@ struct IndexBuilder {
     by_pair: PairTablesBuilder,
     maps: IndexMapsBuilder,
     addresses: AddressRanges,
-    touched: Vec<TouchedRanges>,
+    touched: Vec<Option<TouchedRanges>>,
     progress: Arc<IndexProgress>,
     sides: BTreeSet<(u16, Layer)>,
     last_side: Option<(u16, Layer)>,
@@ -260,7 +260,7 @@ impl IndexBuilder {
             self.touched.extend(ios.iter().map(|io| self.addresses.touched(rows, io.row)));
             self.by_pair.take(ios, &self.touched);
             self.maps.take(ios, &self.touched);
-            let taken = self.tables.take(rows, (ios, &self.touched), pairs);
+            let taken = self.tables.take(rows, ios, &self.touched, pairs);
             if outcome.is_ok() {
                 outcome = taken;
             }
@@ -285,7 +285,7 @@ impl IndexBuilder {
         account: PassAccount,
     ) -> Result<Index, TraceError> {
         self.close()?;
-        let caveats = Evidence::seen(captured, account, self.quality).limits();
+        let caveats = Evidence::from_pass(captured, account, self.quality).limits();
         let IndexedTime { begin_ns, end_ns, step_ns } = self.time;
         let segments = match step_ns {
             None => self.parts.finish(end_ns)?,

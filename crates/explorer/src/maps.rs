@@ -4,6 +4,7 @@
 
 use crate::pair_numbers::CountedIo;
 use serde::{Deserialize, Serialize};
+use std::ops::{Range, RangeInclusive};
 use steadfast_analysis::cube::{Cube, CubeBuilder};
 use steadfast_analysis::{AnnotatedRows, Fold};
 use steadfast_domain::{IoOp, Layer};
@@ -25,8 +26,28 @@ pub const FINE_COLUMNS: usize = 16_384;
 /// Address ranges of the address map with finer time.
 pub const FINE_RANGES: usize = 128;
 
-/// The first and the last of the [`RANGES`] that an I/O touches; `None` if it touches none.
-pub type TouchedRanges = Option<(u16, u16)>;
+/// Address ranges that an I/O touches, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TouchedRanges {
+    /// First range.
+    pub first: u16,
+    /// Last range.
+    pub last: u16,
+}
+
+impl TouchedRanges {
+    /// Returns the numbers of the ranges.
+    #[inline]
+    pub fn numbers(self) -> RangeInclusive<usize> {
+        usize::from(self.first)..=usize::from(self.last)
+    }
+
+    /// Returns the numbers that the ranges have in the map with [`FINE_RANGES`].
+    #[inline]
+    pub fn numbers_in_fine_map(self) -> impl Iterator<Item = usize> {
+        self.numbers().map(|range| range * FINE_RANGES / RANGES)
+    }
+}
 
 /// A time axis of columns of equal width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,10 +83,11 @@ impl AddressRanges {
     pub const FIELDS: Fields =
         Fields::new(&[Field::Issued, Field::Offset, Field::Bytes, Field::Op, Field::Layer]);
 
-    /// Divides the addresses from `low` to `high`.
-    pub fn new((low, high): (u64, u64), ranges: usize) -> Self {
-        let range_bytes = high.saturating_sub(low).div_ceil(ranges as u64).max(1);
-        AddressRanges { low, range_bytes, ranges }
+    /// Divides addresses into equal ranges.
+    pub fn new(addresses: Range<u64>, ranges: usize) -> Self {
+        let bytes = addresses.end.saturating_sub(addresses.start);
+        let range_bytes = bytes.div_ceil(ranges as u64).max(1);
+        AddressRanges { low: addresses.start, range_bytes, ranges }
     }
 
     /// Combines adjacent ranges so that `ranges` of them remain.
@@ -79,9 +101,9 @@ impl AddressRanges {
         self.low.saturating_add(self.range_bytes.saturating_mul(range as u64))
     }
 
-    /// Returns the first and the last range that an I/O touches.
+    /// Returns the ranges that an I/O touches, or `None` if it touches none.
     #[inline]
-    pub fn touched(&self, rows: &AnnotatedRows<'_>, row: usize) -> TouchedRanges {
+    pub fn touched(&self, rows: &AnnotatedRows<'_>, row: usize) -> Option<TouchedRanges> {
         let batch = rows.batch;
         let (op, bytes) = (batch.op(row), u64::from(batch.bytes(row)));
         if !matches!(op, IoOp::Read | IoOp::Write) || bytes == 0 || batch.layer(row) != Layer::Block
@@ -98,7 +120,7 @@ impl AddressRanges {
         let last = if is_in_one { first } else { last_byte / self.range_bytes };
         let first = u16::try_from(first).ok().filter(|first| usize::from(*first) < self.ranges)?;
         let last = usize::try_from(last).unwrap_or(usize::MAX).min(self.ranges - 1);
-        Some((first, last as u16))
+        Some(TouchedRanges { first, last: last as u16 })
     }
 }
 
@@ -140,24 +162,23 @@ impl IndexMapsBuilder {
         IndexMapsBuilder {
             hits: coarse.cube(RANGES),
             fine: fine.cube(FINE_RANGES),
-            seconds: MapFold::of_seconds((0, end_ns), SECONDS_COLUMNS).cube,
+            seconds: MapFold::of_seconds(0..end_ns, SECONDS_COLUMNS).cube,
         }
     }
 
     /// Takes I/Os with the ranges that they touch.
-    pub fn take(&mut self, ios: &[CountedIo], touched: &[TouchedRanges]) {
+    pub fn take(&mut self, ios: &[CountedIo], touched: &[Option<TouchedRanges>]) {
         for (io, touched) in ios.iter().zip(touched) {
             if let Some(cell) = self.seconds.at(io.issued_ns, 0) {
                 cell.counts.count(second_part(io.issued_ns));
             }
-            let Some((first, last)) = *touched else { continue };
+            let Some(touched) = *touched else { continue };
             let key = hit_key(io.op);
             if let Some(cell) = self.hits.at(io.issued_ns, key) {
-                (first..=last).for_each(|range| cell.counts.count(range.into()));
+                touched.numbers().for_each(|range| cell.counts.count(range));
             }
             if let Some(cell) = self.fine.at(io.issued_ns, key) {
-                let fine = |range: u16| usize::from(range) * FINE_RANGES / RANGES;
-                (first..=last).for_each(|range| cell.counts.count(fine(range)));
+                touched.numbers_in_fine_map().for_each(|range| cell.counts.count(range));
             }
         }
     }
@@ -214,9 +235,9 @@ impl MapFold {
 
     /// Creates an empty map of seconds over a time span, with one column per second, or with wider
     /// columns so that there are at most `columns_max`.
-    pub fn of_seconds(span_ns: (u64, u64), columns_max: u64) -> Self {
-        let last = span_ns.1.saturating_sub(1).max(span_ns.0) / SECOND;
-        let first = span_ns.0 / SECOND;
+    pub fn of_seconds(span_ns: Range<u64>, columns_max: u64) -> Self {
+        let first = span_ns.start / SECOND;
+        let last = span_ns.end.saturating_sub(1).max(span_ns.start) / SECOND;
         let mut width_s = 1;
         while last / width_s - first / width_s >= columns_max.max(1) {
             width_s *= 2;
@@ -241,18 +262,18 @@ impl Fold for MapFold {
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for row in rows.iter() {
             let issued_ns = rows.batch.issued_ns(row);
-            let (key, first, last) = match self.kind {
+            let (key, buckets) = match self.kind {
                 MapKind::Addresses(addresses) => {
-                    let Some((first, last)) = addresses.touched(rows, row) else { continue };
-                    (hit_key(rows.batch.op(row)), first, last)
+                    let Some(touched) = addresses.touched(rows, row) else { continue };
+                    (hit_key(rows.batch.op(row)), touched.numbers())
                 }
                 MapKind::Seconds => {
-                    let part = second_part(issued_ns) as u16;
-                    (0, part, part)
+                    let part = second_part(issued_ns);
+                    (0, part..=part)
                 }
             };
             if let Some(cell) = self.cube.at(issued_ns, key) {
-                (first..=last).for_each(|bucket| cell.counts.count(bucket.into()));
+                buckets.for_each(|bucket| cell.counts.count(bucket));
             }
         }
         Ok(())
@@ -272,22 +293,33 @@ impl Fold for MapFold {
 mod tests {
     use super::*;
     use steadfast_analysis::AnnotatedBatch;
+    use steadfast_analysis::cube::KeyCell;
     use steadfast_domain::IoEvent;
 
-    /// Returns step, key and counts of each cell after a fold over some I/Os.
-    fn folded(mut fold: MapFold, events: &[IoEvent]) -> Listed {
-        fold.take(&AnnotatedBatch::from_events(events).rows()).unwrap();
-        let cube = fold.cube.finish();
-        let counts = |cell| cube.counts(cell).collect();
-        cube.cells().iter().map(|cell| (cell.step, cell.key, counts(cell))).collect()
+    /// A cell of a map, with its counts as (bucket, count).
+    #[derive(Debug, PartialEq)]
+    struct ListedCell {
+        step: u32,
+        key: u32,
+        counts: Vec<(usize, u32)>,
     }
 
-    type Listed = Vec<(u32, u32, Vec<(usize, u32)>)>;
+    /// Returns the cells after a fold over some I/Os.
+    fn folded(mut fold: MapFold, events: &[IoEvent]) -> Vec<ListedCell> {
+        fold.take(&AnnotatedBatch::from_events(events).rows()).unwrap();
+        let cube = fold.cube.finish();
+        let listed = |cell: &KeyCell<()>| ListedCell {
+            step: cell.step,
+            key: cell.key,
+            counts: cube.counts(cell).collect(),
+        };
+        cube.cells().iter().map(listed).collect()
+    }
 
     #[test]
     fn an_io_hits_every_range_that_it_touches() {
         let axis = ColumnAxis { width_ns: 10, first: 1, columns: 2 };
-        let fold = MapFold::of_addresses(axis, AddressRanges::new((0, 4096), 4));
+        let fold = MapFold::of_addresses(axis, AddressRanges::new(0..4096, 4));
         let io = |issued_ns, offset, bytes, op| IoEvent {
             issued_ns,
             offset,
@@ -303,16 +335,20 @@ mod tests {
             io(10, 4096, 512, IoOp::Read),
             io(10, 0, 0, IoOp::Flush),
         ];
-        assert_eq!(folded(fold, &events), [(0, 0, vec![(0, 1), (1, 1)]), (1, 1, vec![(3, 1)])]);
+        let reads = ListedCell { step: 0, key: 0, counts: vec![(0, 1), (1, 1)] };
+        let writes = ListedCell { step: 1, key: 1, counts: vec![(3, 1)] };
+        assert_eq!(folded(fold, &events), [reads, writes]);
     }
 
     #[test]
     fn a_second_is_cut_into_parts() {
-        let fold = MapFold::of_seconds((0, 5 * SECOND), 3);
+        let fold = MapFold::of_seconds(0..5 * SECOND, 3);
         assert_eq!((fold.axis.width_ns, fold.axis.columns), (2 * SECOND, 3));
         let io = |issued_ns| IoEvent { issued_ns, ..IoEvent::default() };
         let events = [io(0), io(SECOND - 1), io(SECOND), io(4 * SECOND + SECOND / 2)];
-        assert_eq!(folded(fold, &events), [(0, 0, vec![(0, 2), (99, 1)]), (2, 0, vec![(50, 1)])]);
-        assert_eq!(MapFold::of_seconds((7 * SECOND, 8 * SECOND), 9).axis.columns, 1);
+        let first = ListedCell { step: 0, key: 0, counts: vec![(0, 2), (99, 1)] };
+        let last = ListedCell { step: 2, key: 0, counts: vec![(50, 1)] };
+        assert_eq!(folded(fold, &events), [first, last]);
+        assert_eq!(MapFold::of_seconds(7 * SECOND..8 * SECOND, 9).axis.columns, 1);
     }
 }

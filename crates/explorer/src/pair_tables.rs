@@ -4,9 +4,7 @@
 //! that is not enough, nothing is kept and the I/Os are read.
 
 use crate::cells::{BUCKETS, PairSums, TimeCells, TimeCellsBuilder, coarse_buckets, count_buckets};
-use crate::maps::{
-    ColumnAxis, FINE_RANGES, PARTS, RANGES, SECOND, TouchedRanges, hit_key, second_part,
-};
+use crate::maps::{ColumnAxis, FINE_RANGES, PARTS, SECOND, TouchedRanges, hit_key, second_part};
 use crate::pair_numbers::{Breakdowns, CountedIo, PairFilter, PairKey, PairNumbers};
 use serde::{Deserialize, Serialize};
 use steadfast_analysis::cells::CubeCell;
@@ -161,8 +159,8 @@ impl PairTablesBuilder {
         }
     }
 
-    /// Takes I/Os with the first and the last address range that each touches.
-    pub fn take(&mut self, ios: &[CountedIo], touched: &[TouchedRanges]) {
+    /// Takes I/Os with the address ranges that each touches.
+    pub fn take(&mut self, ios: &[CountedIo], touched: &[Option<TouchedRanges>]) {
         self.is_whole &= ios.iter().all(|io| io.pair < PAIRS_MAX);
         if !self.is_whole {
             return;
@@ -173,11 +171,9 @@ impl PairTablesBuilder {
             count_buckets(io, &mut cell.counts);
         }
         for (io, touched) in ios.iter().zip(touched) {
-            let Some((first, last)) = *touched else { continue };
+            let Some(touched) = *touched else { continue };
             let Some(cell) = self.hits.at(io.issued_ns, io.pair) else { break };
-            for range in first..=last {
-                cell.counts.count(usize::from(range) * FINE_RANGES / RANGES);
-            }
+            touched.numbers_in_fine_map().for_each(|range| cell.counts.count(range));
         }
         for io in ios {
             let Some(cell) = self.seconds.at(io.issued_ns, io.pair) else { break };

@@ -54,7 +54,8 @@ impl PairTallies {
     pub fn take(
         &mut self,
         rows: &AnnotatedRows<'_>,
-        (ios, touched): (&[CountedIo], &[TouchedRanges]),
+        ios: &[CountedIo],
+        touched: &[Option<TouchedRanges>],
         pairs: &PairNumbers,
     ) -> Result<(), TraceError> {
         let columns = SumColumns::new(rows, true);
@@ -66,8 +67,8 @@ impl PairTallies {
             };
             let tally = &mut self.all[at];
             tally.sums.add(&columns, io.row);
-            if let Some((first, last)) = *touched {
-                (first..=last).for_each(|range| tally.touches.count(range.into()));
+            if let Some(touched) = *touched {
+                touched.numbers().for_each(|range| tally.touches.count(range));
             }
         }
         Ok(())
@@ -261,8 +262,8 @@ mod tests {
         let mut gathering = PairBatcher::new(Breakdowns { streams: true, processes: true });
         let mut tallies = PairTallies::default();
         gathering.each(&rows, |ios, pairs| {
-            let touched = vec![Some((3, 4)); ios.len()];
-            tallies.take(&rows, (ios, &touched), pairs).unwrap();
+            let touched = vec![Some(TouchedRanges { first: 3, last: 4 }); ios.len()];
+            tallies.take(&rows, ios, &touched, pairs).unwrap();
         });
         let tables = tallies.close().unwrap();
         assert_eq!(tables.len(), 3);

@@ -66,9 +66,9 @@ impl Fold for ProcessHitsFold {
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for row in rows.iter() {
-            if let Some((first, last)) = self.addresses.touched(rows, row) {
+            if let Some(touched) = self.addresses.touched(rows, row) {
                 let (pid, command) = (rows.batch.pid(row), rows.batch.command(row));
-                let ranges = (first..=last).map(|range| (range, 1));
+                let ranges = touched.numbers().map(|range| (range as u16, 1));
                 self.touches.add(Some(ProcessKey { pid, command }), ranges);
             }
         }

@@ -1,7 +1,7 @@
 //! The query of a request (the part of an address after the question mark), parsed and checked. The
 //! names are those of the command line's filters.
 
-use crate::refusal::HttpError;
+use crate::http_error::HttpError;
 use steadfast_analysis::Filter;
 use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::questions::processes::ProcessKey;

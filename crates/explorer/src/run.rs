@@ -2,8 +2,8 @@
 //! provides the record ([`RunSource`]); this file only converts it into the shapes that the page
 //! draws.
 
+use crate::http_error::HttpError;
 use crate::query::QueryString;
-use crate::refusal::HttpError;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ pub fn meta(source: &dyn RunSource) -> Result<Value, HttpError> {
 pub fn view(source: &dyn RunSource) -> Result<Value, HttpError> {
     let state = read(source)?;
     let (record, device) = (&state.record, &state.device);
-    let (steps, caveats) = steps(&state);
+    let RunSteps { steps, caveats } = RunSteps::new(&state);
     Ok(json!({
         "procedure": record.settings.procedure,
         "device": {
@@ -108,37 +108,46 @@ fn since(record: &Record, unix_ms: u64) -> f64 {
     unix_ms.saturating_sub(record.began_unix_ms) as f64 / 1e3
 }
 
-/// Returns the steps, and every caveat with its time in seconds since the run began and its step.
-fn steps(state: &RunState) -> (Vec<Value>, Vec<Value>) {
-    let record = &state.record;
-    let (mut steps, mut caveats, mut noted) = (Vec::new(), Vec::new(), Vec::new());
-    // Texts of the caveats of each step.
-    let mut of_steps: Vec<Vec<&str>> = Vec::new();
-    for (at, entry) in record.entries.iter().enumerate() {
-        match entry {
-            JournalEntry::Applied { step, outcome } => {
-                steps.push(step_view(state, steps.len(), step, outcome));
-                of_steps.push(Vec::new());
-            }
-            JournalEntry::Noted(note) => {
-                if let Note::Caveat(caveat) = &**note {
-                    if let Some(texts) = of_steps.last_mut() {
-                        texts.push(&caveat.text);
-                    }
-                    let t = state.written_unix_ms.get(at).map(|at| since(record, *at));
-                    caveats.push(caveat_view(caveat, t, steps.len().checked_sub(1)));
-                    noted.push(&caveat.text);
+/// The steps of a run and its caveats, as the page shows them.
+struct RunSteps {
+    steps: Vec<Value>,
+    /// Caveats with their times, in seconds since the run began, and their steps.
+    caveats: Vec<Value>,
+}
+
+impl RunSteps {
+    fn new(state: &RunState) -> Self {
+        let record = &state.record;
+        let (mut steps, mut caveats) = (Vec::new(), Vec::new());
+        // Texts of all caveats in the journal, and of those of each step.
+        let (mut noted, mut by_step): (Vec<&str>, Vec<Vec<&str>>) = Default::default();
+        for (at, entry) in record.entries.iter().enumerate() {
+            match entry {
+                JournalEntry::Applied { step, outcome } => {
+                    steps.push(step_view(state, steps.len(), step, outcome));
+                    by_step.push(Vec::new());
                 }
+                JournalEntry::Noted(note) => {
+                    if let Note::Caveat(caveat) = &**note {
+                        if let Some(texts) = by_step.last_mut() {
+                            texts.push(&caveat.text);
+                        }
+                        let t = state.written_unix_ms.get(at).map(|at| since(record, *at));
+                        caveats.push(caveat_view(caveat, t, steps.len().checked_sub(1)));
+                        noted.push(&caveat.text);
+                    }
+                }
+                _ => {}
             }
-            _ => {}
         }
+        for (step, texts) in steps.iter_mut().zip(by_step) {
+            step["caveats"] = json!(texts);
+        }
+        // The study finds further caveats, which belong to no step.
+        let new = state.caveats.iter().filter(|caveat| !noted.contains(&caveat.text.as_str()));
+        caveats.extend(new.map(|caveat| caveat_view(caveat, None, None)));
+        RunSteps { steps, caveats }
     }
-    for (step, texts) in steps.iter_mut().zip(of_steps) {
-        step["caveats"] = json!(texts);
-    }
-    let new = state.caveats.iter().filter(|caveat| !noted.contains(&&caveat.text));
-    caveats.extend(new.map(|caveat| caveat_view(caveat, None, None)));
-    (steps, caveats)
 }
 
 fn caveat_view(caveat: &Caveat, t: Option<f64>, step: Option<usize>) -> Value {
@@ -188,8 +197,8 @@ fn step_view(state: &RunState, i: usize, step: &Step, outcome: &Outcome) -> Valu
 /// Returns every tracking variable of every part of a run, with its values by round as the verdicts
 /// have them.
 fn tracks(record: &Record) -> Vec<Value> {
-    let (mut order, mut found): (Vec<String>, BTreeMap<String, TrackHistory<'_>>) =
-        Default::default();
+    let mut order: Vec<String> = Vec::new();
+    let mut found: BTreeMap<String, TrackHistory<'_>> = BTreeMap::new();
     let mut part = String::new();
     for note in record.notes() {
         match note {
@@ -232,7 +241,7 @@ impl<'r> TrackHistory<'r> {
             "unit": last.map_or("", |(_, track)| &track.unit),
             "rounds": self.rounds.iter().map(round).collect::<Vec<_>>(),
             "window": last.and_then(|(verdict, track)| Some(window_view(verdict.window?, track))),
-            "verdict": last.map_or(String::new(), |(verdict, track)| verdict_words(verdict, track)),
+            "verdict": last.map_or(String::new(), |(verdict, track)| verdict_text(verdict, track)),
             "steady": last.is_some_and(|(_, track)| track.steady),
         })
     }
@@ -257,9 +266,9 @@ fn share_of_average(track: &TrackVerdict) -> f64 {
     if track.average == 0.0 { 0.0 } else { track.data_excursion_allowed / track.average.abs() }
 }
 
-fn verdict_words(verdict: &Verdict, track: &TrackVerdict) -> String {
+fn verdict_text(verdict: &Verdict, track: &TrackVerdict) -> String {
     let state = if track.steady { "steady" } else { "not steady" };
-    let mut words = format!(
+    let mut text = format!(
         "{state}: data excursion {:.4} of {:.4} allowed, slope excursion {:.4} of {:.4} allowed",
         track.data_excursion,
         track.data_excursion_allowed,
@@ -267,10 +276,10 @@ fn verdict_words(verdict: &Verdict, track: &TrackVerdict) -> String {
         track.slope_excursion_allowed
     );
     if let Some(reservation) = &verdict.reservation {
-        words.push_str("; ");
-        words.push_str(reservation);
+        text.push_str("; ");
+        text.push_str(reservation);
     }
-    words
+    text
 }
 
 fn sensors(record: &Record) -> Value {

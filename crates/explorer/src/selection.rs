@@ -3,11 +3,11 @@
 
 use crate::capture::ExploredCapture;
 use crate::cells::{CellsFold, TimeCells};
+use crate::http_error::HttpError;
 use crate::index::{CELLS_ENOUGH, Index, READ_MOST};
 use crate::maps::ColumnAxis;
 use crate::pair_numbers::{Breakdowns, PairFilter};
 use crate::query::{QueryString, filter, usual_layer, window};
-use crate::refusal::HttpError;
 use crate::row_cache::{KEPT_MOST, KeptRows, RowCollector};
 use std::fs::File;
 use std::ops::Range;
@@ -88,23 +88,23 @@ impl<'c> IoSelection<'c> {
         from <= self.index.begin_ns && to >= self.index.end_ns
     }
 
-    /// Returns whether the resolution of the index suffices for the window: it covers the whole
-    /// capture, has many cells, has more I/Os than can be read quickly, or the cells are the
+    /// Returns whether the resolution of the index suffices for the window: the window covers the
+    /// whole capture, has many cells or more I/Os than can be read quickly, or the cells are the
     /// capture steps.
-    pub fn is_wide(&self) -> bool {
+    pub fn index_suffices(&self) -> bool {
         self.is_whole()
             || self.cells().len() as u64 > CELLS_ENOUGH
-            || self.has_many()
+            || self.has_many_ios()
             || self.index.step_ns == Some(self.index.cells.width_ns)
     }
 
-    /// Returns whether reading the I/Os of the window takes long even with a filter.
-    pub fn is_long(&self) -> bool {
-        self.is_whole() || self.has_many()
+    /// Returns whether reading the I/Os of the window takes long, with or without a filter.
+    pub fn is_slow_to_read(&self) -> bool {
+        self.is_whole() || self.has_many_ios()
     }
 
     /// Returns the filter if it is by operations, streams or processes only.
-    pub fn passing(&self) -> Option<PairFilter<'_>> {
+    pub fn pair_filter(&self) -> Option<PairFilter<'_>> {
         let passing = PairFilter::new(&self.filter, &self.usual())?;
         (!self.is_unfiltered()).then_some(passing)
     }
@@ -112,7 +112,7 @@ impl<'c> IoSelection<'c> {
     /// Returns the part of the window in which selected I/Os can lie, as far as the index shows.
     pub fn span_of_passing(&self) -> (u64, u64) {
         let (by_pair, (from, to)) = (&self.index.by_pair, self.window_ns);
-        match self.passing().filter(|_| by_pair.width_ns().is_some()) {
+        match self.pair_filter().filter(|_| by_pair.width_ns().is_some()) {
             Some(passing) => by_pair.span_of((from, to), passing).unwrap_or((from, from)),
             None => (from, to),
         }
@@ -128,7 +128,7 @@ impl<'c> IoSelection<'c> {
     }
 
     /// Returns whether the window has more I/Os than can be read quickly.
-    pub fn has_many(&self) -> bool {
+    pub fn has_many_ios(&self) -> bool {
         self.index.cells.ios_in(self.cells()) > READ_MOST
     }
 
@@ -186,11 +186,11 @@ impl<'c> IoSelection<'c> {
         let usual = self.usual();
         // The lock is held while reading, so that an equal concurrent question waits instead of
         // reading the I/Os again.
-        let mut lately = self.capture.lately();
-        if let Some(found) = lately.find(window_ns, &self.filter, &usual) {
+        let mut recent = self.capture.recent_rows();
+        if let Some(found) = recent.find(window_ns, &self.filter, &usual) {
             return Ok(Some(found));
         }
-        if self.are_many(window_ns) || lately.are_too_many(window_ns, &self.filter) {
+        if self.are_too_many(window_ns) || recent.are_too_many(window_ns, &self.filter) {
             return Ok(None);
         }
         let mut keeping = RowCollector::default();
@@ -200,11 +200,11 @@ impl<'c> IoSelection<'c> {
         let kept = keeping.finish(passed, window_ns, self.filter.clone())?;
         match kept.map(Arc::new) {
             Some(kept) => {
-                lately.keep(&kept);
+                recent.keep(&kept);
                 Ok(Some(kept))
             }
             None => {
-                lately.give_up(window_ns, self.filter.clone());
+                recent.give_up(window_ns, self.filter.clone());
                 Ok(None)
             }
         }
@@ -212,7 +212,7 @@ impl<'c> IoSelection<'c> {
 
     /// Returns whether the index already shows that there are too many I/Os to keep. It does so
     /// only for an unfiltered selection.
-    fn are_many(&self, (from, to): (u64, u64)) -> bool {
+    fn are_too_many(&self, (from, to): (u64, u64)) -> bool {
         let cells = &self.index.cells;
         let inner = from.div_ceil(cells.width_ns) as usize..(to / cells.width_ns) as usize;
         self.is_unfiltered() && cells.ios_in(inner) > KEPT_MOST as u64
@@ -231,13 +231,13 @@ impl<'c> IoSelection<'c> {
     /// Returns a [`HttpError`] if the I/Os cannot be read.
     pub fn scoped(&self, columns: u64, wanted: Breakdowns) -> Result<CellWindow, HttpError> {
         let base_ns = self.index.cells.width_ns;
-        if self.is_unfiltered() && self.is_wide() {
+        if self.is_unfiltered() && self.index_suffices() {
             let axis = axis(self.window_ns, columns, base_ns, base_ns);
             let wide = (axis.width_ns / base_ns) as usize;
             let of = WindowCells::Index(Arc::clone(&self.index));
             return Ok(CellWindow { of, cells: self.cells(), wide, axis });
         }
-        if let Some(scoped) = self.of_pairs(columns, wanted) {
+        if let Some(scoped) = self.scoped_by_pairs(columns, wanted) {
             return Ok(scoped);
         }
         let axis = self.axis(columns);
@@ -269,11 +269,11 @@ impl<'c> IoSelection<'c> {
     }
 
     /// Returns the window in columns of the index by pair, if these suffice for the filter.
-    fn of_pairs(&self, columns: u64, wanted: Breakdowns) -> Option<CellWindow> {
+    fn scoped_by_pairs(&self, columns: u64, wanted: Breakdowns) -> Option<CellWindow> {
         let by_pair = &self.index.by_pair;
         let width_ns = by_pair.width_ns()?;
-        let is_enough = self.is_long() || self.index.step_ns == Some(width_ns);
-        let passing = self.passing().filter(|_| is_enough)?;
+        let is_enough = self.is_slow_to_read() || self.index.step_ns == Some(width_ns);
+        let passing = self.pair_filter().filter(|_| is_enough)?;
         let axis = axis(self.window_ns, columns, width_ns, width_ns);
         let (from, to) = self.window_ns;
         let cells = (from / width_ns) as usize..to.div_ceil(width_ns) as usize;

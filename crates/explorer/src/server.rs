@@ -3,9 +3,9 @@
 //! anything else is done.
 
 use crate::explorer_items::ExplorerItems;
+use crate::http_error::HttpError;
 use crate::page;
 use crate::query::QueryString;
-use crate::refusal::HttpError;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};

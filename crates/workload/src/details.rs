@@ -9,7 +9,7 @@ use steadfast_analysis::device_layer::DeviceLayer;
 use steadfast_analysis::questions::compare::SideSet;
 use steadfast_analysis::questions::cumulative::CumulativeWorkload;
 use steadfast_analysis::questions::streams::StreamKey;
-use steadfast_analysis::{Captured, PassOptions};
+use steadfast_analysis::{AnnotatedRows, Captured, PassOptions};
 use steadfast_domain::{Bytes, IoOp, Layer};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::Fields;
@@ -49,16 +49,16 @@ impl AddressRange {
     ///
     /// # Errors
     /// Returns the errors of [`Captured::run`].
-    pub fn of<R: Read + Seek + Send + 'static>(
+    pub fn from_capture<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &PassOptions,
     ) -> Result<Result<Self, &'static str>, TraceError> {
         let mut seen = SideSet::default();
         captured.run(pass, &mut [&mut seen])?;
-        Ok(Self::of_sides(captured, &seen))
+        Ok(Self::from_sides(captured, &seen))
     }
 
-    fn of_sides<R: Read + Seek + Send + 'static>(
+    fn from_sides<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         seen: &SideSet,
     ) -> Result<Self, &'static str> {
@@ -116,11 +116,13 @@ impl WorkloadDetails {
             details.remarks.push(what.to_owned());
             return Ok(details);
         }
-        let range = AddressRange::of(captured, pass)?;
-        if let Err(why) = range {
-            details.remarks.push(format!("It carries no address zones: {why}."));
-        }
-        let range = range.ok();
+        let range = match AddressRange::from_capture(captured, pass)? {
+            Ok(range) => Some(range),
+            Err(why) => {
+                details.remarks.push(format!("It carries no address zones: {why}."));
+                None
+            }
+        };
         let scans = scan(captured, pass, workload, range)?;
         details.placement.measured_in = range.map(|range| Bytes(range.length));
         for StreamScan { key, cells, .. } in &scans[1..] {
@@ -165,52 +167,60 @@ fn scan<R: Read + Seek + Send + 'static>(
         let cells = cells.map(|range| AddressCells::new(range.length, size, alignment));
         StreamScan::new(stream.key(), cells)
     }));
-    let places = places(&scans);
-    let mut ios = captured.ios(pass, Fields::NONE)?;
-    while let Some(rows) = ios.next_batch()? {
-        for row in rows.iter() {
-            let (at_ns, offset) = (rows.batch.issued_ns(row), rows.batch.offset(row));
-            let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
-            scans[0].take(at_ns, offset, bytes);
-            let key = StreamKey { op, sequential: rows.sequential[row], bytes };
-            if let Some(place) = places.get(&key) {
-                scans[*place].take(at_ns, offset, bytes);
-            }
-        }
-    }
+    let indices = indices(&scans);
+    each_io(captured, pass, &indices, |index, rows, row| {
+        let (at_ns, offset) = (rows.batch.issued_ns(row), rows.batch.offset(row));
+        scans[index].take(at_ns, offset, rows.batch.bytes(row));
+    })?;
     Ok(scans)
 }
 
-fn places(scans: &[StreamScan]) -> BTreeMap<StreamKey, usize> {
-    scans.iter().enumerate().skip(1).map(|(place, scan)| (scan.key, place)).collect()
+/// Returns the index of each stream in the scans.
+fn indices(scans: &[StreamScan]) -> BTreeMap<StreamKey, usize> {
+    scans.iter().enumerate().skip(1).map(|(index, scan)| (scan.key, index)).collect()
 }
 
+/// Calls `take` for each I/O: with index 0, which stands for all I/Os, and with that of its stream,
+/// if it has one.
+fn each_io<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &PassOptions,
+    indices: &BTreeMap<StreamKey, usize>,
+    mut take: impl FnMut(usize, &AnnotatedRows<'_>, usize),
+) -> Result<(), TraceError> {
+    let mut ios = captured.ios(pass, Fields::NONE)?;
+    while let Some(rows) = ios.next_batch()? {
+        for row in rows.iter() {
+            let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
+            let key = StreamKey { op, sequential: rows.sequential[row], bytes };
+            take(0, &rows, row);
+            if let Some(index) = indices.get(&key) {
+                take(*index, &rows, row);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Measures the arrivals of all I/Os and of each stream.
 fn arrivals<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     pass: &PassOptions,
     scans: &[StreamScan],
 ) -> Result<CapturedArrivals, TraceError> {
-    let sums_of = |(place, scan): (usize, &StreamScan)| {
-        let sampled = if place == 0 { SAMPLED_GAPS } else { SAMPLED_GAPS / 4 };
+    let sums_of = |(index, scan): (usize, &StreamScan)| {
+        let sampled = if index == 0 { SAMPLED_GAPS } else { SAMPLED_GAPS / 4 };
         ArrivalSums::new(scan.ios, scan.first_ns, scan.last_ns, sampled)
     };
     let mut sums: Vec<Option<ArrivalSums>> = scans.iter().enumerate().map(sums_of).collect();
     if sums.iter().all(Option::is_none) {
         return Ok(CapturedArrivals::default());
     }
-    let places = places(scans);
-    let mut ios = captured.ios(pass, Fields::NONE)?;
-    while let Some(rows) = ios.next_batch()? {
-        for row in rows.iter() {
-            let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
-            let key = StreamKey { op, sequential: rows.sequential[row], bytes };
-            for place in [Some(&0), places.get(&key)].into_iter().flatten() {
-                if let Some(sums) = &mut sums[*place] {
-                    sums.add_arrival(rows.batch.issued_ns(row), rows.response_ns(row));
-                }
-            }
+    each_io(captured, pass, &indices(scans), |index, rows, row| {
+        if let Some(sums) = &mut sums[index] {
+            sums.add_arrival(rows.batch.issued_ns(row), rows.response_ns(row));
         }
-    }
+    })?;
     let mut found = sums.into_iter().map(|sums| sums.map(ArrivalSums::into_process));
     let all = found.next().flatten();
     let by_stream = scans[1..].iter().zip(found);

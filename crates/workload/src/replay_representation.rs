@@ -23,7 +23,8 @@ use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, CaptureConditions, Demand, IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
 
-/// Tolerance of a printed percentage: half a unit of its last digit.
+/// Tolerance of a printed percentage: half a unit of its last digit, and a little for the binary
+/// representation.
 const ROUNDING: f64 = 0.005_001;
 /// Longest accepted line in bytes.
 const LINE_MAX: u64 = 1 << 16;
@@ -438,8 +439,7 @@ impl RepresentationParser {
         let expected = self.found.steps.len() + 1;
         if number.parse() != Ok(expected) {
             self.warn(format!(
-                "found step '{number}' where step {expected} was expected; order \
-                kept"
+                "found step '{number}' where step {expected} was expected; order kept"
             ));
         }
         self.awaits_totals = true;
@@ -557,8 +557,7 @@ impl RepresentationParser {
             let IoTotals { ios, bytes: Bytes(bytes) } = step.listed();
             if ios > step.count || bytes > step.amount {
                 let text = format!(
-                    "step {number} lists {ios} I/Os of {} and {bytes} bytes of {}; the larger \
-                     used",
+                    "step {number} lists {ios} I/Os of {} and {bytes} bytes of {}; the larger used",
                     step.count, step.amount
                 );
                 self.warnings.push(RepresentationWarning { line: self.line, text });
@@ -570,7 +569,7 @@ impl RepresentationParser {
     }
 
     fn count(&self, word: &str) -> Result<u64, TraceError> {
-        // As in workload files, whose integers are TOML's.
+        // Workload files store counts as TOML integers, which are signed.
         let count = word.parse().ok().filter(|count| *count < i64::MAX as u64);
         count.ok_or_else(|| self.fault(&format!("'{word}' is not a count", word = excerpt(word))))
     }
@@ -582,6 +581,7 @@ impl RepresentationParser {
     fn optional(&self, word: &str) -> Result<Option<f64>, TraceError> {
         if word == "-" { Ok(None) } else { self.number(word).map(Some) }
     }
+    /// Returns the error for the current line.
     fn fault(&self, what: &str) -> TraceError {
         TraceError::Text { line: self.line, what: what.to_owned() }
     }

@@ -214,8 +214,8 @@ fn steps_agree(answers: &GuestOutput, every: &str, added: &str) -> anyhow::Resul
         let pass = PassOptions { filter, ..PassOptions::default() };
         let (wanted, found) = (every.streams(&pass)?.found, steps.streams(&pass)?.found);
         for (key, tally) in wanted.iter().filter(|(_, tally)| tally.count() > 100) {
-            let depth = found.get(key).and_then(|found| found.depths.mean()).unwrap_or(0.0);
-            let known = tally.depths.mean().unwrap_or(0.0);
+            let depth = found.get(key).and_then(|found| found.times.depths.mean()).unwrap_or(0.0);
+            let known = tally.times.depths.mean().unwrap_or(0.0);
             let near = (depth / known - 1.0).abs() < 0.25;
             ensure!(near, "{kind}, {key}: an average queue depth of {depth}, not {known}");
         }
@@ -259,7 +259,7 @@ fn listed(streams: &StreamTable) -> Vec<(StreamKey, u64, u64, u64, Option<u64>)>
     let mut all: Vec<_> = streams
         .iter()
         .map(|(key, tally)| {
-            let responses = tally.responses.figures().count;
+            let responses = tally.times.responses.figures().count;
             (key, tally.count(), tally.failed(), responses, tally.alignment())
         })
         .collect();

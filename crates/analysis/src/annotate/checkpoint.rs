@@ -11,6 +11,6 @@ pub struct Checkpoint {
     pub at_ns: u64,
     /// The first row group that holds I/Os after the position.
     pub(crate) group: usize,
-    /// State that the I/Os before the position left behind.
-    pub(crate) neighbors: SequencerState,
+    /// State of the annotations at the position.
+    pub(crate) sequencer: SequencerState,
 }

@@ -31,7 +31,8 @@ const PART: usize = 1024;
 
 /// A search for the data transfers of one device. Columns are resolved once for all rows.
 pub(crate) struct DataTransfers<'r> {
-    of: u16,
+    /// The device searched for.
+    of_device: u16,
     kept: &'r [bool],
     device: NarrowColumn<'r>,
     layer: NarrowColumn<'r>,
@@ -44,7 +45,7 @@ impl<'r> DataTransfers<'r> {
     /// Prepares the search for the transfers of a device.
     pub(crate) fn new(rows: &AnnotatedRows<'r>, device: u16) -> Self {
         DataTransfers {
-            of: device,
+            of_device: device,
             kept: rows.kept,
             device: rows.batch.narrow(Field::Device),
             layer: rows.batch.narrow(Field::Layer),
@@ -64,7 +65,7 @@ impl<'r> DataTransfers<'r> {
             let count = self.find(part, &mut places);
             for place in places.iter().take(count) {
                 let row = first + usize::from(*place);
-                take(row, self.moved(row));
+                take(row, self.transfer(row));
             }
         }
     }
@@ -72,12 +73,12 @@ impl<'r> DataTransfers<'r> {
     /// Fills `places` with the positions of the device's rows within a part; returns their number.
     fn find(&self, part: Range<usize>, places: &mut [u16; PART]) -> usize {
         let sides = (self.device.part(part.clone()), self.layer.part(part.clone()));
-        simd::of_device(sides, &self.kept[part], self.of, &mut [0; PART], places)
+        simd::of_device(sides, &self.kept[part], self.of_device, &mut [0; PART], places)
     }
 
     /// Returns the transfer of a row, or `None` if it moved no data.
     #[inline]
-    pub(crate) fn moved(&self, row: usize) -> Option<DataTransfer> {
+    pub(crate) fn transfer(&self, row: usize) -> Option<DataTransfer> {
         let (op, bytes) = (self.op.op(row), self.bytes.at(row));
         let moves = matches!(op, IoOp::Read | IoOp::Write) && bytes > 0;
         moves.then(|| DataTransfer { op, from: self.offset.at(row), bytes })

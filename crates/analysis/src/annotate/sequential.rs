@@ -39,9 +39,10 @@ use steadfast_tracefile::simd;
 /// Default number of I/Os, and of runs, of the same operation and device in the lookback.
 pub const WINDOW: usize = 32;
 
-/// Number of I/Os that are grouped by operation and device at once: their columns fit a processor's
-/// nearest caches.
+/// Number of I/Os that are grouped by operation and device at once: their columns fit into a
+/// processor's first-level caches.
 const AT_ONCE: usize = 4096;
+const _: () = assert!(AT_ONCE <= PART_MAX && AT_ONCE <= IOS_MAX);
 
 /// The part of an I/O's duration in which its device would have been idle without it, as (begin,
 /// end) in nanoseconds; (0, 0) if there is none. The parts of a device never overlap.
@@ -123,7 +124,7 @@ pub struct Sequencer {
     has_busy: bool,
     keeps_recorded_depth: bool,
     kinds: RowsByKind,
-    space: LookbackScratch,
+    scratch: LookbackScratch,
     /// Number of I/Os whose depth was counted.
     pub depths_counted: u64,
 }
@@ -136,9 +137,18 @@ pub struct SequencerState {
     recent_slots: Vec<u32>,
     recent: Vec<LookbackState>,
     device_slots: Vec<u32>,
-    /// For each device: the time until which it is busy, whether it ever was busy, and the
-    /// completion times of its outstanding I/Os.
-    devices: Vec<(u64, bool, OutstandingState)>,
+    devices: Vec<SavedDevice>,
+}
+
+/// State of a device in a [`SequencerState`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedDevice {
+    /// Time until which it is busy, in nanoseconds.
+    busy_until: u64,
+    /// True if it was ever busy.
+    was_busy: bool,
+    /// Completion times of its outstanding I/Os.
+    outstanding: OutstandingState,
 }
 
 impl SequencerState {
@@ -177,7 +187,7 @@ impl Sequencer {
             has_busy: true,
             keeps_recorded_depth: false,
             kinds: RowsByKind::default(),
-            space: LookbackScratch::new(window.max(1)),
+            scratch: LookbackScratch::new(window.max(1)),
             depths_counted: 0,
         }
     }
@@ -189,9 +199,11 @@ impl Sequencer {
     }
 
     /// Returns the state for a checkpoint.
-    pub fn neighbors(&self) -> SequencerState {
-        let device = |state: &DeviceState| {
-            (state.busy_until, state.was_busy, state.outstanding.completions())
+    pub fn state(&self) -> SequencerState {
+        let device = |state: &DeviceState| SavedDevice {
+            busy_until: state.busy_until,
+            was_busy: state.was_busy,
+            outstanding: state.outstanding.completions(),
         };
         SequencerState {
             window: self.window,
@@ -204,14 +216,13 @@ impl Sequencer {
 
     /// Restores the state from a checkpoint.
     pub fn resume_from(mut self, before: &SequencerState) -> Self {
-        let device =
-            |(busy_until, was_busy, completions): &(u64, bool, OutstandingState)| DeviceState {
-                busy_until: *busy_until,
-                was_busy: *was_busy,
-                outstanding: OutstandingSet::resume_from(completions),
-            };
+        let device = |saved: &SavedDevice| DeviceState {
+            busy_until: saved.busy_until,
+            was_busy: saved.was_busy,
+            outstanding: OutstandingSet::resume_from(&saved.outstanding),
+        };
         self.window = before.window;
-        self.space = LookbackScratch::new(before.window);
+        self.scratch = LookbackScratch::new(before.window);
         self.recent_slots.clone_from(&before.recent_slots);
         self.recent = before.recent.iter().cloned().map(Lookback::resume_from).collect();
         self.device_slots.clone_from(&before.device_slots);
@@ -235,7 +246,7 @@ impl Sequencer {
     }
 
     /// Enables or disables [`IoAnnotations`]; it is disabled by default.
-    pub fn with_neighbors(mut self, is_enabled: bool) -> Self {
+    pub fn with_annotations(mut self, is_enabled: bool) -> Self {
         self.has_annotations = is_enabled;
         self
     }
@@ -277,11 +288,11 @@ impl Sequencer {
     /// stays in the cache, and its I/Os are similar.
     fn find_runs(&mut self, batch: &Batch, rows: Range<usize>) {
         self.find_kinds(batch, rows.clone());
-        let places = ExtentColumns::new(batch, rows.clone());
+        let extents = ExtentColumns::new(batch, rows.clone());
         let sequential = &mut self.sequential[rows.clone()];
         let annotations = self.annotations.get_mut(rows).unwrap_or_default();
-        let each = self.recent.iter_mut().zip(self.kinds.each()).enumerate();
-        for (number, (lookback, rows)) in each {
+        let lookbacks = self.recent.iter_mut().zip(self.kinds.each()).enumerate();
+        for (number, (lookback, rows)) in lookbacks {
             let Some(first) = rows.first() else { continue };
             let found = |row: u16, place: PlaceInRun| {
                 sequential[usize::from(row)] = true;
@@ -290,26 +301,26 @@ impl Sequencer {
                     annotations.run_slot = run_slot(number, self.window, place.run);
                 }
             };
-            let space = &mut self.space;
-            if places.are_in_files(*first) {
-                let place = move |row| places.in_file(row);
-                lookback.take_all(space, DeviceIos { rows, place }, found);
+            let scratch = &mut self.scratch;
+            if extents.are_in_files(*first) {
+                let place = move |row| extents.in_file(row);
+                lookback.take_all(scratch, DeviceIos { rows, place }, found);
             } else {
-                let place = move |row| places.at(row);
-                lookback.take_all(space, DeviceIos { rows, place }, found);
+                let place = move |row| extents.at(row);
+                lookback.take_all(scratch, DeviceIos { rows, place }, found);
             }
         }
     }
 
     /// Lists the rows of each operation, device and layer. I/Os without bytes are not listed.
     fn find_kinds(&mut self, batch: &Batch, rows: Range<usize>) {
-        self.kinds.begin(batch, rows);
+        self.kinds.start(batch, rows);
         let mut next = 0;
         while let Some((row, number)) = self.kinds.list_from(next) {
-            // First row of its kind.
+            // The row is the first of its kind.
             let new = || Lookback::new(self.window);
             let slot = slot(&mut self.recent_slots, number, &mut self.recent, new);
-            self.kinds.enter(number, slot);
+            self.kinds.add_kind(number, slot);
             next = row;
         }
     }
@@ -335,15 +346,18 @@ impl Sequencer {
             self.follow_each(batch, counts);
         }
         if !counts {
-            self.enter_last(batch, responses);
+            self.track_last(batch, responses);
         }
     }
 
-    /// Processes the I/Os one by one; counts the queue depth if `counts` is set.
+    /// Processes the I/Os one by one; counts the queue depths that were not recorded if `counts` is
+    /// set.
     fn follow_each(&mut self, batch: &Batch, counts: bool) {
         let times = TimeColumns::new(batch);
         for row in 0..batch.len() {
-            let Some((place, issued, completed)) = times.of_row(row) else { continue };
+            let Some(CompletedIo { place, issued, completed }) = times.of_row(row) else {
+                continue;
+            };
             let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
             let device = &mut self.devices[slot];
             if let Some(annotations) = self.annotations.get_mut(row).filter(|_| device.was_busy) {
@@ -366,7 +380,7 @@ impl Sequencer {
 
     /// Tracks the I/Os that are outstanding beyond the end of a batch whose depths are all
     /// recorded. Depths of a later batch may have to be counted.
-    fn enter_last(&mut self, batch: &Batch, responses: i64) {
+    fn track_last(&mut self, batch: &Batch, responses: i64) {
         let times = TimeColumns::new(batch);
         // An upper bound: the bitwise OR is no less than the longest response time.
         let longest = responses.cast_unsigned();
@@ -375,18 +389,25 @@ impl Sequencer {
             let rows = first..batch.len().min(first + AT_ONCE);
             let last_of_them = times.issued.at(rows.end - 1);
             if last_of_them.saturating_add(longest) > last && times.outlive(rows.clone(), last) {
-                rows.for_each(|row| self.enter_if_beyond(&times, row, last));
+                rows.for_each(|row| self.track_if_beyond(&times, row, last));
             }
         }
     }
 
-    fn enter_if_beyond(&mut self, times: &TimeColumns<'_>, row: usize, last: u64) {
-        let Some((place, issued, completed)) = times.of_row(row) else { return };
+    fn track_if_beyond(&mut self, times: &TimeColumns<'_>, row: usize, last: u64) {
+        let Some(CompletedIo { place, issued, completed }) = times.of_row(row) else { return };
         if completed > last {
             let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
             self.devices[slot].outstanding.with(issued, completed);
         }
     }
+}
+
+/// Address space and times of an I/O, in nanoseconds.
+struct CompletedIo {
+    place: usize,
+    issued: u64,
+    completed: u64,
 }
 
 /// Issue times, response times and devices of the I/Os of a batch.
@@ -413,15 +434,15 @@ impl<'b> TimeColumns<'b> {
         simd::any_outlives(self.issued.part(rows.clone()), self.response.part(rows), last)
     }
 
-    /// Returns the address space, issue time and completion time of an I/O, or `None` if its
-    /// completion is unknown.
+    /// Returns the address space and times of an I/O, or `None` if its completion is unknown.
     #[inline]
-    fn of_row(&self, row: usize) -> Option<(usize, u64, u64)> {
+    fn of_row(&self, row: usize) -> Option<CompletedIo> {
         let (issued, response) = (self.issued.at(row), self.response.at(row));
         let is_file = self.layer.layer(row) == Layer::FileSystem;
         let place = address_space(self.device.at(row) as u16, is_file);
         let is_known = response != RESPONSE_UNKNOWN;
-        is_known.then(|| (place, issued, issued.saturating_add(response)))
+        let completed = issued.saturating_add(response);
+        is_known.then_some(CompletedIo { place, issued, completed })
     }
 }
 
@@ -467,7 +488,6 @@ struct KindRows {
     /// True if the list is complete.
     is_whole: bool,
 }
-const _: () = assert!(AT_ONCE <= PART_MAX && AT_ONCE <= IOS_MAX);
 
 /// Marks a kind without a list.
 const UNKNOWN: u32 = u32::MAX;
@@ -478,18 +498,18 @@ const FOUND_MAX: usize = 4;
 
 impl RowsByKind {
     /// Starts with the next I/Os and lists the rows of the first few kinds.
-    fn begin(&mut self, batch: &Batch, rows: Range<usize>) {
+    fn start(&mut self, batch: &Batch, rows: Range<usize>) {
         if self.lists.is_empty() {
-            self.list(0, WITHOUT_BYTES);
+            self.add_list(0, WITHOUT_BYTES);
         }
         self.rows.iter_mut().for_each(KindRows::clear);
         self.of_row.resize(rows.len().next_multiple_of(MASKED), 0);
         self.of_row[rows.len()..].fill(0);
         let part = |field| batch.narrow(field).part(rows.clone());
-        let asked = part(Field::Bytes).iter().zip(part(Field::Op));
+        let requests = part(Field::Bytes).iter().zip(part(Field::Op));
         let places = part(Field::Device).iter().zip(part(Field::Layer));
         for ((number, (bytes, op)), (device, layer)) in
-            self.of_row.iter_mut().zip(asked).zip(places)
+            self.of_row.iter_mut().zip(requests).zip(places)
         {
             let op = op.cast_unsigned().min(IoOp::Other as u32);
             let is_file = *layer == Layer::FileSystem as i32;
@@ -529,11 +549,12 @@ impl RowsByKind {
     }
 
     /// Adds a list for the kind whose lookback is in `slot`.
-    fn enter(&mut self, number: usize, slot: usize) {
-        self.list(number + 1, slot + 1);
+    fn add_kind(&mut self, number: usize, slot: usize) {
+        self.add_list(number + 1, slot + 1);
     }
 
-    fn list(&mut self, number: usize, list: usize) {
+    /// Makes `list` the list of a kind, given by its number in `of_row`.
+    fn add_list(&mut self, number: usize, list: usize) {
         if self.lists.len() <= number {
             self.lists.resize(number + 1, UNKNOWN);
         }
@@ -728,22 +749,30 @@ mod tests {
 
     /// The rule as documented, for the ends and runs of one operation on one device.
     struct ReferenceDetector {
+        /// File and offset.
         ends: VecDeque<(u64, u64)>,
-        /// End, logical time of the last continuation, and number of sequential I/Os of each run.
         runs: Vec<ReferenceRun>,
         clock: u64,
     }
 
-    type ReferenceRun = (Option<(u64, u64)>, u64, u32);
+    #[derive(Clone, Default)]
+    struct ReferenceRun {
+        /// File and offset; `None` if the slot is unused.
+        end: Option<(u64, u64)>,
+        /// Logical time of the last continuation.
+        continued: u64,
+        /// Number of sequential I/Os.
+        length: u32,
+    }
 
     impl ReferenceDetector {
         fn new(window: usize) -> Self {
             let ends = VecDeque::with_capacity(window);
-            ReferenceDetector { ends, runs: vec![(None, 0, 0); window], clock: 0 }
+            ReferenceDetector { ends, runs: vec![ReferenceRun::default(); window], clock: 0 }
         }
 
         fn judge(&mut self, file: u64, begin: u64, end: u64) -> u32 {
-            let run = self.runs.iter().position(|run| run.0 == Some((file, begin)));
+            let run = self.runs.iter().position(|run| run.end == Some((file, begin)));
             let is_sequential = run.is_some() || self.ends.contains(&(file, begin));
             if self.ends.len() == self.runs.len() {
                 self.ends.pop_front();
@@ -753,15 +782,16 @@ mod tests {
                 return 0;
             }
             self.clock += 1;
-            let oldest = (0..self.runs.len()).min_by_key(|at| self.runs[*at].1).unwrap();
-            let length = run.map_or(0, |run| self.runs[run].2) + 1;
-            self.runs[run.unwrap_or(oldest)] = (Some((file, end)), self.clock, length);
+            let oldest = (0..self.runs.len()).min_by_key(|at| self.runs[*at].continued).unwrap();
+            let length = run.map_or(0, |run| self.runs[run].length) + 1;
+            let end = Some((file, end));
+            self.runs[run.unwrap_or(oldest)] = ReferenceRun { end, continued: self.clock, length };
             length
         }
     }
 
     /// Returns the position of each I/O within its run, by the rule.
-    fn plainly(window: usize, events: &[IoEvent]) -> Vec<u32> {
+    fn positions_by_rule(window: usize, events: &[IoEvent]) -> Vec<u32> {
         let mut kinds = HashMap::new();
         let judge = |event: &IoEvent| {
             if event.bytes == 0 {
@@ -802,8 +832,8 @@ mod tests {
         for window in [1, 2, 3, 32, 700, 4096] {
             for (devices, ops, in_files) in kinds {
                 let events = many_ios(2 * AT_ONCE as u64 + 77, devices, ops, in_files);
-                let expected = plainly(window, &events);
-                let mut sequencer = Sequencer::new(window).with_neighbors(true);
+                let expected = positions_by_rule(window, &events);
+                let mut sequencer = Sequencer::new(window).with_annotations(true);
                 let (mut found, mut left) = (Vec::new(), &events[..]);
                 // Long and short batches alternate.
                 for (number, length) in [60, 5000, 1, 2500, 0, AT_ONCE].into_iter().enumerate() {
@@ -814,8 +844,8 @@ mod tests {
                     let told = sequencer.annotations.iter().map(|io| io.run > 0);
                     assert!(told.eq(sequencer.sequential.iter().copied()));
                     if number % 2 == 1 {
-                        let resumed = Sequencer::new(1).with_neighbors(true);
-                        sequencer = resumed.resume_from(&sequencer.neighbors());
+                        let resumed = Sequencer::new(1).with_annotations(true);
+                        sequencer = resumed.resume_from(&sequencer.state());
                     }
                 }
                 assert!(left.is_empty());
@@ -908,14 +938,14 @@ mod tests {
             event.depth = if is_recorded { depths[at] } else { 0 };
         }
         for (busy, after) in [(false, false), (true, false), (false, true)] {
-            let mut sequencer = Sequencer::new(1).with_busy_spans(busy).with_neighbors(after);
+            let mut sequencer = Sequencer::new(1).with_busy_spans(busy).with_annotations(after);
             let mut found = Vec::new();
             for (number, events) in events.chunks(150).enumerate() {
                 sequencer.follow(&Batch::from_events(events));
                 found.extend_from_slice(&sequencer.depth);
                 if number % 5 == 4 {
-                    let sequenced = sequencer.neighbors();
-                    sequencer = Sequencer::new(1).with_busy_spans(busy).with_neighbors(after);
+                    let sequenced = sequencer.state();
+                    sequencer = Sequencer::new(1).with_busy_spans(busy).with_annotations(after);
                     sequencer = sequencer.resume_from(&sequenced);
                 }
             }
@@ -951,7 +981,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_busy_time_where_nobody_asks() {
+    fn busy_time_is_omitted_unless_it_is_enabled() {
         let io = |issued_ns| IoEvent { issued_ns, response_ns: 900, ..IoEvent::default() };
         let batch = |length| Batch::from_events(&(0..length).map(io).collect::<Vec<_>>());
         let mut sequencer = Sequencer::new(1);

@@ -116,8 +116,9 @@ fn who(processes: &ProcessResults) -> Option<String> {
 
 /// Lists the commands that spent the most time waiting in the slowest minute.
 fn waiting(processes: &ProcessResults, most: usize) -> Option<String> {
-    let waited =
-        |tally: &IoSums| tally.responses.total.sum_ns.saturating_add(tally.queued.total.sum_ns);
+    let waited = |tally: &IoSums| {
+        tally.times.responses.total.sum_ns.saturating_add(tally.times.queued.total.sum_ns)
+    };
     shares(processes.slowest.as_ref()?, most, waited)
 }
 
@@ -264,7 +265,7 @@ fn when(study: &Study) -> Option<String> {
 /// Describes the response times, and who waited while they were longest.
 fn felt(study: &Study) -> Vec<String> {
     let total = study.totals.streams.total();
-    let responses = total.responses.figures();
+    let responses = total.times.responses.figures();
     let mut lines = Vec::new();
     if let Some(mean) = responses.mean_ns {
         let mut line = format!("response time on average {}", ms(mean));
@@ -273,7 +274,9 @@ fn felt(study: &Study) -> Vec<String> {
         line += &responses.max_ns.map(|max| format!(", longest {}", ms(max))).unwrap_or_default();
         lines.push(line);
     }
-    if let (Some(queue), Some(share)) = (total.queued.total.mean_ns(), total.together.share()) {
+    if let (Some(queue), Some(share)) =
+        (total.times.queued.total.mean_ns(), total.times.together.share())
+    {
         lines.push(format!(
             "in the queue before the device {} on average: {} of the whole time, {} in the device",
             ms(queue),
@@ -322,13 +325,13 @@ fn drive(study: &Study) -> Vec<String> {
         }
         lines.push(line);
     }
-    let responses = total.responses.figures();
+    let responses = total.times.responses.figures();
     if let (true, Some(p99)) = (study.has_percentiles(), responses.p99_ns) {
         let tail = responses.p99_9_ns.map(|tail| format!(", 99.9 % within {}", ms(tail)));
-        let depth = total.depths.mean().map(|depth| {
+        let depth = total.times.depths.mean().map(|depth| {
             format!(
                 ", with {depth:.1} I/Os outstanding on average and {} at most",
-                total.depths.max
+                total.times.depths.max
             )
         });
         lines.push(format!(
@@ -340,7 +343,7 @@ fn drive(study: &Study) -> Vec<String> {
     }
     let drives = study.drives.listing(&totals.conditions);
     if let Some(all) = drives.last()
-        && let (_, written @ 1..) = all.bytes()
+        && let written @ 1.. = all.bytes_written()
         && let Some(daily) = observed.per_second(written as f64 * 86_400.0)
     {
         let times = all

@@ -28,8 +28,9 @@ fn plot(day: &[ProfileFigures]) -> Plot {
     };
     let edges: Vec<_> =
         places().map(|(at, interval)| (at, interval.iops_least, interval.iops_most)).collect();
-    let response =
-        |interval: &ProfileFigures| Some(interval.sums.responses.total.mean_ns()? as f64 / 1e6);
+    let response = |interval: &ProfileFigures| {
+        Some(interval.sums.times.responses.total.mean_ns()? as f64 / 1e6)
+    };
     let plot = Plot::lines(
         "time-of-day",
         "IOPS by time of day",
@@ -47,7 +48,7 @@ fn plot(day: &[ProfileFigures]) -> Plot {
         Stroke::Measured,
         points(|interval| Some(interval.iops())),
     ));
-    let has_responses = day.iter().any(|interval| interval.sums.responses.total.count > 0);
+    let has_responses = day.iter().any(|interval| interval.sums.times.responses.total.count > 0);
     if has_responses {
         plot.right(Axis::new("Response time (ms)", Scale::Linear)).with(
             Series::new("Average response time", Stroke::Measured, points(response)).on_right(),

@@ -15,12 +15,16 @@ pub(super) fn capture_facts(study: &Study) -> Facts {
     let total = study.totals.streams.total();
     let untransferred = total.amount().saturating_sub(total.transfers().bytes);
     let lasted = study.totals.span_ns.1.saturating_sub(study.totals.span_ns.0);
-    let figures = total.responses.figures();
+    let figures = total.times.responses.figures();
     let time = |ns: Option<u64>| ns.map(|ns| format!("{:.3} ms", ns as f64 / 1e6));
-    let singles = study.single_ios.as_ref();
-    let between = singles.map_or("Capture steps with I/Os span", |_| "From first to last I/O");
-    let five_nines = study.has_percentiles().then(|| time(figures.p99_999_ns));
-    let five_nines = five_nines.map(|time| Setting::outcome("99.999 % response time", time));
+    let span_label = if study.single_ios.is_some() {
+        "From first to last I/O"
+    } else {
+        "Capture steps with I/Os span"
+    };
+    let five_nines = study
+        .has_percentiles()
+        .then(|| Setting::outcome("99.999 % response time", time(figures.p99_999_ns)));
     let processes = study.processes.as_ref().map(|found| found.all.iter().count().to_string());
     Facts::new("Capture")
         .rows(names(conditions))
@@ -33,7 +37,7 @@ pub(super) fn capture_facts(study: &Study) -> Facts {
             "Observed time",
             Nanos(study.totals.observed.total_ns()).elapsed_text(),
         ))
-        .with(Setting::outcome(between, Nanos(lasted).elapsed_text()))
+        .with(Setting::outcome(span_label, Nanos(lasted).elapsed_text()))
         .with(Setting::outcome("I/O streams", grouped(study.totals.streams.len() as u64)))
         .rows(processes.map(|count| Setting::outcome("Processes", count)))
         .with(Setting::outcome("Average response time", time(figures.mean_ns)))
@@ -81,8 +85,8 @@ fn processors(study: &Study) -> Vec<Setting> {
 }
 
 fn queue_depths(total: &IoSums) -> [Setting; 2] {
-    let mean = total.depths.mean().map(|depth| format!("{depth:.2}"));
-    let max = total.depths.largest().map(|depth| depth.to_string());
+    let mean = total.times.depths.mean().map(|depth| format!("{depth:.2}"));
+    let max = total.times.depths.largest().map(|depth| depth.to_string());
     [Setting::outcome("Average queue depth", mean), Setting::outcome("Maximum queue depth", max)]
 }
 

@@ -15,8 +15,8 @@ pub(super) fn exhibits(study: &Study, singles: &SingleIoResults) -> Vec<Exhibit>
     let found = || singles.locality.iter();
     let mut exhibits: Vec<Exhibit> = Vec::new();
     exhibits.extend(curves(study, singles).map(Exhibit::Plot));
-    let lacking = found().filter_map(|one| Some((one, one.lacks_curve()?)));
-    exhibits.extend(lacking.map(|(one, why)| {
+    let without_curve = found().filter_map(|one| Some((one, one.lacks_curve()?)));
+    exhibits.extend(without_curve.map(|(one, why)| {
         Exhibit::Text(format!("{} has no miss-ratio curve: {why}.", name(study, one)))
     }));
     if found().next().is_some() {
@@ -92,11 +92,13 @@ fn times(study: &Study, singles: &SingleIoResults) -> Table {
         ListingColumn::shown("99 %", Plain(6), MaybeReal(|times| SECONDS(times.p99_ns))),
         ListingColumn::shown("Longest", Plain(6), MaybeReal(|times| SECONDS(times.max_ns))),
     ];
-    let told = singles.locality.iter().filter(|one| !one.is_too_small());
-    let rows = told.flat_map(|one| {
+    let known = singles.locality.iter().filter(|one| !one.is_too_small());
+    let rows = known.flat_map(|one| {
         let name = name(study, one);
-        let of = [("used again", &one.reuse), ("overwritten", &one.overwrite)];
-        of.map(|(what, times)| (format!("{name}, {what}"), *times))
+        [
+            (format!("{name}, used again"), one.reuse),
+            (format!("{name}, overwritten"), one.overwrite),
+        ]
     });
     let title = "Times until a followed block is used again and overwritten, s";
     tables::table(["reuse-times", title, "Device"], &COLUMNS, rows)

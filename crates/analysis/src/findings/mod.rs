@@ -68,7 +68,7 @@ pub fn self_test(study: &Study, software: &str) -> Findings {
 /// Returns rates and response times of the whole capture.
 fn figures(study: &Study) -> Vec<KeyFigure> {
     let total = study.totals.streams.total();
-    let responses = total.responses.figures();
+    let responses = total.times.responses.figures();
     let ms = |ns: Option<u64>| ns.map(|ns| Nanos(ns).as_millis_f64());
     let megabytes = Bytes(total.transfers().bytes).as_mb();
     let observed = &study.totals.observed;
@@ -82,7 +82,7 @@ fn figures(study: &Study) -> Vec<KeyFigure> {
         let tail = KeyFigure::new("five-nines", "99.999 % response time", tail, "ms");
         figures.push(tail.of_buckets());
     }
-    figures.push(KeyFigure::new("depth", "Mean queue depth", total.depths.mean(), ""));
+    figures.push(KeyFigure::new("depth", "Mean queue depth", total.times.depths.mean(), ""));
     figures
 }
 

@@ -2,8 +2,7 @@
 //! Self-Test.
 
 use crate::device_layer::device_name;
-use crate::questions::hits::HitMap;
-use crate::questions::hits::HitMapQuantity;
+use crate::questions::hits::{HitMap, HitMapQuantity};
 use crate::questions::load_shape::DEPTH_CLASSES;
 use crate::questions::series::SeriesOverTime;
 use crate::questions::shape_figures::{depth_name, response_classes};
@@ -325,52 +324,55 @@ pub(super) fn process_map(study: &Study, processes: &ProcessResults) -> Plot {
 /// Plots hit maps of a device: of reads and writes, or of streams.
 pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhibit> {
     let name = device_name(&study.totals.conditions, *device);
-    let plots = match study.totals.options.hits {
-        HitMapQuantity::Streams => vec![stream_hits(study, (*device, &name), map)],
-        HitMapQuantity::Count => vec![
-            hit_map(study, (*device, &name), map, (IoOp::Read, "Hits")),
-            hit_map(study, (*device, &name), map, (IoOp::Write, "Hits")),
-        ],
-        HitMapQuantity::Bytes => vec![
-            hit_map(study, (*device, &name), map, (IoOp::Read, "Bytes")),
-            hit_map(study, (*device, &name), map, (IoOp::Write, "Bytes")),
-        ],
+    let of_operations = |unit: &str| {
+        [IoOp::Read, IoOp::Write]
+            .into_iter()
+            .filter_map(|op| {
+                let id = format!("hits-{device}-{op}");
+                let title = format!("LBA range hit map of {name}: {op}s");
+                let plot = empty_hit_map(study, map, &id, title, Axis::new(unit, Scale::Log10));
+                let hits = |range, step| Some(map.hits(op, range, step)).filter(|hits| *hits > 0);
+                fill_hit_map(study, map, plot, |range, step| {
+                    hits(range, step).map(|hits| hits as f64)
+                })
+            })
+            .collect()
     };
-    plots.into_iter().flatten().map(Exhibit::Plot).collect()
-}
-
-fn hit_map(
-    study: &Study,
-    (device, name): (u16, &str),
-    map: &HitMap,
-    (op, measure): (IoOp, &str),
-) -> Option<Plot> {
-    let value = |range, step| Some(map.hits(op, range, step)).filter(|hits| *hits > 0);
-    let shades = Axis::new(measure, Scale::Log10);
-    let title = format!("LBA range hit map of {name}: {op}s");
-    ranges_over_time(study, map, (&format!("hits-{device}-{op}"), title, shades), |range, step| {
-        value(range, step).map(|hits| hits as f64)
-    })
+    let plots: Vec<Plot> = match study.totals.options.hits {
+        HitMapQuantity::Streams => stream_hits(study, *device, &name, map).into_iter().collect(),
+        HitMapQuantity::Count => of_operations("Hits"),
+        HitMapQuantity::Bytes => of_operations("Bytes"),
+    };
+    plots.into_iter().map(Exhibit::Plot).collect()
 }
 
 /// Plots the stream with the most hits in each range.
-fn stream_hits(study: &Study, (device, name): (u16, &str), map: &HitMap) -> Option<Plot> {
+fn stream_hits(study: &Study, device: u16, name: &str, map: &HitMap) -> Option<Plot> {
     let streams = stream_names(study).into_iter().chain(["others".to_owned()]);
     let colors = Axis::new("I/O stream", Scale::Categories(streams.collect()));
     let title = format!("LBA range map of {name}: the stream with the most hits");
-    ranges_over_time(
-        study,
-        map,
-        (&format!("hits-{device}-streams"), title, colors),
-        |range, step| map.strongest(range, step).map(|stream| stream as f64),
-    )
+    let plot = empty_hit_map(study, map, &format!("hits-{device}-streams"), title, colors);
+    fill_hit_map(study, map, plot, |range, step| {
+        map.strongest(range, step).map(|stream| stream as f64)
+    })
 }
 
-/// Plots a grid of LBA ranges over time; returns `None` if there were no hits.
-fn ranges_over_time(
+/// Returns a grid of LBA ranges over time without values.
+fn empty_hit_map(study: &Study, map: &HitMap, id: &str, title: String, values: Axis) -> Plot {
+    let axis = Timeline::new(study).axis();
+    Plot::new(PlotKind::HeatMap, id, title, axis, values).caption(format!(
+        "{} ranges of {}, steps of {}. A diagonal is a sequential access.",
+        map.ranges,
+        Bytes(map.range_bytes),
+        Nanos(map.width_ns)
+    ))
+}
+
+/// Adds the value of each range and step to a grid; returns `None` if there is none.
+fn fill_hit_map(
     study: &Study,
     map: &HitMap,
-    (id, title, values): (&str, String, Axis),
+    mut plot: Plot,
     value: impl Fn(usize, usize) -> Option<f64>,
 ) -> Option<Plot> {
     let timeline = Timeline::new(study);
@@ -379,13 +381,6 @@ fn ranges_over_time(
         let time = map.begin_ns.saturating_add(map.width_ns.saturating_mul(step as u64));
         (time as f64 - origin_ns as f64) / 1e9
     };
-    let mut plot =
-        Plot::new(PlotKind::HeatMap, id, title, timeline.axis(), values).caption(format!(
-            "{} ranges of {}, steps of {}. A diagonal is a sequential access.",
-            map.ranges,
-            Bytes(map.range_bytes),
-            Nanos(map.width_ns)
-        ));
     plot.y_right = Some(Axis::new("LBA range (% of the device)", Scale::Linear));
     plot.markers = timeline.marks();
     let mut any = false;
@@ -459,8 +454,8 @@ pub(super) fn response_heat(study: &Study) -> Plot {
             Some(time.log2() - f64::from(least) - 0.5)
         };
         let line = timeline.line(name, row);
-        let is_told = line.points.iter().any(|(_, row)| row.is_some());
-        if is_told { plot.with(line.on_right()) } else { plot }
+        let has_points = line.points.iter().any(|(_, row)| row.is_some());
+        if has_points { plot.with(line.on_right()) } else { plot }
     })
 }
 
@@ -582,10 +577,8 @@ pub(super) fn sizes(study: &Study) -> Plot {
     let names = largest.iter().map(|(size, _)| Bytes(u64::from(*size)).transfer_size()).collect();
     let share = |ios: u64| if all == 0 { 0.0 } else { ios as f64 * 100.0 / all as f64 };
     let series = |name: &str, direction: usize| {
-        let points = largest.iter().zip(0u32..);
-        let point =
-            |((_, ios), at): (&(u32, [u64; 2]), u32)| (f64::from(at), Some(share(ios[direction])));
-        Series::new(name, Stroke::Measured, points.map(point).collect())
+        let shares = largest.iter().map(|(_, ios)| Some(share(ios[direction])));
+        Series::new(name, Stroke::Measured, (0u32..).map(f64::from).zip(shares).collect())
     };
     Plot::new(
         PlotKind::Stacked,
@@ -616,7 +609,7 @@ fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<PlotPoint> {
 
 /// Plots the response times of all I/Os.
 pub(super) fn response_histogram(study: &Study) -> Plot {
-    let responses = study.totals.streams.total().responses;
+    let responses = study.totals.streams.total().times.responses;
     let histogram = responses.histogram();
     let points = if study.single_ios.is_some() || study.is_of_fold {
         bars(&histogram.coarsen::<4>())
@@ -643,28 +636,23 @@ pub(super) fn response_histogram(study: &Study) -> Plot {
 /// Plots IOPS, MB/s, response times and queue depths of each device and layer on one time axis.
 pub(super) fn sides(study: &Study) -> Vec<Plot> {
     let timeline = Timeline::new(study);
-    type Value = fn(&CaptureStep) -> Option<f64>;
-    let measures: [(&str, &str, &str, Value); 4] = [
-        ("sides-iops", "IOPS", "IOPS", |step| Some(step.ios() as f64)),
-        ("sides-mbs", "Throughput", "MB/s", |step| Some(Bytes(step.transferred_bytes()).as_mb())),
-        ("sides-response", "Average response time", "ms", |step| {
-            response_ms(step.times.response_mean())
-        }),
-        ("sides-depth", "Average queue depth", "I/Os", |step| step.times.depths.mean()),
-    ];
-    measures
-        .into_iter()
-        .enumerate()
-        .map(|(at, (id, title, y, value))| {
-            let plot = timeline.plot(PlotKind::Lines, id, title, y);
-            study.sides.iter().fold(plot, |plot, (side, steps)| {
-                let name = side.name(&study.totals.conditions);
-                let of_side = Timeline { steps, ..timeline };
-                plot.with(match at {
-                    0 | 1 => of_side.rate(&name, |step| value(step).unwrap_or(0.0)),
-                    _ => of_side.line(&name, value),
-                })
-            })
+    let plot = |id, title, y, series: &dyn Fn(Timeline<'_>, &str) -> Series| {
+        let plot = timeline.plot(PlotKind::Lines, id, title, y);
+        study.sides.iter().fold(plot, |plot, (side, steps)| {
+            let of_side = Timeline { steps, ..timeline };
+            plot.with(series(of_side, &side.name(&study.totals.conditions)))
         })
-        .collect()
+    };
+    vec![
+        plot("sides-iops", "IOPS", "IOPS", &|side, name| side.rate(name, |step| step.ios() as f64)),
+        plot("sides-mbs", "Throughput", "MB/s", &|side, name| {
+            side.rate(name, |step| Bytes(step.transferred_bytes()).as_mb())
+        }),
+        plot("sides-response", "Average response time", "ms", &|side, name| {
+            side.line(name, |step| response_ms(step.times.response_mean()))
+        }),
+        plot("sides-depth", "Average queue depth", "I/Os", &|side, name| {
+            side.line(name, |step| step.times.depths.mean())
+        }),
+    ]
 }

@@ -56,15 +56,15 @@ fn fold_cell(key: FoldCellKey, sums: &IoSums, begin_ns: u64, began_ns: u64) -> C
         who: key.originator,
         ios: sums.count(),
         span_ns: (first.saturating_add(began_ns), last.saturating_add(began_ns)),
-        responses: sums.responses.times(),
-        queued: sums.queued.times(),
-        together: sums.together,
-        depths: sums.depths,
+        responses: sums.times.responses.times(),
+        queued: sums.times.queued.times(),
+        together: sums.times.together,
+        depths: sums.times.depths,
         offsets: sums.offsets,
         flags: sums.flags,
         beyond: sums.beyond,
         merged: sums.merged,
-        contents: sums.contents,
+        contents: sums.times.contents,
     }
 }
 

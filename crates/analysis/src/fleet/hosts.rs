@@ -141,7 +141,7 @@ impl HostFigures {
     fn new(host: String, tally: IoSums, conditions: &CaptureConditions, observed_ns: u64) -> Self {
         let all = 0..u16::try_from(conditions.devices.len()).unwrap_or(u16::MAX);
         let devices = all.filter(|device| host_name(conditions, *device) == host).count() as u64;
-        let response = tally.responses.figures();
+        let response = tally.times.responses.figures();
         HostFigures { host, devices, observed_ns, tally, response, score: None }
     }
 
@@ -163,7 +163,7 @@ impl HostFigures {
             HostRank::P99 => time(self.response.p99_ns),
             HostRank::P999 => time(self.response.p99_9_ns),
             HostRank::Max => time(self.response.max_ns),
-            HostRank::Depth => self.tally.depths.mean(),
+            HostRank::Depth => self.tally.times.depths.mean(),
             HostRank::Reads => self.tally.read_share(),
             HostRank::Sequential => self.tally.transfers().sequential_share(),
             HostRank::Failed => Some(self.tally.failed() as f64),
@@ -192,7 +192,7 @@ json_columns! {
     SEQUENTIAL_SHARE = "sequential_share", "SEQ %", Percent(1),
         MaybeReal(|h| h.tally.transfers().sequential_share());
     /// Average queue depth at issue; null if unknown.
-    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|h| h.tally.depths.mean());
+    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|h| h.tally.times.depths.mean());
     /// Average response time.
     RESPONSE_MEAN_NS = "response_mean_ns", "ART ms", Milliseconds,
         MaybeWhole(|h| h.response.mean_ns);

@@ -109,7 +109,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         let FoldFile { description, cubes } = file;
         let captures = description.captures.iter().zip(cubes);
         let members = captures.map(|(member, cube)| {
-            Of::Sums(Box::new(SummedCapture::of_fold(&description.options, member, cube)))
+            Of::Sums(Box::new(SummedCapture::from_fold(&description.options, member, cube)))
         });
         Self::new(members.collect(), description.left_out)
     }

@@ -72,9 +72,9 @@ fn what_is_written_adds_up_to_streams_steps_and_maps() {
     let table = streams(&file, &all);
     let read = StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 };
     let tally = table.get(read).unwrap();
-    assert_eq!((tally.count(), tally.amount(), tally.depths.max), (13, 13 * 4096, 3));
-    assert_eq!((tally.responses.total.sum_ns, tally.alignment()), (13_000, Some(4096)));
-    assert_eq!(tally.responses.figures().p99_ns, None);
+    assert_eq!((tally.count(), tally.amount(), tally.times.depths.max), (13, 13 * 4096, 3));
+    assert_eq!((tally.times.responses.total.sum_ns, tally.alignment()), (13_000, Some(4096)));
+    assert_eq!(tally.times.responses.figures().p99_ns, None);
     let steps = steps(&file, 2_000_000_000);
     assert_eq!(steps.keys().copied().collect::<Vec<_>>(), [0, 1]);
     assert_eq!((steps[&0].ios(), steps[&0].transferred_bytes()), (20, 13 * 4096 + 7 * 8192));
@@ -108,7 +108,7 @@ fn with_histogram(told: u64) -> Alone {
 fn percentiles_come_from_histograms_that_tell_of_all() {
     let file = with_histogram(1000);
     let all = Filter::default();
-    let figures = streams(&file, &all).total().responses.figures();
+    let figures = streams(&file, &all).total().times.responses.figures();
     assert_eq!((figures.count, figures.p99_9_ns), (1000, None));
     let (p50, p99) = (figures.p50_ns.unwrap(), figures.p99_ns.unwrap());
     // Upper bounds of buckets, at most the maximum.
@@ -118,10 +118,10 @@ fn percentiles_come_from_histograms_that_tell_of_all() {
     let of_step = steps(&file, 1_000_000_000)[&0].percentile(0.99).unwrap().0;
     assert!((990_000..=1_000_000).contains(&of_step), "{of_step}");
     let early = Filter::default().within(&[(0, 1_000_000_000)]);
-    assert_eq!(streams(&file, &early).total().responses.figures(), figures);
+    assert_eq!(streams(&file, &early).total().times.responses.figures(), figures);
     let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
-    assert_eq!(streams(&file, &writes).total().responses.figures().p50_ns, None);
-    let part = streams(&with_histogram(989), &all).total().responses.figures();
+    assert_eq!(streams(&file, &writes).total().times.responses.figures().p50_ns, None);
+    let part = streams(&with_histogram(989), &all).total().times.responses.figures();
     assert_eq!((part.p50_ns, part.mean_ns), (None, Some(1000)));
 }
 
@@ -207,7 +207,7 @@ fn what_is_recovered_is_finished_and_tells_the_same() {
     assert_eq!(table(&whole), table(&damaged));
     let figures = streams(&whole, &Filter::default());
     let read = figures.get(StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 }).unwrap();
-    assert!(read.responses.figures().p50_ns.is_some());
+    assert!(read.times.responses.figures().p50_ns.is_some());
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     ///
     /// # Errors
     /// Returns the errors of [`CubeFile::new`] and [`CubeFile::read`].
-    pub(crate) fn of_steps(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
+    pub(crate) fn from_steps(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         let Footer { groups, conditions, start, recovery, mut damaged, .. } = found;
         let file = CubeFile::new(source, groups, conditions.as_ref(), &mut damaged)?;
         let conditions = conditions.unwrap_or_default();
@@ -53,21 +53,20 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
         let step_ns = file.step_ns();
         let last_ns = if conditions.lasted_ns == 0 { end_of_steps(&file)? } else { 0 };
         let observed = ObservedTime::from_file(start.as_ref(), &conditions, last_ns);
-        let (files, folded) = (vec![file], None);
         Ok(SummedCapture {
-            files,
+            files: vec![file],
             conditions,
             start,
             recovery,
             integrity,
             step_ns,
             observed,
-            folded,
+            folded: None,
         })
     }
 
-    /// Takes a capture of a fold file with these options.
-    pub(crate) fn of_fold(options: &FoldOptions, member: &Member, file: CubeFile<R>) -> Self {
+    /// Opens one capture of a fold file, which was made with these options.
+    pub(crate) fn from_fold(options: &FoldOptions, member: &Member, file: CubeFile<R>) -> Self {
         let lasted_ns = member.lasted_ns();
         let spans_ns = member.spans_ns.clone().unwrap_or_else(|| vec![(0, lasted_ns)]);
         SummedCapture {
@@ -94,12 +93,13 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     /// captures, or a part occurs twice.
     pub fn together(parts: Vec<Self>) -> Result<Self, TraceError> {
         let (parts, missing) = in_order(parts)?;
-        let mut whole = parts.into_iter().reduce(Self::and).ok_or_else(none_named)?;
+        let mut whole = parts.into_iter().reduce(Self::followed_by).ok_or_else(none_named)?;
         whole.integrity.missing_parts = missing;
         Ok(whole)
     }
 
-    fn and(mut self, next: Self) -> Self {
+    /// Appends the file that follows.
+    fn followed_by(mut self, next: Self) -> Self {
         let before = self.files.len();
         self.integrity.damaged.extend(next.integrity.damaged.into_iter().map(|mut damage| {
             damage.file += before;
@@ -179,8 +179,8 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
 
     fn dimensions(&self) -> Dimensions {
         let ranges = self.conditions.lba_ranges.is_some();
-        let of_steps = Dimensions { processes: true, ranges, ..Dimensions::default() };
-        self.folded.as_ref().map_or(of_steps, |folded| folded.options.dimensions())
+        let captured = Dimensions { processes: true, ranges, ..Dimensions::default() };
+        self.folded.as_ref().map_or(captured, |folded| folded.options.dimensions())
     }
 
     /// Checks that the sums can report something that needs single I/Os.
@@ -215,12 +215,12 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
 
     fn check(&self, pass: &PassOptions) -> Result<(), TraceError> {
         let Some(folded) = &self.folded else {
-            return match pass {
-                _ if pass.filter.needs_single_ios() => {
-                    self.dimensions().check(pass.filter.dimensions())
-                }
-                _ if pass.window != WINDOW => Err(NotRecorded::OtherWindow.into()),
-                _ => Ok(()),
+            return if pass.filter.needs_single_ios() {
+                self.dimensions().check(pass.filter.dimensions())
+            } else if pass.window != WINDOW {
+                Err(NotRecorded::OtherWindow.into())
+            } else {
+                Ok(())
             };
         };
         let own = folded.options.window;
@@ -292,16 +292,16 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
             }
             let CubeRows { mut cells, mut busy, mut ranges } = file.read(number)?;
             for cell in &mut cells {
-                self.place(cell, mapping, &observed)?;
-                totals.see(cell)?;
+                self.move_cell(cell, mapping, &observed)?;
+                totals.add(cell)?;
             }
             for part in &mut busy {
-                part.begin_ns = self.placed(part.begin_ns, shift_ns)?;
+                part.begin_ns = self.begin_on_axis(part.begin_ns, shift_ns)?;
                 part.device = mapping.map_or(part.device, |mapping| mapping.device(part.device));
-                totals.see_busy(part)?;
+                totals.check_busy(part)?;
             }
             for hits in &mut ranges {
-                hits.begin_ns = self.placed(hits.begin_ns, shift_ns)?;
+                hits.begin_ns = self.begin_on_axis(hits.begin_ns, shift_ns)?;
                 hits.device = mapping.map_or(hits.device, |mapping| mapping.device(hits.device));
             }
             if self.folded.is_none() {
@@ -323,7 +323,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
 
     /// Returns the beginning of a step on an axis that begins `shift_ns` before the capture. The
     /// steps of a fold are counted from the origin of the clock.
-    fn placed(&self, begin_ns: u64, shift_ns: u64) -> Result<u64, TraceError> {
+    fn begin_on_axis(&self, begin_ns: u64, shift_ns: u64) -> Result<u64, TraceError> {
         let phase_ns = self.phase_ns();
         let began_ns = match self.folded {
             Some(_) => self.conditions.began_unix_ns.unwrap_or(0),
@@ -333,13 +333,15 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
         Ok(since.saturating_add(shift_ns.saturating_sub(phase_ns)))
     }
 
-    fn place(
+    /// Moves a cell to the common axis, devices and cgroups of `mapping`.
+    fn move_cell(
         &self,
         cell: &mut CubeCell,
         mapping: Option<&MergeMapping>,
         observed: &ObservedTime,
     ) -> Result<(), TraceError> {
-        let begin_ns = self.placed(cell.begin_ns, mapping.map_or(0, |mapping| mapping.shift_ns))?;
+        let begin_ns =
+            self.begin_on_axis(cell.begin_ns, mapping.map_or(0, |mapping| mapping.shift_ns))?;
         let (first, last) = cell.span_ns;
         let since_step = |at: u64| begin_ns.saturating_add(at - cell.begin_ns.min(at));
         cell.span_ns = (since_step(first), since_step(last));
@@ -377,27 +379,31 @@ fn end_of_steps<R: Read + Seek + Send + 'static>(file: &CubeFile<R>) -> Result<u
     Ok(end)
 }
 
-/// Totals over all cells. If these fit into 64 bits, so does every sum over some of the cells. No
-/// capture comes close, but a crafted file may exceed it.
+/// Totals over all cells. If they fit into 64 bits, so does every sum over some of the cells. No
+/// capture comes close to the limit, but a crafted file may exceed it.
 #[derive(Default)]
 pub(crate) struct CellTotals([u64; 11]);
 
 impl CellTotals {
-    fn see(&mut self, cell: &CubeCell) -> Result<(), TraceError> {
+    /// Adds a cell.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Damaged`] if a total does not fit into 64 bits.
+    fn add(&mut self, cell: &CubeCell) -> Result<(), TraceError> {
         let counted = |times: &Times| {
             times.buckets.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count))
         };
         let bytes = cell.ios.checked_mul(u64::from(cell.bytes));
-        let responses = counted(&cell.responses).map(|count| count.max(cell.responses.sums.count));
-        let queued = counted(&cell.queued).map(|count| count.max(cell.queued.sums.count));
+        let responses = counted(&cell.responses).map(|count| count.max(cell.responses.total.count));
+        let queued = counted(&cell.queued).map(|count| count.max(cell.queued.total.count));
         let flagged = cell.flags.iter().copied().max();
         let of_cell = [
             cell.ios.checked_add(cell.beyond),
             bytes,
             responses,
             queued,
-            Some(cell.responses.sums.sum_ns),
-            Some(cell.queued.sums.sum_ns),
+            Some(cell.responses.total.sum_ns),
+            Some(cell.queued.total.sum_ns),
             cell.depths.sum.checked_add(cell.depths.count),
             flagged,
             Some(cell.merged),
@@ -411,8 +417,9 @@ impl CellTotals {
         Ok(())
     }
 
-    fn see_busy(&self, busy: &BusyInStep) -> Result<(), TraceError> {
-        let most = u64::MAX >> 22; // 73 minutes: a step has at most an hour
+    /// Checks the busy time of a step, which has at most an hour.
+    fn check_busy(&self, busy: &BusyInStep) -> Result<(), TraceError> {
+        let most = u64::MAX >> 22; // 73 minutes
         if busy.busy_ns > most { Err(impossible()) } else { Ok(()) }
     }
 }

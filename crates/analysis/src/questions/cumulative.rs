@@ -121,7 +121,7 @@ impl CumulativeWorkload {
                 count: tally.count(),
                 amount: tally.amount(),
                 alignment: tally.alignment(),
-                qd_mean: tally.depths.mean(),
+                qd_mean: tally.times.depths.mean(),
                 share: 0.0,
                 normalized: 0.0,
             })

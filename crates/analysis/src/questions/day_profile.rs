@@ -18,13 +18,21 @@ use steadfast_tracefile::parquet::{Field, Fields};
 /// Maximum number of intervals of all days together.
 const INTERVALS_MAX: usize = 1 << 18;
 
+/// One interval of one day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct DayInterval {
+    /// Day, as the clock counts them.
+    day: u64,
+    /// Position in the day, from 0.
+    number: u64,
+}
+
 /// The days of a capture, divided into intervals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DayProfile {
     clock: CaptureClock,
     width_ns: u64,
-    /// Intervals by day and by position in the day.
-    intervals: BTreeMap<(u64, u64), IoSums>,
+    intervals: BTreeMap<DayInterval, IoSums>,
 }
 
 impl DayProfile {
@@ -43,13 +51,13 @@ impl DayProfile {
         Ok(DayProfile { clock, width_ns, intervals: BTreeMap::new() })
     }
 
+    /// Returns the sums of the interval that contains a time.
     fn at(&mut self, at_ns: u64) -> Result<&mut IoSums, TraceError> {
         let number = self.clock.time_of_day_ns(at_ns) / self.width_ns;
-        self.interval((self.clock.day(at_ns), number))
+        self.interval(DayInterval { day: self.clock.day(at_ns), number })
     }
 
-    /// Returns the sums of an interval by day and by position in the day.
-    fn interval(&mut self, key: (u64, u64)) -> Result<&mut IoSums, TraceError> {
+    fn interval(&mut self, key: DayInterval) -> Result<&mut IoSums, TraceError> {
         if self.intervals.len() >= INTERVALS_MAX && !self.intervals.contains_key(&key) {
             let what =
                 format!("more than {INTERVALS_MAX} intervals; choose wider ones with --step");
@@ -67,7 +75,7 @@ impl DayProfile {
     }
 
     /// Returns the times around a time that belong to the same interval of the same day.
-    fn within(&self, at_ns: u64) -> Range<u64> {
+    fn interval_around(&self, at_ns: u64) -> Range<u64> {
         let day = self.clock.day(at_ns).saturating_mul(DAY_NS);
         let begin = self.clock.time_of_day_ns(at_ns) / self.width_ns * self.width_ns;
         let local = day.saturating_add(begin);
@@ -92,14 +100,16 @@ impl DayProfile {
     fn figures(&self, number: u64, observed: &ObservedTime) -> Option<ProfileFigures> {
         let begin = number * self.width_ns;
         let (first, last) = (observed.first_ns()?, observed.end_ns()?);
-        let (mut all, mut observed_ns, mut days, mut rates) =
-            (IoSums::default(), 0u64, 0, Vec::new());
+        let mut sums = IoSums::default();
+        let mut observed_ns = 0u64;
+        let mut days = 0;
+        let mut rates = Vec::new();
         for day in self.clock.day(first)..=self.clock.day(last) {
             let observed_on_day_ns = self.observed_ns(day, begin, observed);
             if observed_on_day_ns == 0 {
                 continue;
             }
-            let found = self.intervals.get(&(day, number));
+            let found = self.intervals.get(&DayInterval { day, number });
             days += 1;
             observed_ns = observed_ns.saturating_add(observed_on_day_ns);
             // A day on which the interval was observed only briefly must not count as quietest or
@@ -108,7 +118,9 @@ impl DayProfile {
                 let ios = found.map_or(0, IoSums::count);
                 rates.push(ios as f64 * 1e9 / observed_on_day_ns as f64);
             }
-            all.merge(found.unwrap_or(&IoSums::default()));
+            if let Some(found) = found {
+                sums.merge(found);
+            }
         }
         (days > 0).then(|| ProfileFigures {
             begin_ns: begin,
@@ -116,7 +128,7 @@ impl DayProfile {
             observed_ns,
             iops_least: rates.iter().copied().reduce(f64::min),
             iops_most: rates.iter().copied().reduce(f64::max),
-            sums: all,
+            sums,
         })
     }
 }
@@ -126,18 +138,19 @@ impl Fold for DayProfile {
         Fields::new(&[Field::Issued, Field::Op, Field::Bytes, Field::Response])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        // Consecutive I/Os mostly fall into the same interval.
+        // Consecutive I/Os mostly fall into the same interval, which is looked up once for all.
         let columns = SumColumns::new(rows, false);
-        let (mut within, mut found) = (0..0, IoSums::default());
+        let mut interval_ns = 0..0;
+        let mut sums = IoSums::default();
         for row in rows.iter() {
             let at_ns = rows.batch.issued_ns(row);
-            if !within.contains(&at_ns) {
-                self.add_sums(within.start, &mem::take(&mut found))?;
-                within = self.within(at_ns);
+            if !interval_ns.contains(&at_ns) {
+                self.add_sums(interval_ns.start, &mem::take(&mut sums))?;
+                interval_ns = self.interval_around(at_ns);
             }
-            found.add(&columns, row);
+            sums.add(&columns, row);
         }
-        self.add_sums(within.start, &found)
+        self.add_sums(interval_ns.start, &sums)
     }
     fn new_part(&self) -> Option<Self> {
         Some(DayProfile {
@@ -216,9 +229,9 @@ json_columns! {
     /// Share of reads among reads and writes; null without them.
     READS = "read_share", "reads %", Percent(1), MaybeReal(|p| p.sums.read_share());
     /// Average response time.
-    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|p| p.sums.responses.total.mean_ns());
+    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|p| p.sums.times.responses.total.mean_ns());
     /// Longest response time.
-    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|p| p.sums.responses.total.longest_ns());
+    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|p| p.sums.times.responses.total.longest_ns());
 }
 
 type ProfileColumn = ListingColumn<ProfileFigures>;

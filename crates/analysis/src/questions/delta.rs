@@ -220,7 +220,7 @@ impl DeltaFigures {
             bytes_per_second: rate(group.amount),
             share: group.share_of_count,
             size_mean: group.tally.size_mean(),
-            qd_mean: group.tally.depths.mean(),
+            qd_mean: group.tally.times.depths.mean(),
             queue_mean_ns: group.queued.mean_ns,
             queue_share: group.queue_share(),
             response_mean_ns: group.response.mean_ns,

@@ -22,13 +22,22 @@ const PAIRS_MAX: usize = 1 << 17;
 /// Slots of the cache of recently seen pairs.
 const RECENT_PAIRS: usize = 64;
 
+/// A process with I/Os on a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct DriveProcess {
+    drive: DeviceLayer,
+    /// Process ID; 0 if the source does not record it.
+    pid: u32,
+}
+
 /// The drives with I/Os.
 #[derive(Debug, Clone)]
 pub struct Drives {
     drives: BoundedTable<DeviceLayer>,
-    pairs: BTreeSet<(DeviceLayer, u32)>,
-    /// Recently seen pairs, indexed by process number and device.
-    recent_pairs: [Option<(DeviceLayer, u32)>; RECENT_PAIRS],
+    pairs: BTreeSet<DriveProcess>,
+    /// Recently seen pairs, by a hash of process and device.
+    recent_pairs: [Option<DriveProcess>; RECENT_PAIRS],
+    /// Maximum number of pairs.
     most: usize,
     /// Set if there were more pairs than are kept, or if sums without processes were added.
     processes_unknown: bool,
@@ -61,7 +70,7 @@ impl Drives {
             .iter()
             .map(|(drive, sums)| {
                 let device = conditions.devices.get(usize::from(drive.device));
-                let processes = self.pairs.iter().filter(|(on, pid)| on == drive && *pid > 0);
+                let processes = self.named_pairs().filter(|pair| pair.drive == *drive);
                 DriveFigures {
                     name: drive.name(conditions),
                     model: device.and_then(|device| device.model.clone()),
@@ -73,11 +82,12 @@ impl Drives {
                 }
             })
             .collect();
-        rows.push(self.all(&rows, &drives, conditions));
+        rows.push(self.total(&rows, &drives, conditions));
         rows
     }
 
-    fn all(
+    /// Returns the row for all drives together.
+    fn total(
         &self,
         rows: &[DriveFigures],
         drives: &BTreeMap<DeviceLayer, &IoSums>,
@@ -86,9 +96,10 @@ impl Drives {
         let mut sums = IoSums::default();
         drives.values().for_each(|one| sums.merge(one));
         // The same process number on two hosts means two processes.
-        let named = self.pairs.iter().filter(|(_, pid)| *pid > 0);
-        let processes: BTreeSet<(String, u32)> =
-            named.map(|(drive, pid)| (host_name(conditions, drive.device), *pid)).collect();
+        let processes: BTreeSet<(String, u32)> = self
+            .named_pairs()
+            .map(|pair| (host_name(conditions, pair.drive.device), pair.pid))
+            .collect();
         // A drive that is seen at two layers counts once in the total size.
         let devices: BTreeSet<u16> = drives.keys().map(|drive| drive.device).collect();
         let sizes: Option<Vec<u64>> = devices
@@ -112,18 +123,24 @@ impl Drives {
         }
     }
 
+    /// Returns the pairs whose process is known.
+    fn named_pairs(&self) -> impl Iterator<Item = &DriveProcess> {
+        self.pairs.iter().filter(|pair| pair.pid > 0)
+    }
+
+    /// Returns a number of processes, or `None` if not all processes are known.
     fn known_processes(&self, count: usize) -> Option<u64> {
         // If no I/O names a process, the source does not record processes.
-        let named = self.pairs.iter().any(|(_, pid)| *pid > 0);
-        (named && !self.processes_unknown).then_some(count as u64)
+        let are_recorded = self.named_pairs().next().is_some();
+        (are_recorded && !self.processes_unknown).then_some(count as u64)
     }
 
     #[inline]
-    fn add_pair(&mut self, pair: (DeviceLayer, u32)) {
-        // The index includes the device, so a process that alternates between drives has an entry
+    fn add_pair(&mut self, pair: DriveProcess) {
+        // The hash includes the device, so a process that alternates between drives has an entry
         // for each.
-        let place = pair.1.wrapping_add(u32::from(pair.0.device).wrapping_mul(29));
-        let recent = &mut self.recent_pairs[place as usize % RECENT_PAIRS];
+        let hash = pair.pid.wrapping_add(u32::from(pair.drive.device).wrapping_mul(29));
+        let recent = &mut self.recent_pairs[hash as usize % RECENT_PAIRS];
         if self.processes_unknown || *recent == Some(pair) {
             return;
         }
@@ -179,7 +196,7 @@ impl Fold for Drives {
             let place =
                 self.drives.place_lately(&mut recent, (u64::from(drive.device), drive), || drive);
             self.drives.at(place).add(&columns, row);
-            self.add_pair((drive, pid.at(row)));
+            self.add_pair(DriveProcess { drive, pid: pid.at(row) });
         }
         Ok(())
     }
@@ -193,7 +210,7 @@ impl Fold for Drives {
         for cell in cells.cells {
             let drive = DeviceLayer { device: cell.device, layer: cell.layer };
             self.drives.tally(drive).add_cell(cell, cells.dimensions.single_ios, false);
-            self.add_pair((drive, cell.who.pid));
+            self.add_pair(DriveProcess { drive, pid: cell.who.pid });
         }
         self.processes_unknown |= !cells.dimensions.processes && !cells.cells.is_empty();
         self.forget_if_too_many();
@@ -231,9 +248,13 @@ impl DriveFigures {
     pub fn count(&self) -> u64 {
         self.sums.count()
     }
-    /// Returns the bytes read and the bytes written.
-    pub fn bytes(&self) -> (u64, u64) {
-        (self.sums.of_op(IoOp::Read).bytes, self.sums.of_op(IoOp::Write).bytes)
+    /// Returns the bytes read.
+    pub fn bytes_read(&self) -> u64 {
+        self.sums.of_op(IoOp::Read).bytes
+    }
+    /// Returns the bytes written.
+    pub fn bytes_written(&self) -> u64 {
+        self.sums.of_op(IoOp::Write).bytes
     }
 }
 
@@ -252,9 +273,9 @@ json_columns! {
     /// Processes with I/Os on the drive; null if unknown.
     PROCESSES = "processes", "Processes", Plain(0), MaybeWhole(|d| d.processes);
     /// Data read.
-    READ = "read", "MB read", Megabytes(1), Whole(|d| d.bytes().0);
+    READ = "read", "MB read", Megabytes(1), Whole(DriveFigures::bytes_read);
     /// Data written.
-    WRITTEN = "written", "MB written", Megabytes(1), Whole(|d| d.bytes().1);
+    WRITTEN = "written", "MB written", Megabytes(1), Whole(DriveFigures::bytes_written);
     /// Data read and written.
     TOTAL = "total", "MB", Megabytes(1), Whole(|d| d.sums.transfers().bytes);
     /// Merged requests; null if they were not counted.

@@ -131,13 +131,13 @@ impl GroupFigures {
                 .filter(|(_, inode)| *inode > 0)
                 .map(|(device, _)| device_name(conditions, device)),
             has_merges: *merges,
-            content: ContentFigures::new(tally.contents, conditions),
+            content: ContentFigures::new(tally.times.contents, conditions),
             count: tally.count(),
             share_of_count: ShareMeasure::Count.share(tally, total),
             amount: tally.amount(),
             share_of_bytes: ShareMeasure::Bytes.share(tally, total),
-            response: tally.responses.figures(),
-            queued: tally.queued.figures(),
+            response: tally.times.responses.figures(),
+            queued: tally.times.queued.figures(),
             // A source that sets no flag on any I/O does not record flags.
             has_flags: total.flagged > 0 && total.flags.iter().any(|count| *count > 0),
             tally: tally.clone(),
@@ -160,7 +160,7 @@ impl GroupFigures {
     /// Returns the share of the time between insertion into the queue and completion that was spent
     /// in the queue, over the I/Os for which both times are known.
     pub fn queue_share(&self) -> Option<f64> {
-        self.tally.together.share()
+        self.tally.times.together.share()
     }
     /// Returns the share of the I/Os that have a flag; `None` if the source records no flags.
     pub fn flag_share(&self, bit: u16) -> Option<f64> {
@@ -252,9 +252,9 @@ json_columns! {
     /// Average size of an I/O, in bytes.
     SIZE = "size_mean", "bytes avg", Plain(0), MaybeReal(|g| g.tally.size_mean());
     /// Average queue depth at issue; null if unknown.
-    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|g| g.tally.depths.mean());
+    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|g| g.tally.times.depths.mean());
     /// Largest queue depth at issue; null if unknown.
-    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|g| g.tally.depths.largest().map(u64::from));
+    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|g| g.tally.times.depths.largest().map(u64::from));
     /// I/Os with a response time.
     ANSWERED = "response.count", "responses", Plain(0), Whole(|g| g.response.count);
     /// Average response time.

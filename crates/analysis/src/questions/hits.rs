@@ -405,7 +405,7 @@ impl Fold for DeviceEnds {
         // Ends of the first devices; 0 stands for no I/O.
         let mut ends = [0; FIRST_DEVICES];
         for row in rows.iter().filter(|row| layer.layer(*row) == Layer::Block) {
-            let Some(moved) = moving.moved(row) else { continue };
+            let Some(moved) = moving.transfer(row) else { continue };
             match ends.get_mut(device.at(row) as usize) {
                 Some(known) => *known = moved.end().max(*known),
                 None => self.reach(device.at(row) as u16, moved.end()),

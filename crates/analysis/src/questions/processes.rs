@@ -187,15 +187,15 @@ json_columns! {
     /// Sequential I/Os.
     SEQUENTIAL = "sequential", "SEQ", Plain(0), Whole(|p| p.sums.sequential());
     /// Average response time.
-    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|p| p.sums.responses.total.mean_ns());
+    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|p| p.sums.times.responses.total.mean_ns());
     /// Longest response time.
-    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|p| p.sums.responses.total.longest_ns());
+    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|p| p.sums.times.responses.total.longest_ns());
     /// Average time in the queue.
-    QUEUE_MEAN = "queue_mean_ns", "queue ms", Milliseconds, MaybeWhole(|p| p.sums.queued.total.mean_ns());
+    QUEUE_MEAN = "queue_mean_ns", "queue ms", Milliseconds, MaybeWhole(|p| p.sums.times.queued.total.mean_ns());
     /// Longest time in the queue.
-    QUEUE_MAX = "queue_max_ns", "queue max", Milliseconds, MaybeWhole(|p| p.sums.queued.total.longest_ns());
+    QUEUE_MAX = "queue_max_ns", "queue max", Milliseconds, MaybeWhole(|p| p.sums.times.queued.total.longest_ns());
     /// Share of the time from queue insertion to completion that was spent in the queue.
-    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|p| p.sums.together.share());
+    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|p| p.sums.times.together.share());
     /// Issue times of the first and the last I/O, in nanoseconds since the capture began.
     SPAN = "span_ns", "From, to", Plain(0), MaybeSpan(|p| p.sums.span_ns);
 }

@@ -155,11 +155,11 @@ impl Fold for Completeness {
             let at_block_layer = |count: u64| if is_block { count } else { 0 };
             self.ios = self.ios.saturating_add(cell.ios);
             self.at_block_layer = self.at_block_layer.saturating_add(at_block_layer(cell.ios));
-            self.no_response += cell.ios.saturating_sub(cell.responses.sums.count);
+            self.no_response += cell.ios.saturating_sub(cell.responses.total.count);
             self.no_depth += cell.ios.saturating_sub(cell.depths.count);
             self.failed = self.failed.saturating_add(cell.flag(flags::FAILED));
             no_process += if unnamed { cell.ios } else { 0 };
-            no_queue_time += at_block_layer(cell.ios.saturating_sub(cell.queued.sums.count));
+            no_queue_time += at_block_layer(cell.ios.saturating_sub(cell.queued.total.count));
             beyond = beyond.saturating_add(cell.beyond);
         }
         if cells.dimensions.processes {

@@ -12,9 +12,10 @@ use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, jso
 use crate::cube::CellSums;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::busy_spans::{OpenBusySpans, by_step};
-pub use crate::sums::capture_step::{CaptureStep, StepTimes};
+pub use crate::sums::capture_step::CaptureStep;
 use crate::sums::content::{self, ContentFigures, Contents, HasContent};
 use crate::sums::io_sums::SumColumns;
+pub use crate::sums::io_times::StepTimes;
 use crate::sums::packed_steps::PackedSteps;
 use crate::sums::server_cpu_use::ServerCpuUse;
 use crate::sums::step_width::made_of;

@@ -74,7 +74,7 @@ impl StreamFigures {
             share_of_count,
             share_of_bytes,
             sums: tally.without_histograms(),
-            response: tally.responses.figures(),
+            response: tally.times.responses.figures(),
         }
     }
 
@@ -105,9 +105,9 @@ json_columns! {
     /// Share of all data moved.
     SHARE_OF_BYTES = "share_of_bytes", "% of amount", Percent(4), Real(|s| s.share_of_bytes);
     /// Average queue depth at issue; null if unknown.
-    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|s| s.sums.depths.mean());
+    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|s| s.sums.times.depths.mean());
     /// Largest queue depth at issue; null if unknown.
-    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|s| s.sums.depths.largest().map(u64::from));
+    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|s| s.sums.times.depths.largest().map(u64::from));
     /// I/Os with a response time.
     SEEN = "response.count", "responses", Plain(0), Whole(|s| s.response.count);
     /// Average response time.
@@ -126,13 +126,13 @@ json_columns! {
     /// Longest response time.
     MRT = "response.max_ns", "MRT ms", Milliseconds, MaybeWhole(|s| s.response.max_ns);
     /// I/Os with a time in the queue.
-    QUEUE_COUNT = "queued.count", "queued", Plain(0), Whole(|s| s.sums.queued.total.count);
+    QUEUE_COUNT = "queued.count", "queued", Plain(0), Whole(|s| s.sums.times.queued.total.count);
     /// Average time in the queue.
-    QUEUE_MEAN = "queued.mean_ns", "queue ms", Milliseconds, MaybeWhole(|s| s.sums.queued.total.mean_ns());
+    QUEUE_MEAN = "queued.mean_ns", "queue ms", Milliseconds, MaybeWhole(|s| s.sums.times.queued.total.mean_ns());
     /// Longest time in the queue.
-    QUEUE_MAX = "queued.max_ns", "queue max", Milliseconds, MaybeWhole(|s| s.sums.queued.total.longest_ns());
+    QUEUE_MAX = "queued.max_ns", "queue max", Milliseconds, MaybeWhole(|s| s.sums.times.queued.total.longest_ns());
     /// Share of the time from queue insertion to completion that was spent in the queue.
-    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|s| s.sums.together.share());
+    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|s| s.sums.times.together.share());
     /// Failed I/Os.
     FAILED = "failed", "failed", Plain(0), Whole(|s| s.sums.failed());
 }

@@ -313,6 +313,7 @@ mod tests {
     use super::*;
     use crate::fold::AnnotatedBatch;
     use crate::sums::io_sums::SumColumns;
+    use crate::sums::io_times::IoTimes;
     use std::collections::HashMap;
     use steadfast_domain::IoEvent;
     use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
@@ -366,16 +367,19 @@ mod tests {
                 let tally = table.get(key).unwrap();
                 let expected = IoSums {
                     ops: one_by_one.ops,
-                    depths: one_by_one.depths,
+                    times: IoTimes {
+                        depths: one_by_one.times.depths,
+                        together: one_by_one.times.together,
+                        responses: one_by_one.times.responses.clone(),
+                        queued: tally.times.queued.clone(),
+                        ..IoTimes::default()
+                    },
                     offsets: one_by_one.offsets,
-                    together: one_by_one.together,
-                    responses: one_by_one.responses.clone(),
-                    queued: tally.queued.clone(),
                     flags: tally.flags,
                     ..IoSums::default()
                 };
                 assert_eq!(*tally, expected);
-                let queued = |sums: &IoSums| sums.queued.without_histogram();
+                let queued = |sums: &IoSums| sums.times.queued.without_histogram();
                 assert_eq!(queued(tally), queued(&one_by_one));
                 assert_eq!(tally.failed(), one_by_one.failed());
             }

@@ -235,7 +235,7 @@ impl Study {
         Ok(Study {
             is_of_fold: single_ios.is_none() && captured.tells(NotRecorded::QueueTimes).is_ok(),
             drives,
-            evidence: Evidence::seen(captured, totals.account, quality),
+            evidence: Evidence::from_pass(captured, totals.account, quality),
             has_busy_time: captured.tells_busy_time(pass, steps.values()),
             threads,
             steps,
@@ -260,7 +260,7 @@ impl Study {
     /// Returns whether response-time percentiles are known. Step captures may hold histograms of
     /// their streams.
     pub fn has_percentiles(&self) -> bool {
-        let total = || self.totals.streams.total().responses.histogram().total();
+        let total = || self.totals.streams.total().times.responses.histogram().total();
         self.single_ios.is_some() || total() > 0
     }
 

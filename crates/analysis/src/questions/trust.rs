@@ -41,7 +41,7 @@ impl Evidence {
     /// Reads a capture once.
     ///
     /// # Errors
-    /// Same as [`Captured::run`].
+    /// Returns the errors of [`Captured::run`].
     pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &PassOptions,
@@ -52,11 +52,11 @@ impl Evidence {
         folds.extend(content.fold());
         let account = captured.run(pass, &mut folds)?;
         let conditions = content.conditions(captured.conditions());
-        Ok(Evidence { conditions, ..Self::seen(captured, account, quality) })
+        Ok(Evidence { conditions, ..Self::from_pass(captured, account, quality) })
     }
 
     /// Collects the evidence from a pass that was already made.
-    pub fn seen<R: Read + Seek + Send + 'static>(
+    pub fn from_pass<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         account: PassAccount,
         quality: Completeness,
@@ -225,16 +225,14 @@ impl Evidence {
 
     fn no_responses(&self) -> Option<Caveat> {
         let Completeness { ios, no_response, .. } = self.quality;
-        // Completions that the capture missed have a caveat of their own.
-        let missed = self.unended();
-        let text = if no_response == ios {
-            "The source reports no response times.".to_owned()
+        let text = not_reported(no_response, ios, "response time", "response times");
+        let remedy = if no_response == ios {
+            "Capture with steadfast capture."
         } else {
-            format!("{no_response} of {ios} I/Os have no response time.")
+            "Response times are those of the other I/Os."
         };
-        let remedy = "Response times are those of the other I/Os.";
-        let remedy = if no_response == ios { "Capture with steadfast capture." } else { remedy };
-        remark(no_response > missed, ids::NO_RESPONSE_TIMES, text, remedy)
+        // Completions that the capture missed have a caveat of their own.
+        remark(no_response > self.unended(), ids::NO_RESPONSE_TIMES, text, remedy)
     }
 
     fn failed(&self) -> Option<Caveat> {
@@ -263,13 +261,13 @@ impl Evidence {
              and response times."
         );
         let is_recorded = DepthSource::from_conditions(&self.conditions) == DepthSource::Recorded;
-        remark(is_recorded && counted > 0, ids::DEPTH_COUNTED, text, ANEW)
+        remark(is_recorded && counted > 0, ids::DEPTH_COUNTED, text, CAPTURE_AGAIN)
     }
 
     fn depths_unknown(&self) -> Option<Caveat> {
         let text = "The source's times are rounded: queue depth and busy time are unknown.";
         let unknown = DepthSource::from_conditions(&self.conditions) == DepthSource::Unknown;
-        remark(unknown, ids::DEPTH_UNKNOWN, text.to_owned(), ANEW)
+        remark(unknown, ids::DEPTH_UNKNOWN, text.to_owned(), CAPTURE_AGAIN)
     }
 
     fn rounded_times(&self) -> Option<Caveat> {
@@ -302,18 +300,14 @@ impl Evidence {
             "The size of these devices is unknown: {}. LBA ranges divide what the I/Os touched.",
             names.join(", ")
         );
-        remark(!names.is_empty(), ids::SIZES_UNKNOWN, text, ANEW)
+        remark(!names.is_empty(), ids::SIZES_UNKNOWN, text, CAPTURE_AGAIN)
     }
 
     fn no_processes(&self) -> Option<Caveat> {
         let (ios, unknown) = (self.quality.ios, self.quality.no_process?);
-        let text = if unknown == ios {
-            "The source reports no processes.".to_owned()
-        } else {
-            format!("{unknown} of {ios} I/Os have no process.")
-        };
+        let text = not_reported(unknown, ios, "process", "processes");
         let remedy = "Tables list them as process unknown.";
-        let remedy = if unknown == ios { ANEW } else { remedy };
+        let remedy = if unknown == ios { CAPTURE_AGAIN } else { remedy };
         remark(unknown > 0, ids::NO_PROCESSES, text, remedy)
     }
 
@@ -374,13 +368,9 @@ impl Evidence {
 
     fn no_queue_times(&self) -> Option<Caveat> {
         let (ios, unknown) = (self.quality.at_block_layer, self.quality.no_queue_time?);
-        let text = if unknown == ios {
-            "The source reports no queue times.".to_owned()
-        } else {
-            format!("{unknown} of {ios} I/Os have no queue time.")
-        };
+        let text = not_reported(unknown, ios, "queue time", "queue times");
         let remedy = "Queue times cover the other I/Os.";
-        let remedy = if unknown == ios { ANEW } else { remedy };
+        let remedy = if unknown == ios { CAPTURE_AGAIN } else { remedy };
         remark(unknown > 0, ids::NO_QUEUE_TIMES, text, remedy)
     }
 
@@ -423,13 +413,22 @@ impl Evidence {
 const COSTLY: f64 = 0.05;
 
 /// Remedy for values that the source of a trace does not report.
-const ANEW: &str =
+const CAPTURE_AGAIN: &str =
     "Capture again with steadfast capture: it records this where the kernel reports it.";
 
-fn deviation(is: bool, id: &str, text: String, remedy: &str) -> Option<Caveat> {
-    is.then(|| Caveat::deviation(id, text, remedy))
+/// Returns the sentence on a value that `unknown` of the I/Os lack.
+fn not_reported(unknown: u64, ios: u64, value: &str, values: &str) -> String {
+    if unknown == ios {
+        format!("The source reports no {values}.")
+    } else {
+        format!("{unknown} of {ios} I/Os have no {value}.")
+    }
 }
 
-fn remark(is: bool, id: &str, text: String, remedy: &str) -> Option<Caveat> {
-    is.then(|| Caveat::remark(id, text, remedy))
+fn deviation(applies: bool, id: &str, text: String, remedy: &str) -> Option<Caveat> {
+    applies.then(|| Caveat::deviation(id, text, remedy))
+}
+
+fn remark(applies: bool, id: &str, text: String, remedy: &str) -> Option<Caveat> {
+    applies.then(|| Caveat::remark(id, text, remedy))
 }

@@ -2,71 +2,12 @@
 
 use crate::cells::CubeCell;
 use crate::cube::CellSums;
-use crate::sums::content::Contents;
+use crate::sums::io_times::StepTimes;
 use crate::sums::op_sums::OpSums;
 use crate::sums::response::HISTOGRAM_SHARE_MIN;
 use serde::{Deserialize, Serialize};
 use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::{IoOp, Nanos};
-use steadfast_tracefile::cube_file::{DepthSums, QueueResponseSums, TimeSums};
-
-/// Response times, queue depths, queue times and sampled blocks of some I/Os.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepTimes {
-    /// Response times.
-    pub responses: TimeSums,
-    /// Queue depths at issue.
-    pub depths: DepthSums,
-    /// Queue times.
-    pub queued: TimeSums,
-    /// Times of the I/Os for which both queue time and response time are known.
-    pub together: QueueResponseSums,
-    /// Measurements of written blocks.
-    pub contents: Contents,
-}
-
-impl StepTimes {
-    /// Returns the sums of a cell.
-    pub fn from_cell(cell: &CubeCell) -> Self {
-        StepTimes {
-            responses: cell.responses.sums,
-            depths: cell.depths,
-            queued: cell.queued.sums,
-            together: cell.together,
-            contents: cell.contents,
-        }
-    }
-    /// Adds an I/O without its content. A queue time or queue depth of 0 is unknown.
-    #[inline]
-    pub fn add(&mut self, response_ns: Option<u64>, queued_ns: u64, depth: u32) {
-        if let Some(response_ns) = response_ns {
-            self.responses.add(response_ns);
-        }
-        if queued_ns > 0 {
-            self.queued.add(queued_ns);
-            if let Some(response_ns) = response_ns {
-                self.together.add(queued_ns, response_ns);
-            }
-        }
-        self.depths.add(depth);
-    }
-    /// Merges another part.
-    pub fn merge(&mut self, other: &StepTimes) {
-        self.responses.merge(other.responses);
-        self.depths.merge(other.depths);
-        self.queued.merge(other.queued);
-        self.together.merge(other.together);
-        self.contents.merge(other.contents);
-    }
-    /// Returns the mean response time, or `None` if no completion was seen.
-    pub fn response_mean(&self) -> Option<Nanos> {
-        self.responses.mean_ns().map(Nanos)
-    }
-    /// Returns the longest response time, or `None` if no completion was seen.
-    pub fn response_max(&self) -> Option<Nanos> {
-        self.responses.longest_ns().map(Nanos)
-    }
-}
 
 /// Sums over one capture step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,9 +58,7 @@ impl CaptureStep {
 
 impl CellSums for CaptureStep {
     fn merge(&mut self, other: &Self) {
-        for (ours, theirs) in self.ops.iter_mut().zip(other.ops) {
-            ours.merge(theirs);
-        }
+        OpSums::merge_each(&mut self.ops, &other.ops);
         self.times.merge(&other.times);
         self.histogram.merge(&other.histogram);
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);

@@ -1,16 +1,15 @@
 //! [`IoSums`] of I/Os that share a stream, a process, a device or several of these.
 
-use crate::cells::{CubeCell, FLAGS, Times};
+use crate::cells::{CubeCell, FLAGS};
 use crate::device_layer::DeviceLayer;
 use crate::fold::AnnotatedRows;
-use crate::sums::content::Contents;
+use crate::sums::io_times::IoTimes;
 use crate::sums::op_sums::OpSums;
 use crate::sums::response::ResponseHistogram;
 use serde::{Deserialize, Serialize};
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 use steadfast_tracefile::batch::{NarrowColumn, WideColumn};
-use steadfast_tracefile::cube_file::{DepthSums, QueueResponseSums};
 use steadfast_tracefile::parquet::{Field, Fields};
 
 /// Sums of I/Os. Merging the sums of parts, in any order, gives those of the whole.
@@ -18,14 +17,8 @@ use steadfast_tracefile::parquet::{Field, Fields};
 pub struct IoSums {
     /// Sums by operation, in the order of `IoOp::ALL`.
     pub ops: [OpSums; IoOp::ALL.len()],
-    /// Response times.
-    pub responses: ResponseHistogram,
-    /// Queue times, of the I/Os for which they are known.
-    pub queued: ResponseHistogram,
-    /// Times of the I/Os for which both queue time and response time are known.
-    pub together: QueueResponseSums,
-    /// Queue depths at issue.
-    pub depths: DepthSums,
+    /// Times, queue depths and written blocks.
+    pub times: IoTimes<ResponseHistogram>,
     /// Bitwise OR of all offsets: its trailing zeros give the alignment.
     pub offsets: u64,
     /// I/Os by bit of `io_event::flags`.
@@ -36,8 +29,6 @@ pub struct IoSums {
     pub beyond: u64,
     /// Requests that were merged into these I/Os.
     pub merged: u64,
-    /// Content measurements of the blocks that they wrote.
-    pub contents: Contents,
     /// Issue time of the first and the last I/O, in nanoseconds.
     pub span_ns: Option<(u64, u64)>,
 }
@@ -101,20 +92,15 @@ impl IoSums {
 
     /// Returns the sums without the histograms of the times, which take most of the memory.
     pub(crate) fn without_histograms(&self) -> Self {
-        let [responses, queued] =
-            [&self.responses, &self.queued].map(ResponseHistogram::without_histogram);
-        IoSums { responses, queued, ..*self }
+        let responses = self.times.responses.without_histogram();
+        let queued = self.times.queued.without_histogram();
+        IoSums { times: IoTimes { responses, queued, ..self.times }, ..*self }
     }
 
     /// Adds the sums of another part.
     pub fn merge(&mut self, other: &IoSums) {
-        for (ours, theirs) in self.ops.iter_mut().zip(other.ops) {
-            ours.merge(theirs);
-        }
-        self.responses.merge(&other.responses);
-        self.queued.merge(&other.queued);
-        self.together.merge(other.together);
-        self.depths.merge(other.depths);
+        OpSums::merge_each(&mut self.ops, &other.ops);
+        self.times.merge_with(&other.times, ResponseHistogram::merge);
         self.offsets |= other.offsets;
         for (ours, theirs) in self.flags.iter_mut().zip(&other.flags) {
             *ours = ours.saturating_add(*theirs);
@@ -122,7 +108,6 @@ impl IoSums {
         self.flagged = self.flagged.saturating_add(other.flagged);
         self.beyond = self.beyond.saturating_add(other.beyond);
         self.merged = self.merged.saturating_add(other.merged);
-        self.contents.merge(other.contents);
         if let Some(span_ns) = other.span_ns {
             self.reach(span_ns);
         }
@@ -130,8 +115,8 @@ impl IoSums {
 
     /// Adds the sums of another part and takes over its memory where possible.
     pub(crate) fn take_in(&mut self, mut other: IoSums) {
-        self.responses.take_over(&mut other.responses);
-        self.queued.take_over(&mut other.queued);
+        self.times.responses.take_over(&mut other.times.responses);
+        self.times.queued.take_over(&mut other.times.queued);
         self.merge(&other);
     }
 
@@ -140,34 +125,21 @@ impl IoSums {
     pub fn add(&mut self, columns: &SumColumns<'_>, row: usize) {
         let op = columns.op.op(row) as usize;
         self.ops[op].add(columns.bytes.at(row), columns.rows.sequential[row]);
-        self.add_times(columns.response.at(row), columns.queued.at(row), columns.percentiles);
-        self.depths.add(columns.rows.depth[row]);
+        let response_ns = columns.response.at(row);
+        self.times.add_with(
+            (response_ns != RESPONSE_UNKNOWN).then_some(response_ns),
+            columns.queued.at(row),
+            columns.rows.depth[row],
+            |times, ns| if columns.percentiles { times.add(ns) } else { times.total.add(ns) },
+        );
         self.offsets |= columns.offset.at(row);
         self.merged += u64::from(columns.merged.at(row) & 0xffff);
         if columns.sampled.at(row) & 0xffff > 0 {
-            self.contents.count(columns.rows.batch.content(row));
+            self.times.contents.count(columns.rows.batch.content(row));
         }
         self.add_flags(columns.flags.at(row));
         let issued_ns = columns.issued.at(row);
         self.reach((issued_ns, issued_ns));
-    }
-
-    /// Adds the response time and the queue time of an I/O, if known.
-    #[inline]
-    fn add_times(&mut self, response_ns: u64, queued_ns: u64, has_percentiles: bool) {
-        let is_answered = response_ns != RESPONSE_UNKNOWN;
-        let add = |times: &mut ResponseHistogram, ns| {
-            if has_percentiles { times.add(ns) } else { times.total.add(ns) }
-        };
-        if is_answered {
-            add(&mut self.responses, response_ns);
-        }
-        if queued_ns > 0 {
-            add(&mut self.queued, queued_ns);
-        }
-        if is_answered && queued_ns > 0 {
-            self.together.add(queued_ns, response_ns);
-        }
     }
 
     /// Counts the flags of an I/O. The loop is short: most I/Os have one flag or none.
@@ -191,24 +163,19 @@ impl IoSums {
     /// Adds a cell of a step file or a fold file. `knows_flags` is false for sums of the kernel,
     /// which record no flag except failures; `percentiles` says whether histograms are kept.
     pub fn add_cell(&mut self, cell: &CubeCell, knows_flags: bool, percentiles: bool) {
-        let take = |ours: &mut ResponseHistogram, times: &Times| {
-            if percentiles {
-                ours.take_times(times);
-            } else {
-                ours.total.merge(times.sums);
-            }
-        };
         self.ops[cell.op as usize].merge(OpSums::from_cell(cell));
-        take(&mut self.responses, &cell.responses);
-        take(&mut self.queued, &cell.queued);
-        self.together.merge(cell.together);
-        self.depths.merge(cell.depths);
+        self.times.add_cell_with(cell, |times, more| {
+            if percentiles {
+                times.take_times(more);
+            } else {
+                times.total.merge(more.total);
+            }
+        });
         self.offsets |= cell.offsets;
         let flagged = if knows_flags { cell.ios } else { 0 };
         self.flagged = self.flagged.saturating_add(flagged);
         self.beyond = self.beyond.saturating_add(cell.beyond);
         self.merged = self.merged.saturating_add(cell.merged);
-        self.contents.merge(cell.contents);
         for (ours, theirs) in self.flags.iter_mut().zip(&cell.flags) {
             *ours = ours.saturating_add(*theirs);
         }

@@ -7,6 +7,7 @@ pub mod content;
 pub mod content_of_part;
 pub mod io_count;
 pub mod io_sums;
+pub mod io_times;
 pub mod op_sums;
 pub mod packed_steps;
 pub mod response;

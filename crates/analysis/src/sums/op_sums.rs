@@ -48,6 +48,13 @@ impl OpSums {
         self.sequential += u64::from(sequential);
     }
 
+    /// Merges the sums of another part, operation by operation.
+    pub fn merge_each(ops: &mut [OpSums; IoOp::ALL.len()], others: &[OpSums; IoOp::ALL.len()]) {
+        for (op, other) in ops.iter_mut().zip(others) {
+            op.merge(*other);
+        }
+    }
+
     /// Merges another part.
     pub fn merge(&mut self, other: OpSums) {
         self.ios = self.ios.saturating_add(other.ios);

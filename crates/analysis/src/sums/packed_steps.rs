@@ -4,8 +4,9 @@
 //! Steps are written and read nearly in order. Consecutive steps are packed in chunks,
 //! and the most recently used chunks stay unpacked.
 
-use crate::sums::capture_step::{CaptureStep, StepTimes};
+use crate::sums::capture_step::CaptureStep;
 use crate::sums::content::Contents;
+use crate::sums::io_times::StepTimes;
 use crate::sums::op_sums::OpSums;
 use std::collections::BTreeMap;
 use std::mem;

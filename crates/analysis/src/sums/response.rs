@@ -35,7 +35,7 @@ impl ResponseHistogram {
 
     /// Adds summed times with their histogram.
     pub(crate) fn take_times(&mut self, times: &Times) {
-        self.total.merge(times.sums);
+        self.total.merge(times.total);
         for (index, count) in &times.buckets {
             self.buckets.add(usize::from(*index), *count);
         }
@@ -44,7 +44,7 @@ impl ResponseHistogram {
     /// Returns the sums as a fold file stores them.
     pub(crate) fn times(&self) -> Times {
         let buckets = self.buckets.iter().map(|(index, count)| (index as u16, count));
-        Times { sums: self.total, buckets: buckets.collect() }
+        Times { total: self.total, buckets: buckets.collect() }
     }
 
     /// Adds the response times of another part.

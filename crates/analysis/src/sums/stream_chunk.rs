@@ -110,7 +110,7 @@ impl<'r> StreamChunk<'r> {
         simd::buckets(self.response, buckets);
         for (stream, bucket) in streams.iter().zip(buckets) {
             if let Some(tally) = tallies.get_mut(*stream as usize) {
-                tally.responses.enter(*bucket);
+                tally.times.responses.enter(*bucket);
             }
         }
         if telling.queued && simd::any_below_one(self.queued) {
@@ -158,7 +158,7 @@ impl<'r> StreamChunk<'r> {
             let StreamKey { op, sequential, .. } = StreamKey::unpacked(*key);
             tally.ops[op as usize].add(bytes.cast_unsigned(), sequential);
             tally.offsets |= offset.cast_unsigned();
-            tally.depths.add(*depth);
+            tally.times.depths.add(*depth);
             tally.flags[FAILED_BIT] += u64::from(flags & i32::from(flags::FAILED) != 0);
         }
     }
@@ -171,12 +171,12 @@ impl<'r> StreamChunk<'r> {
             let (response, queued) = (response.cast_unsigned(), queued.cast_unsigned());
             let is_known = response != RESPONSE_UNKNOWN;
             if is_known {
-                tally.responses.add(response);
+                tally.times.responses.add(response);
             }
             if queued > 0 {
-                tally.queued.total.add(queued);
+                tally.times.queued.total.add(queued);
                 if is_known {
-                    tally.together.add(queued, response);
+                    tally.times.together.add(queued, response);
                 }
             }
         }

@@ -112,23 +112,23 @@ impl StreamSum {
             sequential: if key.sequential { ios } else { 0 },
         });
         tally.offsets |= self.offsets;
-        tally.depths.merge(DepthSums {
+        tally.times.depths.merge(DepthSums {
             sum: self.depth_sum,
             count: if telling.depths { ios } else { 0 },
             max: self.depth_max,
         });
-        tally.responses.total.merge(TimeSums {
+        tally.times.responses.total.merge(TimeSums {
             count: ios,
             sum_ns: self.response_ns,
             max_ns: self.response_max_ns,
         });
         if telling.queued {
-            tally.queued.total.merge(TimeSums {
+            tally.times.queued.total.merge(TimeSums {
                 count: u64::from(self.ios - self.unqueued),
                 sum_ns: self.queued_ns,
                 max_ns: self.queued_max_ns,
             });
-            tally.together.merge(QueueResponseSums {
+            tally.times.together.merge(QueueResponseSums {
                 queued_ns: self.queued_ns,
                 response_ns: self.response_ns - self.unqueued_response_ns,
             });

@@ -41,7 +41,11 @@ fn depths_of_a_file_that_says_nothing_are_counted_where_completions_are_missing(
         let (total, remarks) = (table.total(), &trace.conditions().remarks);
         let says_so = remarks.iter().any(|remark| remark.contains("queue depths are counted"));
         assert_eq!(says_so, trace.conditions().in_part.is_some());
-        (trace.conditions().in_part.map(|part| part.unended), total.depths.sum, total.depths.count)
+        (
+            trace.conditions().in_part.map(|part| part.unended),
+            total.times.depths.sum,
+            total.times.depths.count,
+        )
     };
     assert_eq!(read(&[15, 5], &[1, 0, 1]), (Some(1), 1 + 1, 2));
     // All are known, or none: nothing tells that the depths are wrong.

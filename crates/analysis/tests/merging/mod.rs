@@ -110,7 +110,7 @@ impl PartitionedIos {
     /// Folds what is chosen: single I/Os, and where the fold takes them sums as well.
     fn fold<F: Fold>(&self, new: &impl Fn() -> F, chosen: &dyn Fn(usize) -> bool) -> F {
         let mut fold = new();
-        let mut sequencer = Sequencer::new(4).with_neighbors(true);
+        let mut sequencer = Sequencer::new(4).with_annotations(true);
         sequencer.follow(&self.batch);
         let annotations: Vec<IoAnnotations> = sequencer
             .annotations

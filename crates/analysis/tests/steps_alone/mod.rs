@@ -15,7 +15,7 @@ use steadfast_analysis::{
 };
 use steadfast_domain::findings::{Exhibit, Page};
 use steadfast_domain::io_event::{StreamInStep, flags};
-use steadfast_domain::{Caveat, Findings, FineHistogram, IoEvent, IoOp, Layer};
+use steadfast_domain::{Caveat, Findings, IoEvent, IoOp, Layer};
 use steadfast_tracefile::{Fields, NotRecorded, StepWriter, TraceError};
 
 const SECONDS: u64 = 80;
@@ -32,29 +32,8 @@ impl Fold for KeptSteps {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         self.0.extend(rows.iter().map(|row| {
-            let response = rows.response_ns(row);
-            StreamInStep {
-                step: rows.batch.issued_ns(row) / SECOND,
-                device: rows.batch.device(row),
-                layer: rows.batch.layer(row),
-                op: rows.batch.op(row),
-                sequential: rows.sequential[row],
-                bytes: rows.batch.bytes(row),
-                pid: rows.batch.pid(row),
-                command: rows.batch.command(row),
-                ios: 1,
-                failed: 0,
-                responses: u64::from(response.is_some()),
-                response_sum_ns: response.unwrap_or(0),
-                response_max_ns: response.unwrap_or(0),
-                response_buckets: response
-                    .into_iter()
-                    .map(|ns| (FineHistogram::index(ns) as u16, 1))
-                    .collect(),
-                depth_sum: u64::from(rows.depth[row]),
-                depth_max: rows.depth[row],
-                offsets: rows.batch.offset(row),
-            }
+            let io = IoEvent { depth: rows.depth[row], ..rows.batch.event(row) };
+            StreamInStep::from_io(&io, rows.sequential[row], SECOND)
         }));
         Ok(())
     }
@@ -73,9 +52,9 @@ impl Fold for KeptSteps {
             command: cell.who.command,
             ios: cell.ios,
             failed: cell.flag(flags::FAILED),
-            responses: cell.responses.sums.count,
-            response_sum_ns: cell.responses.sums.sum_ns,
-            response_max_ns: cell.responses.sums.max_ns,
+            responses: cell.responses.total.count,
+            response_sum_ns: cell.responses.total.sum_ns,
+            response_max_ns: cell.responses.total.max_ns,
             response_buckets: cell.responses.buckets.clone(),
             depth_sum: cell.depths.sum,
             depth_max: cell.depths.max,

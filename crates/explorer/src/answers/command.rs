@@ -1,7 +1,7 @@
 //! The command line that prints the numbers of a view.
 
+use crate::http_error::HttpError;
 use crate::query::QueryString;
-use crate::refusal::HttpError;
 use crate::selection::{IoSelection, axis};
 use serde::Serialize;
 use std::path::Path;

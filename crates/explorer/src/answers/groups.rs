@@ -1,8 +1,8 @@
 //! I/Os by file, cgroup or thread, as far as these were captured.
 
 use crate::capture::ExploredCapture;
+use crate::http_error::HttpError;
 use crate::query::QueryString;
-use crate::refusal::HttpError;
 use crate::selection::IoSelection;
 use serde::Serialize;
 use steadfast_analysis::questions::group_figures::GroupFigures;

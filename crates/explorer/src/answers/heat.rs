@@ -1,12 +1,12 @@
 //! Heat maps: response time, queue depth, address and part of a second over time.
 
+use crate::http_error::HttpError;
 use crate::index::CELLS_ENOUGH;
 use crate::maps::{
     AddressRanges, ColumnAxis, FINE_RANGES, MapFold, PARTS, RANGES, SECOND, hit_key,
 };
 use crate::pair_numbers::Breakdowns;
 use crate::query::QueryString;
-use crate::refusal::HttpError;
 use crate::selection::{IoSelection, axis};
 use serde::Serialize;
 use steadfast_analysis::{Cube, Filter};
@@ -168,12 +168,13 @@ fn of_addresses(
 /// Returns whether the maps of the index suffice. They count reads and writes separately.
 fn is_answered_by_index(selection: &IoSelection<'_>) -> bool {
     let all = selection.with_filter(Filter { ops: Vec::new(), ..selection.filter.clone() });
-    all.is_unfiltered() && all.is_wide()
+    all.is_unfiltered() && all.index_suffices()
 }
 
 /// Returns the hits of the chosen streams and processes, if the index has them.
 fn of_pairs(selection: &IoSelection<'_>, rows: usize) -> Option<Cube<()>> {
-    let passing = selection.passing().filter(|_| rows <= FINE_RANGES && selection.is_long())?;
+    let passing =
+        selection.pair_filter().filter(|_| rows <= FINE_RANGES && selection.is_slow_to_read())?;
     selection.index.by_pair.hits(passing)
 }
 
@@ -189,7 +190,7 @@ fn of_ios(
         return Err(HttpError::bad(format!("no address lies between {low} and {high}")));
     }
     let axis = selection.axis(cells);
-    let addresses = AddressRanges::new((low, high), rows);
+    let addresses = AddressRanges::new(low..high, rows);
     let mut fold = MapFold::of_addresses(axis, addresses);
     selection.fold(selection.window_ns, &mut fold)?;
     Ok((fold.cube.finish(), addresses))
@@ -228,9 +229,9 @@ fn of_seconds(
     let all = &selection.index.maps.seconds;
     let (seconds, wide) = ((whole.1 - whole.0) / SECOND, all.step_ns().unwrap_or(1) / SECOND);
     let is_fine =
-        wide == 1 || seconds / wide >= cells.min(CELLS_ENOUGH / 8) || selection.has_many();
-    let of_pairs = match selection.passing() {
-        Some(passing) if selection.is_long() => selection.index.by_pair.seconds(passing),
+        wide == 1 || seconds / wide >= cells.min(CELLS_ENOUGH / 8) || selection.has_many_ios();
+    let of_pairs = match selection.pair_filter() {
+        Some(passing) if selection.is_slow_to_read() => selection.index.by_pair.seconds(passing),
         _ => None,
     };
     let found;
@@ -240,7 +241,7 @@ fn of_seconds(
         found = match of_pairs {
             Some(cube) => cube,
             None => {
-                let mut fold = MapFold::of_seconds(whole, cells);
+                let mut fold = MapFold::of_seconds(whole.0..whole.1, cells);
                 selection.fold(whole, &mut fold)?;
                 fold.cube.finish()
             }

@@ -1,10 +1,10 @@
 //! The hottest address ranges of a selection, and the processes that hit them.
 
 use super::streams_and_processes::edges;
+use crate::http_error::HttpResult;
 use crate::maps::RANGES;
 use crate::process_hits::ProcessHitsFold;
 use crate::query::QueryString;
-use crate::refusal::HttpResult;
 use crate::selection::IoSelection;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -43,7 +43,7 @@ pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<Ve
     let whole = edges(selection, &mut touching)?;
     let mut touches = touching.touches;
     for tables in selection.index.segments.tables(whole) {
-        tables.add_touches(selection.passing(), &mut touches)?;
+        tables.add_touches(selection.pair_filter(), &mut touches)?;
     }
     let by_range = touches.by_range();
     let all: u64 = by_range.iter().sum();

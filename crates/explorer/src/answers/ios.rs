@@ -1,7 +1,7 @@
 //! Single I/Os of a narrow selection.
 
+use crate::http_error::HttpError;
 use crate::query::QueryString;
-use crate::refusal::HttpError;
 use crate::selection::IoSelection;
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -12,8 +12,8 @@ mod streams_and_processes;
 mod views;
 
 use crate::capture::ExploredCapture;
+use crate::http_error::HttpError;
 use crate::query::QueryString;
-use crate::refusal::HttpError;
 use crate::selection::IoSelection;
 use serde::Serialize;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The hit map read out at a time: what each stream moved, and where on the device.
 
+use crate::http_error::{HttpError, HttpResult};
 use crate::query::QueryString;
-use crate::refusal::{HttpError, HttpResult};
 use crate::selection::IoSelection;
 use serde::Serialize;
 use steadfast_analysis::questions::cumulative::Threshold;

@@ -1,9 +1,9 @@
 //! Series over time, and capture steps.
 
 use crate::cells::ColumnSums;
+use crate::http_error::HttpError;
 use crate::pair_numbers::Breakdowns;
 use crate::query::{QueryString, op_named, process_id};
-use crate::refusal::HttpError;
 use crate::selection::{CellWindow, IoSelection};
 use serde::Serialize;
 use steadfast_analysis::filter::ProcessSelector;

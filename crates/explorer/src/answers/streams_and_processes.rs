@@ -1,8 +1,8 @@
 //! Streams, processes, the cumulative workload and its file, as the command line prints them. The
 //! whole segments of a window come from the index; only the edges are read.
 
+use crate::http_error::{HttpError, HttpResult};
 use crate::query::QueryString;
-use crate::refusal::{HttpError, HttpResult};
 use crate::selection::IoSelection;
 use serde::Serialize;
 use std::ops::Range;
@@ -115,7 +115,7 @@ pub fn stream_table(selection: &IoSelection<'_>) -> Result<StreamTable, HttpErro
     let mut table = StreamTable::new();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.segments.tables(whole) {
-        tables.each(selection.passing(), |(stream, _), sums| table.add(stream, sums))?;
+        tables.each(selection.pair_filter(), |(stream, _), sums| table.add(stream, sums))?;
     }
     Ok(table)
 }
@@ -125,7 +125,7 @@ pub fn process_table(selection: &IoSelection<'_>) -> Result<ProcessTable, HttpEr
     let mut table = ProcessTable::default();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.segments.tables(whole) {
-        tables.each(selection.passing(), |(_, process), sums| table.add(process, sums))?;
+        tables.each(selection.pair_filter(), |(_, process), sums| table.add(process, sums))?;
     }
     Ok(table)
 }
@@ -135,7 +135,7 @@ pub fn process_table(selection: &IoSelection<'_>) -> Result<ProcessTable, HttpEr
 pub fn edges(selection: &IoSelection<'_>, fold: &mut dyn Fold) -> Result<Range<usize>, HttpError> {
     let segments = &selection.index.segments;
     let (from, to) = selection.window_ns;
-    let is_told = selection.is_unfiltered() || selection.passing().is_some();
+    let is_told = selection.is_unfiltered() || selection.pair_filter().is_some();
     let whole = if is_told { segments.within((from, to)) } else { 0..0 };
     let edges = match segments.span_of(&whole) {
         None => [(from, to), (to, to)],

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use steadfast_explorer::cache::IndexStore;
 use steadfast_explorer::capture::{ExploredCapture, open_all};
-use steadfast_explorer::refusal::HttpError;
+use steadfast_explorer::http_error::HttpError;
 
 /// Keeps indexes in a directory, which is made with the first.
 struct TestStore<'a>(&'a Path);

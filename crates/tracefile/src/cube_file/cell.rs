@@ -11,7 +11,7 @@ pub const FLAGS: usize = 9;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Times {
     /// Number, sum and maximum.
-    pub sums: TimeSums,
+    pub total: TimeSums,
     /// Non-empty buckets of the domain's fine histogram as (bucket, count), ascending.
     pub buckets: Vec<(u16, u64)>,
 }
@@ -102,7 +102,7 @@ impl CubeCell {
             ios: row.ios,
             span_ns,
             responses: Times {
-                sums: TimeSums {
+                total: TimeSums {
                     count: row.responses,
                     sum_ns: row.response_sum_ns,
                     max_ns: row.response_max_ns,

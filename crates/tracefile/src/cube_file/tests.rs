@@ -22,7 +22,7 @@ const EVERY: CubeColumns = CubeColumns {
 };
 
 fn times(count: u64, buckets: Vec<(u16, u64)>) -> Times {
-    Times { sums: TimeSums { count, sum_ns: 9 * count, max_ns: 77 }, buckets }
+    Times { total: TimeSums { count, sum_ns: 9 * count, max_ns: 77 }, buckets }
 }
 
 /// A cell with extreme values in every field, and one without any.

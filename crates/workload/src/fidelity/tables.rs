@@ -43,7 +43,7 @@ fn compared(head: &str, values: [Option<f64>; 2], decimals: u8) -> Row {
 pub(super) fn totals(found: &Fidelity) -> Table {
     let of = |value: &dyn Fn(&FidelitySide) -> Option<f64>| found.sides.each_ref().map(value);
     let total = found.sides.each_ref().map(|side| side.streams.total());
-    let figures = total.each_ref().map(|tally| tally.responses.figures());
+    let figures = total.each_ref().map(|tally| tally.times.responses.figures());
     let millis = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
     // The replay's clock.
     let seconds =
@@ -54,7 +54,7 @@ pub(super) fn totals(found: &Fidelity) -> Table {
     };
     let ios = total.each_ref().map(|tally| tally.count() as f64);
     let mb = total.each_ref().map(|tally| Bytes(tally.amount()).as_mb());
-    let deepest = |tally: &IoSums| tally.depths.largest().map(f64::from);
+    let deepest = |tally: &IoSums| tally.times.depths.largest().map(f64::from);
     Table::new("replay-totals", "Original beside replay", "")
         .columns(BOTH)
         .column(("difference", "Difference %"))
@@ -69,7 +69,11 @@ pub(super) fn totals(found: &Fidelity) -> Table {
             compared("99 % response time, ms", figures.map(|f| millis(f.p99_ns)), 4),
             compared("99.999 % response time, ms", figures.map(|f| millis(f.p99_999_ns)), 4),
             compared("Maximum response time, ms", figures.map(|f| millis(f.max_ns)), 4),
-            compared("Average queue depth", total.each_ref().map(|tally| tally.depths.mean()), 3),
+            compared(
+                "Average queue depth",
+                total.each_ref().map(|tally| tally.times.depths.mean()),
+                3,
+            ),
             compared("Maximum queue depth", total.each_ref().map(deepest), 0),
             compared("Failed I/Os", total.each_ref().map(|tally| Some(tally.failed() as f64)), 0),
         ])
@@ -120,8 +124,8 @@ pub(super) fn streams(found: &Fidelity, all: bool) -> Table {
 fn stream_row(head: &str, tallies: &[IoSums; 2]) -> Row {
     let [original, replay] = tallies;
     let mb = |tally: &IoSums| Cell::number(Some(Bytes(tally.amount()).as_mb()), 1);
-    let art = |tally: &IoSums| ms(tally.responses.figures().mean_ns);
-    let depth = |tally: &IoSums| Cell::number(tally.depths.mean(), 2);
+    let art = |tally: &IoSums| ms(tally.times.responses.figures().mean_ns);
+    let depth = |tally: &IoSums| Cell::number(tally.times.depths.mean(), 2);
     let cells = [
         Cell::count(original.count()),
         Cell::count(replay.count()),
@@ -274,12 +278,12 @@ pub(super) fn depths(found: &Fidelity) -> Option<Table> {
             })
         };
         let total = found.sides.each_ref().map(|side| side.streams.total());
-        let deepest = |tally: &IoSums| tally.depths.largest().map(f64::from);
+        let deepest = |tally: &IoSums| tally.times.depths.largest().map(f64::from);
         Table::new("replay-depths", "Queue depth at issue", "")
             .columns(BOTH)
             .column(("difference", "Difference %"))
             .rows([
-                compared("Average", total.each_ref().map(|tally| tally.depths.mean()), 3),
+                compared("Average", total.each_ref().map(|tally| tally.times.depths.mean()), 3),
                 compared("50 %", at(0.5), 0),
                 compared("99 %", at(0.99), 0),
                 compared("Maximum", total.each_ref().map(deepest), 0),

@@ -185,7 +185,7 @@ fn folded(capture: &FilteredCapture, by: Facet) -> anyhow::Result<(Groups, Evide
         let mut groups = Groups::by(&facets).with_hosts(captured.conditions());
         let mut quality = Completeness::from_conditions(captured.conditions());
         let account = captured.run(pass, &mut [&mut groups, &mut quality])?;
-        let evidence = Evidence::seen(captured, account, quality);
+        let evidence = Evidence::from_pass(captured, account, quality);
         Ok(PassResult { found: (groups, evidence), account })
     })?;
     Ok(found)

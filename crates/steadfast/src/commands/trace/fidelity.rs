@@ -42,7 +42,7 @@ pub fn measured(
     file: &WorkloadFile,
     selected: &FilteredCapture,
 ) -> anyhow::Result<DerivedFidelity> {
-    let range = selected.ask(AddressRange::of)?.ok();
+    let range = selected.ask(AddressRange::from_capture)?.ok();
     let mut captured = selected.ask(|captured, pass| TraceProfile::read(captured, pass, range))?;
     // Another capture has losses of its own, which only its scores show.
     let mut lost = match arguments.against {
@@ -54,7 +54,7 @@ pub fn measured(
             let FilterArguments { window, layer, .. } = arguments.selection.filter;
             let filter = FilterArguments { window, layer, ..FilterArguments::default() };
             let other = FilteredCapture::files(std::slice::from_ref(path), &filter)?;
-            let theirs = other.ask(AddressRange::of)?.ok();
+            let theirs = other.ask(AddressRange::from_capture)?.ok();
             let applied = other.ask(|captured, pass| TraceProfile::read(captured, pass, theirs))?;
             (Some(other.name.clone()), applied.ios, AspectScore::all(&captured, &applied))
         }

@@ -48,7 +48,7 @@ impl StreamsContent {
         format!(
             "{}\n{} of {} streams, {shown} of {} I/Os, {} moved",
             listed(
-                &StreamFigures::table(self.total.row.sums.queued.total.count > 0),
+                &StreamFigures::table(self.total.row.sums.times.queued.total.count > 0),
                 &self.streams
             ),
             self.streams.len(),
@@ -75,7 +75,8 @@ pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
     let content =
         ProcessesContent { processes: table.listing(), unlisted_count: table.unlisted().count() };
     selected.show(arguments.json, account, content, |content| {
-        let has_queue = content.processes.iter().any(|process| process.sums.queued.total.count > 0);
+        let has_queue =
+            content.processes.iter().any(|process| process.sums.times.queued.total.count > 0);
         listed(&ProcessFigures::table(has_queue), &content.processes)
     })
 }
