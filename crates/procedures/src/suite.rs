@@ -722,8 +722,7 @@ mod tests {
             ..wanted.clone()
         };
         bench.response = |_| Some(Nanos(500_000));
-        suite.conduct(&mut bench).unwrap();
-        suite.study(&record(&suite.setup.settings, bench.entries))
+        bench.studied(&suite, &suite.setup.settings)
     }
 
     /// The class disables the write cache for IOPS; idle-exit leaves it enabled.

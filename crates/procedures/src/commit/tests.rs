@@ -181,9 +181,7 @@ fn every_block_size_has_a_cost_without_a_single_committer() {
         set(s, "block-sizes", "4K,8K");
     });
     let test = test.unwrap();
-    let mut bench = bench(volatile);
-    test.conduct(&mut bench).unwrap();
-    let record = record(&test.setup.settings, bench.entries);
+    let record = bench(volatile).recorded(&test, &test.setup.settings);
     assert_eq!(flush_costs(&test, &CommitResults::new(&test, &record)).len(), 4);
 }
 
@@ -256,8 +254,7 @@ fn flushes_at_the_device_are_counted_per_commit() {
             measurement.kernel = Some(kernel);
         }
     };
-    test.conduct(&mut bench).unwrap();
-    let record = record(&test.setup.settings, bench.entries);
+    let record = bench.recorded(&test, &test.setup.settings);
     let results = CommitResults::new(&test, &record);
     let point = |label: &str| results.points.iter().find(|p| p.load.label() == label).unwrap();
     let (own, group) = (point("SEQ 4K W FLUSH/1 T16Q1"), point("SEQ 4K W FLUSH/16 T1Q16"));
@@ -271,9 +268,7 @@ fn flushes_at_the_device_are_counted_per_commit() {
 #[test]
 fn a_run_that_broke_off_shows_what_it_has() {
     let test = made(short).unwrap();
-    let mut bench = bench(volatile);
-    test.conduct(&mut bench).unwrap();
-    let whole = record(&test.setup.settings, bench.entries);
+    let whole = bench(volatile).recorded(&test, &test.setup.settings);
     assert_unfinished_wherever_it_ends(&test, &whole);
 }
 

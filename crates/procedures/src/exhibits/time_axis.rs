@@ -3,8 +3,8 @@
 use steadfast_domain::Nanos;
 use steadfast_domain::findings::{Axis, TimeUnit};
 
-/// Steps shorter than this are plotted by seconds instead of minutes.
-const PLOTTED_IN_SECONDS: Nanos = Nanos::from_secs(10);
+/// Step time from which on plots have minutes instead of seconds.
+const MINUTES_FROM: Nanos = Nanos::from_secs(10);
 
 /// An axis of time with the scale of its unit.
 pub(crate) struct PlotTimeAxis {
@@ -26,7 +26,7 @@ impl PlotTimeAxis {
 
     /// Creates the axis for steps of this length.
     pub fn for_steps(name: &str, step_time: Nanos) -> Self {
-        if step_time < PLOTTED_IN_SECONDS {
+        if step_time < MINUTES_FROM {
             PlotTimeAxis::seconds(name)
         } else {
             PlotTimeAxis::minutes(name)

@@ -1,7 +1,7 @@
 use super::results::FillResults;
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, scripted, set,
+    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, retouched, set,
     settings_of, steps,
 };
 use steadfast_domain::device_log::{LatencyBuckets, LogDelta};
@@ -67,12 +67,6 @@ fn cached(step: &Step, measurement: &mut Measurement) {
     shape(measurement, &[(cache, 20.0), (f64::MAX, 5.0)]);
 }
 
-fn bench(retouch: fn(&Step, &mut Measurement)) -> ScriptedBench<impl FnMut(&Step) -> f64> {
-    let mut bench = scripted(|_| 1000.0);
-    bench.retouch = retouch;
-    bench
-}
-
 fn conducted(bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>) -> (DriveFill, Record) {
     let test = made(|_| ()).unwrap();
     test.conduct(bench).unwrap();
@@ -91,7 +85,7 @@ const LEVEL_0: [&str; 7] = [
 
 #[test]
 fn every_level_has_its_purge_its_rest_its_idle_times_and_its_reads() {
-    let mut bench = bench(cached);
+    let mut bench = retouched(cached);
     let (_, record) = conducted(&mut bench);
     let all = phases(&record);
     assert_eq!(all[..7], LEVEL_0);
@@ -128,7 +122,7 @@ fn every_level_has_its_purge_its_rest_its_idle_times_and_its_reads() {
 
 #[test]
 fn the_cliff_its_amount_and_what_returns_are_found() {
-    let (test, record) = conducted(&mut bench(cached));
+    let (test, record) = conducted(&mut retouched(cached));
     let results = FillResults::new(&test, &record);
     let close = |found: Option<f64>, expected: f64| {
         let found = found.unwrap();
@@ -160,7 +154,7 @@ fn the_cliff_its_amount_and_what_returns_are_found() {
 #[test]
 fn a_drive_without_a_cliff_has_none_and_nothing_returns() {
     let flat = |_: &Step, measurement: &mut Measurement| shape(measurement, &[(f64::MAX, 20.0)]);
-    let (test, record) = conducted(&mut bench(flat));
+    let (test, record) = conducted(&mut retouched(flat));
     let results = FillResults::new(&test, &record);
     let first = &results.levels[0];
     assert_eq!(
@@ -194,7 +188,7 @@ fn what_the_device_counted_is_among_the_metrics() {
             ..LogDelta::default()
         });
     };
-    let (test, record) = conducted(&mut bench(counted));
+    let (test, record) = conducted(&mut retouched(counted));
     let metrics = test.study(&record).metrics;
     let find = |name: &str| {
         let mut all = metrics.iter().filter(|m| m.point == "empty" && m.metric == name);
@@ -219,7 +213,7 @@ fn what_the_device_counted_is_among_the_metrics() {
 #[test]
 fn a_gap_restarts_the_level_or_repeats_the_idle_time() {
     let with_gap = |phase: &'static str| {
-        let mut bench = bench(cached);
+        let mut bench = retouched(cached);
         bench.gap_before = vec![(phase, 0, 1)];
         let (test, record) = conducted(&mut bench);
         let results = FillResults::new(&test, &record);
@@ -236,7 +230,7 @@ fn a_gap_restarts_the_level_or_repeats_the_idle_time() {
     let all = with_gap("again-50-120s");
     assert_eq!(all[10..13], ["again-50-120s", "again-50-120s (attempt 2)", "again-50-600s"]);
     assert_eq!(with_gap("fill-0")[..7], LEVEL_0, "nothing had been written");
-    let mut bench = bench(cached);
+    let mut bench = retouched(cached);
     bench.gap_before = vec![("read-new-0", 0, 1)];
     let (test, record) = conducted(&mut bench);
     let results = FillResults::new(&test, &record);
@@ -254,7 +248,7 @@ fn in_parts(step: &Step, measurement: &mut Measurement) {
 
 #[test]
 fn what_returned_in_a_gap_inside_the_writes_is_used_up_before_the_idle_time_is_repeated() {
-    let mut bench = bench(in_parts);
+    let mut bench = retouched(in_parts);
     bench.gap_before = vec![("again-50-120s", 0, 2), ("use-up-50-120s", 0, 2)];
     let (test, record) = conducted(&mut bench);
     let expected = [
@@ -284,21 +278,20 @@ fn what_is_too_little_to_time_is_not_read() {
 fn a_drive_that_is_not_purged_is_not_called_empty() {
     let purge = PurgeChoice::Method(PurgeMethod::Nothing);
     let test = made(|settings| settings.purge = purge).unwrap();
-    let findings = bench(cached).studied(&test, &test.setup.settings);
+    let findings = retouched(cached).studied(&test, &test.setup.settings);
     assert!(findings.ending.starts_with("Not purged: full speed"), "{}", findings.ending);
 }
 
 #[test]
 fn a_record_that_ends_anywhere_shows_what_it_has() {
-    let (test, whole) = conducted(&mut bench(cached));
+    let (test, whole) = conducted(&mut retouched(cached));
     assert_unfinished_wherever_it_ends(&test, &whole);
 }
 
 #[test]
 fn random_writes_are_not_read_back() {
     let test = made(set("pattern", "RND 4K W")).unwrap();
-    let mut bench = bench(cached);
-    test.conduct(&mut bench).unwrap();
-    let record = record(&test.setup.settings, bench.entries.clone());
+    let mut bench = retouched(cached);
+    let record = bench.recorded(&test, &test.setup.settings);
     assert!(phases(&record).iter().all(|phase| !phase.starts_with("read-")));
 }

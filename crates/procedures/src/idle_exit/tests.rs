@@ -1,8 +1,7 @@
 use super::results::{IdleExitResults, standard_error_ms};
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, scripted, settings_of,
-    steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, requested, scripted, settings_of, steps,
 };
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Conditions, EndState, FineHistogram, Nanos, Settings, Step, Tally};
@@ -75,9 +74,7 @@ fn every_idle_time_has_its_ios_between_two_baselines() {
 #[test]
 fn the_states_their_thresholds_and_latencies_are_found() {
     let test = made(|_| ()).unwrap();
-    let mut bench = bench(sleepy);
-    test.conduct(&mut bench).unwrap();
-    let record = record(&test.setup.settings, bench.entries);
+    let record = bench(sleepy).recorded(&test, &test.setup.settings);
     let results = IdleExitResults::new(&test, &record);
     let states: Vec<(Option<Nanos>, Nanos, f64)> = results
         .states
@@ -107,9 +104,7 @@ fn a_drive_that_never_sleeps_has_no_state() {
 #[test]
 fn a_record_that_ends_anywhere_shows_what_it_has() {
     let test = made(|_| ()).unwrap();
-    let mut bench = bench(sleepy);
-    test.conduct(&mut bench).unwrap();
-    let whole = record(&test.setup.settings, bench.entries);
+    let whole = bench(sleepy).recorded(&test, &test.setup.settings);
     assert_unfinished_wherever_it_ends(&test, &whole);
 }
 

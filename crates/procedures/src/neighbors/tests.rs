@@ -103,8 +103,7 @@ fn each_offender_is_measured_alone_and_in_cycles_under_each_control_that_is_ther
 fn isolation_and_utilization_are_quotients_of_what_was_measured() {
     let test = made(SHORT).unwrap();
     let mut bench = bench();
-    test.conduct(&mut bench).unwrap();
-    let record = record(&test.setup.settings, bench.entries.clone());
+    let record = bench.recorded(&test, &test.setup.settings);
     let results = NeighborsResults::new(&test, &record);
     let near = |value: Option<f64>, expected: f64| {
         assert!(value.is_some_and(|v| (v / expected - 1.0).abs() < 0.01), "{value:?} {expected}");
@@ -263,8 +262,7 @@ fn a_victim_that_could_not_keep_up_has_no_response_times() {
     });
     let usual = bench();
     (slow.settle, slow.response, slow.retouch) = (usual.settle, usual.response, usual.retouch);
-    test.conduct(&mut slow).unwrap();
-    let record = record(&test.setup.settings, slow.entries);
+    let record = slow.recorded(&test, &test.setup.settings);
     let results = NeighborsResults::new(&test, &record);
     let [none, limited] = results.disturbances.as_slice() else { panic!("two controls") };
     assert!(none.on.fell_behind && !none.off.fell_behind && !limited.on.fell_behind);

@@ -3,15 +3,14 @@
 use super::PowerCut;
 use super::setup::{NAME, PARAMETERS};
 use crate::common::procedure_request::ProcedureRequest;
-use crate::testing::scripted::GEOMETRY;
+use crate::testing::scripted::{GEOMETRY, assert_unfinished_wherever_it_ends, record};
 use std::collections::BTreeSet;
 use steadfast_domain::power_cut::{
     CountedPowerLoss, CutEvidence, PowerCounters, PowerCutOutcome, PowerCutTrial, ViolationKind,
 };
-use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{
     Bench, Bytes, Conditions, EndState, Findings, Halt, JournalEntry, Nanos, Note, Outcome,
-    Procedure, Purge, Record, Settings, Step, caveats as ids,
+    Procedure, Purge, Settings, Step, caveats as ids,
 };
 
 fn settings(set: &[(&str, &str)]) -> Settings {
@@ -87,20 +86,8 @@ fn conducted(outcomes: &[PowerCutOutcome]) -> (Vec<PowerCutTrial>, Findings) {
     let test = made(&[("cycles", "5")]).unwrap();
     let mut bench = CutBench { outcomes, entries: Vec::new(), trials: Vec::new() };
     test.conduct(&mut bench).unwrap();
-    bench.entries.push(JournalEntry::Ended);
-    let record = Record {
-        version: RECORD_VERSION,
-        settings: settings(&[("cycles", "5")]),
-        began_unix_ms: 0,
-        ended_unix_ms: 0,
-        digest: String::new(),
-        entries: bench.entries,
-    };
-    // A record may end anywhere.
-    for end in 0..record.entries.len() {
-        let part = Record { entries: record.entries[..end].to_vec(), ..record.clone() };
-        assert_eq!(test.study(&part).end, EndState::Unfinished);
-    }
+    let record = record(&settings(&[("cycles", "5")]), bench.entries);
+    assert_unfinished_wherever_it_ends(&test, &record);
     (bench.trials, test.study(&record))
 }
 

@@ -122,7 +122,7 @@ fn checkpoints(run: &FillRun<'_>) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::scripted::{GEOMETRY, record, scripted};
+    use crate::testing::scripted::{GEOMETRY, scripted};
     use steadfast_domain::{EndState, Settings};
 
     #[test]
@@ -136,8 +136,7 @@ mod tests {
             parameters: Vec::new(),
         });
         let (test, mut bench) = (test.unwrap(), scripted(|_| 1000.0));
-        test.conduct(&mut bench).unwrap();
-        let findings = test.study(&record(&settings, bench.entries));
+        let findings = bench.studied(&test, &settings);
         assert_eq!(findings.end, EndState::Complete);
         assert_eq!(findings.front.figures[0].value, Some(GEOMETRY.capacity.0 as f64));
         assert_eq!((findings.summary.len(), findings.form_pages.len()), (1, 1));

@@ -32,6 +32,8 @@ pub(crate) struct ScriptedBench<F: FnMut(&Step) -> f64> {
     pub gap_before: Vec<(&'static str, u32, u32)>,
     /// Method of every purge.
     pub purge: PurgeMethod,
+    /// Reason why every purge fails.
+    pub purge_failure: Option<&'static str>,
     /// Calls and their results, in order.
     pub entries: Vec<JournalEntry>,
     /// Time and bytes so far of the load that is still running after a cut.
@@ -47,9 +49,17 @@ pub(crate) fn scripted<F: FnMut(&Step) -> f64>(iops: F) -> ScriptedBench<F> {
         retouch: |_, _| (),
         gap_before: Vec::new(),
         purge: PurgeMethod::NvmeFormat,
+        purge_failure: None,
         entries: Vec::new(),
         ran: (Nanos::ZERO, 0),
     }
+}
+
+/// Creates a bench with 1,000 IOPS in every step, whose measurements `retouch` changes.
+pub(crate) fn retouched(
+    retouch: fn(&Step, &mut Measurement),
+) -> ScriptedBench<impl FnMut(&Step) -> f64> {
+    ScriptedBench { retouch, ..scripted(|_| 1000.0) }
 }
 
 fn tally(ios: u64, bytes: Bytes, response: Option<Nanos>) -> Tally {
@@ -122,10 +132,15 @@ impl<F: FnMut(&Step) -> f64> ScriptedBench<F> {
         self
     }
 
+    /// Conducts a test, and returns its record.
+    pub fn recorded(&mut self, test: &dyn Procedure, settings: &Settings) -> Record {
+        test.conduct(self).unwrap();
+        record(settings, self.entries.clone())
+    }
+
     /// Conducts a test, and returns the findings of its record.
     pub fn studied(&mut self, test: &dyn Procedure, settings: &Settings) -> Findings {
-        test.conduct(self).unwrap();
-        test.study(&record(settings, self.entries.clone()))
+        test.study(&self.recorded(test, settings))
     }
 }
 
@@ -136,6 +151,9 @@ impl<F: FnMut(&Step) -> f64> Bench for ScriptedBench<F> {
         Ok(got)
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
+        if let Some(why) = self.purge_failure {
+            return Err(Halt::Refused(why.into()));
+        }
         let purge = Purge { blank: Some(true), ..Purge::new(self.purge, Nanos::SECOND) };
         self.entries.push(JournalEntry::Purged(purge.clone()));
         Ok(purge)

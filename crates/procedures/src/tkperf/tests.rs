@@ -10,8 +10,8 @@ use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Cursor, Op, Order};
 use steadfast_domain::{
-    Bench, Bytes, Conditions, Findings, FineHistogram, Halt, JournalEntry, Measurement, Nanos,
-    Note, Outcome, Procedure, Purge, Settings, Step, Tally, caveats as ids,
+    Bytes, Findings, FineHistogram, JournalEntry, Measurement, Nanos, Procedure, Settings, Step,
+    Tally, caveats as ids,
 };
 
 fn settings(tests: &str, change: impl FnOnce(&mut Settings)) -> Settings {
@@ -128,33 +128,14 @@ fn tkperf_defect_03_more_jobs_do_not_precondition_more() {
     assert_eq!(written(|_| ()), 2 * GEOMETRY.capacity.0);
 }
 
-/// A bench whose purge fails.
-struct FailingPurgeBench(Vec<Step>);
-
-impl Bench for FailingPurgeBench {
-    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        Ok(wanted.clone())
-    }
-    fn purge(&mut self) -> Result<Purge, Halt> {
-        Err(Halt::Refused("the drive refused to be formatted".into()))
-    }
-    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        self.0.push(step.clone());
-        Ok(Outcome { measurement: Measurement::default(), gap_before: None })
-    }
-    fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
-        Ok(())
-    }
-    fn note(&mut self, _: &Note) {}
-}
-
 #[test]
 fn tkperf_defect_04_a_purge_that_fails_ends_the_run_and_the_report_names_the_purge() {
     for test in SSD.split(',') {
-        let mut bench = FailingPurgeBench(Vec::new());
+        let mut bench = scripted(|_| 1000.0);
+        bench.purge_failure = Some("the drive refused to be formatted");
         let halted = made(&settings(test, |_| ())).unwrap().conduct(&mut bench).unwrap_err();
         assert!(halted.to_string().contains("refused to be formatted"));
-        assert!(bench.0.is_empty(), "{test}: nothing was measured after it");
+        assert!(steps(&bench.entries).is_empty(), "{test}: nothing was measured after it");
     }
     let findings = found(&settings("lat", |_| ()));
     let rows = findings.parts[0].header.blocks.iter().flat_map(|block| &block.rows);

@@ -1,6 +1,6 @@
 use super::results::VerifyWriteResults;
 use super::*;
-use crate::testing::scripted::{ScriptedBench, record, requested, scripted, settings_of, steps};
+use crate::testing::scripted::{ScriptedBench, record, requested, retouched, settings_of, steps};
 use steadfast_domain::measurement::Verification;
 use steadfast_domain::{Bytes, EndState, JournalEntry, Measurement, Op, Settings, Step};
 
@@ -8,13 +8,6 @@ const SECTORS: u64 = 1 << 21;
 
 fn made(change: impl FnOnce(&mut Settings)) -> Result<VerifyWrite, crate::ProcedureError> {
     requested(&settings_of("verify-write", change), VerifyWrite::new)
-}
-
-/// A drive that returns this verification for every read.
-fn bench(retouch: fn(&Step, &mut Measurement)) -> ScriptedBench<impl FnMut(&Step) -> f64> {
-    let mut bench = scripted(|_| 1000.0);
-    bench.retouch = retouch;
-    bench
 }
 
 fn found(step: &Step, measurement: &mut Measurement, wrong: u64, unknown: u64) {
@@ -36,7 +29,7 @@ fn conducted(bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>) -> Findings {
 
 #[test]
 fn all_is_written_then_all_is_read_and_every_step_verifies() {
-    let mut bench = bench(|step, m| found(step, m, 0, 0));
+    let mut bench = retouched(|step, m| found(step, m, 0, 0));
     let findings = conducted(&mut bench);
     let steps = steps(&bench.entries);
     let labels: Vec<_> =
@@ -56,7 +49,7 @@ fn all_is_written_then_all_is_read_and_every_step_verifies() {
 
 #[test]
 fn a_miscompare_is_a_failed_end_and_says_where() {
-    let findings = conducted(&mut bench(|step, m| found(step, m, 3, 0)));
+    let findings = conducted(&mut retouched(|step, m| found(step, m, 3, 0)));
     assert_eq!((findings.end, findings.end.good()), (EndState::Failed, Some(false)));
     assert!(findings.ending.contains("3 of 2,097,152"), "{}", findings.ending);
     assert!(findings.caveats.iter().any(|c| c.id == "miscompares"));
@@ -66,7 +59,7 @@ fn a_miscompare_is_a_failed_end_and_says_where() {
 #[test]
 fn what_was_not_compared_is_not_right() {
     for retouch in [(|_, _| ()) as fn(&Step, &mut Measurement), |step, m| found(step, m, 0, 8)] {
-        let findings = conducted(&mut bench(retouch));
+        let findings = conducted(&mut retouched(retouch));
         assert_eq!(findings.end, EndState::Void);
         assert!(findings.ending.starts_with("NOT VERIFIED"), "{}", findings.ending);
         assert!(findings.caveats.iter().any(|c| c.id == "not-compared"));
@@ -76,7 +69,7 @@ fn what_was_not_compared_is_not_right() {
 /// Only the process that wrote the sectors knows which ones were written.
 #[test]
 fn a_gap_begins_anew_with_the_writes_and_only_the_last_attempt_counts() {
-    let mut bench = bench(|step, m| match step.place.phase.as_str() {
+    let mut bench = retouched(|step, m| match step.place.phase.as_str() {
         "read-back" => found(step, m, 0, SECTORS),
         _ => found(step, m, 0, 0),
     });
@@ -89,7 +82,7 @@ fn a_gap_begins_anew_with_the_writes_and_only_the_last_attempt_counts() {
 
 #[test]
 fn what_was_wrong_in_an_attempt_that_broke_off_stays_wrong() {
-    let mut bench = bench(|step, m| match step.place.phase.as_str() {
+    let mut bench = retouched(|step, m| match step.place.phase.as_str() {
         "read-back" => found(step, m, 3, SECTORS - 3),
         _ => found(step, m, 1, 0),
     });

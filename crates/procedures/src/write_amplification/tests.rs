@@ -1,7 +1,7 @@
 use super::results::AmplificationResults;
 use super::*;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, assert_unfinished_wherever_it_ends, record, scripted, steps,
+    GEOMETRY, ScriptedBench, assert_unfinished_wherever_it_ends, record, retouched, steps,
 };
 use crate::testing::workload::workload;
 use steadfast_domain::findings::{Cell, Exhibit};
@@ -48,12 +48,6 @@ fn settling(step: &Step, measurement: &mut Measurement) {
     count(measurement, 1.0 + (last - 1.0) * done);
 }
 
-fn bench(retouch: fn(&Step, &mut Measurement)) -> ScriptedBench<impl FnMut(&Step) -> f64> {
-    let mut bench = scripted(|_| 1000.0);
-    bench.retouch = retouch;
-    bench
-}
-
 fn conducted(
     bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>,
 ) -> (WriteAmplificationTest, Record) {
@@ -72,7 +66,7 @@ fn phases(record: &Record) -> Vec<String> {
 
 #[test]
 fn every_cell_has_its_purge_its_fill_and_windows_until_five_are_steady() {
-    let mut bench = bench(settling);
+    let mut bench = retouched(settling);
     let (test, record) = conducted(&mut bench);
     let expected = [
         "counters", "fill-uniform-100", "uniform-100", "fill-uniform-80", "uniform-80",
@@ -141,7 +135,7 @@ fn a_drive_that_lacks_a_counter_is_refused_before_anything_is_written() {
     ];
     let missing = ["by its host and to its flash", "written to its flash", "written by its host"];
     for (retouch, missing) in lacking.into_iter().zip(missing) {
-        let mut bench = bench(retouch);
+        let mut bench = retouched(retouch);
         let Err(Halt::Refused(why)) = made(|_| ()).unwrap().conduct(&mut bench) else {
             panic!("it is refused")
         };
@@ -159,7 +153,7 @@ fn a_cell_that_keeps_changing_ends_at_its_limit_without_a_value() {
             count(measurement, f64::from(2 + step.place.round % 2));
         }
     };
-    let (test, record) = conducted(&mut bench(restless));
+    let (test, record) = conducted(&mut retouched(restless));
     let results = AmplificationResults::new(&test, &record);
     let cell = &results.cells[1];
     assert_eq!((cell.windows.len(), cell.value()), (40, None));
@@ -187,7 +181,7 @@ fn in_parts(step: &Step, measurement: &mut Measurement) {
 #[test]
 fn a_gap_voids_its_window_and_no_steady_windows_extend_across_it() {
     for (point, void, first) in [(1, false, 5), (2, true, 6)] {
-        let mut bench = bench(in_parts);
+        let mut bench = retouched(in_parts);
         bench.gap_before = vec![("uniform-100", 5, point)];
         let (test, record) = conducted(&mut bench);
         let results = AmplificationResults::new(&test, &record);
@@ -206,7 +200,7 @@ fn a_counter_that_goes_backwards_voids_its_window() {
             measurement.sensed.log.as_mut().unwrap().nand_written = None;
         }
     };
-    let (test, record) = conducted(&mut bench(backwards));
+    let (test, record) = conducted(&mut retouched(backwards));
     let results = AmplificationResults::new(&test, &record);
     assert_eq!(results.cells[0].windows[5].amplification(), None);
     assert_eq!(results.cells[0].verdict.window, Some((7, 11)));
@@ -214,7 +208,7 @@ fn a_counter_that_goes_backwards_voids_its_window() {
 
 #[test]
 fn a_record_that_ends_anywhere_shows_what_it_has() {
-    let (test, whole) = conducted(&mut bench(settling));
+    let (test, whole) = conducted(&mut retouched(settling));
     assert_unfinished_wherever_it_ends(&test, &whole);
 }
 
@@ -230,7 +224,7 @@ fn a_drive_that_counts_other_amounts_or_fewer_flash_bytes_is_disclosed() {
             ..LogDelta::default()
         });
     };
-    let (test, record) = conducted(&mut bench(strange));
+    let (test, record) = conducted(&mut retouched(strange));
     let findings = test.study(&record);
     let ids: Vec<&str> = findings.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
     use steadfast_domain::caveats::{AMPLIFICATION_BELOW_ONE, HOST_COUNTER_DIFFERS};
@@ -261,7 +255,7 @@ fn a_captured_workload_is_a_cell_of_its_own() {
 /// Windows of 3.00 and 3.03 in turn, with counters that are exact to 0.1 %.
 #[test]
 fn the_range_of_a_value_is_that_of_its_windows() {
-    let mut bench = bench(|step, measurement| {
+    let mut bench = retouched(|step, measurement| {
         count(measurement, 3.0 + 0.03 * f64::from(step.place.round % 2));
     });
     let (test, record) = conducted(&mut bench);

@@ -93,8 +93,7 @@ fn iops_are_of_the_access_and_x_is_wall_time() {
         let every = if step.place.phase.starts_with("base") { 5_000 } else { 10_000 };
         measurement.began_unix_ms = base + u64::from(step.place.point - 1) * every;
     };
-    hir.conduct(&mut bench).unwrap();
-    let record = record(&hir.setup.settings, bench.entries);
+    let record = bench.recorded(&hir, &hir.setup.settings);
     let results = HirResults::new(&hir, &record);
     let wait = &results.waits[0];
     let minutes = |seconds: f64| seconds / 60.0;

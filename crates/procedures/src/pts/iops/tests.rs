@@ -105,8 +105,7 @@ fn a_gap_inside_a_round_voids_it_and_begins_the_window_anew() {
 
     let mut between = scripted(|_| 1000.0);
     between.gap_before = vec![("", 3, 1)];
-    iops.conduct(&mut between).unwrap();
-    let findings = iops.study(&record(&iops.setup.settings, between.entries));
+    let findings = between.studied(&iops, &iops.setup.settings);
     assert_eq!(findings.verdict.unwrap().window, Some((3, 7)), "a gap between rounds voids none");
 }
 
@@ -115,8 +114,7 @@ fn a_mixed_step_counts_reads_plus_writes() {
     let mut bench =
         scripted(|step| if step.place.label == "RND 4K RW65" { 3000.0 } else { 1000.0 });
     let iops = iops_test(|_| ());
-    iops.conduct(&mut bench).unwrap();
-    let record = record(&iops.setup.settings, bench.entries);
+    let record = bench.recorded(&iops, &iops.setup.settings);
     let results = LoopResults::new(&iops.mixed_loop, &record);
     let cell = results.cell(&AccessPattern::random(Bytes::kib(4), 65)).unwrap();
     assert_eq!(cell.iops.mean, Some(3000.0));

@@ -114,8 +114,7 @@ fn a_gap_voids_a_round_of_its_own_size_only() {
     let test = throughput_test(|_| ());
     let mut bench = scripted(|_| 100.0);
     bench.gap_before = vec![("rounds-128K", 2, 2)];
-    test.conduct(&mut bench).unwrap();
-    let record = record(&test.setup.settings, bench.entries);
+    let record = bench.recorded(&test, &test.setup.settings);
     let loops = test.loops.iter();
     let windows: Vec<_> =
         loops.map(|size| LoopResults::new(&size.mixed_loop, &record).verdict.window).collect();

@@ -207,8 +207,7 @@ fn written_bytes_fills_and_response_times_are_added_up() {
     });
     let mut bench = scripted(|_| 2000.0);
     bench.response = |_| Some(Nanos::from_millis(3));
-    wsat.conduct(&mut bench).unwrap();
-    let record = record(&wsat.setup.settings, bench.entries);
+    let record = bench.recorded(&wsat, &wsat.setup.settings);
     let results = WsatResults::new(&wsat, &record);
     let last = results.steps.last().unwrap();
     // 1000 writes of 8 KiB per second for 240 s.

@@ -88,8 +88,7 @@ fn a_rate_that_was_only_passed_through_is_no_result() {
             _ => saturating(step),
         });
         bench.response = |_| Some(Nanos::from_millis(1));
-        test.conduct(&mut bench).unwrap();
-        test.study(&record(&settings, bench.entries))
+        bench.studied(&*test, &settings)
     };
     let lost = study(978.0);
     assert_eq!(figure(&lost, "iops"), Some(978.0));

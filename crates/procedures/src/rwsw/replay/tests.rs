@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::scripted::{GEOMETRY, page, plot_of, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, page, plot_of, record, retouched, scripted, steps};
 use crate::testing::workload::{settings, workload};
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::measurement::{Interval, StreamTally, UnmeasuredIos};
@@ -7,8 +7,8 @@ use steadfast_domain::replayed::IntervalLateness;
 use steadfast_domain::script::{OpCounts, OverlapRule, ReplayOmissions, Timing};
 use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{
-    Bytes, Conditions, Demand, FineHistogram, JournalEntry, Load, Measurement, Nanos, Note, Op,
-    Outcome, Purge, PurgeMethod, ReplayResult, Settings, Step, Tally,
+    Bytes, Demand, FineHistogram, JournalEntry, Load, Measurement, Nanos, Op, Outcome,
+    ReplayResult, Settings, Tally,
 };
 
 fn made(settings: &Settings) -> Box<dyn Procedure> {
@@ -229,40 +229,20 @@ fn script() -> ScriptLoad {
     }
 }
 
-/// Plays scripts: complete after the third minute.
-struct ScriptBench(Vec<Step>);
-
-impl Bench for ScriptBench {
-    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        Ok(wanted.clone())
-    }
-    fn purge(&mut self) -> Result<Purge, Halt> {
-        Ok(Purge::new(PurgeMethod::Nothing, Nanos::ZERO))
-    }
-    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        self.0.push(step.clone());
-        let complete = self.0.len() == 3;
-        let measurement = Measurement { complete, ..Measurement::default() };
-        Ok(Outcome { measurement, gap_before: None })
-    }
-    fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
-        Ok(())
-    }
-    fn note(&mut self, _: &Note) {}
-}
-
 #[test]
 fn single_ios_are_one_load_that_is_cut_every_minute() {
     let mut settings = plain("alignment", "auto");
     settings.workload.as_mut().unwrap().script = Some(script());
     let test = made(&settings);
-    let mut bench = ScriptBench(Vec::new());
-    test.conduct(&mut bench).unwrap();
-    assert_eq!(bench.0.len(), 3);
-    assert!(bench.0.iter().all(|step| step.load == Load::Script(script())));
-    assert!(bench.0.iter().all(|step| step.cut == Some(Nanos::from_secs(60))));
+    // The script is complete after the third minute.
+    let bench = retouched(|step, measurement| measurement.complete = step.place.point == 3);
+    let bench = bench.conducted(&*test);
+    let steps = steps(&bench.entries);
+    assert_eq!(steps.len(), 3);
+    assert!(steps.iter().all(|step| step.load == Load::Script(script())));
+    assert!(steps.iter().all(|step| step.cut == Some(Nanos::from_secs(60))));
     made(&Settings { depth: Some(4), ..settings.clone() });
-    assert!(!bench.0[0].continues && bench.0[1..].iter().all(|step| step.continues));
+    assert!(!steps[0].continues && steps[1..].iter().all(|step| step.continues));
     let findings = test.study(&record(&settings, Vec::new()));
     assert_eq!(
         findings.ending,

@@ -128,8 +128,7 @@ fn a_drive_that_is_slower_than_the_arrivals_is_said_to_be() {
             let mut bench = scripted(|_| iops);
             bench.response = |_| Some(Nanos::from_millis(2));
             let test = made(&settings);
-            test.conduct(&mut bench).unwrap();
-            let findings = test.study(&record(&settings, bench.entries));
+            let findings = bench.studied(&*test, &settings);
             let found = findings.caveats.iter().any(|caveat| caveat.id == ids::RATE_MISSED);
             assert_eq!(found, is_missed, "{procedure} {arrivals} {iops}");
         }
@@ -156,8 +155,7 @@ fn reports_disclose_zones_and_arrivals() {
     settings.parameters.insert("arrivals".into(), "streams".into());
     let test = made(&settings);
     let mut bench = scripted(|_| 1000.0);
-    test.conduct(&mut bench).unwrap();
-    let findings = test.study(&record(&settings, bench.entries));
+    let findings = bench.studied(&*test, &settings);
     let tables = findings.pages().flat_map(|page| &page.exhibits);
     let arrivals = tables.filter_map(|exhibit| match exhibit {
         Exhibit::Table(table) if table.id == "applied-arrivals" => Some(table),
