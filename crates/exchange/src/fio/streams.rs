@@ -3,7 +3,7 @@
 use super::access::{JobAccess, direction_index};
 use super::offsets::{alignment, random_offsets};
 use super::options::SectionOptions;
-use super::transfer_sizes::{TransferSizes, transfer_sizes};
+use super::transfer_sizes::{SizeShare, TransferSizes, transfer_sizes};
 use steadfast_domain::stimulus::{Cursor, Order};
 use steadfast_domain::{Bytes, IoStream, Op};
 
@@ -36,13 +36,13 @@ pub(super) fn streams(
     let cursor = if split.is_some() { Cursor::Shared } else { Cursor::Own };
     let mut streams = Vec::new();
     for SizedDirection { op, share, sizes } in &directions {
-        let least = sizes.shares.iter().map(|(size, _)| *size).min().unwrap_or(512);
+        let least = sizes.shares.iter().map(|one| one.size).min().unwrap_or(512);
         let alignment = alignment(options, *op, least, access.random)?;
         let offsets = if access.random { Some(random_offsets(options, *op)?) } else { None };
         // The shares of a direction's sizes add up to its share of the I/Os.
         let others: u32 =
             directions.iter().filter(|other| other.op != *op).map(|one| one.sizes.sum()).product();
-        for (size, part) in &sizes.shares {
+        for SizeShare { size, share: part } in &sizes.shares {
             let weight = share * part * if directions.len() > 1 { others } else { 1 };
             for (order, weight) in orders(access, *op, weight, cursor) {
                 let mut stream = IoStream::new(*op, order, Bytes(*size)).weighing(weight);

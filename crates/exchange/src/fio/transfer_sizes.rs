@@ -9,22 +9,35 @@ use steadfast_domain::text::excerpt;
 /// Default block size in bytes, independent of kb_base.
 const BLOCK_BYTES: u64 = 4096;
 
-/// The largest read or write, and the largest discard.
+/// Largest read or write, in bytes.
 const SIZE_MAX: u64 = 1 << 30;
+/// Largest discard, in bytes.
 const DISCARD_MAX: u64 = 3 << 30;
+/// Maximum number of sizes of a range.
+const RANGE_MAX: u64 = 256;
+/// Maximum number of sizes of a split.
+const SPLIT_MAX: usize = 64;
+
+/// A transfer size with its share of the I/Os.
+#[derive(Clone, Copy)]
+pub(super) struct SizeShare {
+    /// Size in bytes.
+    pub size: u64,
+    /// Share, relative to the sum over all sizes.
+    pub share: u32,
+}
 
 /// Transfer sizes of a direction.
 pub(super) struct TransferSizes {
     /// Option that gives the sizes.
     pub option: &'static str,
-    /// Sizes in bytes with their shares.
-    pub shares: Vec<(u64, u32)>,
+    pub shares: Vec<SizeShare>,
 }
 
 impl TransferSizes {
     /// Returns the sum of the shares.
     pub fn sum(&self) -> u32 {
-        self.shares.iter().map(|(_, share)| *share).sum()
+        self.shares.iter().map(|one| one.share).sum()
     }
 }
 
@@ -32,16 +45,15 @@ impl TransferSizes {
 pub(super) fn transfer_sizes(options: &mut SectionOptions<'_>, op: Op) -> Option<TransferSizes> {
     let split = options.text("bssplit").map(|text| by_direction(text)[direction_index(op)]);
     if let Some(split) = split.filter(|split| !split.is_empty()) {
-        let Some(parsed) = split_sizes(options, split) else {
+        let Some(shares) = split_sizes(options, split) else {
             options.refuse("bssplit", "this is no list of SIZE/PERCENT with at most 100 % each");
             return None;
         };
-        return check_sizes(options, "bssplit", op, parsed);
+        return check_sizes(options, "bssplit", op, shares);
     }
     let range = options.text("bsrange").map(|text| by_direction(text)[direction_index(op)]);
     if let Some(range) = range.filter(|range| !range.is_empty()) {
-        let drawn = drawn_sizes(range, &|text| options.bytes_in(text));
-        return match drawn {
+        return match range_sizes(range, &|text| options.bytes_in(text)) {
             Ok(sizes) => check_sizes(options, "bsrange", op, sizes),
             Err(why) => {
                 options.refuse("bsrange", why);
@@ -49,15 +61,10 @@ pub(super) fn transfer_sizes(options: &mut SectionOptions<'_>, op: Op) -> Option
             }
         };
     }
-    // `,8k` leaves the reads their preset. fio reads `4k:8k` and `4k-8k` as reads and writes, too.
+    // In `,8k` the reads keep the default. fio also reads `4k:8k` and `4k-8k` as reads and writes.
     let text = options.text("bs").map(|text| match text.split_once([':', '-']) {
-        Some((reads, writes)) if !text.contains(',') => {
-            if op == Op::Read {
-                reads.trim()
-            } else {
-                writes.trim()
-            }
-        }
+        Some((reads, _)) if !text.contains(',') && op == Op::Read => reads.trim(),
+        Some((_, writes)) if !text.contains(',') => writes.trim(),
         _ => by_direction(text)[direction_index(op)],
     });
     let size = match text.filter(|text| !text.is_empty()) {
@@ -65,7 +72,7 @@ pub(super) fn transfer_sizes(options: &mut SectionOptions<'_>, op: Op) -> Option
         None => Some(BLOCK_BYTES),
     };
     match size {
-        Some(size) => check_sizes(options, "bs", op, vec![(size, 1)]),
+        Some(size) => check_sizes(options, "bs", op, vec![SizeShare { size, share: 1 }]),
         None => {
             options.refuse("bs", "this is not a size");
             None
@@ -73,14 +80,12 @@ pub(super) fn transfer_sizes(options: &mut SectionOptions<'_>, op: Op) -> Option
     }
 }
 
-/// The most sizes of a range.
-const RANGE_MAX: u64 = 256;
-
-/// `4k-16k`: fio draws each multiple of the smaller size up to the larger one equally often.
-fn drawn_sizes(
+/// Parses a range such as `4k-16k`: fio draws each multiple of the smaller size up to the larger
+/// one equally often.
+fn range_sizes(
     text: &str,
     value: &dyn Fn(&str) -> Option<u64>,
-) -> Result<Vec<(u64, u32)>, &'static str> {
+) -> Result<Vec<SizeShare>, &'static str> {
     let ends = text.split_once('-').or(text.split_once(':'));
     let ends = ends.and_then(|(a, b)| Some((value(a.trim())?, value(b.trim())?)));
     let (a, b) = ends.ok_or("this is no range of two sizes")?;
@@ -89,25 +94,26 @@ fn drawn_sizes(
         return Err("the larger size is not a multiple of the smaller one; name the sizes with \
                     bssplit");
     }
-    match most / least {
-        count if count <= RANGE_MAX => Ok((1..=count).map(|times| (least * times, 1)).collect()),
-        _ => Err("the range has more than 256 sizes; name fewer with bssplit"),
+    let count = most / least;
+    if count > RANGE_MAX {
+        return Err("the range has more than 256 sizes; name fewer with bssplit");
     }
+    Ok((1..=count).map(|times| SizeShare { size: least * times, share: 1 }).collect())
 }
 
 fn check_sizes(
     options: &mut SectionOptions<'_>,
     option: &'static str,
     op: Op,
-    shares: Vec<(u64, u32)>,
+    shares: Vec<SizeShare>,
 ) -> Option<TransferSizes> {
     let most = if op == Op::Discard { DISCARD_MAX } else { SIZE_MAX };
-    let fits = shares.iter().all(|(size, _)| (512..=most).contains(size));
+    let fits = shares.iter().all(|one| (512..=most).contains(&one.size));
     if !fits {
         options.refuse(option, "reads and writes are of 512 B to 1 GiB, discards of up to 3 GiB");
     }
-    let odd = shares.iter().find(|(size, _)| !size.is_multiple_of(512)).copied();
-    if let Some((size, _)) = odd.filter(|_| fits) {
+    let partial = shares.iter().find(|one| !one.size.is_multiple_of(512));
+    if let Some(SizeShare { size, .. }) = partial.filter(|_| fits) {
         let why = format!(
             "this is {size} bytes as fio reads it (kb_base), no whole sectors of 512 B; write the \
              bytes, such as 4096"
@@ -119,7 +125,7 @@ fn check_sizes(
 }
 
 /// Parses sizes with their shares, such as `4k/30:8k/70`. Sizes without a share divide the rest.
-fn split_sizes(options: &mut SectionOptions<'_>, text: &str) -> Option<Vec<(u64, u32)>> {
+fn split_sizes(options: &mut SectionOptions<'_>, text: &str) -> Option<Vec<SizeShare>> {
     let mut parsed: Vec<(u64, Option<u32>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
         let (size, share) = part.split_once('/').unwrap_or((part, ""));
@@ -129,39 +135,33 @@ fn split_sizes(options: &mut SectionOptions<'_>, text: &str) -> Option<Vec<(u64,
         };
         parsed.push((options.leading_bytes_in("bssplit", size)?, share));
     }
-    if parsed.is_empty() || parsed.len() > 64 {
+    if parsed.is_empty() || parsed.len() > SPLIT_MAX {
         return None;
     }
     let given: u32 = parsed.iter().filter_map(|(_, share)| *share).sum();
     let open = u32::try_from(parsed.iter().filter(|(_, share)| share.is_none()).count()).ok()?;
-    if open > 0 {
-        let left = 100u32.checked_sub(given)?;
-        // So that what is left divides evenly.
-        let share = |share: Option<u32>| share.map_or(left, |share| share * open);
-        let all = parsed.into_iter().map(|(size, own)| (size, share(own)));
-        let all: Vec<(u64, u32)> = all.filter(|(_, share)| *share > 0).collect();
-        return (!all.is_empty()).then_some(all);
-    }
-    let mut all: Vec<(u64, u32)> =
-        parsed.into_iter().map(|(size, share)| (size, share.unwrap_or(0))).collect();
-    if given != 100 {
-        // fio goes through the shares from the smallest on, and ends with the largest.
-        let largest =
-            all.iter().enumerate().max_by_key(|(at, (_, share))| (*share, usize::MAX - at));
-        let largest = largest.map(|(at, _)| at)?;
-        let others = given - all[largest].1;
-        all[largest].1 = 100u32.checked_sub(others)?;
+    // Sizes without a share divide the rest. All shares are multiplied by their number, so that the
+    // rest divides evenly.
+    let rest = if open > 0 { 100u32.checked_sub(given)? } else { 0 };
+    let share = |share: Option<u32>| share.map_or(rest, |share| share * open.max(1));
+    let all = parsed.into_iter().map(|(size, own)| SizeShare { size, share: share(own) });
+    let mut all: Vec<SizeShare> = all.collect();
+    if open == 0 && given != 100 {
+        // fio takes the shares in ascending order; the last one, the largest, gets the rest.
+        let at = (0..all.len()).rev().max_by_key(|at| all[*at].share)?;
+        let others = given - all[at].share;
+        all[at].share = 100u32.checked_sub(others)?;
         options.remark(&format!(
             "bssplit: the shares of a direction are {given} % in all; the largest of them is {} %, \
              as in fio",
-            all[largest].1
+            all[at].share
         ));
     }
-    all.retain(|(_, share)| *share > 0);
+    all.retain(|one| one.share > 0);
     (!all.is_empty()).then_some(all)
 }
 
-/// Parses a share of a split as fio does, which ignores what stands behind the whole number.
+/// Parses a share of a split as fio does, which ignores what follows the whole number.
 fn leading_percent(options: &mut SectionOptions<'_>, text: &str) -> Option<u32> {
     let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let percent = text[..digits].parse().ok().filter(|percent| *percent <= 100)?;
