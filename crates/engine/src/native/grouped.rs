@@ -20,15 +20,15 @@ use steadfast_domain::measurement::{
 use steadfast_domain::{Bytes, Halt, LoadGroup, Measurement, Nanos, Op, Step, Tally};
 use steadfast_host::{HostError, LoadProcess, MessageLink, inherit_target, monotonic};
 
-/// Time from the moment all processes are ready to the start of their loads, so that each has its
-/// message by then.
-const HEADWAY: Nanos = Nanos::from_millis(20);
+/// Time from the moment all processes are ready to the start of their loads. Each must have received
+/// the start time by then.
+const START_DELAY: Nanos = Nanos::from_millis(20);
 
 /// Longest wait for a process to get ready: it calibrates its clock and allocates its memory.
-const READINESS: Duration = Duration::from_secs(60);
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Interval between checks for a stop, for each process.
-const LOOK: Duration = Duration::from_millis(20);
+/// Longest wait for a report of a process before stop requests are checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Load for a child process, with its starting point.
 #[derive(Serialize, Deserialize)]
@@ -45,7 +45,7 @@ struct LoadOrder {
 /// Report of a child process.
 #[derive(Serialize, Deserialize)]
 enum LoadReport {
-    /// It waits for the start time.
+    /// The load is prepared and waits for the start time.
     Ready,
     /// An interval has ended.
     Interval(Interval),
@@ -72,6 +72,7 @@ impl GroupedLoad {
         }
     }
 
+    /// Returns the halt for a process that has ended.
     fn lost(&self, error: &io::Error) -> Halt {
         Halt::Refused(format!(
             "the process of the load '{}' has ended: {error}; see dmesg for an out-of-memory kill, \
@@ -104,7 +105,7 @@ impl Native {
         self.written = None;
         let mut loads = self.start_grouped(step, start)?;
         if let Err(halt) = self.run_grouped(&mut loads, agree, watch) {
-            // All are killed before the end of the first is awaited.
+            // Dropping a load waits for its process, so kill all of them first.
             loads.iter_mut().for_each(|load| load.process.kill());
             return Err(halt);
         }
@@ -132,9 +133,9 @@ impl Native {
         for load in loads.iter_mut() {
             self.await_ready(load)?;
         }
-        let begins = agree()?.unwrap_or_else(|| monotonic() + HEADWAY);
+        let start_at = agree()?.unwrap_or_else(|| monotonic() + START_DELAY);
         for load in loads.iter_mut() {
-            load.process.link.send(&begins).map_err(|error| load.lost(&error))?;
+            load.process.link.send(&start_at).map_err(|error| load.lost(&error))?;
         }
         while loads.iter().any(|load| load.measurement.is_none()) {
             if self.stop.is_requested() {
@@ -144,8 +145,8 @@ impl Native {
                 if load.measurement.is_some() {
                     continue;
                 }
-                match load.report(LOOK)? {
-                    // The progress shown is that of the first load.
+                match load.report(POLL_INTERVAL)? {
+                    // Progress is reported for the first load only.
                     Some(LoadReport::Interval(interval)) if number == 0 => watch(&interval),
                     Some(LoadReport::Measured(measured)) => load.measurement = Some(*measured),
                     _ => {}
@@ -155,6 +156,7 @@ impl Native {
         Ok(())
     }
 
+    /// Starts a process for each load and sends it its order.
     fn start_grouped(&self, step: &Step, start: &StepStart) -> Result<Vec<GroupedLoad>, Halt> {
         let refused = |error: HostError| Halt::Refused(format!("{}: {error}", step.place));
         let stimuli = step.load.stimuli();
@@ -182,17 +184,18 @@ impl Native {
         Ok(loads)
     }
 
+    /// Waits until a process has prepared its load.
     fn await_ready(&self, load: &mut GroupedLoad) -> Result<(), Halt> {
         let begun = Instant::now();
-        while load.report(LOOK)?.is_none() {
+        while load.report(POLL_INTERVAL)?.is_none() {
             if self.stop.is_requested() {
                 return Err(Halt::Stopped);
             }
-            if begun.elapsed() > READINESS {
+            if begun.elapsed() > READY_TIMEOUT {
                 let group = load.group;
                 return Err(Halt::Refused(format!(
                     "the process of the load '{group}' was not ready after {} s",
-                    READINESS.as_secs()
+                    READY_TIMEOUT.as_secs()
                 )));
             }
         }
@@ -204,7 +207,7 @@ impl Native {
 /// [`steadfast_host::LoadProcess`] started.
 ///
 /// # Errors
-/// This process was not started so, or its parent has ended.
+/// Returns [`HostError`] if this process was not started that way, or if its parent has ended.
 pub fn attend_load() -> Result<(), HostError> {
     let (target, mut link) = inherit_target()?;
     let lost = |error: io::Error| HostError::Unclear {
@@ -247,14 +250,14 @@ fn apply_order(
     let mut agree = || {
         ready.send(&LoadReport::Ready).map_err(lost)?;
         let Some(mut link) = parent.take() else { return Ok(None) };
-        let begins: Option<Nanos> = link.receive(None).map_err(lost)?;
+        let start_at: Option<Nanos> = link.receive(None).map_err(lost)?;
         let stop = stop.clone();
-        // The parent sends nothing more: the next thing that arrives is the end of its life.
+        // The parent sends nothing more, so the link only reports when the parent has ended.
         std::thread::spawn(move || {
             let _ = link.receive::<Nanos>(None);
             stop.request();
         });
-        Ok(begins)
+        Ok(start_at)
     };
     let mut watch = |interval: &Interval| {
         // A parent that has ended is noticed by the thread above.
@@ -266,7 +269,7 @@ fn apply_order(
     measured
 }
 
-/// Returns the measurement of a step from those of its loads.
+/// Merges the measurements of a step's loads.
 fn merged(loads: Vec<Measurement>) -> Measurement {
     let is_one = loads.len() == 1;
     let mut whole = Measurement {
@@ -397,6 +400,7 @@ fn add_tally(sum: &mut IntervalTally, more: &IntervalTally) {
     sum.histogram.merge(&more.histogram);
 }
 
+/// Adds up I/Os by operation.
 fn by_operation(parts: &[UnmeasuredIos]) -> Vec<UnmeasuredIos> {
     let sum = |op: Op| {
         let own = || parts.iter().filter(move |part| part.op == op);

@@ -46,6 +46,17 @@ pub(super) enum AdvanceEnd {
     Failed,
 }
 
+impl IoOutcome {
+    /// Returns how the load ends, if this outcome ends it.
+    pub(super) fn end(self) -> Option<AdvanceEnd> {
+        match self {
+            IoOutcome::Gone => Some(AdvanceEnd::Gone),
+            IoOutcome::Hangs => Some(AdvanceEnd::Hangs),
+            IoOutcome::Completes | IoOutcome::Fails => None,
+        }
+    }
+}
+
 /// When an I/O completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SettleTime {
@@ -490,12 +501,8 @@ impl RunningLoad {
             return Some(AdvanceEnd::Stopped);
         }
         let outcome = context.faults.next_outcome();
-        if outcome == IoOutcome::Gone || outcome == IoOutcome::Hangs {
-            return Some(if outcome == IoOutcome::Gone {
-                AdvanceEnd::Gone
-            } else {
-                AdvanceEnd::Hangs
-            });
+        if let Some(end) = outcome.end() {
+            return Some(end);
         }
         let thread = slot / self.stimulus.demand.depth as usize;
         let mut io = self.drawers[thread].draw_of(self.pacer.stream());

@@ -174,12 +174,8 @@ impl RunningScript {
             }
         }
         let outcome = context.faults.next_outcome();
-        if outcome == IoOutcome::Gone || outcome == IoOutcome::Hangs {
-            return Some(if outcome == IoOutcome::Gone {
-                AdvanceEnd::Gone
-            } else {
-                AdvanceEnd::Hangs
-            });
+        if let Some(end) = outcome.end() {
+            return Some(end);
         }
         let slot = self.free.pop()?;
         let DueIo { op, fua, offset, size, .. } = ready.io;
