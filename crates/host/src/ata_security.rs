@@ -11,8 +11,9 @@ use std::time::Duration;
 pub const PURGE_PASSWORD: &str = "steadfast";
 
 /// Time limit for an ATA command other than an erase.
-pub(crate) const ANSWER: Duration = Duration::from_secs(60);
+pub(crate) const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Advice for a drive whose security state cannot be changed before a power cycle.
 const UNFREEZE: &str = "the drive's security is frozen, as most BIOSes do at boot; suspend the \
                         machine to RAM and wake it, or unplug and replug the drive while the \
                         machine runs, or disable the freeze lock in the BIOS";
@@ -36,54 +37,55 @@ pub(crate) struct AtaSecurity {
 
 impl AtaSecurity {
     /// Reads the state from a drive.
-    pub fn ask(device: &str, tools: &dyn Tools) -> Result<AtaSecurity, HostError> {
-        let said = tools.run(HDPARM, &["-I", device], ANSWER)?;
-        if said.contains("Model Number") {
-            return Ok(AtaSecurity::parse(&said));
+    pub fn read(device: &str, tools: &dyn Tools) -> Result<AtaSecurity, HostError> {
+        let output = tools.run(HDPARM, &["-I", device], COMMAND_TIMEOUT)?;
+        if output.contains("Model Number") {
+            return Ok(AtaSecurity::parse(&output));
         }
-        Err(HostError::not_understood(format!("hdparm -I {device}"), &said))
+        Err(HostError::not_understood(format!("hdparm -I {device}"), &output))
     }
 
     /// Parses the output of `hdparm -I`: the section `Security:` and the starred lines of the
     /// feature list, which mark enabled features.
-    fn parse(said: &str) -> AtaSecurity {
+    fn parse(output: &str) -> AtaSecurity {
         let feature = |name: &str| {
-            said.lines().any(|line| line.trim_start().starts_with('*') && line.contains(name))
+            output.lines().any(|line| line.trim_start().starts_with('*') && line.contains(name))
         };
         let sanitize = feature("SANITIZE feature set");
-        let mut identity = AtaSecurity {
+        let mut security = AtaSecurity {
             sanitize_block: sanitize && feature("BLOCK_ERASE_EXT"),
             sanitize_crypto: sanitize && feature("CRYPTO_SCRAMBLE_EXT"),
             sanitize_overwrite: sanitize && feature("OVERWRITE_EXT"),
             ..AtaSecurity::default()
         };
-        let section = said.lines().skip_while(|line| !line.starts_with("Security:")).skip(1);
+        let section = output.lines().skip_while(|line| !line.starts_with("Security:")).skip(1);
         let lines = section.take_while(|line| line.starts_with(char::is_whitespace));
-        lines.for_each(|line| identity.security_line(line));
-        identity
+        lines.for_each(|line| security.parse_line(line));
+        security
     }
 
-    fn security_line(&mut self, line: &str) {
+    /// Parses a line of the section `Security:`.
+    fn parse_line(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let (is, words) = match words.split_first() {
+        let (is_set, words) = match words.split_first() {
             Some((&"not", rest)) => (false, rest),
             _ => (true, words.as_slice()),
         };
         match words {
-            ["supported"] => self.supported = is,
-            ["enabled"] => self.enabled = is,
-            ["locked"] => self.locked = is,
-            ["frozen"] => self.frozen = is,
-            ["expired:", ..] => self.expired = is,
-            ["supported:", "enhanced", ..] => self.enhanced_erase = is,
-            _ if line.contains("SECURITY ERASE UNIT") => self.times(line),
+            ["supported"] => self.supported = is_set,
+            ["enabled"] => self.enabled = is_set,
+            ["locked"] => self.locked = is_set,
+            ["frozen"] => self.frozen = is_set,
+            ["expired:", ..] => self.expired = is_set,
+            ["supported:", "enhanced", ..] => self.enhanced_erase = is_set,
+            _ if line.contains("SECURITY ERASE UNIT") => self.parse_erase_times(line),
             _ => {}
         }
     }
 
     /// Parses `2min for SECURITY ERASE UNIT. 8min for ENHANCED SECURITY ERASE UNIT.`, either
     /// sentence alone, or `more than 508min`.
-    fn times(&mut self, line: &str) {
+    fn parse_erase_times(&mut self, line: &str) {
         for sentence in line.split('.') {
             let Some((time, what)) = sentence.split_once("min for ") else { continue };
             let minutes = time.split_whitespace().last().and_then(|number| number.parse().ok());
@@ -98,8 +100,8 @@ impl AtaSecurity {
     /// Checks that the drive accepts a password and an erase now.
     ///
     /// # Errors
-    /// The reason why it does not, in words.
-    pub fn refuse_security(&self, device: &str, enhanced: bool) -> Result<(), String> {
+    /// Returns the reason why it does not.
+    pub fn check_erase(&self, device: &str, enhanced: bool) -> Result<(), String> {
         let why = match self {
             AtaSecurity { supported: false, .. } => "the drive has no ATA security".to_owned(),
             _ if enhanced && !self.enhanced_erase => "the drive has no enhanced erase".to_owned(),
@@ -121,19 +123,20 @@ impl AtaSecurity {
 /// Sets [`PURGE_PASSWORD`] as the user password. The caller must journal this change first.
 pub(crate) fn set_password(device: &str, tools: &dyn Tools) -> Result<(), HostError> {
     let arguments = ["--user-master", "u", "--security-set-pass", PURGE_PASSWORD, device];
-    tools.run(HDPARM, &arguments, ANSWER).map(drop)
+    tools.run(HDPARM, &arguments, COMMAND_TIMEOUT).map(drop)
 }
 
 /// Returns true if a user password is set.
 pub(crate) fn has_password(device: &str, tools: &dyn Tools) -> Result<bool, HostError> {
-    AtaSecurity::ask(device, tools).map(|identity| identity.enabled)
+    AtaSecurity::read(device, tools).map(|security| security.enabled)
 }
 
 /// Removes a drive's user password; unlocks the drive first if it is locked. Returns true if a
 /// password was set.
 ///
 /// # Errors
-/// The drive is not an ATA drive, is frozen, or does not accept the password.
+/// Returns [`HostError`] if the drive is not an ATA drive, is frozen, or does not accept the
+/// password.
 pub fn unlock(device: &Path, password: &str) -> Result<bool, HostError> {
     clear_password(&device.to_string_lossy(), password, &InstalledTools)
 }
@@ -144,7 +147,7 @@ pub(crate) fn clear_password(
     password: &str,
     tools: &dyn Tools,
 ) -> Result<bool, HostError> {
-    let before = AtaSecurity::ask(device, tools)?;
+    let before = AtaSecurity::read(device, tools)?;
     if !before.enabled {
         return Ok(false);
     }
@@ -158,11 +161,11 @@ pub(crate) fn clear_password(
     }
     if before.locked {
         let unlock = ["--user-master", "u", "--security-unlock", password, device];
-        tools.run(HDPARM, &unlock, ANSWER)?;
+        tools.run(HDPARM, &unlock, COMMAND_TIMEOUT)?;
     }
     let disable = ["--user-master", "u", "--security-disable", password, device];
-    tools.run(HDPARM, &disable, ANSWER)?;
-    if AtaSecurity::ask(device, tools)?.enabled {
+    tools.run(HDPARM, &disable, COMMAND_TIMEOUT)?;
+    if AtaSecurity::read(device, tools)?.enabled {
         Err(failed("the drive does not accept this password"))
     } else {
         Ok(true)

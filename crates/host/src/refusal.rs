@@ -62,7 +62,7 @@ pub enum ArmRefusal {
         by: Vec<String>,
     },
     /// Another process or the kernel holds the device exclusively.
-    #[error("{device} is held exclusively by another process or by the kernel{}", in_list(.by))]
+    #[error("{device} is held exclusively by another process or by the kernel{}", in_parentheses(.by))]
     HeldExclusively {
         /// Device.
         device: String,
@@ -90,7 +90,7 @@ pub enum ArmRefusal {
         now: String,
     },
     /// The user has not confirmed that the device may be overwritten.
-    #[error("overwriting {device} is not confirmed{}; it would destroy: {}", but(.given), lost(.losses))]
+    #[error("overwriting {device} is not confirmed{}; it would destroy: {}", given_text(.given), losses_text(.losses))]
     Unconfirmed {
         /// Device.
         device: String,
@@ -139,15 +139,17 @@ impl ArmRefusal {
     }
 }
 
-fn in_list(by: &[String]) -> String {
+fn in_parentheses(by: &[String]) -> String {
     if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) }
 }
 
-fn but(given: &Option<String>) -> String {
+/// Names the wrong confirmation that was given.
+fn given_text(given: &Option<String>) -> String {
     given.as_ref().map(|given| format!(" by '{given}'")).unwrap_or_default()
 }
 
-fn lost(losses: &[String]) -> String {
+/// Lists what overwriting would destroy.
+fn losses_text(losses: &[String]) -> String {
     if losses.is_empty() {
         return "all of its content (no partition table or file system recognized)".into();
     }

@@ -22,7 +22,7 @@ pub struct FinishedTarget<'a> {
 ///
 /// # Errors
 /// Returns the errors of [`compare`].
-pub fn findings_together(sides: &[FinishedTarget<'_>]) -> Result<Findings, CompareError> {
+pub fn combined_findings(sides: &[FinishedTarget<'_>]) -> Result<Findings, CompareError> {
     let named = sides.iter().take(COMPARED_MAX);
     let compared: Vec<(String, Findings)> =
         named.map(|side| (side.name.to_owned(), side.findings.clone())).collect();

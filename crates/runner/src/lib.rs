@@ -41,7 +41,9 @@ pub use live::LiveBench;
 pub use progress::{ProgressSink, RunEvent};
 pub use rehearsal::{DriveOutlook, PlannedStep, StepPlan, refusal, rehearse, steps_of};
 pub use rig::Rig;
-pub use run_group::{GroupMember, RunGroup, TargetList, plain_name, refuse_taken, same_device};
+pub use run_group::{
+    GroupMember, NamedTarget, RunGroup, TargetList, plain_name, refuse_taken, same_device,
+};
 pub use run_plan::RunPlan;
 pub use single_step::{SingleLoad, SingleLoadResult, apply_once};
 pub use start_together::{StartSync, StartTicket, start_tickets};

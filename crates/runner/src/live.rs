@@ -46,7 +46,7 @@ pub struct LiveBench<'a, D: RunStorage = Directory> {
     has_running_load: bool,
     /// Error of `note`, which cannot return it; the next call or [`LiveBench::finish`] does.
     note_error: Option<Halt>,
-    /// Checks journaled so far.
+    /// Checks of device and host that are in the journal.
     examined: Vec<Check>,
     /// True until the first load of a test: the device may have to cool down before it.
     awaits_first_load: bool,
@@ -127,11 +127,11 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
     pub fn check_after_run(&mut self) -> Result<(), Halt> {
         let pages = self.rig.drive_pages();
         self.journal_pages(pages)?;
-        let shown = self.rig.check_after_run();
-        if shown.is_empty() {
+        let checks = self.rig.check_after_run();
+        if checks.is_empty() {
             return Ok(());
         }
-        self.examined.extend(shown);
+        self.examined.extend(checks);
         self.journal(&JournalEntry::Examined(self.examined.clone()))
     }
 
@@ -296,7 +296,7 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
     }
 
     /// Journals the caveats of a step, whether or not it succeeded.
-    fn journal_caveats(&mut self) -> Result<(), Halt> {
+    fn journal_step_caveats(&mut self) -> Result<(), Halt> {
         for caveat in self.rig.take_caveats() {
             self.journal_caveat(caveat)?;
         }
@@ -491,7 +491,7 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
                     return Err(halt);
                 }
             };
-            // Written bytes are counted from the purge on.
+            // The purge sets the count of written bytes back to zero.
             if let Some(gap) = &mut self.gap {
                 gap.written = Some(Bytes(0));
             }
@@ -506,13 +506,13 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
     }
 
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        // Replayed steps count too.
+        // Phases are counted in replayed steps, too.
         let ends_preconditioning = self.settled.begin_phase(&step.place.phase);
         if let Some(outcome) = self.replay.applied(step)? {
             return self.replay_step(step, outcome);
         }
         self.go_live()?;
-        // Check before a step that may take an hour.
+        // A deleted ledger must be noticed before a step that may take an hour.
         self.ledger.check_not_deleted()?;
         if ends_preconditioning {
             self.end_load();
@@ -524,7 +524,7 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
             self.journal(&JournalEntry::Cooled(cooling))?;
         }
         let result = self.measure(step);
-        self.journal_caveats()?;
+        self.journal_step_caveats()?;
         let outcome = Outcome { measurement: result?, gap_before: self.gap.take() };
         self.journal(&JournalEntry::Applied {
             step: Box::new(step.clone()),
@@ -561,7 +561,7 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
                 (trial, Some(self.journal_late_evidence()?))
             }
             _ => {
-                // Check before the logs of the trial are made.
+                // A deleted ledger must be noticed before the logs of the trial are created.
                 self.ledger.check_not_deleted()?;
                 (self.begin_trial(trial)?, None)
             }

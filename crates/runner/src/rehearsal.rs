@@ -130,11 +130,17 @@ pub fn refusal(
     procedure: &dyn Procedure,
     prepare: &mut dyn FnMut(&Step) -> Result<PreparedStep, StepRefusal>,
 ) -> Option<String> {
-    let rehearsal = Rehearsal::new(DriveOutlook::Best, None);
-    let mut bench = StepChecker { rehearsal, prepare, checked: HashSet::new(), refused: None };
+    let mut refused = None;
     // Only a refused step counts; any other halt is reported by the run itself.
-    let _ = procedure.conduct(&mut bench);
-    bench.refused
+    let _ = each_new_step(procedure, &mut |step| match prepare(step) {
+        Ok(_) => Ok(()),
+        Err(why) => {
+            let why = format!("{}: {why}", step.place);
+            refused = Some(why.clone());
+            Err(Halt::Refused(why))
+        }
+    });
+    refused
 }
 
 /// Returns the steps of a procedure that is steady at once, in order. Steps that repeat in later
@@ -143,21 +149,33 @@ pub fn refusal(
 /// # Errors
 /// Returns an error if the procedure halts regardless of the results of its steps.
 pub fn steps_of(procedure: &dyn Procedure) -> Result<Vec<Step>, Halt> {
+    let mut steps = Vec::new();
+    each_new_step(procedure, &mut |step| {
+        steps.push(step.clone());
+        Ok(())
+    })?;
+    Ok(steps)
+}
+
+/// Rehearses a procedure that is steady at once, and calls `visit` for every step that repeats none
+/// of an earlier round. Ends if `visit` returns an error.
+fn each_new_step(
+    procedure: &dyn Procedure,
+    visit: &mut dyn FnMut(&Step) -> Result<(), Halt>,
+) -> Result<(), Halt> {
     let rehearsal = Rehearsal::new(DriveOutlook::Best, None);
-    let mut bench = StepCollector { rehearsal, seen: HashSet::new(), steps: Vec::new() };
-    procedure.conduct(&mut bench)?;
-    Ok(bench.steps)
+    procedure.conduct(&mut StepVisitor { rehearsal, visit, visited: HashSet::new() })
 }
 
-/// A rehearsal that collects every new step.
-struct StepCollector {
+/// A rehearsal that visits every new step.
+struct StepVisitor<'a> {
     rehearsal: Rehearsal,
-    /// Phase, point and label of the collected steps.
-    seen: HashSet<(String, u32, String)>,
-    steps: Vec<Step>,
+    visit: &'a mut dyn FnMut(&Step) -> Result<(), Halt>,
+    /// Phase, point and label of the visited steps.
+    visited: HashSet<(String, u32, String)>,
 }
 
-impl Bench for StepCollector {
+impl Bench for StepVisitor<'_> {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         self.rehearsal.settle(wanted)
     }
@@ -166,46 +184,10 @@ impl Bench for StepCollector {
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         let StepPlace { phase, point, label, .. } = step.place.clone();
-        if self.seen.insert((phase, point, label)) {
-            self.steps.push(step.clone());
+        if self.visited.insert((phase, point, label)) {
+            (self.visit)(step)?;
         }
         self.rehearsal.apply(step)
-    }
-    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.rehearsal.idle(time)
-    }
-    fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
-        self.rehearsal.cut_power(trial)
-    }
-    fn note(&mut self, _: &Note) {}
-}
-
-/// A rehearsal that checks whether every new step can be applied.
-struct StepChecker<'a> {
-    rehearsal: Rehearsal,
-    prepare: &'a mut dyn FnMut(&Step) -> Result<PreparedStep, StepRefusal>,
-    /// Phase, point and label of the checked steps.
-    checked: HashSet<(String, u32, String)>,
-    refused: Option<String>,
-}
-
-impl Bench for StepChecker<'_> {
-    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        self.rehearsal.settle(wanted)
-    }
-    fn purge(&mut self) -> Result<Purge, Halt> {
-        self.rehearsal.purge()
-    }
-    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        let StepPlace { phase, point, label, .. } = step.place.clone();
-        if self.refused.is_none() && self.checked.insert((phase, point, label)) {
-            let refusal = (self.prepare)(step).err();
-            self.refused = refusal.map(|why| format!("{}: {why}", step.place));
-        }
-        match &self.refused {
-            Some(why) => Err(Halt::Refused(why.clone())),
-            None => self.rehearsal.apply(step),
-        }
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         self.rehearsal.idle(time)

@@ -34,6 +34,15 @@ pub struct TargetList {
     pub members: Vec<GroupMember>,
 }
 
+/// A target under the name that the user gave it.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedTarget<'t> {
+    /// Name: a path, or `sim:NAME`.
+    pub name: &'t str,
+    /// The target.
+    pub device: &'t Device,
+}
+
 /// One run of the group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupMember {
@@ -45,15 +54,15 @@ pub struct GroupMember {
 
 impl TargetList {
     /// Returns a list of runs in directories named after their devices.
-    pub fn new(targets: &[(&str, &Device)], together: StartSync) -> TargetList {
+    pub fn new(targets: &[NamedTarget<'_>], together: StartSync) -> TargetList {
         let mut members: Vec<GroupMember> = Vec::new();
-        for (target, device) in targets {
-            let name = plain_name(device);
+        for target in targets {
+            let name = plain_name(target.device);
             let numbered = (2..).map(|number| format!("{name}-{number}"));
             let is_free = |name: &String| members.iter().all(|other| other.directory != *name);
             let free = std::iter::once(name.clone()).chain(numbered).find(is_free);
             let directory = free.unwrap_or(name);
-            members.push(GroupMember { target: (*target).to_owned(), directory });
+            members.push(GroupMember { target: target.name.to_owned(), directory });
         }
         TargetList { version: VERSION, together, members }
     }
@@ -69,8 +78,8 @@ impl TargetList {
             let why = format!("it has version {}; this program reads {VERSION}", list.version);
             return Err(malformed(why));
         }
-        if let Some(odd) = list.members.iter().find(|member| !is_plain(&member.directory)) {
-            let why = format!("'{}' is not the name of a run directory in it", odd.directory);
+        if let Some(member) = list.members.iter().find(|member| !is_plain(&member.directory)) {
+            let why = format!("'{}' is not the name of a run directory in it", member.directory);
             return Err(malformed(why));
         }
         Ok(list)
@@ -92,18 +101,18 @@ impl RunGroup {
     /// # Errors
     /// Returns the errors of [`RunGroup::create_below`].
     pub fn create(
-        place: &Path,
+        path: &Path,
         readers: ReadAccess,
         list: TargetList,
         plans: &[&RunPlan],
     ) -> Result<(RunGroup, Vec<Ledger>), LedgerError> {
-        Directory::check_place(place)?;
-        match (place.parent(), place.file_name()) {
+        Directory::check_place(path)?;
+        match (path.parent(), path.file_name()) {
             (Some(parent), Some(name)) => {
                 let parent = Directory::make(parent, readers)?;
                 RunGroup::create_below(&parent, name, readers, list, plans)
             }
-            _ => Err(LedgerError::taken(place)),
+            _ => Err(LedgerError::taken(path)),
         }
     }
 
@@ -111,8 +120,8 @@ impl RunGroup {
     ///
     /// # Errors
     /// Returns the errors of [`RunGroup::find_in`].
-    pub fn find(place: &Path) -> Result<Option<RunGroup>, LedgerError> {
-        match Directory::open(place) {
+    pub fn find(path: &Path) -> Result<Option<RunGroup>, LedgerError> {
+        match Directory::open(path) {
             Err(error) if error.is_missing() || error.is_not_a_directory() => Ok(None),
             opened => RunGroup::find_in(opened?),
         }
@@ -128,8 +137,8 @@ impl RunGroup {
     ///
     /// # Errors
     /// Returns the errors of [`RunGroup::find`].
-    pub fn runs_in(place: &Path) -> Result<Vec<PathBuf>, LedgerError> {
-        let Some(group) = RunGroup::find(place)? else { return Ok(vec![place.to_owned()]) };
+    pub fn runs_in(path: &Path) -> Result<Vec<PathBuf>, LedgerError> {
+        let Some(group) = RunGroup::find(path)? else { return Ok(vec![path.to_owned()]) };
         Ok(group.list.members.iter().map(|member| group.directory_of(member)).collect())
     }
 }
@@ -155,8 +164,8 @@ impl<D: RunStorage> RunGroup<D> {
             error => error.into(),
         })?;
         let group = RunGroup { list, directory };
-        let made = group.write(readers).and_then(|()| group.create_runs(readers, plans));
-        match made {
+        let created = group.write(readers).and_then(|()| group.create_runs(readers, plans));
+        match created {
             Ok(ledgers) => Ok((group, ledgers)),
             Err(error) => {
                 remove_new(&group.directory, FILE);
@@ -166,6 +175,7 @@ impl<D: RunStorage> RunGroup<D> {
         }
     }
 
+    /// Writes `targets.json`.
     fn write(&self, readers: ReadAccess) -> Result<(), LedgerError> {
         let path = self.directory.path().join(FILE);
         let text = serde_json::to_vec_pretty(&self.list)
@@ -193,7 +203,7 @@ impl<D: RunStorage> RunGroup<D> {
                 }
             }
         }
-        // A run that cannot start is resumed with the others.
+        // From here on the ledgers stay: a run that cannot start is resumed with the others.
         Ok(ledgers.into_iter().map(Ledger::keep).collect())
     }
 
@@ -306,16 +316,17 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Returns the first two targets that are one device under any name.
-pub fn same_device<'t>(targets: &[(&'t str, &Device)]) -> Option<(&'t str, &'t str)> {
-    let pairs = (1..targets.len()).flat_map(|later| (0..later).map(move |at| (at, later)));
-    let mut same = pairs.filter(|(earlier, later)| is_same(targets[*earlier], targets[*later]));
-    same.next().map(|(earlier, later)| (targets[earlier].0, targets[later].0))
+pub fn same_device<'t>(targets: &[NamedTarget<'t>]) -> Option<[NamedTarget<'t>; 2]> {
+    targets.iter().enumerate().find_map(|(at, later)| {
+        let earlier = targets[..at].iter().find(|earlier| is_same(earlier, later))?;
+        Some([*earlier, *later])
+    })
 }
 
 /// Returns true if two targets are one device: by identity, by device number, or by the file that
 /// their paths resolve to.
-fn is_same(a: (&str, &Device), b: (&str, &Device)) -> bool {
-    let ((a_path, a), (b_path, b)) = (a, b);
+fn is_same(one: &NamedTarget<'_>, other: &NamedTarget<'_>) -> bool {
+    let (a, b) = (one.device, other.device);
     if a.is_simulated() || b.is_simulated() {
         return a.is_simulated() && b.is_simulated() && a.name == b.name;
     }
@@ -323,28 +334,39 @@ fn is_same(a: (&str, &Device), b: (&str, &Device)) -> bool {
     if a.transport != Transport::File && a.wwid.is_some() && a.is_same(b) {
         return true;
     }
-    match (fs::metadata(a_path), fs::metadata(b_path)) {
-        (Ok(a), Ok(b)) => number(&a) == number(&b),
-        (Err(_), Err(_)) => future(a_path).is_some_and(|a| Some(a) == future(b_path)),
+    match (fs::metadata(one.name), fs::metadata(other.name)) {
+        (Ok(a), Ok(b)) => NodeNumber::new(&a) == NodeNumber::new(&b),
+        // Both are files that the run will create.
+        (Err(_), Err(_)) => {
+            future_path(one.name).is_some_and(|path| Some(path) == future_path(other.name))
+        }
         _ => false,
     }
 }
 
-/// Returns the device number of a block device, or the file system and inode number of a file.
-fn number(found: &Metadata) -> (bool, u64, u64) {
-    if found.file_type().is_block_device() {
-        (true, found.rdev(), 0)
-    } else {
-        (false, found.dev(), found.ino())
+/// Numbers by which the kernel identifies a target.
+#[derive(PartialEq)]
+enum NodeNumber {
+    BlockDevice { rdev: u64 },
+    File { file_system: u64, inode: u64 },
+}
+
+impl NodeNumber {
+    fn new(metadata: &Metadata) -> Self {
+        if metadata.file_type().is_block_device() {
+            NodeNumber::BlockDevice { rdev: metadata.rdev() }
+        } else {
+            NodeNumber::File { file_system: metadata.dev(), inode: metadata.ino() }
+        }
     }
 }
 
 /// Returns the resolved path of a file that does not exist yet.
-fn future(path: &str) -> Option<PathBuf> {
+fn future_path(path: &str) -> Option<PathBuf> {
     let path = Path::new(path);
-    let above = path.parent().filter(|above| !above.as_os_str().is_empty());
-    let above = fs::canonicalize(above.unwrap_or(Path::new("."))).ok()?;
-    Some(above.join(path.file_name()?))
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()?;
+    Some(parent.join(path.file_name()?))
 }
 
 #[cfg(test)]
@@ -356,8 +378,8 @@ mod tests {
     #[test]
     fn a_run_directory_is_a_name_and_no_path() {
         assert!(is_plain("loop0") && is_plain("a.b"));
-        for odd in ["", ".", "..", "a/b", "/a", "../a"] {
-            assert!(!is_plain(odd), "{odd:?}");
+        for path in ["", ".", "..", "a/b", "/a", "../a"] {
+            assert!(!is_plain(path), "{path:?}");
         }
     }
 
@@ -376,7 +398,8 @@ mod tests {
     }
 
     fn pair() -> TargetList {
-        TargetList::new(&[("sim:small", &plan().device); 2], StartSync::Steps)
+        let target = NamedTarget { name: "sim:small", device: &plan().device };
+        TargetList::new(&[target; 2], StartSync::Steps)
     }
 
     fn create(place: &Path, list: TargetList) -> Result<(RunGroup, Vec<Ledger>), LedgerError> {

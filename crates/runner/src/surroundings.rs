@@ -353,7 +353,7 @@ impl Surroundings {
 
     /// Records a setting that was not restored, for the report.
     pub(crate) fn note_undone(&mut self, change: &HostChange, undone: &UndoOutcome) {
-        let UndoOutcome::Left(why) = undone else { return };
+        let UndoOutcome::LeftUnchanged(why) = undone else { return };
         let found = format!("{} was not restored: {why}", change.setting);
         let (id, subject) = ("host-settings-left", "Host settings after the run");
         let advice = format!("It was {} before the run.", change.before);

@@ -11,7 +11,9 @@ use steadfast_host::ReadAccess;
 use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::run::is_complete;
 use steadfast_runner::storage::RunStorage;
-use steadfast_runner::{Ledger, LedgerError, RunGroup, RunPlan, StartSync, TargetList};
+use steadfast_runner::{
+    Ledger, LedgerError, NamedTarget, RunGroup, RunPlan, StartSync, TargetList,
+};
 
 /// Name of the directory.
 pub const GROUP: &str = "group";
@@ -26,7 +28,7 @@ pub struct OpenRun {
 
 /// Returns the list of targets with this device.
 pub fn list(device: &Device, targets: usize) -> TargetList {
-    TargetList::new(&vec![(device.path.as_str(), device); targets], StartSync::Steps)
+    TargetList::new(&vec![NamedTarget { name: &device.path, device }; targets], StartSync::Steps)
 }
 
 /// Opens the runs that are not complete, as `steadfast resume` does, or creates all of them, as

@@ -57,7 +57,7 @@ pub(super) fn counters(
     let smart = smart_log(&*admin)?;
     if *ocp == OcpAccess::Unknown {
         let identity = identify_controller(&*admin)?;
-        *ocp = OcpLogs::of(&*admin, &identity).map_or(OcpAccess::Absent, OcpAccess::By);
+        *ocp = OcpLogs::find(&*admin, &identity).map_or(OcpAccess::Absent, OcpAccess::By);
     }
     let mut extended = None;
     if let OcpAccess::By(logs) = *ocp {
@@ -500,7 +500,7 @@ mod tests {
     fn the_latency_monitor_is_read_while_it_is_enabled() {
         // Version 1.4, which has no list of log pages.
         let identity = ReadPage::new(&controller::PAGE, page(4096, &[(80, 4, 0x1_0400)]));
-        let logs = OcpLogs::of(&&Transcript::default(), &identity).unwrap();
+        let logs = OcpLogs::find(&&Transcript::default(), &identity).unwrap();
         let mut newer = latency_bytes(1);
         newer[494] = 9;
         let counts = Some(([1, 2, 3, 4], [0, 10, 20, 30]));

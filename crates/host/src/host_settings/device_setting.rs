@@ -32,17 +32,19 @@ pub(super) enum DeviceLookup {
 }
 
 impl DeviceSetting {
+    /// Returns the setting of a disk.
     fn locate(setting: HostSetting, whole: &SysfsNode, roots: &SystemRoots) -> DeviceSetting {
         DeviceSetting { setting, name: whole.name.clone(), identity: identity(whole, roots) }
     }
 
+    /// Returns the setting that a change names.
     pub fn read(change: &HostChange) -> Result<DeviceSetting, HostError> {
         let unknown = || HostError::UnknownSetting(change.setting.clone());
         DeviceSetting::parse(&change.setting).ok_or_else(unknown)
     }
 
     /// Writes a value and reads it back.
-    pub fn give(
+    pub fn write(
         &self,
         whole: &SysfsNode,
         value: &str,

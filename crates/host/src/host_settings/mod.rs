@@ -34,70 +34,70 @@ use steadfast_domain::record::HostChange;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UndoOutcome {
     /// The old value was restored.
-    PutBack,
+    Restored,
     /// The setting already had its old value.
-    AlreadySo,
+    AlreadyRestored,
     /// Nothing is left to undo: the device is gone, or a reboot has reset it. Holds the reason.
     Gone(&'static str),
-    /// The setting was changed by something else since and was left unchanged. Holds the reason.
-    Left(String),
+    /// The setting was left as it is, because something else changed or uses it. Holds the reason.
+    LeftUnchanged(String),
 }
 
 /// Changes a setting and reads it back. The caller must journal the change first.
 ///
 /// # Errors
-/// The device is not attached, or the setting does not read back as written.
+/// Returns [`HostError`] if the device is not attached or the setting does not read back as written.
 pub fn make_change(change: &HostChange, roots: &SystemRoots) -> Result<(), HostError> {
     if let Some(group) = GroupSetting::parse(&change.setting, roots) {
         return group.write(&change.after);
     }
-    let place = DeviceSetting::read(change)?;
-    let whole = place.find(roots)?;
-    if place.setting.read(&whole, roots)? == change.after {
+    let target = DeviceSetting::read(change)?;
+    let disk = target.find(roots)?;
+    if target.setting.read(&disk, roots)? == change.after {
         return Ok(());
     }
-    place.give(&whole, &change.after, roots)
+    target.write(&disk, &change.after, roots)
 }
 
 /// Restores the old value of a setting on the same device, even if its name has changed. Does so
 /// only if the setting still has the value that the change set.
 ///
 /// # Errors
-/// The device is not attached, or the setting does not read back as written.
+/// Returns [`HostError`] if the device is not attached or the setting does not read back as written.
 pub fn undo_change(change: &HostChange, roots: &SystemRoots) -> Result<UndoOutcome, HostError> {
     if let Some(group) = GroupSetting::parse(&change.setting, roots) {
-        // Control groups do not outlive a restart; what is there now belongs to somebody else, and a
-        // device number may belong to another device.
+        // Control groups do not outlive a restart: a group of this name now belongs to another
+        // program, and its device number may be that of another device.
         if let (Some(then), Some(now)) = (&change.boot_id, device_setting::boot_id(roots))
             && *then != now
         {
             return Ok(UndoOutcome::Gone("the restart since then removed it"));
         }
         if group.read() == change.before {
-            return Ok(UndoOutcome::AlreadySo);
+            return Ok(UndoOutcome::AlreadyRestored);
         }
         if group.is_used_by_another_run() {
             let why = "control groups of another run use it; restore it after that run has ended";
-            return Ok(UndoOutcome::Left(why.to_owned()));
+            return Ok(UndoOutcome::LeftUnchanged(why.to_owned()));
         }
         group.write(&change.before)?;
-        return Ok(UndoOutcome::PutBack);
+        return Ok(UndoOutcome::Restored);
     }
-    let place = DeviceSetting::read(change)?;
-    let whole = match place.look_for(change, roots)? {
-        DeviceLookup::Here(whole) => whole,
+    let target = DeviceSetting::read(change)?;
+    let disk = match target.look_for(change, roots)? {
+        DeviceLookup::Here(disk) => disk,
         DeviceLookup::Gone(why) => return Ok(UndoOutcome::Gone(why)),
     };
-    let found = place.setting.read(&whole, roots)?;
+    let found = target.setting.read(&disk, roots)?;
     if found == change.before {
-        return Ok(UndoOutcome::AlreadySo);
+        return Ok(UndoOutcome::AlreadyRestored);
     }
     if found != change.after {
         let why = format!("it is {found} now, not {}, which this program had set", change.after);
-        return Ok(UndoOutcome::Left(why));
+        return Ok(UndoOutcome::LeftUnchanged(why));
     }
-    place.give(&whole, &change.before, roots)?;
-    Ok(UndoOutcome::PutBack)
+    target.write(&disk, &change.before, roots)?;
+    Ok(UndoOutcome::Restored)
 }
 
 /// Returns the change that sets a password on an ATA drive without one.
@@ -108,7 +108,7 @@ pub(crate) fn password_change(whole: &SysfsNode, roots: &SystemRoots) -> HostCha
 /// Returns true if a change sets a password, which must not outlast a purge.
 pub fn is_password(change: &HostChange) -> bool {
     DeviceSetting::parse(&change.setting)
-        .is_some_and(|place| place.setting == HostSetting::AtaPassword)
+        .is_some_and(|target| target.setting == HostSetting::AtaPassword)
 }
 
 /// Returns the active processor frequency governors without duplicates; `None` if unknown.

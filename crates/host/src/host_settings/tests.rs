@@ -55,7 +55,7 @@ fn a_sata_drive_is_changed_read_back_and_put_back() {
     assert_eq!(plan_changes(&wanted(), &target, roots), (Vec::new(), Vec::new()));
 
     for change in changes.iter().rev() {
-        assert_eq!(undo_change(change, roots).unwrap(), UndoOutcome::PutBack);
+        assert_eq!(undo_change(change, roots).unwrap(), UndoOutcome::Restored);
     }
     assert_eq!(conditions(&target, roots), before);
 }
@@ -95,8 +95,8 @@ fn a_change_follows_its_device_to_another_name() {
     assert!(matches!(error, HostError::Absent { .. }), "{error}");
     let moved = machine.nvme(1, 1, 1000);
     machine.set(&moved, "queue/nomerges", "2\n");
-    assert_eq!(undo_change(&change, &machine.roots).unwrap(), UndoOutcome::PutBack);
-    assert_eq!(undo_change(&change, &machine.roots).unwrap(), UndoOutcome::AlreadySo);
+    assert_eq!(undo_change(&change, &machine.roots).unwrap(), UndoOutcome::Restored);
+    assert_eq!(undo_change(&change, &machine.roots).unwrap(), UndoOutcome::AlreadyRestored);
     assert_eq!(moved.text("queue/nomerges").as_deref(), Some("1"));
     let other = SysfsNode::from_name("nvme0n1", &machine.roots).unwrap();
     assert_eq!(other.text("queue/nomerges").as_deref(), Some("0"));
@@ -121,7 +121,10 @@ fn what_somebody_else_has_set_since_is_left() {
     let (machine, disk, change) = with_merges_off();
     machine.set(&disk, "queue/nomerges", "1\n");
     let undone = undo_change(&change, &machine.roots).unwrap();
-    assert!(matches!(&undone, UndoOutcome::Left(why) if why.contains("it is 1 now")), "{undone:?}");
+    assert!(
+        matches!(&undone, UndoOutcome::LeftUnchanged(why) if why.contains("it is 1 now")),
+        "{undone:?}"
+    );
     assert_eq!(disk.text("queue/nomerges").as_deref(), Some("1"));
 }
 
@@ -156,7 +159,7 @@ fn a_drive_s_own_setting_outlasts_a_restart() {
     make_change(&changes[0], &machine.roots).unwrap();
     machine.write("proc/sys/kernel/random/boot_id", "second\n");
     machine.set(&disk, "diskseq", "3\n");
-    assert_eq!(undo_change(&changes[0], &machine.roots).unwrap(), UndoOutcome::PutBack);
+    assert_eq!(undo_change(&changes[0], &machine.roots).unwrap(), UndoOutcome::Restored);
     let after = conditions(&target(&machine, "sda"), &machine.roots);
     assert_eq!(after.write_cache, Some(WriteCache::Enabled));
 }
@@ -247,7 +250,7 @@ fn link_power_of_a_sata_drive_is_changed_and_put_back() {
     );
     make_change(&changes[0], roots).unwrap();
     assert_eq!(policy().as_deref(), Some("min_power"));
-    assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::PutBack);
+    assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::Restored);
     assert_eq!(policy().as_deref(), Some("max_performance"));
     machine.block("virtual/block/loop0", "7:0", 1000);
     let (changes, unmet) = plan_changes(&asked, &self::target(&machine, "loop0"), roots);
@@ -279,7 +282,7 @@ fn power_state_changes_of_nvme_are_turned_off_and_on() {
     assert_eq!(is_on(), Some(false));
     let (on, _) = plan_changes(&asked(true), &target, roots);
     assert_eq!(on[0].after, "100000", "the kernel's default");
-    assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::PutBack);
+    assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::Restored);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "25000");
 }
 
@@ -309,7 +312,7 @@ fn power_state_changes_are_set_on_every_controller_of_a_subsystem() {
     assert_eq!((changes[0].before.as_str(), changes[0].after.as_str()), ("25000,100000", "0"));
     make_change(&changes[0], roots).unwrap();
     assert_eq!(values(), ["0", "0"]);
-    assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::PutBack);
+    assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::Restored);
     assert_eq!(values(), ["25000", "100000"]);
     // One that cannot be set is named, and the other keeps its value.
     std::fs::remove_file(&files[1]).unwrap();

@@ -7,7 +7,7 @@ use super::layouts::{
     fdp_usage, latency_monitor, latency_setup, namespace, ocp_smart, power_management,
     power_measurement, power_state_changes, sanitize, self_test, smart, telemetry, write_cache,
 };
-use super::page::{PageLayout, PageNumber, ReadPage, refused_page};
+use super::page::{PageField, PageLayout, PageNumber, ReadPage, refused_page};
 use crate::error::HostError;
 use steadfast_domain::drive_page::DrivePage;
 
@@ -87,7 +87,7 @@ pub(crate) struct OcpLogs {
 impl OcpLogs {
     /// Returns how the OCP logs are requested; `None` if the controller lists its log pages and the
     /// OCP logs are not among them. Without such a list, only a request shows whether they exist.
-    pub fn of(admin: &dyn NvmeAdmin, identity: &ReadPage) -> Option<OcpLogs> {
+    pub fn find(admin: &dyn NvmeAdmin, identity: &ReadPage) -> Option<OcpLogs> {
         if log_list(admin, identity).is_some_and(|list| !is_listed(&list, &ocp_smart::PAGE)) {
             return None;
         }
@@ -140,13 +140,15 @@ fn ocp_index(list: &[u8]) -> Option<u8> {
     u8::try_from(index + 1).ok().filter(|index| *index < 128)
 }
 
-fn has(page: &ReadPage, field: &super::page::PageField, bits: u128) -> bool {
+/// Returns true if a field of a page has one of these bits.
+fn has(page: &ReadPage, field: &PageField, bits: u128) -> bool {
     page.number(field).is_some_and(|value| value & bits != 0)
 }
 
 /// The pages of a drive.
 #[derive(Debug, Default)]
 pub(crate) struct DrivePages {
+    /// Pages that were read, each with its endurance group.
     pages: Vec<(Option<u16>, ReadPage)>,
     refused: Vec<DrivePage>,
 }
@@ -155,7 +157,7 @@ impl DrivePages {
     /// Reads all pages of a controller, and those of one of its namespaces if it is known.
     ///
     /// # Errors
-    /// Identify Controller or SMART cannot be read.
+    /// Returns [`HostError`] if Identify Controller or the SMART log cannot be read.
     pub fn read(admin: &dyn NvmeAdmin, nsid: Option<u32>) -> Result<DrivePages, HostError> {
         let mut pages = DrivePages::default();
         let identity = identify_controller(admin)?;
@@ -184,11 +186,11 @@ impl DrivePages {
             self.keep(&effects::PAGE, None, read_as(admin, &effects::PAGE, &request));
         }
         if has(identity, &controller::OACS, OACS_SELF_TEST) {
-            self.keep(&self_test::PAGE, None, read(admin, &self_test::PAGE));
+            self.read_page(admin, &self_test::PAGE);
         }
         if has(identity, &controller::LPA, LPA_TELEMETRY) {
-            // Without the parameter bit that creates one, the last capture's header is returned.
-            self.keep(&telemetry::HOST, None, read(admin, &telemetry::HOST));
+            // The request does not create a new telemetry capture: it reads the last one's header.
+            self.read_page(admin, &telemetry::HOST);
             let layout = &telemetry::CONTROLLER;
             let whole = PageRequest::of_controller(layout.length);
             let request = PageRequest { keeps_event: true, ..whole };
@@ -202,7 +204,7 @@ impl DrivePages {
             self.keep(layout, None, power_measurements(admin));
         }
         if identity.number(&controller::SANICAP).is_some_and(|ways| ways & 0b111 != 0) {
-            self.keep(&sanitize::PAGE, None, sanitize_status(admin));
+            self.read_page(admin, &sanitize::PAGE);
         }
     }
 
@@ -240,7 +242,7 @@ impl DrivePages {
 
     /// Reads the OCP logs. A drive that does not list its logs and refuses them does not have them.
     fn ocp_logs(&mut self, admin: &dyn NvmeAdmin, identity: &ReadPage) {
-        let Some(ocp) = OcpLogs::of(admin, identity) else { return };
+        let Some(ocp) = OcpLogs::find(admin, identity) else { return };
         let Ok(smart) = ocp.smart(admin) else { return };
         let is_ocp = smart.number(&ocp_smart::MEDIA_WRITTEN).is_some();
         self.pages.push((None, smart));
@@ -254,17 +256,22 @@ impl DrivePages {
     }
 
     fn features(&mut self, admin: &dyn NvmeAdmin, identity: &ReadPage) {
-        let layout = &power_management::PAGE;
-        self.keep(layout, None, read(admin, layout));
+        self.read_page(admin, &power_management::PAGE);
         if has(identity, &controller::VWC, 1) {
-            self.keep(&write_cache::PAGE, None, read(admin, &write_cache::PAGE));
+            self.read_page(admin, &write_cache::PAGE);
         }
         if has(identity, &controller::APSTA, 1) {
-            let layout = &power_state_changes::PAGE;
-            self.keep(layout, None, read(admin, layout));
+            self.read_page(admin, &power_state_changes::PAGE);
         }
     }
 
+    /// Reads a page of the controller and keeps it.
+    fn read_page(&mut self, admin: &dyn NvmeAdmin, layout: &'static PageLayout) {
+        self.keep(layout, None, read(admin, layout));
+    }
+
+    /// Keeps a page that was read, or the reason why it was refused. `part` is the endurance group
+    /// of the page, if it has one.
     fn keep(
         &mut self,
         layout: &'static PageLayout,

@@ -6,7 +6,7 @@
 
 use super::purge_order::{PurgeContext, PurgeState};
 use super::purge_support::PurgeSupport;
-use crate::ata_security::{ANSWER, AtaSecurity, PURGE_PASSWORD, set_password};
+use crate::ata_security::{AtaSecurity, COMMAND_TIMEOUT, PURGE_PASSWORD, set_password};
 use crate::error::HostError;
 use crate::host_settings;
 use crate::sysfs_node::SysfsNode;
@@ -48,10 +48,10 @@ pub(super) fn abilities(
     tools: &dyn Tools,
 ) -> Vec<PurgeSupport<AtaPurgeCommand>> {
     let device = whole.path(roots).to_string_lossy().into_owned();
-    let security = AtaSecurity::ask(&device, tools).map_err(|error| error.to_string());
+    let security = AtaSecurity::read(&device, tools).map_err(|error| error.to_string());
     let erase = |enhanced: bool| -> Result<AtaPurgeAction, String> {
         let security = security.as_ref().map_err(Clone::clone)?;
-        security.refuse_security(&device, enhanced)?;
+        security.check_erase(&device, enhanced)?;
         Ok(AtaPurgeAction::SecurityErase {
             option: if enhanced { "--security-erase-enhanced" } else { "--security-erase" },
             password: host_settings::password_change(whole, roots),
@@ -95,7 +95,7 @@ pub(super) fn abilities(
 
 /// Returns the reason if the drive has frozen SANITIZE, which lasts until a power cycle.
 fn refuse_frozen_sanitize(device: &str, tools: &dyn Tools) -> Result<(), String> {
-    let said = tools.run(HDPARM, &["--sanitize-status", device], ANSWER);
+    let said = tools.run(HDPARM, &["--sanitize-status", device], COMMAND_TIMEOUT);
     let said = said.map_err(|error| error.to_string())?;
     if said.contains("SD1 Sanitize Frozen") {
         Err("the drive's SANITIZE is frozen; power-cycle it".into())
@@ -132,7 +132,7 @@ impl AtaPurgeCommand {
     ) -> Result<(), HostError> {
         work.watch.journal(password).map_err(HostError::Unjournaled)?;
         set_password(&self.device, work.tools)?;
-        if !AtaSecurity::ask(&self.device, work.tools)?.enabled {
+        if !AtaSecurity::read(&self.device, work.tools)?.enabled {
             return Err(self.failed("the drive did not accept the password", ""));
         }
         let estimate = minutes.map(|minutes| format!(" (the drive estimates {minutes} min)"));
@@ -141,7 +141,7 @@ impl AtaPurgeCommand {
         let arguments = ["--user-master", "u", option, PURGE_PASSWORD, &self.device];
         let said = work.run_to_end(HDPARM, &arguments, limit, &doing)?;
         // A successful erase removes the password.
-        if AtaSecurity::ask(&self.device, work.tools)?.enabled {
+        if AtaSecurity::read(&self.device, work.tools)?.enabled {
             Err(self.failed("the drive did not erase itself: its password is still set", &said))
         } else {
             Ok(())
@@ -153,21 +153,22 @@ impl AtaPurgeCommand {
         arguments.extend(options);
         arguments.push(&self.device);
         let tools = work.tools;
-        tools.run(HDPARM, &arguments, ANSWER)?;
+        tools.run(HDPARM, &arguments, COMMAND_TIMEOUT)?;
         let check = format!(
             "wait until 'hdparm --sanitize-status {}' reports that none is in progress",
             self.device
         );
         work.follow("sanitizing", &check, &mut || {
-            let status = match tools.run(HDPARM, &["--sanitize-status", &self.device], ANSWER) {
-                Ok(status) => status,
-                // hdparm reports a failed sanitize on standard error and exits with a status other
-                // than 0.
-                Err(HostError::ToolFailed { said, .. }) if said.contains("SD3") => {
-                    return Ok(PurgeState::Failed(self.failed(SANITIZE_FAILED, &said)));
-                }
-                Err(error) => return Err(error),
-            };
+            let status =
+                match tools.run(HDPARM, &["--sanitize-status", &self.device], COMMAND_TIMEOUT) {
+                    Ok(status) => status,
+                    // hdparm reports a failed sanitize on standard error and exits with a status other
+                    // than 0.
+                    Err(HostError::ToolFailed { said, .. }) if said.contains("SD3") => {
+                        return Ok(PurgeState::Failed(self.failed(SANITIZE_FAILED, &said)));
+                    }
+                    Err(error) => return Err(error),
+                };
             Ok(if status.contains("SD2") {
                 PurgeState::Running(percent(&status))
             } else if status.contains("Completed Without Error") {

@@ -40,7 +40,7 @@ use steadfast_domain::{Nanos, Purge, PurgeFailure, PurgeMethod};
 /// Returns the method that [`purge`] would use for this target. Writes nothing.
 ///
 /// # Errors
-/// The purge cannot be done; the message says why and which methods are available.
+/// Returns [`HostError`] if the purge cannot be done; it says why and which methods are available.
 pub fn foresee_purge(
     target: &Target,
     order: &PurgeOrder,
@@ -54,8 +54,8 @@ pub fn foresee_purge(
 /// stays valid.
 ///
 /// # Errors
-/// The target was armed for reading only, or the purge is unsupported, was stopped, or failed and
-/// the order does not say to continue.
+/// Returns [`HostError`] if the target was armed for reading only, or if the purge is unsupported,
+/// was stopped, or failed and the order does not say to continue.
 pub fn purge(
     target: &mut Target,
     order: &PurgeOrder,
@@ -106,8 +106,8 @@ fn purge_with(
     }
 }
 
-/// Returns true if the run may continue after this error: a stop is not a failure, and without a
-/// journal, on another device, or while a process still erases, nothing may continue.
+/// Returns true if the run may continue after this error. It may not after a stop, without a journal,
+/// on another device, or while a process still erases the device.
 fn may_continue(error: &HostError) -> bool {
     !matches!(
         error,
@@ -119,6 +119,7 @@ fn may_continue(error: &HostError) -> bool {
     )
 }
 
+/// Reads the sample blocks back and returns the result of a purge.
 fn verify(
     plan: &PurgePlan,
     done: PurgeOutcome,
@@ -162,12 +163,16 @@ fn verify(
         }
     }
     remarks.retain(|remark| !remark.is_empty());
-    let blank = Some(read.is_blank());
-    let remark = remarks.join("; ");
-    Ok(Purge { blank, read_back: Some(read), remark, ..Purge::new(plan.method, took) })
+    Ok(Purge {
+        blank: Some(read.is_blank()),
+        read_back: Some(read),
+        remark: remarks.join("; "),
+        ..Purge::new(plan.method, took)
+    })
 }
 
 impl PurgePlan {
+    /// Erases the target.
     fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<PurgeOutcome, HostError> {
         let device = work.target.device().path.clone();
         let method = self.method.to_string();

@@ -8,33 +8,36 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::{Bytes, Findings};
 
-/// Maximum number of matrices, and of lines.
-const MATRICES: usize = 6;
-const LINES: usize = 36;
+/// Maximum number of matrices.
+const MATRICES_MAX: usize = 6;
+/// Maximum number of lines.
+const LINES_MAX: usize = 36;
 
 /// Metrics by their ids and printed names.
 type NamedMetrics = &'static [(&'static str, &'static str)];
 
-/// The page of changes; nothing where the runs have no point in common.
+/// Returns the page of changes, or `None` if the runs have no point in common.
 pub(super) fn page(sides: &[ComparedRun<'_>]) -> Option<Page> {
     let title = "Change against A, %; gray: within the rounds of both, or no rounds";
-    page_of(sides, &COMPARED, ("changes", title))
+    page_of(sides, &COMPARED, "changes", title)
 }
 
-/// The page of changes of power and processor use; nothing where two runs did not measure them.
+/// Returns the page of changes of power and processor use, or `None` if no two runs measured them.
 pub(super) fn secondary_page(sides: &[ComparedRun<'_>]) -> Option<Page> {
     let title = "Change of secondary metrics against A, %";
-    page_of(sides, &COMPARED_SECONDARY, ("changes-secondary", title))
+    page_of(sides, &COMPARED_SECONDARY, "changes-secondary", title)
 }
 
 fn page_of(
     sides: &[ComparedRun<'_>],
     compared: NamedMetrics,
-    (id, title): (&str, &str),
+    id: &str,
+    title: &str,
 ) -> Option<Page> {
-    let matrices = matrices(sides, compared);
-    let lines = || lines(sides, compared, id).into_iter().collect();
-    let tables: Vec<Table> = if matrices.is_empty() { lines() } else { matrices };
+    let mut tables = matrices(sides, compared);
+    if tables.is_empty() {
+        tables.extend(lines(sides, compared, id));
+    }
     let exhibits: Vec<Exhibit> = tables.into_iter().map(Exhibit::Table).collect();
     (!exhibits.is_empty()).then(|| Page::new(title, exhibits).with_id(id))
 }
@@ -45,39 +48,49 @@ fn metrics<'a>(side: &ComparedRun<'a>) -> impl Iterator<Item = &'a Metric> {
     all.unwrap_or_default().iter().filter(|metric| metric.direction.is_none())
 }
 
-/// Returns the change between two values in percent, and true if it may be noise.
-fn change(from: Option<&Metric>, to: Option<&Metric>) -> (Cell, bool) {
-    let both = from.zip(to).filter(|(from, _)| from.value != 0.0);
-    let percent = both.map(|(from, to)| (to.value / from.value - 1.0) * 100.0);
-    let noise = both.is_some_and(|(from, to)| may_be_noise(from.range, to.range));
-    (Cell::change(percent, 1), noise)
+/// A change between two values.
+struct Change {
+    /// The change in percent.
+    cell: Cell,
+    may_be_noise: bool,
+}
+
+impl Change {
+    fn new(from: Option<&Metric>, to: Option<&Metric>) -> Self {
+        let both = from.zip(to).filter(|(from, _)| from.value != 0.0);
+        let percent = both.map(|(from, to)| (to.value / from.value - 1.0) * 100.0);
+        let may_be_noise = both.is_some_and(|(from, to)| may_be_noise(from.range, to.range));
+        Change { cell: Cell::change(percent, 1), may_be_noise }
+    }
 }
 
 /// Returns a row of changes; those within the noise are gray.
-fn row(head: String, changes: Vec<(Cell, bool)>) -> Row {
-    let gray: Vec<usize> = (0..changes.len()).filter(|at| changes[*at].1).collect();
-    Row::new(head, changes.into_iter().map(|(cell, _)| cell)).gray(gray)
+fn row(head: String, changes: Vec<Change>) -> Row {
+    let gray: Vec<usize> = (0..changes.len()).filter(|at| changes[*at].may_be_noise).collect();
+    Row::new(head, changes.into_iter().map(|change| change.cell)).gray(gray)
 }
 
-/// One matrix for each metric and each run but the first, as many as there is room for: whole
-/// metrics only.
+/// Returns a matrix for each metric and each run except the first. Of a metric, either all matrices
+/// are returned or none, so that at most [`MATRICES_MAX`] are returned.
 fn matrices(sides: &[ComparedRun<'_>], compared: NamedMetrics) -> Vec<Table> {
     let [first, others @ ..] = sides else { return Vec::new() };
     let (sizes, mixes) = dimensions(first);
     if sizes.len() < 2 || mixes.len() < 2 {
         return Vec::new();
     }
-    let there: Vec<&ComparedRun<'_>> =
+    let measured: Vec<&ComparedRun<'_>> =
         others.iter().filter(|side| side.findings.is_some()).collect();
-    let fit = (MATRICES / there.len().max(1)).max(1);
+    let metrics_max = (MATRICES_MAX / measured.len().max(1)).max(1);
     let of_metric = |(id, name): &(&str, &str)| -> Vec<Table> {
-        let all = there.iter().map(|side| matrix(first, side, (*id, *name), &sizes, &mixes));
+        let all = measured.iter().map(|side| matrix(first, side, (*id, *name), &sizes, &mixes));
         all.flatten().collect()
     };
     let mut shown: Vec<Vec<Table>> = Vec::new();
     for tables in compared.iter().map(of_metric).filter(|tables| !tables.is_empty()) {
-        // What changes at every point as something shown before says nothing new.
-        if shown.len() < fit && !shown.iter().any(|before| says_the_same(before, &tables)) {
+        // A metric with the same changes at every point as an earlier one adds nothing.
+        if shown.len() < metrics_max
+            && !shown.iter().any(|before| has_same_changes(before, &tables))
+        {
             shown.push(tables);
         }
     }
@@ -85,7 +98,7 @@ fn matrices(sides: &[ComparedRun<'_>], compared: NamedMetrics) -> Vec<Table> {
 }
 
 /// Returns true if tables print the same changes.
-fn says_the_same(one: &[Table], other: &[Table]) -> bool {
+fn has_same_changes(one: &[Table], other: &[Table]) -> bool {
     let cells = |tables: &[Table]| -> Vec<Option<i64>> {
         let rows = tables.iter().flat_map(|table| &table.rows);
         let tenths = |cell: &Cell| match cell {
@@ -97,7 +110,7 @@ fn says_the_same(one: &[Table], other: &[Table]) -> bool {
     cells(one) == cells(other)
 }
 
-/// Returns the sizes and mixes of a run's points in order of appearance.
+/// Returns the sizes and mixes of a run's points, ascending.
 fn dimensions(side: &ComparedRun<'_>) -> (Vec<Bytes>, Vec<u8>) {
     let (mut sizes, mut mixes) = (Vec::new(), Vec::new());
     for (size, mix) in metrics(side).filter_map(|m| m.size.zip(m.read_percent)) {
@@ -126,7 +139,7 @@ fn matrix(
     };
     let rows = sizes.iter().map(|size| {
         let cells = mixes.iter().map(|mix| {
-            change(find(first, *size, *mix).as_ref(), find(other, *size, *mix).as_ref())
+            Change::new(find(first, *size, *mix).as_ref(), find(other, *size, *mix).as_ref())
         });
         row(size.transfer_size(), cells.collect())
     });
@@ -138,7 +151,7 @@ fn matrix(
     has_any.then(|| table.rows(rows))
 }
 
-/// One line for each metric of each point that at least two runs have.
+/// Returns a line for each metric of each point that the first run and another one have.
 fn lines(sides: &[ComparedRun<'_>], compared: NamedMetrics, id: &str) -> Option<Table> {
     let [first, others @ ..] = sides else { return None };
     let all: Vec<&Metric> = compared
@@ -148,13 +161,13 @@ fn lines(sides: &[ComparedRun<'_>], compared: NamedMetrics, id: &str) -> Option<
         .collect();
     // If there are many points, show those with response times from a histogram.
     let has_tail = |point: &str| all.iter().any(|m| m.point == point && m.metric == "p99-99");
-    let many = all.len() > LINES;
-    let kept = all.iter().filter(|metric| !many || has_tail(&metric.point)).take(LINES);
+    let many = all.len() > LINES_MAX;
+    let kept = all.iter().filter(|metric| !many || has_tail(&metric.point)).take(LINES_MAX);
     let name = |id: &str| compared.iter().find(|(metric, _)| *metric == id).map_or("", |m| m.1);
     let rows: Vec<Row> = kept
         .map(|metric| {
             let same = |side: &ComparedRun<'_>| metrics(side).find(|m| m.is_same(metric)).cloned();
-            let changes = others.iter().map(|side| change(Some(metric), same(side).as_ref()));
+            let changes = others.iter().map(|side| Change::new(Some(metric), same(side).as_ref()));
             row(format!("{} · {}", metric.point, name(&metric.metric)), changes.collect())
                 .with_id(format!("{} {}", metric.point, metric.metric))
         })

@@ -143,10 +143,10 @@ fn undo(change: &HostChange) -> Result<UndoOutcome, Halt> {
 impl RestoredChange {
     fn new(change: &HostChange, undone: UndoOutcome) -> Self {
         let (outcome, why) = match undone {
-            UndoOutcome::PutBack => ("restored", None),
-            UndoOutcome::AlreadySo => ("already-restored", None),
+            UndoOutcome::Restored => ("restored", None),
+            UndoOutcome::AlreadyRestored => ("already-restored", None),
             UndoOutcome::Gone(why) => ("gone", Some(why.to_owned())),
-            UndoOutcome::Left(why) => ("left", Some(why)),
+            UndoOutcome::LeftUnchanged(why) => ("left", Some(why)),
         };
         RestoredChange { change: change.clone(), outcome, why }
     }

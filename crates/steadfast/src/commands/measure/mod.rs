@@ -23,7 +23,7 @@ use steadfast_domain::{Demand, Device, ForeignIo, IoStream, Measurement, Nanos, 
 use steadfast_engine::{PreparedStep, StopSignal};
 use steadfast_host::{Consent, HostsConsent};
 use steadfast_report::text_table;
-use steadfast_runner::{Rig, SingleLoad, SingleLoadResult, StartSync, apply_once};
+use steadfast_runner::{NamedTarget, Rig, SingleLoad, SingleLoadResult, StartSync, apply_once};
 use steadfast_workload::WorkloadFile;
 use watch::TargetBars;
 
@@ -169,9 +169,9 @@ fn arm(
         all.push(ArmedTarget { target: target.clone(), rig });
     }
     // Two names may resolve to the same device.
-    let devices: Vec<(&str, &Device)> =
-        all.iter().map(|one| (one.target.as_str(), one.rig.device())).collect();
-    several::refuse_same(&devices)?;
+    let targets: Vec<NamedTarget<'_>> =
+        all.iter().map(|one| NamedTarget { name: &one.target, device: one.rig.device() }).collect();
+    several::refuse_same(&targets)?;
     Ok(all)
 }
 
@@ -330,8 +330,9 @@ fn refuse_unclear(arguments: &MeasureArguments, asked: &SingleLoad) -> anyhow::R
         target::foresee(target, arguments.target.size)
     };
     let devices = arguments.target.names.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
-    let targets: Vec<(&str, &Device)> =
-        arguments.target.names.iter().map(String::as_str).zip(&devices).collect();
+    let names = arguments.target.names.iter();
+    let targets: Vec<NamedTarget<'_>> =
+        names.zip(&devices).map(|(name, device)| NamedTarget { name, device }).collect();
     devices.iter().try_for_each(|device| check_engine(arguments.engine, device))?;
     several::refuse_same(&targets)?;
     start_run::refuse_ambiguous(&arguments.yes_destroy, &devices)

@@ -23,11 +23,11 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Findings, Procedure, Settings};
 use steadfast_host::{Directory, OverwritePolicy};
-use steadfast_report::{FinishedTarget, end_text, findings_together, text_table};
+use steadfast_report::{FinishedTarget, combined_findings, end_text, text_table};
 use steadfast_runner::run::is_complete;
 use steadfast_runner::start_together::shared_host;
 use steadfast_runner::{
-    GroupMember, Ledger, RunGroup, RunPlan, StartSync, TargetList, refuse_taken,
+    GroupMember, Ledger, NamedTarget, RunGroup, RunPlan, StartSync, TargetList, refuse_taken,
 };
 use threads::{ReadyRun, RunEnd};
 
@@ -51,8 +51,11 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
     let (first, seed) = (*first, settings.seed);
     let usual = || default_directory(settings, &format!("{}-targets", each.len()));
     let out = first.out.map_or_else(usual, Path::to_owned);
-    let targets: Vec<(&str, &Device)> =
-        each.iter().map(|(request, _)| request.target).zip(foreseen).collect();
+    let targets: Vec<NamedTarget<'_>> = each
+        .iter()
+        .zip(foreseen)
+        .map(|((request, _), device)| NamedTarget { name: request.target, device })
+        .collect();
     refuse_same(&targets)?;
     let list = TargetList::new(&targets, sync);
     let each = each.into_iter().enumerate();
@@ -280,7 +283,7 @@ fn report(group: &RunGroup, outcomes: &[TargetOutcome<'_>], json: bool) -> anyho
         sides.push(FinishedTarget { name: &one.member.directory, starts, findings });
     }
     let combined =
-        if sides.len() == outcomes.len() { Some(findings_together(&sides)?) } else { None };
+        if sides.len() == outcomes.len() { Some(combined_findings(&sides)?) } else { None };
     if let Some(combined) = &combined {
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers: group.readers() };
         let output_dir = OutputDir::open(group.path(), rule, &[])?;
@@ -319,10 +322,11 @@ fn closing_table(outcomes: &[TargetOutcome<'_>]) -> String {
 }
 
 /// Refuses two targets that are the same device under any name.
-pub fn refuse_same(targets: &[(&str, &Device)]) -> anyhow::Result<()> {
+pub fn refuse_same(targets: &[NamedTarget<'_>]) -> anyhow::Result<()> {
     match steadfast_runner::same_device(targets) {
-        Some((one, other)) => Err(misuse(format!(
-            "--target {one} and --target {other} are the same device; name each device once"
+        Some([one, other]) => Err(misuse(format!(
+            "--target {} and --target {} are the same device; name each device once",
+            one.name, other.name
         ))),
         None => Ok(()),
     }
