@@ -44,7 +44,8 @@ impl RecordingHost for LiveHost<'_> {
         (self.is_stopped)()
     }
 
-    /// From the kernel, or made of time and process ID if the kernel provides none.
+    /// Returns an ID from the kernel, or one made of the time and the process ID if the kernel
+    /// provides none.
     fn random_id(&self) -> String {
         let by_time_and_process = || format!("{}-{}", wall_clock_unix_ms(), std::process::id());
         steadfast_host::random_name(&SystemRoots::real()).unwrap_or_else(by_time_and_process)

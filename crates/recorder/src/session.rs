@@ -27,8 +27,8 @@ const REPORT_INTERVAL_NS: u64 = 1_000_000_000;
 /// Runs a capture until its duration is over or `is_stopped` returns true.
 ///
 /// # Errors
-/// The capture cannot be started, or its source or file has failed; what was written before that
-/// can be read.
+/// Returns [`RecordError`] if the capture cannot be started, or if its source or file has failed;
+/// what was written before that can be read.
 pub fn record(
     recording: &Recording,
     is_stopped: &dyn Fn() -> bool,
@@ -50,12 +50,13 @@ pub fn record(
     record_from(recording, conditions, &mut source, &mut host, &directory, progress)
 }
 
-/// Records what a source yields, from its creation on, until the duration is over or the host's user
-/// stops it. The files are created in `directory`, under the names that the recording gives them;
-/// when this returns, they are durable.
+/// Records what a source yields until the duration is over or the user stops it. The time counts
+/// from the creation of the source. The files are created in `directory`, under the names that the
+/// recording gives them; when this returns, they are durable.
 ///
 /// # Errors
-/// The source or a file has failed; what was written before that can be read.
+/// Returns [`RecordError`] if the source or a file has failed; what was written before that can be
+/// read.
 pub fn record_from<D: OutputStorage>(
     recording: &Recording,
     conditions: CaptureConditions,
@@ -70,9 +71,9 @@ where
     Session::new(recording, conditions, source, host, directory, progress).run()
 }
 
-/// Returns the time until the next poll, from the last one and the fill level of the buffers.
-/// Nothing may be lost even if the rate rises sixteenfold.
-fn pause(last: Duration, fullness: Option<f64>) -> Duration {
+/// Returns the interval until the next poll, given the last interval and the fill level of the
+/// buffers. Nothing may be lost even if the rate rises sixteenfold.
+fn next_interval(last: Duration, fullness: Option<f64>) -> Duration {
     let next = match fullness {
         Some(full) if full > 1.0 / 16.0 => last / 2,
         Some(full) if full < 1.0 / 64.0 => last * 2,
@@ -103,6 +104,7 @@ where
     began_ns: u64,
     /// Time of the host at the last progress report.
     reported_ns: u64,
+    /// Number of I/Os recorded so far.
     total: u64,
     /// Processor time of this process before the first poll, in nanoseconds.
     cpu_before_ns: u64,
@@ -220,14 +222,14 @@ where
     }
 
     fn read_marks(&mut self) {
-        // After an error, the next call returns them.
+        // Marks that cannot be read now are returned by the next call.
         self.conditions.marks.extend(self.host.marks(self.began_ns).unwrap_or_default());
     }
 
     /// Returns the time until the next poll. With capture steps, polling stays fast, because their
     /// tables are not covered by the fill level.
     fn pause(&self, last: Duration) -> Duration {
-        pause(last, self.source.fullness().filter(|_| self.conditions.step_ns.is_none()))
+        next_interval(last, self.source.fullness().filter(|_| self.conditions.step_ns.is_none()))
     }
 
     /// Records a change of the host's UTC offset, such as the start of summer time.
@@ -326,11 +328,11 @@ mod tests {
     #[test]
     fn fuller_buffers_are_polled_more_often() {
         let ms = Duration::from_millis;
-        assert_eq!(pause(ms(20), Some(0.0)), ms(40));
-        assert_eq!(pause(ms(80), Some(0.0)), ms(100));
-        assert_eq!(pause(ms(100), Some(0.03)), ms(100));
-        assert_eq!(pause(ms(100), Some(0.07)), ms(50));
-        assert_eq!(pause(ms(25), Some(1.0)), ms(20));
-        assert_eq!(pause(ms(100), None), ms(20));
+        assert_eq!(next_interval(ms(20), Some(0.0)), ms(40));
+        assert_eq!(next_interval(ms(80), Some(0.0)), ms(100));
+        assert_eq!(next_interval(ms(100), Some(0.03)), ms(100));
+        assert_eq!(next_interval(ms(100), Some(0.07)), ms(50));
+        assert_eq!(next_interval(ms(25), Some(1.0)), ms(20));
+        assert_eq!(next_interval(ms(100), None), ms(20));
     }
 }

@@ -22,11 +22,13 @@ pub(crate) struct BlockSource {
     description: String,
 }
 
-/// Selects the programs to load by the devices and the kernel's tracepoints.
+/// The programs to load, selected by the devices and the kernel's tracepoints.
 struct ProgramSelection {
     /// The kernel has the tracepoint block_io_start (since 6.5).
     io_start: bool,
+    /// At least one device takes requests.
     requests: bool,
+    /// At least one device takes bios.
     bios: bool,
     /// Splits of requests are counted.
     splits: bool,
@@ -59,16 +61,16 @@ impl ProgramSelection {
     }
 
     fn describe(&self) -> String {
-        let seen = match (self.requests, self.bios) {
+        let units = match (self.requests, self.bios) {
             (true, false) => "requests",
             (false, true) => "bios",
             _ => "requests and bios",
         };
         let submitter = if self.io_start { "block_io_start" } else { "block_bio_queue" };
         if self.requests {
-            format!("eBPF, {seen} (submitter from {submitter})")
+            format!("eBPF, {units} (submitter from {submitter})")
         } else {
-            format!("eBPF, {seen}")
+            format!("eBPF, {units}")
         }
     }
 }
@@ -111,9 +113,9 @@ impl CapturedLayer for BlockSource {
         }
         self.tap.each_unended("buckets", into, |value, began_ns, hand_out| {
             let Some(bucket) = plain::read::<InFlightBucket>(value) else { return };
-            for journey in bucket.journeys() {
-                let Some(event) = journey.unended(began_ns) else { continue };
-                hand_out(event, journey.sequential());
+            for entry in bucket.entries() {
+                let Some(event) = entry.unended(began_ns) else { continue };
+                hand_out(event, entry.sequential());
             }
         })
     }

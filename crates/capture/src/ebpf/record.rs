@@ -116,7 +116,7 @@ unsafe impl PlainData for InFlightBucket {}
 
 impl InFlightBucket {
     /// Returns the I/Os being followed in this bucket.
-    pub(super) fn journeys(&self) -> impl Iterator<Item = &InFlightEntry> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = &InFlightEntry> {
         self.keys.iter().zip(&self.journeys).filter(|(key, _)| **key != 0).map(|(_, found)| found)
     }
 }
