@@ -21,10 +21,10 @@ pub fn print(checks: &[Check], caveats: &[Caveat]) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn check(state: CheckState) -> Check {
+    pub(crate) fn check(state: CheckState) -> Check {
         Check {
             id: "x".into(),
             subject: "Link".into(),

@@ -69,7 +69,7 @@ fn refuse_missing(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns true for a path where device nodes lie, and no file that could be created.
+/// Returns true for a path at which only device nodes are expected.
 fn names_device(path: &Path) -> bool {
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
@@ -148,12 +148,10 @@ pub fn foresee(name: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
 
 /// Refuses a size of a simulated drive.
 fn refuse_size(name: &str, size: Option<Bytes>) -> anyhow::Result<()> {
-    match size {
-        Some(_) => {
-            Err(misuse(format!("{name} has a size of its own; omit the option for its size")))
-        }
-        None => Ok(()),
+    if size.is_some() {
+        return Err(misuse(format!("{name} has a size of its own; omit the option for its size")));
     }
+    Ok(())
 }
 
 /// Refuses a size that is no multiple of the sector size.
@@ -161,9 +159,10 @@ fn check_size(name: &str, size: Bytes) -> anyhow::Result<()> {
     if size.0.is_multiple_of(512) {
         return Ok(());
     }
-    let text =
-        format!("{name}: a size of {} bytes is not a multiple of the sector size, 512", size.0);
-    Err(misuse(text))
+    Err(misuse(format!(
+        "{name}: a size of {} bytes is not a multiple of the sector size, 512",
+        size.0
+    )))
 }
 
 fn future_file(name: &str, size: Bytes) -> Device {
@@ -191,7 +190,7 @@ pub enum EngineChoice {
     Uring,
     /// fio, with the directory of its job files and results.
     Fio(PathBuf),
-    /// fio, with the same directory; its writes may be flushed, as far as only rates matter.
+    /// fio, with the same directory; writes may be followed by flushes if only their rate is measured.
     FioCommitRates(PathBuf),
 }
 
@@ -227,17 +226,17 @@ impl From<&Settings> for SimulationOptions {
     }
 }
 
-/// Opens a rig on a target; the engine applies to a real one. Never writes to the disks that hold
-/// the paths in `keep`.
+/// Opens a rig on a target. `engine` is used for a real target; a simulated one is its own engine.
+/// Never writes to the disks that hold the paths in `keep`.
 pub fn rig(
-    mover: &EngineChoice,
-    named: &TargetRef,
+    engine: &EngineChoice,
+    target: &TargetRef,
     consent: &Consent,
     keep: &[PathBuf],
     simulation: SimulationOptions,
     stop: &StopSignal,
 ) -> anyhow::Result<Box<dyn Rig>> {
-    let device = match named {
+    let device = match target {
         TargetRef::Simulated(spec) => {
             let ssd = SimulatedSsd::new(spec, simulation.seed, stop.clone());
             return Ok(Box::new(SimulatedRig::new(ssd, simulation.gap)));
@@ -248,14 +247,14 @@ pub fn rig(
     let target = steadfast_host::arm(device, consent, keep, &roots)
         .map_err(|refusal| anyhow!("{refusal}; {}", refusal.remedy()))?;
     let unusable = || format!("{}: no engine can be started", device.path);
-    match mover {
+    match engine {
         EngineChoice::Uring => {
             let engine = Native::new(target, stop.clone(), NativeOptions::default());
             let engine = engine.with_context(unusable)?;
             Ok(Box::new(DeviceRig::new(engine, roots, stop.clone())))
         }
         EngineChoice::Fio(directory) | EngineChoice::FioCommitRates(directory) => {
-            let commit_rates = matches!(mover, EngineChoice::FioCommitRates(_));
+            let commit_rates = matches!(engine, EngineChoice::FioCommitRates(_));
             let options = FioOptions { commit_rates, ..FioOptions::in_directory(directory) };
             let engine = Fio::new(target, stop.clone(), options).with_context(unusable)?;
             Ok(Box::new(DeviceRig::new(engine, roots, stop.clone())))

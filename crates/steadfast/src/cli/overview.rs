@@ -1,4 +1,5 @@
-//! The first screen: `steadfast`, `steadfast --help`, and what an unknown command meant.
+//! The first screen, printed by `steadfast` and `steadfast --help`, and the answer to an unknown
+//! command.
 
 use clap::Command;
 use clap::builder::StyledStr;
@@ -35,6 +36,9 @@ Examples:
   steadfast run replay-native --workload monday.parquet --target sim:small
   steadfast help topics                        safety, steady state, exit codes";
 
+/// Description of `help`, which clap adds after this text was made.
+const ABOUT_HELP: &str = "Print the help of a command or a topic (`help topics`)";
+
 const TEMPLATE: &str = "{about-with-newline}
 {usage-heading} {usage}
 
@@ -56,7 +60,7 @@ const OTHER_NAMES: [(&str, &str); 12] = [
     ("analyze", "trace"),
 ];
 
-/// Adds the commands by purpose and examples to the help of the program itself.
+/// Adds the commands by purpose, and examples, to the help of the program.
 pub fn add_to(command: Command) -> Command {
     let text = commands_by_purpose(&command);
     command.help_template(TEMPLATE).before_help(text)
@@ -69,40 +73,31 @@ fn commands_by_purpose(command: &Command) -> String {
         let _ = writeln!(text, "{purpose}:");
         for name in names {
             let about = command.find_subcommand(name).and_then(Command::get_about);
-            let about = about.map_or_else(help_about, StyledStr::to_string);
-            let _ = writeln!(text, "  {name:<16} {}", first_sentence(&about));
+            let about = about.map_or_else(|| ABOUT_HELP.to_owned(), StyledStr::to_string);
+            let about: Vec<&str> = about.lines().map(str::trim).collect();
+            let _ = writeln!(text, "  {name:<16} {}", about.join(" "));
         }
         text.push('\n');
     }
     text + EXAMPLES
 }
 
-/// Describes `help`, which clap adds only later.
-fn help_about() -> String {
-    "Print the help of a command or a topic (`help topics`)".to_owned()
-}
-
-fn first_sentence(about: &str) -> String {
-    about.split('\n').map(str::trim).collect::<Vec<_>>().join(" ")
-}
-
-/// Returns what to type instead of an unknown command, or None where clap's answer serves.
+/// Returns what to type instead of an unknown command, or `None` if clap's own message is the best
+/// answer.
 pub fn unknown_command(word: &str) -> Option<String> {
     if PROCEDURES.iter().any(|procedure| procedure.name == word) {
         return Some(format!(
             "'{word}' is a procedure, not a command; type: steadfast run {word} --target TARGET"
         ));
     }
-    let named = OTHER_NAMES.iter().find(|(other, _)| *other == word);
-    if let Some((_, command)) = named {
+    if let Some((_, command)) = OTHER_NAMES.iter().find(|(other, _)| *other == word) {
         return Some(format!("'{word}' is not a command; see: steadfast {command} --help"));
     }
     let commands = GROUPS.iter().flat_map(|(_, names)| names.iter().copied());
-    let procedures = PROCEDURES.iter().map(|procedure| procedure.name);
     if let Some(command) = nearest(word, commands) {
         return Some(format!("'{word}' is not a command; did you mean '{command}'?"));
     }
-    let procedure = nearest(word, procedures)?;
+    let procedure = nearest(word, PROCEDURES.iter().map(|procedure| procedure.name))?;
     Some(format!("'{word}' is not a command; did you mean 'steadfast run {procedure}'?"))
 }
 

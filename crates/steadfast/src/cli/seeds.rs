@@ -47,7 +47,7 @@ fn add_tests(directory: &Path, names: &mut BTreeSet<String>) {
             add_tests(&path, names);
         } else if path.extension().is_some_and(|kind| kind == "rs") {
             let text = fs::read_to_string(&path).unwrap();
-            // What follows the attribute is further attributes, then the function.
+            // Further attributes may follow this one before the function.
             let tests = text.split("#[test]").skip(1);
             let functions = tests.filter_map(|rest| rest.split("fn ").nth(1)?.split('(').next());
             names.extend(functions.map(str::to_owned));
@@ -73,11 +73,11 @@ fn every_item_has_a_command_that_parses_and_tests_that_exist() {
     add_tests(&root.join("crates"), &mut tests);
     add_tests(&root.join("lab"), &mut tests);
     let mut wrong = Vec::new();
-    for Item { number, command, tests: proofs } in &items {
+    for Item { number, command, tests: listed } in &items {
         if let Err(why) = parse(command) {
             wrong.push(format!("{number}: {command}: {why}"));
         }
-        let missing = proofs.iter().filter(|test| !tests.contains(*test));
+        let missing = listed.iter().filter(|test| !tests.contains(*test));
         wrong.extend(missing.map(|test| format!("{number}: no test {test}")));
     }
     assert!(wrong.is_empty(), "docs/seeds.md:\n{}", wrong.join("\n"));

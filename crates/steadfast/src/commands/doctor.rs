@@ -128,16 +128,7 @@ fn summary(checks: &[Check]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check(state: CheckState) -> Check {
-        Check {
-            id: "x".into(),
-            subject: "Link".into(),
-            state,
-            found: "half of it".into(),
-            advice: "use the other slot".into(),
-        }
-    }
+    use crate::rig_remarks::tests::check;
 
     #[test]
     fn the_summary_counts_every_state() {

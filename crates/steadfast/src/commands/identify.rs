@@ -46,50 +46,80 @@ pub fn run(arguments: &IdentifyAnyArguments) -> anyhow::Result<ExitState> {
 }
 
 fn identify(path: &Path) -> IdentifiedFile {
-    let of = |kind: Option<&str>, text: &str, command: Option<String>| IdentifiedFile {
-        file: path.to_owned(),
-        kind: kind.map(str::to_owned),
-        text: text.to_owned(),
-        command,
-    };
-    if path.is_dir() {
-        return directory(path, of);
+    let identity = if path.is_dir() { identify_directory(path) } else { identify_file(path) };
+    let Identity { kind, text, command } = identity;
+    IdentifiedFile { file: path.to_owned(), kind: kind.map(str::to_owned), text, command }
+}
+
+/// What was recognized.
+struct Identity {
+    /// Short name of the kind; `None` if it is unknown.
+    kind: Option<&'static str>,
+    text: String,
+    command: Option<String>,
+}
+
+impl Identity {
+    fn new(kind: &'static str, text: impl Into<String>, command: String) -> Self {
+        Identity { kind: Some(kind), text: text.into(), command: Some(command) }
     }
+
+    fn unknown(text: impl Into<String>) -> Self {
+        Identity { kind: None, text: text.into(), command: None }
+    }
+}
+
+fn identify_file(path: &Path) -> Identity {
     let found = match recognize_file(path) {
-        Err(error) => return of(None, &format!("cannot be read: {}", error_text(&error)), None),
-        Ok(None) => return of(None, "not recognized", None),
+        Err(error) => return Identity::unknown(format!("cannot be read: {}", error_text(&error))),
+        Ok(None) => return Identity::unknown("not recognized"),
         Ok(Some(found)) => found,
     };
     if found.kind == Some(FileKind::Parquet) {
-        return parquet(path, of);
+        return identify_parquet(path);
     }
-    let advice = if found.command.is_none() { &found.advice } else { "" };
-    let comma = if advice.is_empty() { "" } else { "; " };
-    of(Some(found.id), &format!("{}{comma}{advice}", found.name), found.command)
+    let text = if found.command.is_none() && !found.advice.is_empty() {
+        format!("{}; {}", found.name, found.advice)
+    } else {
+        found.name
+    };
+    Identity { kind: Some(found.id), text, command: found.command }
 }
 
-type IdentifiedFileFn<'a> = &'a dyn Fn(Option<&str>, &str, Option<String>) -> IdentifiedFile;
-
-fn directory(
-    path: &Path,
-    of: impl Fn(Option<&str>, &str, Option<String>) -> IdentifiedFile,
-) -> IdentifiedFile {
-    let of: IdentifiedFileFn<'_> = &of;
+fn identify_directory(path: &Path) -> Identity {
     let name = path.display();
     if output::is_run_directory(path) {
-        return of(Some("run"), "a run directory", Some(format!("steadfast report {name}")));
+        return Identity::new("run", "a run directory", format!("steadfast report {name}"));
     }
     if path.join("targets.json").is_file() {
         let text = "a directory of the runs of several targets";
-        return of(Some("run-targets"), text, Some(format!("steadfast compare {name}/*")));
+        return Identity::new("run-targets", text, format!("steadfast compare {name}/*"));
     }
     match output::results_in(path) {
         Ok(files) if !files.is_empty() => {
             let text = format!("a directory with {} files of another tool's results", files.len());
-            of(Some("results"), &text, Some(format!("steadfast report {name}")))
+            Identity::new("results", text, format!("steadfast report {name}"))
         }
-        Err(error) => of(None, &error_text(&error), None),
-        Ok(_) => of(None, "a directory, and no run", None),
+        Ok(_) => Identity::unknown("a directory, and no run"),
+        Err(error) => Identity::unknown(error_text(&error)),
+    }
+}
+
+/// Identifies a Parquet file by its footer.
+fn identify_parquet(path: &Path) -> Identity {
+    let name = path.display();
+    match filtered_capture::open(path) {
+        Ok(captured) if captured.is_several() => {
+            Identity::new("fold", "a fold of captures", format!("steadfast trace hosts {name}"))
+        }
+        Ok(_) => Identity::new("capture", "a capture", format!("steadfast trace streams {name}")),
+        Err(error) if is_other_table(&error) => {
+            let text =
+                "a Parquet file without a capture: exported steps, or another program's table";
+            Identity { kind: Some("parquet"), text: text.to_owned(), command: None }
+        }
+        // A file that is damaged or cannot be read may be a capture.
+        Err(error) => Identity::unknown(error_text(&error)),
     }
 }
 
@@ -97,25 +127,4 @@ fn directory(
 fn is_other_table(error: &anyhow::Error) -> bool {
     let found = error.chain().find_map(|cause| cause.downcast_ref::<TraceError>());
     matches!(found, Some(TraceError::NotATrace(_)))
-}
-
-/// Identifies a Parquet file by its footer.
-fn parquet(
-    path: &Path,
-    of: impl Fn(Option<&str>, &str, Option<String>) -> IdentifiedFile,
-) -> IdentifiedFile {
-    let name = path.display();
-    match filtered_capture::open(path) {
-        Ok(captured) if captured.is_several() => {
-            of(Some("fold"), "a fold of captures", Some(format!("steadfast trace hosts {name}")))
-        }
-        Ok(_) => of(Some("capture"), "a capture", Some(format!("steadfast trace streams {name}"))),
-        // Damaged or not read: it may be a capture.
-        Err(error) if !is_other_table(&error) => of(None, &error_text(&error), None),
-        Err(_) => {
-            let text =
-                "a Parquet file without a capture: exported steps, or another program's table";
-            of(Some("parquet"), text, None)
-        }
-    }
 }
