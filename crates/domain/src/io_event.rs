@@ -120,6 +120,40 @@ pub mod flags {
     }
 }
 
+/// Parses the letters of the kernel's `blk_fill_rwbs`, which blkparse prints too: a preflush, the
+/// operation, then flags. They end at the first NUL, if there is one.
+///
+/// ```
+/// use steadfast_domain::IoOp;
+/// use steadfast_domain::io_event::{flags, parse_rwbs};
+/// assert_eq!(parse_rwbs(b"FWFS"), (IoOp::Write, flags::PREFLUSH | flags::FUA | flags::SYNC));
+/// ```
+pub fn parse_rwbs(letters: &[u8]) -> (IoOp, u16) {
+    let mut rest: &[u8] = letters.split(|byte| *byte == 0).next().unwrap_or_default();
+    let mut found = 0;
+    if let [b'F', b'R' | b'W' | b'D' | b'F' | b'N', ..] = rest {
+        found |= flags::PREFLUSH;
+        rest = &rest[1..];
+    }
+    let op = match rest.first() {
+        Some(b'R') => IoOp::Read,
+        Some(b'W') => IoOp::Write,
+        Some(b'D') => IoOp::Discard,
+        Some(b'F') => IoOp::Flush,
+        _ => IoOp::Other,
+    };
+    for letter in rest.iter().skip(1) {
+        found |= match letter {
+            b'F' => flags::FUA,
+            b'A' => flags::READ_AHEAD,
+            b'S' => flags::SYNC,
+            b'M' => flags::META,
+            _ => 0,
+        };
+    }
+    (op, found)
+}
+
 /// Layer of the storage stack at which I/Os were captured.
 #[derive(
     Debug,

@@ -3,7 +3,7 @@
 use super::format::{self, EventField};
 use super::tasks::NewTask;
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::{CommandName, flags};
+use steadfast_domain::io_event::{CommandName, parse_rwbs};
 
 /// A tracepoint, by what it reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl TracepointLayout {
 
     fn seen(&self, content: &[u8], time_ns: u64, cpu: u16) -> Option<TracepointEvent> {
         let sectors = self.sectors.number(content)?.saturating_mul(SECTOR);
-        let (op, flags) = letters(self.letters.bytes(content)?);
+        let (op, flags) = parse_rwbs(self.letters.bytes(content)?);
         Some(TracepointEvent {
             kind: self.kind,
             time_ns,
@@ -169,36 +169,10 @@ fn command(bytes: &[u8]) -> CommandName {
     CommandName(name)
 }
 
-/// Parses the letters of blk_fill_rwbs in the kernel: a preflush, the operation, then flags.
-fn letters(text: &[u8]) -> (IoOp, u16) {
-    let mut rest: &[u8] = text.split(|byte| *byte == 0).next().unwrap_or_default();
-    let mut found = 0;
-    if let [b'F', b'R' | b'W' | b'D' | b'F' | b'N', ..] = rest {
-        found |= flags::PREFLUSH;
-        rest = &rest[1..];
-    }
-    let op = match rest.first() {
-        Some(b'R') => IoOp::Read,
-        Some(b'W') => IoOp::Write,
-        Some(b'D') => IoOp::Discard,
-        Some(b'F') => IoOp::Flush,
-        _ => IoOp::Other,
-    };
-    for letter in rest.iter().skip(1) {
-        found |= match letter {
-            b'F' => flags::FUA,
-            b'A' => flags::READ_AHEAD,
-            b'S' => flags::SYNC,
-            b'M' => flags::META,
-            _ => 0,
-        };
-    }
-    (op, found)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::io_event::flags;
 
     #[test]
     fn the_kernels_letters_are_understood() {
@@ -213,7 +187,7 @@ mod tests {
             (b"RSM", IoOp::Read, flags::SYNC | flags::META),
         ];
         for (text, op, found) in known {
-            assert_eq!(letters(text), (op, found), "{}", String::from_utf8_lossy(text));
+            assert_eq!(parse_rwbs(text), (op, found), "{}", String::from_utf8_lossy(text));
         }
     }
 }

@@ -6,7 +6,7 @@ use super::lines::{LineReader, number};
 use super::pairs::BlockTraceImport;
 use std::collections::BTreeMap;
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::{CommandName, flags};
+use steadfast_domain::io_event::{CommandName, flags, parse_rwbs};
 use steadfast_domain::io_matcher::{BlockAction, BlockStep};
 use steadfast_domain::text::excerpt;
 
@@ -225,32 +225,10 @@ impl BlkparseIo {
 
 /// Parses blkparse's letters: preflush, operation, flags.
 pub(super) fn operation(letters: &str, bytes: u32) -> (IoOp, u16) {
-    let mut rest = letters.as_bytes();
-    let mut found = 0;
-    if let [b'F', b'R' | b'W' | b'D' | b'N' | b'F', ..] = rest {
-        found |= flags::PREFLUSH;
-        rest = &rest[1..];
-    }
-    let mut op = match rest.first() {
-        Some(b'R') => IoOp::Read,
-        Some(b'W') => IoOp::Write,
-        Some(b'D') => IoOp::Discard,
-        Some(b'F') => IoOp::Flush,
-        _ => IoOp::Other,
-    };
+    let (op, found) = parse_rwbs(letters.as_bytes());
     // A flush without data, which is one by its flag alone.
     if op != IoOp::Flush && found & flags::PREFLUSH != 0 && bytes == 0 {
-        op = IoOp::Flush;
-        found = 0;
-    }
-    for letter in rest.iter().skip(1) {
-        found |= match letter {
-            b'F' => flags::FUA,
-            b'A' => flags::READ_AHEAD,
-            b'S' => flags::SYNC,
-            b'M' => flags::META,
-            _ => 0,
-        };
+        return (IoOp::Flush, found & !flags::PREFLUSH);
     }
     (op, found)
 }
