@@ -18,7 +18,7 @@ use steadfast_analysis::sums::capture_step::CaptureStep;
 use steadfast_analysis::sums::content::ContentFigures;
 use steadfast_analysis::sums::io_count::IoCount;
 use steadfast_domain::io_event::Share;
-use steadfast_domain::stimulus::{DataPattern, Durability};
+use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, CaptureConditions, Demand, IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
@@ -297,19 +297,7 @@ impl ReplayRepresentation {
         }
         let streams = streams
             .into_iter()
-            .map(|(key, sum)| WorkloadStream {
-                stream: key.to_string(),
-                op: key.op,
-                durability: Durability::Cached,
-                sequential: key.sequential,
-                bytes: key.bytes,
-                count: sum.ios,
-                amount: sum.bytes.0,
-                alignment: None,
-                qd_mean: None,
-                share: 0.0,
-                normalized: 0.0,
-            })
+            .map(|(key, sum)| WorkloadStream::new(key, sum.ios, sum.bytes.0))
             .collect();
         CumulativeWorkload::select(streams, (total.ios, total.bytes.0), by, threshold)
     }

@@ -597,18 +597,12 @@ impl StreamContent {
             return Err(wrong("only writes can be durable".to_owned()));
         }
         let amount = self.ios.checked_mul(u64::from(key.bytes));
+        let amount = amount.ok_or_else(|| wrong(format!("{} I/Os are too many", self.ios)))?;
         Ok(WorkloadStream {
-            stream: key.to_string(),
-            op: key.op,
             durability,
-            sequential: key.sequential,
-            bytes: key.bytes,
-            count: self.ios,
-            amount: amount.ok_or_else(|| wrong(format!("{} I/Os are too many", self.ios)))?,
             alignment: self.alignment,
             qd_mean: self.qd_mean,
-            share: 0.0,
-            normalized: 0.0,
+            ..WorkloadStream::new(key, self.ios, amount)
         })
     }
 }

@@ -50,6 +50,19 @@ pub struct WorkloadStream {
 }
 
 impl WorkloadStream {
+    /// Creates a stream with its I/Os and bytes, whose shares are not known yet.
+    pub fn new(key: StreamKey, count: u64, amount: u64) -> Self {
+        WorkloadStream {
+            stream: key.to_string(),
+            op: key.op,
+            sequential: key.sequential,
+            bytes: key.bytes,
+            count,
+            amount,
+            ..WorkloadStream::default()
+        }
+    }
+
     /// Returns the key of the stream: operation, order and size.
     pub fn key(&self) -> StreamKey {
         StreamKey { op: self.op, sequential: self.sequential, bytes: self.bytes }
@@ -113,17 +126,9 @@ impl CumulativeWorkload {
         let streams = table
             .iter()
             .map(|(key, tally)| WorkloadStream {
-                stream: key.to_string(),
-                op: key.op,
-                durability: Durability::Cached,
-                sequential: key.sequential,
-                bytes: key.bytes,
-                count: tally.count(),
-                amount: tally.amount(),
                 alignment: tally.alignment(),
                 qd_mean: tally.times.depths.mean(),
-                share: 0.0,
-                normalized: 0.0,
+                ..WorkloadStream::new(key, tally.count(), tally.amount())
             })
             .collect();
         Self::select(streams, (total.count(), total.amount()), by, threshold)
@@ -324,19 +329,8 @@ mod tests {
         rows.iter()
             .map(|(name, count)| {
                 let key: StreamKey = name.parse().unwrap();
-                WorkloadStream {
-                    stream: (*name).into(),
-                    op: key.op,
-                    durability: Durability::Cached,
-                    sequential: key.sequential,
-                    bytes: key.bytes,
-                    count: *count,
-                    amount: count * u64::from(key.bytes),
-                    alignment: Some(4096),
-                    qd_mean: None,
-                    share: 0.0,
-                    normalized: 0.0,
-                }
+                let amount = count * u64::from(key.bytes);
+                WorkloadStream { alignment: Some(4096), ..WorkloadStream::new(key, *count, amount) }
             })
             .collect()
     }
