@@ -103,7 +103,15 @@ struct CampaignPoint<'a> {
     point: Option<&'a str>,
 }
 
-impl CampaignPoint<'_> {
+impl<'a> CampaignPoint<'a> {
+    /// Finds the first point of a part whose name has one of the endings.
+    fn new(head: String, part: &'a PartFindings<'_>, endings: &[(&str, &'static str)]) -> Self {
+        let findings = part.findings.as_ref();
+        let found = findings.and_then(|findings| first_point(findings, endings));
+        let source = found.map_or("", |(_, source)| source);
+        CampaignPoint { head, source, findings, point: found.map(|(point, _)| point) }
+    }
+
     /// Returns the value of a metric over all I/Os; `None` if it was not measured.
     fn value(&self, metric: &str) -> Option<f64> {
         self.value_of(metric, self.point?)
@@ -156,16 +164,7 @@ fn first_point<'a>(
 fn wsat_tables(studied: &[PartFindings<'_>]) -> Vec<Exhibit> {
     let points: Vec<CampaignPoint<'_>> = studied
         .iter()
-        .map(|part| {
-            let findings = part.findings.as_ref();
-            let found = findings.and_then(|findings| first_point(findings, &wsat::LATE_POINTS));
-            CampaignPoint {
-                head: part.name.to_owned(),
-                source: found.map_or("", |(_, source)| source),
-                findings,
-                point: found.map(|(point, _)| point),
-            }
-        })
+        .map(|part| CampaignPoint::new(part.name.to_owned(), part, &wsat::LATE_POINTS))
         .collect();
     let row = |point: &CampaignPoint<'_>| {
         let fresh = point.findings.and_then(|f| first_point(f, &[wsat::FRESH_POINT]));
@@ -187,16 +186,8 @@ fn dirth_tables(studied: &[PartFindings<'_>]) -> Vec<Exhibit> {
     let points: Vec<CampaignPoint<'_>> = studied
         .iter()
         .flat_map(|part| {
-            let findings = part.findings.as_ref();
             dirth::POINTS.map(|role| {
-                let end = [(role, "")];
-                let found = findings.and_then(|findings| first_point(findings, &end));
-                CampaignPoint {
-                    head: format!("{}, {role}", part.name),
-                    source: "",
-                    findings,
-                    point: found.map(|(point, _)| point),
-                }
+                CampaignPoint::new(format!("{}, {role}", part.name), part, &[(role, "")])
             })
         })
         .collect();

@@ -3,7 +3,6 @@
 
 use super::broken_off;
 use std::path::Path;
-use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{Bytes, Findings, Nanos, Settings};
 use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{DriveSpec, IdleState, PseudoSlc, SimulatedSsd, drive};
@@ -21,14 +20,7 @@ fn plan(spec: &DriveSpec, procedure: &str, parameters: &[(&str, &str)]) -> RunPl
     for (name, value) in parameters {
         settings.parameters.insert((*name).to_owned(), (*value).to_owned());
     }
-    RunPlan {
-        version: RECORD_VERSION,
-        software: "steadfast 0".into(),
-        began_unix_ms: 1,
-        engine: "sim".into(),
-        device: rig(spec).device().clone(),
-        settings,
-    }
+    RunPlan::new("steadfast 0", 1, "sim", rig(spec).device().clone(), settings)
 }
 
 fn findings(directory: &Path) -> Findings {
@@ -84,6 +76,19 @@ const CACHE: PseudoSlc = PseudoSlc {
     read_mb_per_second: 550,
 };
 
+/// Returns a drive with this cache, and the findings of `fill` on it.
+fn filled(cache: PseudoSlc, parameters: &[(&str, &str)]) -> (DriveSpec, Findings) {
+    let spec = DriveSpec { pseudo_slc: Some(cache), ..drive("pslc").unwrap().clone() };
+    let findings = run(&spec, "fill", parameters);
+    (spec, findings)
+}
+
+/// Returns the GB of the cache that are free again after an idle time.
+fn back_after(seconds: f64, cache: &PseudoSlc) -> f64 {
+    let time = seconds - cache.fold_after.as_secs_f64();
+    (time * f64::from(cache.fold_mb_per_second) / 1000.0).min(cache.size.as_gb())
+}
+
 #[test]
 fn the_cache_of_a_drive_is_recovered_by_fill() {
     let caches = [
@@ -100,9 +105,8 @@ fn the_cache_of_a_drive_is_recovered_by_fill() {
         },
     ];
     for cache in caches {
-        let spec = DriveSpec { pseudo_slc: Some(cache), ..drive("pslc").unwrap().clone() };
         let parameters = [("levels", "0"), ("idle-times", "1min,3min,20min"), ("again-max", "50")];
-        let findings = run(&spec, "fill", &parameters);
+        let (spec, findings) = filled(cache, &parameters);
         let size = cache.size.as_gb();
         recovered(&findings, "full-speed", cache.mb_per_second.into());
         recovered(&findings, "full-speed-amount", size);
@@ -110,12 +114,8 @@ fn the_cache_of_a_drive_is_recovered_by_fill() {
         let folds = cache.direct_room < spec.capacity();
         let slowest = if folds { cache.folding_mb_per_second } else { cache.direct_mb_per_second };
         recovered(&findings, "lowest-speed", slowest.into());
-        let back = |seconds: f64| {
-            let time = seconds - cache.fold_after.as_secs_f64();
-            (time * f64::from(cache.fold_mb_per_second) / 1000.0).min(size)
-        };
-        recovered(&findings, "back-after-60s", back(60.0));
-        recovered(&findings, "back-after-180s", back(180.0));
+        recovered(&findings, "back-after-60s", back_after(60.0, &cache));
+        recovered(&findings, "back-after-180s", back_after(180.0, &cache));
         recovered(&findings, "back-after-1200s", size);
     }
 }
@@ -129,20 +129,15 @@ fn the_cache_of_a_filled_drive_is_recovered_by_fill() {
         PseudoSlc { direct_mb_per_second: 60, fold_mb_per_second: 8, ..CACHE },
     ];
     for cache in caches {
-        let spec = DriveSpec { pseudo_slc: Some(cache), ..drive("pslc").unwrap().clone() };
         let parameters = [("levels", "50,90"), ("idle-times", "1min,20min"), ("again-max", "50")];
-        let findings = run(&spec, "fill", &parameters);
+        let (_, findings) = filled(cache, &parameters);
         let size = cache.size.as_gb();
-        let back = |seconds: f64| {
-            let time = seconds - cache.fold_after.as_secs_f64();
-            (time * f64::from(cache.fold_mb_per_second) / 1000.0).min(size)
-        };
         for level in ["50 % full", "90 % full"] {
             recovered_metric(&findings, "full-speed", level, cache.mb_per_second.into());
             recovered_metric(&findings, "full-speed-amount", level, size);
             recovered_metric(&findings, "next-speed", level, cache.direct_mb_per_second.into());
             let idle = |time: &str| format!("{level}, {time} idle");
-            recovered_metric(&findings, "returned", &idle("60 s"), back(60.0));
+            recovered_metric(&findings, "returned", &idle("60 s"), back_after(60.0, &cache));
             recovered_metric(&findings, "returned", &idle("20 min"), size);
         }
     }
