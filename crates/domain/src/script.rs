@@ -228,6 +228,26 @@ pub struct ScriptLoad {
 }
 
 impl ScriptLoad {
+    /// Creates a script without I/Os that is played at its due times and cannot be opened.
+    pub fn new(name: impl Into<String>, demand: Demand) -> Self {
+        ScriptLoad {
+            name: name.into(),
+            digest: String::new(),
+            mapping: String::new(),
+            counts: OpCounts::default(),
+            bytes: Bytes(0),
+            span: Nanos::ZERO,
+            largest: Bytes(0),
+            unit: Bytes(0),
+            reach: Bytes(0),
+            demand,
+            timing: Timing::default(),
+            overlaps: OverlapRule::default(),
+            leave_out: ReplayOmissions::default(),
+            data_pattern: DataPattern::default(),
+            open: None,
+        }
+    }
     /// Returns true if playing the script changes the data on the device.
     pub fn alters(&self) -> bool {
         self.counts.writes > 0 || self.plays_discards()
@@ -374,21 +394,17 @@ mod tests {
 
     fn described() -> ScriptLoad {
         ScriptLoad {
-            name: "oltp.parquet".into(),
             digest: "ab".repeat(32),
-            mapping: String::new(),
             counts: OpCounts { reads: 7, writes: 3, discards: 0, flushes: 1 },
             bytes: Bytes(40_960),
             span: Nanos::from_secs(3),
             largest: Bytes(4096),
             unit: Bytes(512),
             reach: Bytes(1 << 20),
-            demand: Demand::new(1, 32),
             timing: Timing::Faster { thousandths: 1500 },
             overlaps: OverlapRule::Order,
             leave_out: ReplayOmissions { flushes: true, ..ReplayOmissions::default() },
-            data_pattern: DataPattern::RandomUnique,
-            open: None,
+            ..ScriptLoad::new("oltp.parquet", Demand::new(1, 32))
         }
     }
 

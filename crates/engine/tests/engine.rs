@@ -1162,23 +1162,7 @@ fn what_cannot_be_done_is_refused_beforehand() {
         let why = refusal(change);
         assert!(why.contains(word), "wanted '{word}', got '{why}'");
     }
-    let script = steadfast_domain::ScriptLoad {
-        name: "oltp".into(),
-        digest: String::new(),
-        mapping: String::new(),
-        counts: Default::default(),
-        bytes: Bytes(0),
-        span: Nanos::ZERO,
-        largest: Bytes(0),
-        unit: Bytes(0),
-        reach: Bytes(0),
-        demand: Demand::new(1, 1),
-        timing: Default::default(),
-        overlaps: Default::default(),
-        leave_out: Default::default(),
-        data_pattern: Default::default(),
-        open: None,
-    };
+    let script = steadfast_domain::ScriptLoad::new("oltp", Demand::new(1, 1));
     let mut step = alone_step(base());
     step.load = Load::Script(script);
     assert!(engine.prepare(&step).unwrap_err().0.contains("reopen its source"));

@@ -517,21 +517,14 @@ mod tests {
     #[test]
     fn a_script_lasts_as_long_as_it_is_played() {
         let mut script = ScriptLoad {
-            name: "list".into(),
-            digest: String::new(),
-            mapping: String::new(),
             counts: OpCounts { reads: 1000, writes: 500, discards: 0, flushes: 0 },
             bytes: Bytes(6_000_000),
             span: Nanos::from_secs(200),
             largest: Bytes(4096),
             unit: Bytes(4096),
             reach: Bytes(1 << 20),
-            demand: Demand::new(1, 1),
             timing: Timing::Faster { thousandths: 2000 },
-            overlaps: Default::default(),
-            leave_out: Default::default(),
-            data_pattern: Default::default(),
-            open: None,
+            ..ScriptLoad::new("list", Demand::new(1, 1))
         };
         let plan =
             |script: &ScriptLoad| rehearse(&ScriptReplay(script.clone()), DriveOutlook::Best, None);

@@ -372,7 +372,6 @@ fn future_path(path: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::record::RECORD_VERSION;
     use steadfast_domain::{Bytes, Settings};
 
     #[test]
@@ -384,17 +383,16 @@ mod tests {
     }
 
     fn plan() -> RunPlan {
-        RunPlan {
-            version: RECORD_VERSION,
-            software: "steadfast 0".into(),
-            began_unix_ms: 5,
-            engine: "sim".into(),
-            device: Device {
+        RunPlan::new(
+            "steadfast 0",
+            5,
+            "sim",
+            Device {
                 name: "small".into(),
                 ..Device::new("sim:small", Transport::Simulated, Bytes::gib(1))
             },
-            settings: Settings::new("iops", 7),
-        }
+            Settings::new("iops", 7),
+        )
     }
 
     fn pair() -> TargetList {

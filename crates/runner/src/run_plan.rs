@@ -1,6 +1,7 @@
 //! A [`RunPlan`]: what was decided before a run began.
 
 use serde::{Deserialize, Serialize};
+use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::{Device, Settings};
 
@@ -24,6 +25,18 @@ pub struct RunPlan {
 }
 
 impl RunPlan {
+    /// Creates a plan in the current version of the ledger format.
+    pub fn new(
+        software: &str,
+        began_unix_ms: u64,
+        engine: &str,
+        device: Device,
+        settings: Settings,
+    ) -> Self {
+        let (software, engine) = (software.to_owned(), engine.to_owned());
+        RunPlan { version: RECORD_VERSION, software, began_unix_ms, engine, device, settings }
+    }
+
     /// Returns the properties of the device that determine what a procedure does.
     pub fn geometry(&self) -> Geometry {
         Geometry { capacity: self.device.capacity, logical_sector: self.device.logical_sector }

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc::{Receiver, channel};
     use std::thread::JoinHandle;
-    use steadfast_domain::script::{OpCounts, Timing};
+    use steadfast_domain::script::Timing;
     use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
     use steadfast_domain::{Bytes, Demand, ScriptLoad, Stimulus};
 
@@ -254,21 +254,13 @@ mod tests {
 
     fn script_load() -> ScriptLoad {
         ScriptLoad {
-            name: "list".into(),
-            digest: String::new(),
-            mapping: String::new(),
-            counts: OpCounts::default(),
             bytes: Bytes(4096),
             span: Nanos::SECOND,
             largest: Bytes(4096),
             unit: Bytes(4096),
             reach: Bytes(4096),
-            demand: Demand::new(1, 1),
             timing: Timing::Closed,
-            overlaps: Default::default(),
-            leave_out: Default::default(),
-            data_pattern: Default::default(),
-            open: None,
+            ..ScriptLoad::new("list", Demand::new(1, 1))
         }
     }
 

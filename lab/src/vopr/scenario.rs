@@ -7,7 +7,6 @@ use crate::shrink::{Shrink, earlier_faults, fewer_faults};
 use crate::workload::workload;
 use crate::world::DRIVES_MAX;
 use std::sync::LazyLock;
-use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{Nanos, Profile, Settings};
 use steadfast_engine::sim::{DriveSpec, drive};
 use steadfast_runner::RunPlan;
@@ -141,14 +140,7 @@ impl PlannedRun {
         settings.step_time = Some(Nanos::SECOND);
         (self.adjust)(&mut settings);
         let drive = RememberedDrive::new(&DRIVE);
-        RunPlan {
-            version: RECORD_VERSION,
-            software: "steadfast 0".into(),
-            began_unix_ms: drive.now_unix_ms(),
-            engine: "sim".into(),
-            device: drive.device().clone(),
-            settings,
-        }
+        RunPlan::new("steadfast 0", drive.now_unix_ms(), "sim", drive.device().clone(), settings)
     }
 }
 

@@ -2,9 +2,8 @@
 
 use crate::shared::SIZE;
 use std::sync::Arc;
-use steadfast_domain::script::{OpCounts, OverlapRule, ReplayOmissions, Timing};
+use steadfast_domain::script::{OpCounts, Timing};
 use steadfast_domain::step::mix64;
-use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Demand, DueIo, Nanos, Op, Script, ScriptError, ScriptLoad};
 
 const BLOCK: u64 = 4096;
@@ -65,21 +64,15 @@ impl SyntheticTrace {
             span = io.due;
         }
         ScriptLoad {
-            name: self.name(),
-            digest: String::new(),
-            mapping: String::new(),
             counts,
             bytes: Bytes((counts.reads + counts.writes) * BLOCK),
             span,
             largest: Bytes(BLOCK),
             unit: Bytes(BLOCK),
             reach: SIZE,
-            demand: Demand::new(1, outstanding),
             timing,
-            overlaps: OverlapRule::Keep,
-            leave_out: ReplayOmissions::default(),
-            data_pattern: DataPattern::default(),
             open: Some(Arc::new(move || Ok(Box::new(self.player())))),
+            ..ScriptLoad::new(self.name(), Demand::new(1, outstanding))
         }
     }
 }

@@ -500,23 +500,7 @@ fn a_fio_that_ends_early_is_not_believed() {
 fn scripts_are_refused() {
     let pretender = FakeFio::saying("true");
     let mut engine = pretender.engine().unwrap();
-    let script = steadfast_domain::script::ScriptLoad {
-        name: "trace".into(),
-        digest: String::new(),
-        mapping: String::new(),
-        counts: Default::default(),
-        bytes: Bytes(0),
-        span: Nanos::ZERO,
-        largest: Bytes(0),
-        unit: Bytes(0),
-        reach: Bytes(0),
-        demand: Demand::new(1, 1),
-        timing: Default::default(),
-        overlaps: Default::default(),
-        leave_out: Default::default(),
-        data_pattern: Default::default(),
-        open: None,
-    };
+    let script = steadfast_domain::script::ScriptLoad::new("trace", Demand::new(1, 1));
     let step = Step::alone(StepPlace::new("x", 0, 1, "x"), Load::Script(script));
     assert!(engine.prepare(&step).unwrap_err().0.contains("use the engine uring"));
 }

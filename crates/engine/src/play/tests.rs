@@ -58,21 +58,12 @@ fn load(ios: &[DueIo], outstanding: u32) -> ScriptLoad {
     let mut counts = OpCounts::default();
     ios.iter().for_each(|io| counts.count(io.op));
     ScriptLoad {
-        name: "list".into(),
-        digest: String::new(),
-        mapping: String::new(),
         counts,
-        bytes: Bytes(0),
         span: ios.last().map_or(Nanos::ZERO, |io| io.due),
         largest: Bytes(4096),
         unit: Bytes(4096),
         reach: Bytes(1 << 30),
-        demand: Demand::new(1, outstanding),
-        timing: Timing::Original,
-        overlaps: OverlapRule::Keep,
-        leave_out: ReplayOmissions::default(),
-        data_pattern: steadfast_domain::stimulus::DataPattern::RandomUnique,
-        open: None,
+        ..ScriptLoad::new("list", Demand::new(1, outstanding))
     }
 }
 

@@ -8,8 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use steadfast_domain::script::{OpCounts, OverlapRule, ReplayOmissions, Timing};
-use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::script::{OpCounts, OverlapRule, Timing};
 use steadfast_domain::{
     Bytes, Demand, DueIo, Halt, Load, Measurement, Nanos, Op, ReplayResult, Script, ScriptError,
     ScriptLoad, Step, StepPlace,
@@ -59,23 +58,17 @@ fn slow_load(ios: Vec<DueIo>, outstanding: u32, batch: usize, pause: Duration) -
     let ios = Arc::new(ios);
     let list = Arc::clone(&ios);
     ScriptLoad {
-        name: "list".into(),
         digest: "0".repeat(64),
-        mapping: String::new(),
         counts,
         bytes: Bytes(ios.iter().filter(moves).map(|io| io.size.0).sum()),
         span: ios.last().map_or(Nanos::ZERO, |io| io.due),
         largest: ios.iter().filter(moves).map(|io| io.size).max().unwrap_or(Bytes(0)),
         unit: Bytes(512),
         reach: ios.iter().map(end).max().unwrap_or(Bytes(0)),
-        demand: Demand::new(1, outstanding),
-        timing: Timing::Original,
-        overlaps: OverlapRule::Keep,
-        leave_out: ReplayOmissions::default(),
-        data_pattern: DataPattern::RandomUnique,
         open: Some(Arc::new(move || {
             Ok(Box::new(DelayedListScript { ios: Arc::clone(&list), at: 0, batch, pause }))
         })),
+        ..ScriptLoad::new("list", Demand::new(1, outstanding))
     }
 }
 

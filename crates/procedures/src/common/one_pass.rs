@@ -34,8 +34,7 @@ use std::sync::Arc;
 use steadfast_domain::hex::to_hex;
 use steadfast_domain::permutation::Permutation;
 use steadfast_domain::script::{
-    DueIo, OpCounts, OpenScript, OverlapRule, ReplayOmissions, Script, ScriptError, ScriptLoad,
-    Timing,
+    DueIo, OpCounts, OpenScript, Script, ScriptError, ScriptLoad, Timing,
 };
 use steadfast_domain::settings::{Geometry, Settings};
 use steadfast_domain::stimulus::{ActiveRange, DataPattern};
@@ -235,21 +234,17 @@ impl OnePass {
         let open: OpenScript =
             Arc::new(move || Ok::<Box<dyn Script>, ScriptError>(Box::new(script.clone())));
         ScriptLoad {
-            name: PHASE.to_owned(),
             digest: to_hex(&Sha256::digest(source)),
             mapping: "window of a permutation".to_owned(),
             counts: OpCounts { writes: self.window, ..OpCounts::default() },
             bytes: Bytes(self.window * PAGE),
-            span: Nanos::ZERO,
             largest: Bytes(PAGE),
             unit: Bytes(PAGE),
             reach: Bytes(self.begin.0 + self.pages * PAGE),
-            demand: DEMAND,
             timing: Timing::Closed,
-            overlaps: OverlapRule::Keep,
-            leave_out: ReplayOmissions::default(),
             data_pattern: self.data_pattern.clone(),
             open: Some(open),
+            ..ScriptLoad::new(PHASE.to_owned(), DEMAND)
         }
     }
 }

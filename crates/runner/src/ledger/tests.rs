@@ -7,20 +7,19 @@ use std::os::unix::fs::PermissionsExt;
 use steadfast_domain::{Bytes, Device, Nanos, Settings, Transport};
 
 fn run_settings() -> RunPlan {
-    RunPlan {
-        version: RECORD_VERSION,
-        software: "steadfast 0".into(),
-        began_unix_ms: 5,
-        engine: "sim".into(),
-        device: Device {
+    RunPlan::new(
+        "steadfast 0",
+        5,
+        "sim",
+        Device {
             name: "small".into(),
             serial: Some("SIM".into()),
             physical_sector: 4096,
             discard: true,
             ..Device::new("sim:small", Transport::Simulated, Bytes::gib(1))
         },
-        settings: Settings::new("iops", 7),
-    }
+        Settings::new("iops", 7),
+    )
 }
 
 fn opened() -> JournalEntry {

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::purge::PurgeCommandRecord;
-use steadfast_domain::record::{Check, CheckState, HostChange, RECORD_VERSION};
+use steadfast_domain::record::{Check, CheckState, HostChange};
 use steadfast_domain::settings::{Amendment, StartBelow};
 use steadfast_domain::{
     Bytes, Caveat, Conditions, Device, EndState, Findings, Halt, Host, JournalEntry, Load,
@@ -263,14 +263,7 @@ fn run_settings(change: impl FnOnce(&mut Settings)) -> RunPlan {
     let mut settings = Settings::new("iops", 7);
     settings.profile = Profile::Quick;
     change(&mut settings);
-    RunPlan {
-        version: RECORD_VERSION,
-        software: "steadfast 0".into(),
-        began_unix_ms: 1,
-        engine: "memory".into(),
-        device: device(),
-        settings,
-    }
+    RunPlan::new("steadfast 0", 1, "memory", device(), settings)
 }
 
 fn procedure(settings: &RunPlan, amendments: &[Amendment]) -> Box<dyn Procedure> {

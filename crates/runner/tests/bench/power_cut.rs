@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use steadfast_domain::power_cut::{PowerCutOutcome, PowerLossBehavior, ViolationKind};
-use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{JournalEntry, Settings};
 use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drive};
@@ -24,14 +23,7 @@ fn settings(cycles: &str) -> Settings {
 
 /// Conducts a run in `directory`.
 fn run(directory: &Path, rig: &mut dyn Rig, settings: &Settings) -> RunOutcome {
-    let plan = RunPlan {
-        version: RECORD_VERSION,
-        software: "steadfast 0".to_owned(),
-        began_unix_ms: 0,
-        engine: "uring".to_owned(),
-        device: rig.device().clone(),
-        settings: settings.clone(),
-    };
+    let plan = RunPlan::new("steadfast 0", 0, "uring", rig.device().clone(), settings.clone());
     let procedure = steadfast_procedures::procedure(settings, plan.geometry(), &[]).unwrap();
     let ledger = Ledger::create(directory, &plan).unwrap();
     conduct(&*procedure, rig, ledger, &[], "steadfast 0", &mut NoProgress).unwrap()

@@ -4,7 +4,7 @@
 use super::device;
 use std::path::Path;
 use steadfast_domain::measurement::StreamTally;
-use steadfast_domain::record::{HostChange, RECORD_VERSION, RereadOccasion};
+use steadfast_domain::record::{HostChange, RereadOccasion};
 use steadfast_domain::{
     Bytes, Caveat, Conditions, Device, Findings, Halt, Host, JournalEntry, Measurement, Nanos,
     Note, Profile, Purge, PurgeMethod, Settings, Step, Tally, WriteCache,
@@ -144,14 +144,7 @@ fn run_shown(
 ) -> RunOutcome {
     let mut settings = Settings::new("iops", 7);
     settings.profile = Profile::Quick;
-    let settings = RunPlan {
-        version: RECORD_VERSION,
-        software: "steadfast 0".into(),
-        began_unix_ms: 1,
-        engine: "memory".into(),
-        device: device(),
-        settings,
-    };
+    let settings = RunPlan::new("steadfast 0", 1, "memory", device(), settings);
     let test = steadfast_procedures::procedure(&settings.settings, settings.geometry(), &[]);
     let (ledger, lines) = if resumed {
         let (ledger, contents) = Ledger::open(directory).unwrap();

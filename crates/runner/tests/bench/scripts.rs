@@ -3,7 +3,7 @@
 use super::{broken_off, run_settings};
 use std::path::Path;
 use std::sync::Arc;
-use steadfast_domain::script::{OpCounts, OverlapRule, Timing};
+use steadfast_domain::script::OpCounts;
 use steadfast_domain::{
     Bench, Bytes, Demand, DueIo, Findings, Halt, Load, Nanos, Op, Procedure, Record, Script,
     ScriptError, ScriptLoad, Step, StepPlace,
@@ -40,21 +40,15 @@ struct CutReplay {
 impl Procedure for CutReplay {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         let script = ScriptLoad {
-            name: "reads".into(),
             digest: self.digest.into(),
-            mapping: String::new(),
             counts: OpCounts { reads: IOS, ..OpCounts::default() },
             bytes: Bytes(IOS * 4096),
             span: Nanos((IOS - 1) * 100_000),
             largest: Bytes(4096),
             unit: Bytes(4096),
             reach: Bytes(1000 * 4096),
-            demand: Demand::new(1, 16),
-            timing: Timing::Original,
-            overlaps: OverlapRule::Keep,
-            leave_out: Default::default(),
-            data_pattern: Default::default(),
             open: Some(Arc::new(|| Ok(Box::new(SpacedReads(0))))),
+            ..ScriptLoad::new("reads", Demand::new(1, 16))
         };
         let (load, cut) = (Load::Script(script), Some(Nanos::SECOND));
         let place = |point| StepPlace::new("replay", 0, point, "reads");

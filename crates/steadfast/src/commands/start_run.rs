@@ -12,7 +12,6 @@ use crate::target::{self, EngineChoice, SimulationOptions, TargetRef};
 use crate::terminal;
 use anyhow::bail;
 use std::path::{Path, PathBuf};
-use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Geometry, HostList};
 use steadfast_domain::{Bytes, Device, Procedure, Sequence, Settings, Step, Transport};
 use steadfast_engine::StopSignal;
@@ -210,14 +209,8 @@ impl RunIntent<'_> {
         if reading(&self.settings).is_none() {
             rig.foresee_purge()?;
         }
-        let plan = RunPlan {
-            version: RECORD_VERSION,
-            software: SOFTWARE.to_owned(),
-            began_unix_ms: rig.now_unix_ms(),
-            engine: engine.to_owned(),
-            device: rig.device().clone(),
-            settings: self.settings,
-        };
+        let plan =
+            RunPlan::new(SOFTWARE, rig.now_unix_ms(), engine, rig.device().clone(), self.settings);
         let procedure = if plan.geometry() == self.foreseen {
             self.procedure
         } else {

@@ -6,7 +6,6 @@ use super::captions;
 use super::scratch::{TestDirectory, has_module, stderr, stdout, steadfast, wait_until};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::SimGap;
 use steadfast_domain::{JournalEntry, Nanos, Profile, Settings};
 use steadfast_engine::StopSignal;
@@ -77,14 +76,13 @@ pub fn conducted_on(run: &Path, begins: Option<Settings>, spec: &DriveSpec) {
     let mut rig = SimulatedRig::new(SimulatedSsd::new(spec, 11, StopSignal::default()), gap);
     let (ledger, lines, settings) = match begins {
         Some(settings) => {
-            let settings = RunPlan {
-                version: RECORD_VERSION,
-                software: "steadfast 0".into(),
-                began_unix_ms: rig.now_unix_ms(),
-                engine: "sim".into(),
-                device: rig.device().clone(),
+            let settings = RunPlan::new(
+                "steadfast 0",
+                rig.now_unix_ms(),
+                "sim",
+                rig.device().clone(),
                 settings,
-            };
+            );
             (Ledger::create(run, &settings).unwrap(), Vec::new(), settings)
         }
         None => {

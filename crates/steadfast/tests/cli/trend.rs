@@ -3,7 +3,6 @@
 use super::scratch::*;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{Nanos, Profile, Settings};
 use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drive};
@@ -22,14 +21,8 @@ fn conduct_iops(directory: &Path, spec: &DriveSpec, day: u64) {
     let mut ssd = SimulatedSsd::new(spec, 100 + day, StopSignal::default());
     ssd.idle(Nanos::from_secs(day * 86_400));
     let mut rig = SimulatedRig::new(ssd, None);
-    let plan = RunPlan {
-        version: RECORD_VERSION,
-        software: "steadfast 0".into(),
-        began_unix_ms: rig.now_unix_ms(),
-        engine: "sim".into(),
-        device: rig.device().clone(),
-        settings,
-    };
+    let plan =
+        RunPlan::new("steadfast 0", rig.now_unix_ms(), "sim", rig.device().clone(), settings);
     let run = directory.join(format!("run-{day}"));
     let ledger = Ledger::create(&run, &plan).unwrap();
     let procedure = steadfast_procedures::procedure(&plan.settings, plan.geometry(), &[]).unwrap();

@@ -17,7 +17,7 @@ use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold, d
 use steadfast_analysis::questions::streams::ShareMeasure;
 use steadfast_analysis::{Captured, Filter, PassOptions};
 use steadfast_domain::caveats as ids;
-use steadfast_domain::script::{DueTimeSource, MapRule, OpenScript, OverlapRule, Timing};
+use steadfast_domain::script::{DueTimeSource, MapRule, OpenScript};
 use steadfast_domain::{
     CaptureConditions, Caveat, CaveatKind, Demand, DueIo, Layer, Nanos, Script, ScriptError,
     ScriptLoad,
@@ -125,7 +125,6 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         let opened = Arc::clone(&plan);
         let open: OpenScript = Arc::new(move || Ok(playing(&trace, &opened)));
         ScriptLoad {
-            name: self.plan.options.name.clone(),
             digest: summary.digest.clone(),
             mapping: match plan.map.rule() {
                 MapRule::Same => String::new(),
@@ -137,12 +136,13 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             largest: summary.largest,
             unit: summary.unit,
             reach: summary.reach,
-            demand: demand.unwrap_or(Demand::new(1, most.max(1))),
-            timing: Timing::default(),
-            overlaps: OverlapRule::default(),
             leave_out: plan.options.leave_out,
             data_pattern: data_pattern_seen(self.trace.conditions()),
             open: Some(open),
+            ..ScriptLoad::new(
+                self.plan.options.name.clone(),
+                demand.unwrap_or(Demand::new(1, most.max(1))),
+            )
         }
     }
 

@@ -4,7 +4,7 @@ use crate::testing::workload::{settings, workload};
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::measurement::{Interval, StreamTally, UnmeasuredIos};
 use steadfast_domain::replayed::IntervalLateness;
-use steadfast_domain::script::{OpCounts, OverlapRule, ReplayOmissions, Timing};
+use steadfast_domain::script::OpCounts;
 use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{
     Bytes, Demand, FineHistogram, JournalEntry, Load, Measurement, Nanos, Op, Outcome,
@@ -211,21 +211,14 @@ fn what_cannot_be_replayed_is_refused_with_the_remedy() {
 
 fn script() -> ScriptLoad {
     ScriptLoad {
-        name: "shop.parquet".into(),
         digest: "ab".repeat(32),
-        mapping: String::new(),
         counts: OpCounts { reads: 6000, writes: 4000, discards: 0, flushes: 7 },
         bytes: Bytes(40_960_000),
         span: Nanos::from_secs(150),
         largest: Bytes(4096),
         unit: Bytes(512),
         reach: Bytes(1 << 20),
-        demand: Demand::new(1, 32),
-        timing: Timing::Original,
-        overlaps: OverlapRule::Keep,
-        leave_out: ReplayOmissions::default(),
-        data_pattern: DataPattern::RandomUnique,
-        open: None,
+        ..ScriptLoad::new("shop.parquet", Demand::new(1, 32))
     }
 }
 
