@@ -107,6 +107,17 @@ impl StepPlace {
     }
 }
 
+/// Returns the name of a phase without its attempt: `fill` for `fill (attempt 2)`.
+pub fn base_phase(phase: &str) -> &str {
+    phase.split_once(" (attempt ").map_or(phase, |(base, _)| base)
+}
+
+/// Parses the numbers in a phase of a sequence: that of the step, followed by that of the attempt
+/// if there are several. Phases run in the order of these numbers.
+pub fn phase_numbers(phase: &str) -> Option<Vec<u32>> {
+    phase.strip_prefix("step-")?.split('-').map(|number| number.parse().ok()).collect()
+}
+
 impl fmt::Display for StepPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.round {

@@ -38,7 +38,7 @@ pub use limits::{
 };
 pub use page_one::end_text;
 pub use pdf::{pdf, pdf_form};
-pub use several_targets::{FinishedTarget, combined_findings};
+pub use several_targets::{GroupTarget, StudiedTarget, TargetEnd, combined_findings, targets_text};
 pub use svg::svg;
 pub use text::text;
 pub use trend::{

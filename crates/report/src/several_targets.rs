@@ -3,26 +3,103 @@
 
 use crate::compare::{COMPARED_MAX, CompareError, compare};
 use crate::page_one::end_text;
+use crate::text_table;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use steadfast_domain::findings::{Cell, Facts, Origin, Page, Row, Setting, Table};
 use steadfast_domain::measurement::CommonStart;
 use steadfast_domain::{Exhibit, Findings, Nanos, caveats};
 
-/// A target whose run has ended.
-pub struct FinishedTarget<'a> {
-    /// Name of the target.
+/// A target of a group, and the end of its run.
+pub struct GroupTarget<'a> {
+    /// Target as the user named it.
+    pub target: &'a str,
+    /// Name of the run directory.
     pub name: &'a str,
-    /// Common starts recorded in its run.
-    pub starts: Vec<CommonStart>,
-    /// Findings of its run.
-    pub findings: &'a Findings,
+    /// Path of the run directory.
+    pub directory: PathBuf,
+    /// Exit code of a command that had conducted only this run.
+    pub exit_code: u8,
+    /// End of the run.
+    pub end: TargetEnd,
 }
 
-/// Computes the findings over all targets.
+/// End of a target's run.
+pub enum TargetEnd {
+    /// It has ended and was studied.
+    Studied(StudiedTarget),
+    /// It halted and can be resumed.
+    Halted,
+    /// It failed, or cannot be studied.
+    Failed,
+}
+
+/// A target whose run has ended.
+#[derive(Debug, Clone)]
+pub struct StudiedTarget {
+    /// Findings of its run.
+    pub findings: Findings,
+    /// Common starts recorded in its run.
+    pub starts: Vec<CommonStart>,
+}
+
+impl GroupTarget<'_> {
+    /// Returns the findings and starts of a run that has ended.
+    pub fn studied(&self) -> Option<&StudiedTarget> {
+        match &self.end {
+            TargetEnd::Studied(studied) => Some(studied),
+            TargetEnd::Halted | TargetEnd::Failed => None,
+        }
+    }
+}
+
+/// Formats the result of each target, and names those without which there is no report over all.
+pub fn targets_text<'a>(targets: impl Iterator<Item = &'a GroupTarget<'a>> + Clone) -> String {
+    let head = ["Target", "Model", "Result", "Exit code", "Run directory"].map(str::to_owned);
+    let row = |one: &GroupTarget<'_>| {
+        let findings = one.studied().map(|studied| &studied.findings);
+        let result = match &one.end {
+            TargetEnd::Studied(studied) => end_text(studied.findings.whole_end()),
+            TargetEnd::Halted => "HALTED".to_owned(),
+            TargetEnd::Failed => "FAILED".to_owned(),
+        };
+        let model = findings.and_then(Findings::model).unwrap_or("–").to_owned();
+        let directory = one.directory.display().to_string();
+        [one.target.to_owned(), model, result, one.exit_code.to_string(), directory]
+    };
+    let rows: Vec<_> = std::iter::once(head).chain(targets.clone().map(row)).collect();
+    let table = text_table::with_left(&rows, |column| column != 3);
+    let missing = targets.filter(|one| one.studied().is_none());
+    let missing: Vec<&str> = missing.map(|one| one.target).collect();
+    if missing.is_empty() {
+        return table;
+    }
+    format!("{table}\n\nNo report over all targets: no result of {}.", missing.join(", "))
+}
+
+/// A target in the report over all.
+struct ComparedTarget<'a> {
+    name: &'a str,
+    starts: &'a [CommonStart],
+    findings: &'a Findings,
+}
+
+/// Computes the findings over all targets; `None` if a run has not ended.
 ///
 /// # Errors
 /// Returns the errors of [`compare`].
-pub fn combined_findings(sides: &[FinishedTarget<'_>]) -> Result<Findings, CompareError> {
+pub fn combined_findings<'a>(
+    targets: impl Iterator<Item = &'a GroupTarget<'a>>,
+) -> Result<Option<Findings>, CompareError> {
+    let side = |one: &'a GroupTarget<'a>| {
+        let StudiedTarget { findings, starts } = one.studied()?;
+        Some(ComparedTarget { name: one.name, starts, findings })
+    };
+    let sides: Option<Vec<ComparedTarget<'_>>> = targets.map(side).collect();
+    sides.map(|sides| compared(&sides)).transpose()
+}
+
+fn compared(sides: &[ComparedTarget<'_>]) -> Result<Findings, CompareError> {
     let named = sides.iter().take(COMPARED_MAX);
     let compared: Vec<(String, Findings)> =
         named.map(|side| (side.name.to_owned(), side.findings.clone())).collect();
@@ -36,15 +113,15 @@ pub fn combined_findings(sides: &[FinishedTarget<'_>]) -> Result<Findings, Compa
     whole.summary.insert(0, Exhibit::Table(targets(sides)));
     let page = vec![
         Exhibit::Table(table_of_starts(sides)),
-        Exhibit::Facts(skew(sides.iter().flat_map(|side| &side.starts))),
+        Exhibit::Facts(skew(sides.iter().flat_map(|side| side.starts))),
     ];
     whole.chapters.insert(0, Page::new("Synchronized start", page).with_id("beginning-together"));
     Ok(whole)
 }
 
 /// Returns the table of results per target.
-fn targets(sides: &[FinishedTarget<'_>]) -> Table {
-    let row = |side: &FinishedTarget<'_>| {
+fn targets(sides: &[ComparedTarget<'_>]) -> Table {
+    let row = |side: &ComparedTarget<'_>| {
         let (began, end) = side.findings.run_unix_ms;
         let hours = end.saturating_sub(began) as f64 / 3.6e6;
         Row::new(
@@ -68,10 +145,10 @@ fn targets(sides: &[FinishedTarget<'_>]) -> Table {
 }
 
 /// Returns the table of each target's common starts.
-fn table_of_starts(sides: &[FinishedTarget<'_>]) -> Table {
+fn table_of_starts(sides: &[ComparedTarget<'_>]) -> Table {
     let seconds = |time: Nanos| time.0 as f64 / 1e9;
-    let row = |side: &FinishedTarget<'_>| {
-        let starts = &side.starts;
+    let row = |side: &ComparedTarget<'_>| {
+        let starts = side.starts;
         let waited: u64 = starts.iter().map(|start| start.waited.0).sum();
         let some = |value: Option<Nanos>, unit: f64, decimals| {
             Cell::number(value.map(|time| time.0 as f64 / unit), decimals)

@@ -24,7 +24,9 @@ use steadfast_domain::hex::to_hex;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::power_cut::PowerCutTrial;
 use steadfast_domain::record::RECORD_VERSION;
-use steadfast_domain::{Halt, JournalEntry, Load, Nanos, Note, Record};
+use steadfast_domain::{
+    Caveat, Findings, Halt, JournalEntry, Load, Nanos, Note, Procedure, Record, caveats,
+};
 use steadfast_host::{Directory, FileError, ReadAccess, SystemRoots, is_locked};
 
 const SETTINGS: &str = "settings.json";
@@ -206,6 +208,20 @@ pub enum LedgerError {
         /// Directory of a run that has begun.
         other: PathBuf,
     },
+    /// A run directory of a group holds another run than the group was created with.
+    #[error(
+        "{directory}: this run directory of the group holds {what}, not the run of {target}. \
+         Restore the original directory, or resume each run by its own directory: steadfast resume \
+         {directory}"
+    )]
+    OtherRun {
+        /// The run directory.
+        directory: PathBuf,
+        /// Description of the run that it holds.
+        what: String,
+        /// Target whose run it held.
+        target: String,
+    },
     /// The settings or the list of targets cannot be parsed.
     #[error("{path} cannot be read: {why}")]
     Malformed {
@@ -282,6 +298,8 @@ pub struct LedgerContents {
     pub lines: Vec<JournalLine>,
     /// Bytes of an incomplete last line that were dropped.
     pub torn: u64,
+    /// SHA-256 of `settings.json`.
+    pub(crate) settings: String,
     has_journal: bool,
     chain: String,
     length: u64,
@@ -479,6 +497,7 @@ impl<D: RunStorage> Ledger<D> {
             plan,
             lines: Vec::new(),
             torn: 0,
+            settings: chain.clone(),
             has_journal: journal.is_some(),
             chain: String::new(),
             length: 0,
@@ -668,6 +687,33 @@ impl LedgerContents {
         self.lines.iter().rev().find(|line| matches!(line.entry, JournalEntry::Opened { .. }))
     }
 
+    /// Describes the incomplete line at the end of the journal; `None` if there is none.
+    pub fn torn_end(&self) -> Option<String> {
+        let after = match self.lines.len() {
+            0 => "no complete line".to_owned(),
+            lines => format!("line {lines}"),
+        };
+        (self.torn > 0).then(|| {
+            format!(
+                "The journal ends with {} bytes after {after} that are no complete line. They are \
+                 omitted: a process ended while it wrote them, or the end of the file was damaged.",
+                self.torn
+            )
+        })
+    }
+
+    /// Computes the findings of the run, with a caveat if its journal ends in an incomplete line.
+    pub fn study(self, procedure: &dyn Procedure) -> Findings {
+        let torn = self.torn_end();
+        let mut findings = procedure.study(&self.into_record());
+        findings.caveats.extend(torn.map(|text| {
+            let remedy =
+                "If the run had ended, restore its journal from a copy; if not, resume it.";
+            Caveat::remark(caveats::JOURNAL_TORN, text, remedy)
+        }));
+        findings
+    }
+
     /// Converts the contents to a record.
     pub fn into_record(self) -> Record {
         let digest = measured_digest(&self.lines);
@@ -702,7 +748,7 @@ fn begin_ledger<D: RunStorage>(
 ) -> Result<Ledger<D>, LedgerError> {
     lock(&journal, directory.path())?;
     let path = directory.path().join(SETTINGS);
-    let text = serde_json::to_string_pretty(plan)
+    let text = settings_text(plan)
         .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
     if text.len() as u64 > SETTINGS_MAX {
         // Such a run could never be resumed or reported.
@@ -772,6 +818,16 @@ fn open_settings<D: RunStorage>(directory: &D) -> Result<D::File, LedgerError> {
             error.into()
         }
     })
+}
+
+/// Returns the content of `settings.json`.
+fn settings_text(plan: &RunPlan) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(plan)
+}
+
+/// Returns the SHA-256 of the `settings.json` of a plan.
+pub(crate) fn settings_digest(plan: &RunPlan) -> Result<String, serde_json::Error> {
+    Ok(to_hex(&Sha256::digest(settings_text(plan)?.as_bytes())))
 }
 
 /// Content of `settings.json`.

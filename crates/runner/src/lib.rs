@@ -11,6 +11,7 @@ pub mod calibrate;
 mod cooling;
 mod cut_log;
 pub mod forecast;
+mod group_runs;
 pub mod host_changes;
 pub mod hosts;
 mod journal_cursor;
@@ -35,6 +36,7 @@ mod surroundings;
 
 pub use cut_log::{CUT_LOG, CutLog, LogPlace, RECEIVED_LOG, SecondLog, open_second_log, read_logs};
 pub use forecast::{Forecast, Outline, TimeLeft};
+pub use group_runs::{ReadyRun, RunEnd, conduct_all, start_together};
 pub use host_changes::HostChanges;
 pub use ledger::{ClockReading, Ledger, LedgerError};
 pub use live::LiveBench;
@@ -46,5 +48,5 @@ pub use run_group::{
 };
 pub use run_plan::RunPlan;
 pub use single_step::{SingleLoad, SingleLoadResult, apply_once};
-pub use start_together::{StartSync, StartTicket, start_tickets};
+pub use start_together::{HostClock, StartClock, StartSync, StartTicket, start_tickets};
 pub use surroundings::HostRequests;

@@ -2,6 +2,7 @@
 
 use crate::ledger::{
     Ledger, LedgerContents, LedgerError, io_error, refuse_foreign_directory, refuse_writer,
+    settings_digest,
 };
 use crate::run_plan::RunPlan;
 use crate::start_together::StartSync;
@@ -50,6 +51,9 @@ pub struct GroupMember {
     pub target: String,
     /// Name of the run directory.
     pub directory: String,
+    /// SHA-256 of the run's `settings.json`; `None` in a list of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<String>,
 }
 
 impl TargetList {
@@ -62,7 +66,8 @@ impl TargetList {
             let is_free = |name: &String| members.iter().all(|other| other.directory != *name);
             let free = std::iter::once(name.clone()).chain(numbered).find(is_free);
             let directory = free.unwrap_or(name);
-            members.push(GroupMember { target: target.name.to_owned(), directory });
+            let target = target.name.to_owned();
+            members.push(GroupMember { target, directory, settings: None });
         }
         TargetList { version: VERSION, together, members }
     }
@@ -156,9 +161,17 @@ impl<D: RunStorage> RunGroup<D> {
         parent: &D,
         name: &OsStr,
         readers: ReadAccess,
-        list: TargetList,
+        mut list: TargetList,
         plans: &[&RunPlan],
     ) -> Result<(RunGroup<D>, Vec<Ledger<D>>), LedgerError> {
+        assert_eq!(list.members.len(), plans.len(), "a plan for each member");
+        for (member, plan) in list.members.iter_mut().zip(plans) {
+            let malformed = |e: serde_json::Error| LedgerError::Malformed {
+                path: parent.path().join(name),
+                why: e.to_string(),
+            };
+            member.settings = Some(settings_digest(plan).map_err(malformed)?);
+        }
         let directory = parent.make_new(name, readers).map_err(|error| match error {
             FileError::Exists(path) => LedgerError::taken(&path),
             error => error.into(),
@@ -191,7 +204,6 @@ impl<D: RunStorage> RunGroup<D> {
         readers: ReadAccess,
         plans: &[&RunPlan],
     ) -> Result<Vec<Ledger<D>>, LedgerError> {
-        assert_eq!(self.list.members.len(), plans.len(), "a plan for each member");
         let mut ledgers = Vec::new();
         for (member, plan) in self.list.members.iter().zip(plans) {
             let name = OsStr::new(&member.directory);
@@ -238,7 +250,8 @@ impl<D: RunStorage> RunGroup<D> {
     ///
     /// # Errors
     /// Returns [`LedgerError::GroupNotBegun`] or [`LedgerError::NoMember`] if a run is missing, as
-    /// all are created before any starts, and other errors if one cannot be read.
+    /// all are created before any starts, [`LedgerError::OtherRun`] if a directory holds another run,
+    /// and other errors if one cannot be read.
     pub fn read(&self) -> Result<Vec<LedgerContents>, LedgerError> {
         let members = &self.list.members;
         let read: Vec<_> = members.iter().map(|member| self.read_member(member)).collect();
@@ -264,20 +277,51 @@ impl<D: RunStorage> RunGroup<D> {
         Err(unreadable.unwrap_or_else(|| LedgerError::GroupNotBegun(self.path().to_owned())))
     }
 
-    fn read_member(&self, member: &GroupMember) -> Result<LedgerContents, LedgerError> {
-        Ledger::read_in(&self.enter(member)?)
+    /// Reads the run of a member without locking it.
+    ///
+    /// # Errors
+    /// Returns [`LedgerError::NotARun`] if it is missing, and the errors of [`RunGroup::read`].
+    pub fn read_member(&self, member: &GroupMember) -> Result<LedgerContents, LedgerError> {
+        let contents = Ledger::read_in(&self.enter(member)?)?;
+        self.check_own(member, &contents)?;
+        Ok(contents)
+    }
+
+    /// Refuses the run of another target, or of no target of this group.
+    fn check_own(
+        &self,
+        member: &GroupMember,
+        contents: &LedgerContents,
+    ) -> Result<(), LedgerError> {
+        let is_of = |member: &&GroupMember| member.settings.as_ref() == Some(&contents.settings);
+        if member.settings.is_none() || is_of(&member) {
+            return Ok(());
+        }
+        let what = match self.list.members.iter().find(is_of) {
+            Some(other) => format!("the run of {}", other.target),
+            None => "a run that does not belong to the group".to_owned(),
+        };
+        let (directory, target) = (self.directory_of(member), member.target.clone());
+        Err(LedgerError::OtherRun { directory, what, target })
     }
 
     /// Opens the ledger of a member to resume its run. The run may have ended before its device
     /// was confirmed while others had begun; the device is then confirmed now.
     ///
     /// # Errors
-    /// Returns the errors of [`Ledger::open_in`].
+    /// Returns the errors of [`Ledger::open_in`], and [`LedgerError::OtherRun`].
     pub fn open(&self, member: &GroupMember) -> Result<(Ledger<D>, LedgerContents), LedgerError> {
-        Ledger::open_member(self.enter(member)?)
+        let opened = Ledger::open_member(self.enter(member)?)?;
+        self.check_own(member, &opened.1)?;
+        Ok(opened)
     }
 
-    fn enter(&self, member: &GroupMember) -> Result<D, LedgerError> {
+    /// Opens the run directory of a member.
+    ///
+    /// # Errors
+    /// Returns [`LedgerError::NotARun`] if it is missing, and [`LedgerError::File`] if it cannot be
+    /// opened.
+    pub fn enter(&self, member: &GroupMember) -> Result<D, LedgerError> {
         self.directory.enter(OsStr::new(&member.directory)).map_err(|error| {
             if error.is_missing() {
                 LedgerError::NotARun(self.directory_of(member))
@@ -416,7 +460,11 @@ mod tests {
         create(&place, list.clone()).unwrap();
         assert!(matches!(create(&place, list.clone()).unwrap_err(), LedgerError::Taken { .. }));
         let group = RunGroup::find(&place).unwrap().unwrap();
-        assert_eq!(group.list, list);
+        let names = |list: &TargetList| {
+            let name = |member: &GroupMember| (member.target.clone(), member.directory.clone());
+            list.members.iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&group.list), names(&list));
         assert_eq!(group.read().unwrap().len(), 2);
         assert_eq!(fs::read_dir(&place).unwrap().count(), 3, "an unfinished file");
     }

@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use steadfast_domain::{Caveat, Findings, Procedure, caveats};
+use steadfast_domain::{Findings, Procedure};
 use steadfast_exchange::identify::FileKind;
 use steadfast_exchange::{crystaldiskmark, iometer, results};
 use steadfast_host::{Directory, read_regular};
@@ -48,50 +48,31 @@ pub fn study(directory: &Path) -> anyhow::Result<Findings> {
 pub fn study_in(directory: &Directory) -> anyhow::Result<Findings> {
     let contents = read(directory)?;
     let procedure = procedure(&contents)?;
-    Ok(findings(procedure.as_ref(), contents))
+    Ok(contents.study(procedure.as_ref()))
 }
 
 /// Recomputes the findings of an open run directory with the procedure that its run had.
 pub fn study_with(procedure: &dyn Procedure, directory: &Directory) -> anyhow::Result<Findings> {
-    Ok(findings(procedure, read(directory)?))
+    Ok(read(directory)?.study(procedure))
 }
 
 fn read(directory: &Directory) -> anyhow::Result<LedgerContents> {
     let contents = Ledger::read_in(directory)?;
-    if contents.torn > 0 {
-        terminal::warn(&format!("{}: {}", directory.path().display(), torn(&contents)));
-    }
+    warn_if_torn(directory.path(), &contents);
     Ok(contents)
+}
+
+/// Warns if a journal ends in an incomplete line.
+pub fn warn_if_torn(directory: &Path, contents: &LedgerContents) {
+    if let Some(torn) = contents.torn_end() {
+        terminal::warn(&format!("{}: {torn}", directory.display()));
+    }
 }
 
 /// Builds the procedure of a run, with its amendments.
 pub fn procedure(contents: &LedgerContents) -> anyhow::Result<Box<dyn Procedure>> {
     let (plan, amendments) = (&contents.plan, amendments(&contents.lines));
     Ok(steadfast_procedures::procedure(&plan.settings, plan.geometry(), &amendments)?)
-}
-
-/// Describes the incomplete line at the end of a journal.
-fn torn(contents: &LedgerContents) -> String {
-    let after = match contents.lines.len() {
-        0 => "no complete line".to_owned(),
-        lines => format!("line {lines}"),
-    };
-    format!(
-        "The journal ends with {} bytes after {after} that are no complete line. They are \
-         omitted: a process ended while it wrote them, or the end of the file was damaged.",
-        contents.torn
-    )
-}
-
-/// Computes the findings of a ledger.
-pub fn findings(procedure: &dyn Procedure, contents: LedgerContents) -> Findings {
-    let incomplete = (contents.torn > 0).then(|| torn(&contents));
-    let mut findings = procedure.study(&contents.into_record());
-    findings.caveats.extend(incomplete.map(|text| {
-        let remedy = "If the run had ended, restore its journal from a copy; if not, resume it.";
-        Caveat::remark(caveats::JOURNAL_TORN, text, remedy)
-    }));
-    findings
 }
 
 /// Returns the findings of a run directory (recomputed), of a findings file (recomputed if its

@@ -22,7 +22,7 @@ pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use setup::{SequenceProcedure, numbers_of, phase_of};
+pub use setup::{SequenceProcedure, phase_of};
 
 use crate::exhibits::report;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record, SequenceStep, caveats as ids};

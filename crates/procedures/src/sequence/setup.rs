@@ -86,12 +86,6 @@ pub fn phase_of(number: u32) -> String {
     format!("step-{number}")
 }
 
-/// Parses the numbers in a phase of a sequence: that of the step, followed by that of the attempt
-/// if there are several. Phases run in the order of these numbers.
-pub fn numbers_of(phase: &str) -> Option<Vec<u32>> {
-    phase.strip_prefix("step-")?.split('-').map(|number| number.parse().ok()).collect()
-}
-
 /// Returns the name of a tool in reports.
 pub(super) fn tool_name(tool: &str) -> &'static str {
     match tool {

@@ -6,6 +6,7 @@ use crate::testing::scripted::{GEOMETRY, number, record, scripted, steps, table}
 use crate::testing::sequence::sequence;
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::settings::Geometry;
+use steadfast_domain::step::phase_numbers;
 use steadfast_domain::stimulus::{Pace, Zone};
 use steadfast_domain::{
     Bytes, EndState, Findings, JournalEntry, Nanos, Procedure, Settings, caveats,
@@ -130,10 +131,10 @@ fn steps_with_numbers_of_their_own_have_phases_in_their_order() {
     let sequenced = made(&settings, GEOMETRY).unwrap();
     let phases: Vec<String> = sequenced.steps.iter().map(|planned| planned.phase(2)).collect();
     assert_eq!(phases, ["step-1", "step-4-2", "step-9", "step-12"]);
-    let numbers: Vec<_> = phases.iter().map(|phase| super::numbers_of(phase).unwrap()).collect();
+    let numbers: Vec<_> = phases.iter().map(|phase| phase_numbers(phase).unwrap()).collect();
     assert!(numbers.is_sorted());
     assert_eq!(super::phase_of(9), "step-9");
-    assert_eq!(super::numbers_of("rounds"), None);
+    assert_eq!(phase_numbers("rounds"), None);
 }
 
 /// A sequence whose last step has a pace of 1,000 IOPS and 512-byte alignment, and reaches `iops`.

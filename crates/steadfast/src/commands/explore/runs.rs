@@ -82,7 +82,7 @@ fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
     let procedure = procedure.as_deref();
     let time_left_s =
         procedure.filter(|_| is_live).and_then(|procedure| time_left(procedure, &contents));
-    let findings = procedure.map(|procedure| output::findings(procedure, contents.clone()));
+    let findings = procedure.map(|procedure| contents.clone().study(procedure));
     let record = contents.into_record();
     let (state, state_text) = run_state(&record, findings.as_ref(), is_live);
     let caveats = findings.map(|findings| findings.caveats).unwrap_or_default();

@@ -60,7 +60,7 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
 fn add(table: &mut RunTableWriter<BufWriter<File>>, directory: &Path) -> anyhow::Result<()> {
     let contents = Ledger::read(directory)?;
     let procedure = output::procedure(&contents)?;
-    let findings = output::findings(procedure.as_ref(), contents.clone());
+    let findings = contents.clone().study(procedure.as_ref());
     let (device, host) = match contents.opening().map(|line| &line.entry) {
         Some(JournalEntry::Opened { device, host, .. }) => (device.as_ref(), Some(host.as_ref())),
         _ => (&contents.plan.device, None),

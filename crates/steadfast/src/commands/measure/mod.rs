@@ -14,6 +14,7 @@ use anyhow::Context;
 use figures::{OperationFigures, OperationSpread, RunRow, StartErrorFigures};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use steadfast_domain::measurement::{HostPart, Interval, StallEffect, mean};
 use steadfast_domain::settings::HostList;
 use steadfast_domain::start_error::START_ERROR_LIMIT;
@@ -23,7 +24,9 @@ use steadfast_domain::{Demand, Device, ForeignIo, IoStream, Measurement, Nanos, 
 use steadfast_engine::{PreparedStep, StopSignal};
 use steadfast_host::{Consent, HostsConsent};
 use steadfast_report::text_table;
-use steadfast_runner::{NamedTarget, Rig, SingleLoad, SingleLoadResult, StartSync, apply_once};
+use steadfast_runner::{
+    HostClock, NamedTarget, Rig, SingleLoad, SingleLoadResult, StartSync, apply_once,
+};
 use steadfast_workload::WorkloadFile;
 use watch::TargetBars;
 
@@ -387,8 +390,8 @@ fn start_together(all: &mut [PreparedTarget<'_>]) {
     if real.len() < 2 {
         return;
     }
-    let tickets =
-        steadfast_runner::start_tickets(real.len(), vec!["measure".into()], StartSync::Steps);
+    let (phases, clock) = (vec!["measure".into()], Arc::new(HostClock));
+    let tickets = steadfast_runner::start_tickets(real.len(), phases, StartSync::Steps, clock);
     real.into_iter().zip(tickets).for_each(|(one, ticket)| one.armed.rig.join(ticket, None));
 }
 

@@ -5,8 +5,6 @@
 //! anything is written. Then each run has a thread, and barriers synchronize the start of their
 //! loads. See docs/targets.md.
 
-mod threads;
-
 use super::conduct::{state, unfinished, write_report};
 use super::resumed_run::ResumedRun;
 use super::start_run::{
@@ -16,20 +14,24 @@ use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, error_text, misuse};
 use crate::output::{has_report, print_complete};
 use crate::output_files::{OutputDir, OutputRule, read_access};
-use crate::prometheus::MetricsExporter;
+use crate::progress_panel::RunPanel;
+use crate::prometheus::{MetricsExporter, ProgressTee};
+use crate::run_settings::SOFTWARE;
 use crate::{output, target, terminal};
 use anyhow::{Context, bail};
+use indicatif::MultiProgress;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use steadfast_domain::{Device, Findings, Procedure, Settings};
-use steadfast_host::{Directory, OverwritePolicy};
-use steadfast_report::{FinishedTarget, combined_findings, end_text, text_table};
+use steadfast_engine::StopSignal;
+use steadfast_host::OverwritePolicy;
+use steadfast_report::{GroupTarget, StudiedTarget, TargetEnd, combined_findings, targets_text};
 use steadfast_runner::run::is_complete;
-use steadfast_runner::start_together::shared_host;
 use steadfast_runner::{
-    GroupMember, Ledger, NamedTarget, RunGroup, RunPlan, StartSync, TargetList, refuse_taken,
+    GroupMember, HostClock, NamedTarget, ReadyRun, RunEnd, RunGroup, RunPlan, StartSync,
+    TargetList, conduct_all, refuse_taken, start_together,
 };
-use threads::{ReadyRun, RunEnd};
 
 /// Runs to conduct at the same time.
 pub struct ConcurrentRuns<'a> {
@@ -86,10 +88,9 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
         procedure: armed.procedure,
         plan: armed.plan,
         lines: Vec::new(),
-        directory: group.directory_of(member),
     });
-    let runs = start_together(runs.collect(), &group)?;
-    let state = finish(&group, threads::conduct(runs, metrics.as_ref(), &stop), first.json)?;
+    let ends = conduct(runs.collect(), &group, metrics.as_ref(), &stop)?;
+    let state = finish(&group, ends, first.json)?;
     Ok(FinishedRun { state, directory: out, was_stopped: stop.is_requested() })
 }
 
@@ -125,7 +126,6 @@ pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<E
         let ResumedRun { rig, ledger, contents } = resumed;
         runs.push(ReadyRun {
             name: member.directory.clone(),
-            directory: own.run_dir,
             rig,
             ledger,
             procedure: output::procedure(&contents)?,
@@ -133,8 +133,8 @@ pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<E
             lines: contents.lines,
         });
     }
-    let endings = threads::conduct(start_together(runs, group)?, metrics.as_ref(), &stop);
-    finish(group, endings, arguments.json)
+    let ends = conduct(runs, group, metrics.as_ref(), &stop)?;
+    finish(group, ends, arguments.json)
 }
 
 /// Returns the resume arguments for one run of a group.
@@ -159,102 +159,104 @@ fn arguments_of(
     }
 }
 
-/// Lets the loads of all runs start together, and adds a caveat on shared resources to each.
-fn start_together(mut runs: Vec<ReadyRun>, group: &RunGroup) -> anyhow::Result<Vec<ReadyRun>> {
-    let phases = threads::phases(&runs)?;
-    let real = runs.iter_mut().filter(|run| !run.rig.device().is_simulated());
-    let real: Vec<&mut ReadyRun> = real.collect();
-    if real.len() < 2 {
-        return Ok(runs);
-    }
-    let paths: Vec<String> = real.iter().map(|run| run.rig.device().path.clone()).collect();
-    let tickets = steadfast_runner::start_tickets(real.len(), phases, group.list.together);
-    for (at, (run, ticket)) in real.into_iter().zip(tickets).enumerate() {
-        let others = paths.iter().enumerate().filter(|(other, _)| *other != at);
-        let others: Vec<&str> = others.map(|(_, path)| path.as_str()).collect();
-        let caveat = shared_host(&others, run.rig.host().cpus);
-        let is_known = threads::has_caveat(&run.lines, &caveat);
-        run.rig.join(ticket, Some(caveat).filter(|_| !is_known));
-    }
-    Ok(runs)
+/// Conducts every run in its own thread and waits for all.
+fn conduct(
+    mut runs: Vec<ReadyRun>,
+    group: &RunGroup,
+    metrics: Option<&MetricsExporter>,
+    stop: &StopSignal,
+) -> anyhow::Result<Vec<RunEnd>> {
+    start_together(&mut runs, group.list.together, Arc::new(HostClock))?;
+    let bars = MultiProgress::new();
+    Ok(conduct_all(runs, |run| {
+        let (procedure, rig) = (run.procedure.as_ref(), run.rig.as_ref());
+        let mut panel = RunPanel::among(&bars, &run.name, procedure, rig.device(), stop.clone());
+        let about = (run.plan.settings.procedure.as_str(), run.ledger.directory().path());
+        let gauge = metrics.map(|metrics| metrics.add_target(rig, procedure, about));
+        let end = run.conduct(SOFTWARE, &mut ProgressTee(&mut panel, gauge));
+        panel.close();
+        end
+    }))
 }
 
 /// Reports the results of all runs of the group.
 fn finish(group: &RunGroup, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<ExitState> {
-    let mut outcomes = Vec::new();
-    for member in &group.list.members {
-        let directory = group.directory_of(member);
-        let end = ends.iter().find(|end| end.name == member.directory);
-        let outcome = match end.map(|end| &end.ending) {
-            Some(Err(error)) => Err(anyhow::anyhow!("{error}")),
-            Some(Ok(ending)) => unfinished(ending, &directory),
-            None => Ok(None),
-        };
-        let procedure = end.and_then(|end| end.procedure.as_deref());
-        outcomes.push(TargetOutcome::new(member, directory, procedure, outcome));
-    }
-    report(group, &outcomes, json)?;
-    Ok(ExitState::worst(outcomes.iter().map(|one| one.state)))
+    let members = group.list.members.iter();
+    let results: Vec<RunResult<'_>> = members
+        .map(|member| {
+            let end = ends.iter().find(|end| end.name == member.directory);
+            result_of(group, member, end)
+        })
+        .collect();
+    report(group, &results, json)?;
+    Ok(ExitState::worst(results.iter().map(|one| one.state)))
 }
 
 /// Result of one target.
-struct TargetOutcome<'a> {
-    member: &'a GroupMember,
-    directory: PathBuf,
+struct RunResult<'a> {
+    target: GroupTarget<'a>,
     state: ExitState,
     error: Option<String>,
-    findings: Option<Findings>,
 }
 
-impl<'a> TargetOutcome<'a> {
-    fn new(
-        member: &'a GroupMember,
-        directory: PathBuf,
-        procedure: Option<&dyn Procedure>,
-        outcome: anyhow::Result<Option<ExitState>>,
-    ) -> Self {
-        let whole = outcome.and_then(|halted| match halted {
-            Some(halted) => Ok((halted, None)),
-            None => studied(&directory, procedure).map(|found| (state(&found), Some(found))),
-        });
-        let (state, findings, error) = match whole {
-            Ok((state, findings)) => (state, findings, None),
-            Err(error) => (ExitState::Failed, None, Some(error_text(&error))),
-        };
-        if let Some(error) = &error {
-            terminal::warn(&format!("steadfast: {}: {error}", member.target));
-        }
-        TargetOutcome { member, directory, state, error, findings }
-    }
-
-    fn result(&self) -> String {
-        match (&self.findings, self.state) {
-            (Some(findings), _) => end_text(findings.whole_end()),
-            (None, ExitState::Halted) => "HALTED".to_owned(),
-            (None, _) => "FAILED".to_owned(),
-        }
-    }
-
+impl RunResult<'_> {
     fn output(&self) -> RunTargetOutput<'_> {
         RunTargetOutput {
-            target: &self.member.target,
-            directory: &self.directory,
-            exit_code: self.state.code(),
+            target: self.target.target,
+            directory: &self.target.directory,
+            exit_code: self.target.exit_code,
             error: self.error.as_deref(),
-            findings: self.findings.as_ref(),
+            findings: self.target.studied().map(|studied| &studied.findings),
         }
     }
 }
 
-/// Studies a run that ended in this process or before, and writes its report.
-fn studied(path: &Path, procedure: Option<&dyn Procedure>) -> anyhow::Result<Findings> {
-    let directory = Directory::open(path)?;
-    let findings = match procedure {
-        Some(procedure) => output::study_with(procedure, &directory)?,
-        None => output::study_in(&directory)?,
+/// Studies the run of a member if it has ended, in this process or before, and writes its report.
+fn result_of<'a>(
+    group: &'a RunGroup,
+    member: &'a GroupMember,
+    end: Option<&RunEnd>,
+) -> RunResult<'a> {
+    let directory = group.directory_of(member);
+    let halted = match end.map(|end| &end.ending) {
+        Some(Err(error)) => Err(anyhow::anyhow!("{error}")),
+        Some(Ok(ending)) => unfinished(ending, &directory),
+        None => Ok(None),
     };
-    write_report(&directory, &findings)?;
-    Ok(findings)
+    let procedure = end.and_then(|end| end.procedure.as_deref());
+    let whole = halted.and_then(|halted| match halted {
+        Some(halted) => Ok((halted, TargetEnd::Halted)),
+        None => studied(group, member, procedure)
+            .map(|studied| (state(&studied.findings), TargetEnd::Studied(studied))),
+    });
+    let (state, end, error) = match whole {
+        Ok((state, end)) => (state, end, None),
+        Err(error) => (ExitState::Failed, TargetEnd::Failed, Some(error_text(&error))),
+    };
+    if let Some(error) = &error {
+        terminal::warn(&format!("steadfast: {}: {error}", member.target));
+    }
+    let (target, name, exit_code) = (&member.target, &member.directory, state.code());
+    RunResult { target: GroupTarget { target, name, directory, exit_code, end }, state, error }
+}
+
+fn studied(
+    group: &RunGroup,
+    member: &GroupMember,
+    procedure: Option<&dyn Procedure>,
+) -> anyhow::Result<StudiedTarget> {
+    let contents = group.read_member(member)?;
+    output::warn_if_torn(&group.directory_of(member), &contents);
+    let starts = contents.common_starts();
+    let findings = match procedure {
+        Some(procedure) => contents.study(procedure),
+        None => {
+            let procedure = output::procedure(&contents)?;
+            contents.study(procedure.as_ref())
+        }
+    };
+    write_report(&group.enter(member)?, &findings)?;
+    Ok(StudiedTarget { findings, starts })
 }
 
 /// One target of `--json`.
@@ -274,26 +276,20 @@ pub struct RunTargetsOutput<'a> {
     combined: Option<&'a Findings>,
 }
 
-/// Prints the result of every target and writes the report over all that have ended.
-fn report(group: &RunGroup, outcomes: &[TargetOutcome<'_>], json: bool) -> anyhow::Result<()> {
-    let found = outcomes.iter().filter_map(|one| Some((one, one.findings.as_ref()?)));
-    let mut sides = Vec::new();
-    for (one, findings) in found {
-        let starts = Ledger::read(&one.directory)?.common_starts();
-        sides.push(FinishedTarget { name: &one.member.directory, starts, findings });
-    }
-    let combined =
-        if sides.len() == outcomes.len() { Some(combined_findings(&sides)?) } else { None };
+/// Prints the result of every target and writes the report over all if all have ended.
+fn report(group: &RunGroup, results: &[RunResult<'_>], json: bool) -> anyhow::Result<()> {
+    let targets = results.iter().map(|one| &one.target);
+    let combined = combined_findings(targets.clone())?;
     if let Some(combined) = &combined {
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers: group.readers() };
         let output_dir = OutputDir::open(group.path(), rule, &[])?;
         output::write(&output_dir, combined, output::default_formats())?;
     }
     if json {
-        let targets = outcomes.iter().map(TargetOutcome::output).collect();
+        let targets = results.iter().map(RunResult::output).collect();
         return terminal::print_json(&RunTargetsOutput { targets, combined: combined.as_ref() });
     }
-    terminal::print(&closing_table(outcomes))?;
+    terminal::print(&targets_text(targets))?;
     if let Some(combined) = &combined {
         let text = steadfast_report::text(combined, terminal::width());
         terminal::print(&format!(
@@ -302,23 +298,6 @@ fn report(group: &RunGroup, outcomes: &[TargetOutcome<'_>], json: bool) -> anyho
         ))?;
     }
     Ok(())
-}
-
-/// Formats the closing table, one row per target.
-fn closing_table(outcomes: &[TargetOutcome<'_>]) -> String {
-    let head = ["Target", "Model", "Result", "Exit code", "Run directory"].map(str::to_owned);
-    let row = |one: &TargetOutcome<'_>| {
-        let model = one.findings.as_ref().and_then(Findings::model);
-        [
-            one.member.target.clone(),
-            model.unwrap_or("–").to_owned(),
-            one.result(),
-            one.state.code().to_string(),
-            one.directory.display().to_string(),
-        ]
-    };
-    let rows: Vec<_> = std::iter::once(head).chain(outcomes.iter().map(row)).collect();
-    text_table::with_left(&rows, |column| column != 3)
 }
 
 /// Refuses two targets that are the same device under any name.
