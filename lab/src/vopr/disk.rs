@@ -159,6 +159,20 @@ impl Disk {
         self.nodes[directory].durable_names = self.nodes[directory].names.clone();
     }
 
+    /// Returns the path and content of every file in a directory.
+    pub fn contents(&self, directory: Inode) -> BTreeMap<String, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        for (name, inode) in &self.nodes[directory].names {
+            let node = &self.nodes[*inode];
+            if !node.is_directory {
+                files.insert(name.clone(), node.cached.clone());
+            }
+            let below = self.contents(*inode).into_iter();
+            files.extend(below.map(|(path, content)| (format!("{name}/{path}"), content)));
+        }
+        files
+    }
+
     /// Takes a name away, durably, as a user does. Returns its inode.
     pub fn take(&mut self, directory: Inode, name: &str) -> Option<Inode> {
         let taken = self.nodes[directory].names.get(name).copied();

@@ -20,6 +20,8 @@ pub enum CallKind {
     Idle,
     /// Takes captured I/Os from the probes.
     Take,
+    /// Waits for the runs of other targets.
+    Wait,
     /// Begins a step on the drive.
     Apply,
     /// Ends a step on the drive.
@@ -84,7 +86,12 @@ impl InjectedFault {
 fn is_of_storage(call: CallKind) -> bool {
     !matches!(
         call,
-        CallKind::Setting | CallKind::Purge | CallKind::Idle | CallKind::Apply | CallKind::Applied
+        CallKind::Setting
+            | CallKind::Purge
+            | CallKind::Idle
+            | CallKind::Wait
+            | CallKind::Apply
+            | CallKind::Applied
     )
 }
 
@@ -124,4 +131,20 @@ pub enum PlantedBug {
     ChangeBeforeJournal,
     /// The recorder continues after an error of the probes as if they had nothing more.
     IgnoredSourceError,
+    /// The run of the first target starts its loads without waiting for the others.
+    LoneStart,
+    /// A run that has ended keeps its place at the common start.
+    KeptTicket,
+    /// A run halts because a fault hit another.
+    SharedFate,
+    /// A run directory with the run of another target is taken for a complete one.
+    IgnoredOtherRun,
+    /// The results of a group lack a target whose run has not ended.
+    SilentTarget,
+    /// The report over all targets lacks one of them.
+    LostTarget,
+    /// The report over all targets lacks a caveat.
+    LostTargetCaveat,
+    /// The report over all targets has the numbers of one under the name of another.
+    SwappedTargets,
 }

@@ -3,127 +3,268 @@
 
 use crate::directory::SimulatedDirectory;
 use crate::disk::ROOT;
-use crate::world::{Process, World};
+use crate::fault::PlantedBug;
+use crate::world::{LoadStart, Process, World};
 use std::ffi::OsStr;
 use std::sync::Arc;
-use steadfast_domain::Device;
+use steadfast_domain::StepPlace;
+use steadfast_domain::step::base_phase;
 use steadfast_host::ReadAccess;
-use steadfast_runner::ledger::JournalLine;
+use steadfast_runner::ledger::LedgerContents;
 use steadfast_runner::run::is_complete;
 use steadfast_runner::storage::RunStorage;
 use steadfast_runner::{
-    Ledger, LedgerError, NamedTarget, RunGroup, RunPlan, StartSync, TargetList,
+    GroupMember, Ledger, LedgerError, NamedTarget, RunGroup, RunPlan, StartSync, TargetList,
 };
 
 /// Name of the directory.
 pub const GROUP: &str = "group";
+
+/// Name of a run directory that does not belong to the group.
+const OTHER: &str = "other";
 
 /// A run that is not complete.
 pub struct OpenRun {
     /// Position in the list.
     pub member: usize,
     pub ledger: Ledger<SimulatedDirectory>,
-    pub lines: Vec<JournalLine>,
+    /// Content of the ledger; `None` if the run is new.
+    pub contents: Option<LedgerContents>,
 }
 
-/// Returns the list of targets with this device.
-pub fn list(device: &Device, targets: usize) -> TargetList {
-    TargetList::new(&vec![NamedTarget { name: &device.path, device }; targets], StartSync::Steps)
+/// Several targets that are tested at once.
+pub struct TestedGroup {
+    /// The list, without digests of settings.
+    pub list: TargetList,
+    /// Plan of each run.
+    pub plans: Vec<RunPlan>,
 }
 
-/// Opens the runs that are not complete, as `steadfast resume` does, or creates all of them, as
-/// `steadfast run` does.
-pub fn open_or_create(
-    process: &Process,
-    list: &TargetList,
-    plan: &RunPlan,
-) -> Result<Vec<OpenRun>, LedgerError> {
-    let root = SimulatedDirectory::root(process);
-    let directory = match root.enter(OsStr::new(GROUP)) {
-        Err(error) if error.is_missing() => return create(&root, list, plan),
-        entered => entered?,
-    };
-    let place = directory.path().to_owned();
-    let group = RunGroup::find_in(directory)?.ok_or(LedgerError::NotARun(place))?;
-    let contents = group.read()?;
-    let mut runs = Vec::new();
-    for (member, contents) in contents.iter().enumerate() {
-        if !is_complete(&contents.lines) {
-            let (ledger, contents) = group.open(&list.members[member])?;
-            runs.push(OpenRun { member, ledger, lines: contents.lines });
+/// The group and its runs that are not complete.
+pub type OpenGroup = (RunGroup<SimulatedDirectory>, Vec<OpenRun>);
+
+impl TestedGroup {
+    /// Creates a list of runs that have this plan, each for a device of its own name.
+    pub fn new(plan: &RunPlan, targets: usize, together: StartSync) -> TestedGroup {
+        let plans: Vec<RunPlan> = (0..targets)
+            .map(|number| {
+                let mut plan = plan.clone();
+                plan.device.name = format!("{}-{number}", plan.device.name);
+                plan.device.path = format!("sim:{}", plan.device.name);
+                plan
+            })
+            .collect();
+        let named =
+            plans.iter().map(|plan| NamedTarget { name: &plan.device.path, device: &plan.device });
+        TestedGroup { list: TargetList::new(&named.collect::<Vec<_>>(), together), plans }
+    }
+
+    /// Returns the position of the member with this run directory.
+    pub fn position(&self, directory: &str) -> usize {
+        let mut members = self.list.members.iter();
+        members.position(|member| member.directory == directory).unwrap_or(0)
+    }
+
+    /// Opens the runs that are not complete, as `steadfast resume` does, or creates all of them, as
+    /// `steadfast run` does.
+    pub fn open_or_create(&self, process: &Process) -> Result<OpenGroup, LedgerError> {
+        let root = SimulatedDirectory::root(process);
+        let directory = match root.enter(OsStr::new(GROUP)) {
+            Err(error) if error.is_missing() => return self.create(&root),
+            entered => entered?,
+        };
+        let place = directory.path().to_owned();
+        let group = RunGroup::find_in(directory)?.ok_or(LedgerError::NotARun(place))?;
+        let bug = process.world.state().disk.bug;
+        let contents = match group.read() {
+            Err(LedgerError::OtherRun { .. }) if bug == Some(PlantedBug::IgnoredOtherRun) => {
+                return Ok((group, Vec::new()));
+            }
+            read => read?,
+        };
+        let mut runs = Vec::new();
+        for (member, contents) in contents.iter().enumerate() {
+            if !is_complete(&contents.lines) {
+                let (ledger, contents) = group.open(&group.list.members[member])?;
+                runs.push(OpenRun { member, ledger, contents: Some(contents) });
+            }
+        }
+        Ok((group, runs))
+    }
+
+    fn create(&self, root: &SimulatedDirectory) -> Result<OpenGroup, LedgerError> {
+        let plans: Vec<&RunPlan> = self.plans.iter().collect();
+        let (name, list) = (OsStr::new(GROUP), self.list.clone());
+        let (group, ledgers) = RunGroup::create_below(root, name, ReadAccess::Usual, list, &plans)?;
+        let open = |(member, ledger)| OpenRun { member, ledger, contents: None };
+        Ok((group, ledgers.into_iter().enumerate().map(open).collect()))
+    }
+
+    /// Checks the list of targets: it is whole, and it is there if a run has begun. Returns true if
+    /// the group can be resumed.
+    pub fn check(&self, world: &Arc<World>, begun: usize) -> Result<bool, String> {
+        let Some(group) = find(world)? else {
+            return match begun {
+                0 => Ok(false),
+                _ => Err(format!("{begun} runs have begun, and there is no list of targets")),
+            };
+        };
+        let name = |member: &GroupMember| (member.target.clone(), member.directory.clone());
+        let has_names = group.list.members.iter().map(name).eq(self.list.members.iter().map(name));
+        if !has_names || group.list.together != self.list.together {
+            return Err(format!("the list of targets has become {:?}", group.list));
+        }
+        match group.read() {
+            Ok(runs) if runs.iter().map(|run| &run.plan).eq(&self.plans) => Ok(true),
+            Ok(_) => Err("a run of the group has another plan".into()),
+            Err(LedgerError::GroupNotBegun(_)) if begun == 0 => Ok(false),
+            Err(error) => Err(format!("the group cannot be resumed: {error}")),
         }
     }
-    Ok(runs)
+
+    /// Damages the directory of each run, and checks that the group cannot be resumed then, says
+    /// why, and changes nothing.
+    pub fn check_damage(&self, world: &Arc<World>) -> Result<(), String> {
+        let Some(group) = find(world)? else { return Ok(()) };
+        let Ok(contents) = group.read() else { return Ok(()) };
+        let root = SimulatedDirectory::root(&world.start(1, &[])[0]);
+        let mut plan = self.plans[0].clone();
+        plan.began_unix_ms += 1;
+        Ledger::create_below(&root, OsStr::new(OTHER), ReadAccess::Usual, &plan)
+            .map_err(|error| error.to_string())?;
+        for (at, member) in self.list.members.iter().enumerate() {
+            let has_begun =
+                |(other, run): (usize, &LedgerContents)| other != at && run.opening().is_some();
+            let has_begun = contents.iter().enumerate().any(has_begun);
+            let next = &self.list.members[(at + 1) % self.list.members.len()];
+            for damage in [Damage::Moved, Damage::Swapped, Damage::Replaced] {
+                let before = world.state().disk.contents(ROOT);
+                self.exchange(world, damage, member, next)?;
+                let resumed = self.open_or_create(&world.start(1, &[])[0]).map(|(_, runs)| runs);
+                self.exchange(world, damage, member, next)?;
+                if world.state().disk.contents(ROOT) != before {
+                    return Err(format!("{damage:?} {}: files have changed", member.directory));
+                }
+                let says = match resumed {
+                    Ok(runs) => return Err(format!("{damage:?}: {} runs are resumed", runs.len())),
+                    Err(error) => error,
+                };
+                let path = group.directory_of(member);
+                let of_next = group.directory_of(next);
+                let is_right = match (damage, &says) {
+                    (Damage::Moved, LedgerError::NoMember { missing, .. }) => {
+                        has_begun && *missing == path
+                    }
+                    (Damage::Moved, LedgerError::GroupNotBegun(_)) => !has_begun,
+                    // The first of the list is named.
+                    (Damage::Swapped, LedgerError::OtherRun { directory, what, target }) => {
+                        *directory == path.clone().min(of_next)
+                            && [&member.target, &next.target].contains(&target)
+                            && (what.ends_with(&member.target) || what.ends_with(&next.target))
+                            && !what.ends_with(target)
+                    }
+                    (Damage::Replaced, LedgerError::OtherRun { directory, what, target }) => {
+                        *directory == path && *target == member.target && !what.contains("sim:")
+                    }
+                    _ => false,
+                };
+                if !is_right {
+                    return Err(format!("{damage:?} {}: the error is: {says}", member.directory));
+                }
+            }
+        }
+        world.state().disk.take(ROOT, OTHER);
+        Ok(())
+    }
+
+    /// Damages a run directory, or mends it again.
+    fn exchange(
+        &self,
+        world: &World,
+        damage: Damage,
+        member: &GroupMember,
+        next: &GroupMember,
+    ) -> Result<(), String> {
+        let mut state = world.state();
+        let disk = &mut state.disk;
+        let group = disk.find(ROOT, GROUP).map_err(|error| error.to_string())?;
+        let moved = format!("{}-old", member.directory);
+        let (other_directory, other) = match damage {
+            Damage::Moved => (group, moved.as_str()),
+            Damage::Swapped => (group, next.directory.as_str()),
+            Damage::Replaced => (ROOT, OTHER),
+        };
+        let taken = [(group, member.directory.as_str()), (other_directory, other)];
+        let [own, others] = taken.map(|(directory, name)| disk.take(directory, name));
+        if let Some(inode) = own {
+            disk.put_back(other_directory, other, inode);
+        }
+        if let Some(inode) = others {
+            disk.put_back(group, &member.directory, inode);
+        }
+        Ok(())
+    }
+
+    /// Checks that the loads of a process began together. Drives that are factory-new in every
+    /// process do not wait for others.
+    ///
+    /// # Errors
+    /// Returns what began alone.
+    pub fn check_starts(&self, starts: &[LoadStart], waits: bool) -> Result<(), String> {
+        let all_steps = waits && self.list.together == StartSync::Steps;
+        for start in starts {
+            let of_agreement = |other: &&LoadStart| {
+                let agreed = |start: &LoadStart| start.common.map(|common| common.agreed);
+                agreed(start).is_some() && agreed(other) == agreed(start)
+            };
+            let together = starts.iter().filter(of_agreement).count();
+            let expected = start.common.map_or(0, |common| common.targets as usize);
+            if together != expected {
+                return Err(format!(
+                    "{together} of {expected} loads began together: {}",
+                    shown(start)
+                ));
+            }
+            let is_apart = |other: &&LoadStart| {
+                has_step(&other.place, &start.place)
+                    && other.drive != start.drive
+                    && !of_agreement(other)
+            };
+            // Runs may repeat a step at different times.
+            let is_first = base_phase(&start.place.phase) == start.place.phase;
+            if all_steps && is_first && starts.iter().any(|other| is_apart(&other)) {
+                return Err(format!("loads of a step did not begin together: {}", shown(start)));
+            }
+        }
+        Ok(())
+    }
 }
 
-fn create(
-    root: &SimulatedDirectory,
-    list: &TargetList,
-    plan: &RunPlan,
-) -> Result<Vec<OpenRun>, LedgerError> {
-    let plans = vec![plan; list.members.len()];
-    let name = OsStr::new(GROUP);
-    let (_, ledgers) = RunGroup::create_below(root, name, ReadAccess::Usual, list.clone(), &plans)?;
-    let open = |(member, ledger)| OpenRun { member, ledger, lines: Vec::new() };
-    Ok(ledgers.into_iter().enumerate().map(open).collect())
+/// A change of run directories by a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Damage {
+    /// One has another name.
+    Moved,
+    /// It and the next one have each other's name.
+    Swapped,
+    /// Its name leads to a run that does not belong to the group.
+    Replaced,
+}
+
+fn shown(start: &LoadStart) -> String {
+    format!("{} of drive {}, {:?}", start.place, start.drive, start.common)
+}
+
+fn has_step(place: &StepPlace, other: &StepPlace) -> bool {
+    (&place.phase, place.round, place.point) == (&other.phase, other.round, other.point)
 }
 
 /// Finds the group without faults; `None` if the directory or its list is missing.
-fn find(world: &Arc<World>) -> Result<Option<RunGroup<SimulatedDirectory>>, String> {
+pub fn find(world: &Arc<World>) -> Result<Option<RunGroup<SimulatedDirectory>>, String> {
     let process = &world.start(1, &[])[0];
     let directory = match SimulatedDirectory::root(process).enter(OsStr::new(GROUP)) {
         Err(error) if error.is_missing() => return Ok(None),
         entered => entered.map_err(|error| error.to_string())?,
     };
     RunGroup::find_in(directory).map_err(|error| format!("the list of targets: {error}"))
-}
-
-/// Checks the list of targets: it is whole, and it is there if a run has begun. Returns true if the
-/// group can be resumed.
-pub fn check(
-    world: &Arc<World>,
-    list: &TargetList,
-    plan: &RunPlan,
-    begun: usize,
-) -> Result<bool, String> {
-    let Some(group) = find(world)? else {
-        return match begun {
-            0 => Ok(false),
-            _ => Err(format!("{begun} runs have begun, and there is no list of targets")),
-        };
-    };
-    if group.list != *list {
-        return Err(format!("the list of targets has become {:?}", group.list));
-    }
-    match group.read() {
-        Ok(contents) if contents.iter().all(|run| run.plan == *plan) => Ok(true),
-        Ok(_) => Err("a run of the group has another plan".into()),
-        Err(LedgerError::GroupNotBegun(_)) if begun == 0 => Ok(false),
-        Err(error) => Err(format!("the group cannot be resumed: {error}")),
-    }
-}
-
-/// Takes the directory of each run away, and checks that the group cannot be resumed without it.
-pub fn check_loss(world: &Arc<World>, list: &TargetList, plan: &RunPlan) -> Result<(), String> {
-    let Some(group) = find(world)? else { return Ok(()) };
-    let Ok(contents) = group.read() else { return Ok(()) };
-    for (at, member) in list.members.iter().enumerate() {
-        let directory = world.state().disk.find(ROOT, GROUP).map_err(|error| error.to_string())?;
-        let taken = world.state().disk.take(directory, &member.directory);
-        let process = &world.start(1, &[])[0];
-        let resumed = open_or_create(process, list, plan);
-        if let Some(inode) = taken {
-            world.state().disk.put_back(directory, &member.directory, inode);
-        }
-        let mut others = contents.iter().enumerate().filter(|(other, _)| *other != at);
-        let has_begun = others.any(|(_, run)| run.opening().is_some());
-        match resumed {
-            Err(LedgerError::NoMember { missing, .. })
-                if has_begun && missing == group.directory_of(member) => {}
-            Err(LedgerError::GroupNotBegun(_)) if !has_begun => {}
-            Ok(runs) => return Err(format!("{} runs are resumed without one", runs.len())),
-            Err(error) => return Err(format!("a group without a run says: {error}")),
-        }
-    }
-    Ok(())
 }

@@ -1,10 +1,10 @@
 //! The report of a complete run, read as its reader does.
 
 use std::collections::HashSet;
-use steadfast_domain::findings::{Cell, Metric};
+use steadfast_domain::findings::{Cell, Metric, Row};
 use steadfast_domain::record::Note;
 use steadfast_domain::{Caveat, Exhibit, Findings, JournalEntry, StepPlace, caveats as ids, text};
-use steadfast_report::{ReportTime, html, json, parse_findings};
+use steadfast_report::{ReportTime, StudiedTarget, html, json, metrics, parse_findings};
 use steadfast_runner::ledger::JournalLine;
 
 /// Checks that a run's findings, and the report made of them, have all caveats of its journal and
@@ -13,12 +13,55 @@ use steadfast_runner::ledger::JournalLine;
 /// # Errors
 /// Returns what is missing.
 pub fn check_report(lines: &[JournalLine], findings: &Findings) -> Result<(), String> {
+    check_caveats(lines, findings)?;
+    check_printed(findings)
+}
+
+/// Checks that the report over all targets has the result, the numbers and the caveats of each,
+/// under its name.
+///
+/// # Errors
+/// Returns what is missing.
+pub fn check_group_report(
+    targets: &[(&str, &StudiedTarget)],
+    whole: &Findings,
+) -> Result<(), String> {
+    let summary = whole.summary.iter().filter_map(Exhibit::as_table);
+    let listed: Vec<&Row> =
+        summary.filter(|table| table.id == "targets").flat_map(|table| &table.rows).collect();
+    let tables = parts(whole).flat_map(|part| &part.long_tables);
+    let numbers: Vec<&Row> =
+        tables.filter(|table| table.id == "metrics").flat_map(|table| &table.rows).collect();
+    let caveats: Vec<&Caveat> = parts(whole).flat_map(|part| &part.caveats).collect();
+    for (letter, (name, target)) in ('A'..).zip(targets) {
+        if !listed.iter().any(|row| row.head == *name) {
+            return Err(format!("the report over all targets lacks {name}"));
+        }
+        let own = metrics(&[((*name).to_owned(), target.findings.clone())]);
+        if let Some(row) = own.rows.iter().find(|row| !numbers.contains(row)) {
+            return Err(format!("the report over all targets lacks a number: {row:?}"));
+        }
+        for caveat in parts(&target.findings).flat_map(|part| &part.caveats) {
+            let is_own = |other: &&Caveat| {
+                let of = other.text.strip_suffix(caveat.text.as_str());
+                let is_of = |of: &str| of == "All runs: " || of.contains(letter);
+                other.id == caveat.id && of.is_some_and(is_of)
+            };
+            if !caveats.iter().any(is_own) {
+                return Err(format!("the report over all targets lacks, of {name}: {caveat:?}"));
+            }
+        }
+    }
+    check_printed(whole)
+}
+
+/// Checks that the JSON file and the web page of findings have all caveats and numbers.
+fn check_printed(findings: &Findings) -> Result<(), String> {
     let encoded = json(findings).map_err(|error| error.to_string())?;
     let read = parse_findings(&encoded).map_err(|error| format!("the report's JSON: {error}"))?;
     if read != *findings {
         return Err("the report's JSON has other findings".into());
     }
-    check_caveats(lines, &read)?;
     let page = html(&read, &ReportTime { report_unix_ms: 0 });
     let shown = visible_text(&page);
     for caveat in parts(&read).flat_map(|part| &part.caveats) {

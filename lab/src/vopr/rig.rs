@@ -4,10 +4,10 @@ use crate::cuts::{SharedCut, TrialOnDrive};
 use crate::directory::{SimulatedDirectory, SimulatedFile};
 use crate::drive::{DriveCommand, DriveResult, RememberedDrive};
 use crate::fault::{CallKind, InjectedFault, PlantedBug};
-use crate::world::{Process, WorldState};
+use crate::world::{LoadStart, Process, WorldState};
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use steadfast_domain::measurement::Verification;
+use steadfast_domain::measurement::{CommonStart, Verification};
 use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, WritePlan, judge};
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{
@@ -16,12 +16,12 @@ use steadfast_domain::{
 };
 use steadfast_engine::power_cut::AcknowledgmentLog;
 use steadfast_engine::sim::VIRTUAL_EPOCH_UNIX_MS;
-use steadfast_engine::{PreparedStep, StepRefusal, StepStart};
+use steadfast_engine::{PreparedStep, StepRefusal, StepStart, StopSignal};
 use steadfast_runner::rig::{
     FlushDelivery, IntervalCallback, Journal, PurgeCallback, StageCallback,
 };
 use steadfast_runner::{
-    ClockReading, CutLog, HostRequests, Rig, SecondLog, open_second_log, read_logs,
+    ClockReading, CutLog, HostRequests, Rig, SecondLog, StartTicket, open_second_log, read_logs,
 };
 
 /// Name of the host setting, and the value that a run wants.
@@ -50,6 +50,8 @@ pub struct SimulatedHostRig {
     /// The run directory and the last trial of a drive that keeps its state.
     cuts: Option<(SimulatedDirectory, SharedCut)>,
     cut_log: Option<CutLog<SimulatedFile>>,
+    /// Place at the common start of several targets.
+    ticket: Option<StartTicket>,
     /// Virtual time at which the process began.
     began_unix_ms: u64,
     /// Virtual time of the steps that the process has measured.
@@ -62,8 +64,12 @@ pub struct SimulatedHostRig {
 
 impl Drop for SimulatedHostRig {
     fn drop(&mut self) {
-        let users = &mut self.process.world.state().drives[self.number].users;
+        let mut state = self.process.world.state();
+        let users = &mut state.drives[self.number].users;
         *users = users.saturating_sub(1);
+        if state.disk.bug == Some(PlantedBug::KeptTicket) {
+            std::mem::forget(self.ticket.take());
+        }
     }
 }
 
@@ -103,6 +109,7 @@ impl SimulatedHostRig {
             is_simulated,
             cuts: None,
             cut_log: None,
+            ticket: None,
             began_unix_ms: 0,
             measured: Nanos::ZERO,
             caveats: Vec::new(),
@@ -214,6 +221,23 @@ impl SimulatedHostRig {
         self.process.call(kind, about, effect)
     }
 
+    /// Waits until the load of a step may start, as a real device's rig does.
+    fn wait_for_start(&mut self, step: &Step) -> Result<Option<CommonStart>, Halt> {
+        let state = self.process.world.state();
+        let (bug, was_hit) = (state.disk.bug, state.has_hit_other(self.process.thread()));
+        drop(state);
+        if bug == Some(PlantedBug::SharedFate) && was_hit {
+            return Err(faults(step));
+        }
+        let is_alone = bug == Some(PlantedBug::LoneStart) && self.number == 0;
+        match &mut self.ticket {
+            Some(ticket) if !step.continues && !is_alone => {
+                ticket.wait(step, &StopSignal::default())
+            }
+            _ => Ok(None),
+        }
+    }
+
     fn set(&self, to: &str) -> Result<(), Halt> {
         self.call(CallKind::Setting, &|| format!("{SETTING} = {to}"), |state, fault| {
             host_error(fault)?;
@@ -297,6 +321,10 @@ impl Rig for SimulatedHostRig {
         self.is_simulated
     }
     fn set_requests(&mut self, _: &HostRequests) {}
+    fn join(&mut self, ticket: StartTicket, caveat: Option<Caveat>) {
+        self.ticket = Some(ticket);
+        self.caveats.extend(caveat);
+    }
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
         self.apply_setting(journal)?;
         match self.execute(DriveCommand::Settle(wanted.clone()))? {
@@ -325,7 +353,16 @@ impl Rig for SimulatedHostRig {
     ) -> Result<Measurement, Halt> {
         let step = prepared.step();
         let about = || step.place.to_string();
-        match self.call(CallKind::Apply, &about, |_, fault| fault) {
+        let common = self.wait_for_start(step)?;
+        let (process, drive) = (self.process.number, self.number);
+        let fault = self.call(CallKind::Apply, &about, |state, fault| {
+            if !step.continues {
+                let place = step.place.clone();
+                state.starts.push(LoadStart { process, drive, place, common });
+            }
+            fault
+        });
+        match fault {
             Some(InjectedFault::DeviceErrors) => return Err(faults(step)),
             Some(InjectedFault::DeviceStall) => {
                 // A drive that is factory-new in every process is unaffected by earlier ones.
@@ -355,6 +392,7 @@ impl Rig for SimulatedHostRig {
         // A drive that repeats its history cannot return wrong data only once.
         let is_wrong = fault == Some(InjectedFault::WrongData) && !self.is_simulated;
         measured.verification = comparison(step, &measured, is_wrong);
+        measured.common_start = common;
         Ok(*measured)
     }
     fn take_caveats(&mut self) -> Vec<Caveat> {

@@ -9,7 +9,7 @@ use crate::world::DRIVES_MAX;
 use std::sync::LazyLock;
 use steadfast_domain::{Nanos, Profile, Settings};
 use steadfast_engine::sim::{DriveSpec, drive};
-use steadfast_runner::RunPlan;
+use steadfast_runner::{RunPlan, StartSync};
 
 /// A run into which scenarios inject faults.
 pub struct PlannedRun {
@@ -172,6 +172,8 @@ pub struct Scenario {
     pub run: usize,
     /// Number of targets; more than one are tested by a group of runs.
     pub targets: usize,
+    /// Loads of a group that start together.
+    pub together: StartSync,
     /// True if a drive is factory-new in every process.
     pub drive_forgets: bool,
     /// True if the host's settings survive a power loss.
@@ -202,7 +204,9 @@ impl Scenario {
         let targets = 2 + dice.below(DRIVES_MAX as u64 - 1);
         let calls = calls[run] * targets;
         let scenario = Scenario::with_dice(seed, run, calls, &mut dice);
-        Scenario { targets: targets as usize, ..scenario }
+        let choices = [StartSync::Steps, StartSync::Steps, StartSync::Phases, StartSync::Start];
+        let together = choices[(seed % 4) as usize];
+        Scenario { targets: targets as usize, together, ..scenario }
     }
 
     fn with_dice(seed: u64, run: usize, calls: u64, dice: &mut Dice) -> Scenario {
@@ -219,7 +223,8 @@ impl Scenario {
                 life.faults.insert(0, PlannedFault { call, fault: InjectedFault::HostError });
             }
         }
-        Scenario { seed, run, targets: 1, drive_forgets, setting_is_kept, lives }
+        let together = StartSync::Steps;
+        Scenario { seed, run, targets: 1, together, drive_forgets, setting_is_kept, lives }
     }
 
     /// Returns the faults of all lives.

@@ -258,9 +258,29 @@ fn losses_in_reports_and_exceeded_limits_are_found() {
     use PlantedBug::{EndlessWait, Leak, LostCaveat, LostMetric};
     let lost = [(LostCaveat, "no caveat of"), (LostMetric, "lack")];
     let limits = [(EndlessWait, "in steps"), (Leak, "MiB of memory")];
-    for (bug, says) in lost.into_iter().chain(limits) {
+    must_break(&[lost, limits].concat(), scenario);
+}
+
+/// Each defect breaks another invariant of groups.
+#[test]
+fn targets_that_start_alone_or_are_missing_are_found() {
+    use PlantedBug::{IgnoredOtherRun, KeptTicket, LoneStart, SharedFate, SilentTarget};
+    use PlantedBug::{LostTarget, LostTargetCaveat, SwappedTargets};
+    let starts = [(LoneStart, "begin together"), (KeptTicket, "did not end")];
+    let runs = [(SharedFate, "was hit by no fault"), (IgnoredOtherRun, "0 runs are resumed")];
+    let said = [(SilentTarget, "the results lack"), (LostTarget, "report over all targets")];
+    let report = [
+        (LostTargetCaveat, "report over all targets"),
+        (SwappedTargets, "report over all targets"),
+    ];
+    must_break(&[starts, runs, said, report].concat(), group_scenario);
+}
+
+/// Asserts that each bug breaks the invariant whose text has these words within 100 seeds.
+fn must_break(bugs: &[(PlantedBug, &str)], scenario: fn(u64) -> Scenario) {
+    for (bug, says) in bugs {
         let found = (0..100)
-            .find_map(|seed| play(&scenario(seed), &UNDISTURBED, Some(bug), false).violation);
+            .find_map(|seed| play(&scenario(seed), &UNDISTURBED, Some(*bug), false).violation);
         let found = found.unwrap_or_else(|| panic!("{bug:?} is not found"));
         assert!(found.contains(says), "{bug:?}: {found}");
     }

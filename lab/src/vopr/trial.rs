@@ -5,12 +5,12 @@ use crate::directory::SimulatedDirectory;
 use crate::disk::ROOT;
 use crate::drive::RememberedDrive;
 use crate::fault::{InjectedFault, PlantedBug};
-use crate::groups::{self, OpenRun};
+use crate::groups::{self, OpenRun, TestedGroup};
 use crate::memory;
-use crate::reports::{check_report, missing_metrics};
+use crate::reports::{check_group_report, check_report, missing_metrics};
 use crate::rig::{SharedDrive, SimulatedHostRig, restore_setting};
 use crate::scenario::{DRIVE, Life, RUNS, Scenario, UserAction};
-use crate::world::{EndOnDrop, Killed, ORIGINAL_SETTING, Process, World};
+use crate::world::{EndOnDrop, ORIGINAL_SETTING, Process, World, WorldClock};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -21,12 +21,16 @@ use steadfast_domain::{
     EndState, Findings, JournalEntry, Measurement, Nanos, Outcome, Procedure, Step, caveats as ids,
 };
 use steadfast_host::{FileError, ReadAccess};
+use steadfast_report::{GroupTarget, StudiedTarget, TargetEnd, findings_together, targets_text};
 use steadfast_runner::ledger::{JournalLine, LedgerContents};
 use steadfast_runner::live::unrestored;
 use steadfast_runner::progress::PowerCutStage;
 use steadfast_runner::run::{RunOutcome, conduct, restore_opened};
 use steadfast_runner::storage::RunStorage;
-use steadfast_runner::{Ledger, LedgerError, ProgressSink, Rig, RunEvent, RunPlan, TargetList};
+use steadfast_runner::{
+    GroupMember, Ledger, LedgerError, ProgressSink, ReadyRun, Rig, RunEnd, RunEvent, RunGroup,
+    RunPlan, StartSync, conduct_all, start_together,
+};
 
 /// Name of the run that cuts the power of its drive.
 const POWER_CUT: &str = "power-cut";
@@ -84,8 +88,8 @@ struct Trial<'a> {
     bug: Option<PlantedBug>,
     plan: RunPlan,
     procedure: Box<dyn Procedure>,
-    /// List of several targets; `None` for a single one.
-    list: Option<TargetList>,
+    /// Several targets; `None` for a single one.
+    group: Option<TestedGroup>,
     targets: Vec<TestedTarget>,
 }
 
@@ -130,6 +134,7 @@ pub fn undisturbed() -> Vec<UndisturbedRun> {
             seed: 0,
             run,
             targets: 1,
+            together: StartSync::Steps,
             drive_forgets: true,
             setting_is_kept: true,
             lives,
@@ -142,7 +147,7 @@ pub fn undisturbed() -> Vec<UndisturbedRun> {
         match (contents, violation) {
             (Ok(Some(contents)), None) if is_complete => {
                 let lines = contents.lines.clone();
-                let findings = trial.procedure.study(&contents.into_record());
+                let findings = contents.study(trial.procedure.as_ref());
                 if let Err(violation) = check_report(&lines, &findings) {
                     panic!("{}: {violation}", RUNS[run].name);
                 }
@@ -169,7 +174,7 @@ pub fn play(
         let has_completed = trial.live(life);
         trial.check(has_completed.then_some(undisturbed));
     }
-    trial.check_loss();
+    trial.check_damage();
     // Safety was checked above. No more faults are injected, so the run must now complete.
     let has_completed = trial.live(&Life { action: UserAction::Continue, faults: Vec::new() });
     if !has_completed {
@@ -178,7 +183,8 @@ pub fn play(
     trial.check(Some(undisturbed));
     if trial.world.state().violation.is_none() {
         let reported = trial.targets.iter().map(|target| trial.check_report(target, undisturbed));
-        if let Err(violation) = reported.collect::<Result<(), String>>() {
+        let reported = reported.collect::<Result<(), String>>();
+        if let Err(violation) = reported.and_then(|()| trial.check_group_report(undisturbed)) {
             trial.world.violate(|| violation);
         }
     }
@@ -189,15 +195,15 @@ pub fn play(
 impl Trial<'_> {
     fn new(scenario: &Scenario, bug: Option<PlantedBug>, is_traced: bool) -> Trial<'_> {
         let plan = RUNS[scenario.run].plan();
-        let procedure = steadfast_procedures::procedure(&plan.settings, plan.geometry(), &[])
-            .unwrap_or_else(|error| panic!("{}: {error}", RUNS[scenario.run].name));
+        let procedure = procedure(&plan);
         let world = World::new(scenario.seed, bug, is_traced);
         world.state().setting_is_kept = scenario.setting_is_kept;
         Trial {
             scenario,
             world,
             bug,
-            list: (scenario.targets > 1).then(|| groups::list(&plan.device, scenario.targets)),
+            group: (scenario.targets > 1)
+                .then(|| TestedGroup::new(&plan, scenario.targets, scenario.together)),
             plan,
             procedure,
             targets: (0..scenario.targets).map(TestedTarget::new).collect(),
@@ -246,14 +252,10 @@ impl Trial<'_> {
                 self.say(|| format!("       ended: {why}"));
                 false
             }
-            Err(payload) if payload.is::<Killed>() => {
-                self.say(|| "       died".to_owned());
-                false
-            }
             Err(payload) => {
-                let text = payload.downcast_ref::<String>().cloned();
-                let text = text.or(payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-                self.world.violate(|| format!("panicked: {}", text.unwrap_or_default()));
+                if self.world.note_panic(&*payload) {
+                    self.say(|| "       died".to_owned());
+                }
                 false
             }
         }
@@ -261,24 +263,136 @@ impl Trial<'_> {
 
     /// Resumes or starts the run, or all runs of several targets.
     fn carry_on(&self, process: &Process) -> Result<bool, String> {
-        let Some(list) = &self.list else { return self.carry_on_alone(process) };
-        let opened = groups::open_or_create(process, list, &self.plan).map_err(shown)?;
-        let ready = opened.into_iter().map(|run| {
-            let target = &self.targets[run.member];
-            let rig = self.rig(process, target, &run.ledger);
-            (target, run, rig)
+        match &self.group {
+            None => self.carry_on_alone(process),
+            Some(tested) => self.carry_on_together(process, tested),
+        }
+    }
+
+    /// Resumes or starts the runs of several targets, as `steadfast run` does.
+    fn carry_on_together(&self, process: &Process, tested: &TestedGroup) -> Result<bool, String> {
+        let (group, opened) = tested.open_or_create(process).map_err(shown)?;
+        let ready = opened.into_iter().map(|run| self.ready(process, tested, run));
+        let mut runs: Vec<ReadyRun<SimulatedDirectory>> = ready.collect();
+        let clock = Arc::new(WorldClock(process.clone()));
+        start_together(&mut runs, group.list.together, clock).map_err(shown)?;
+        let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+        let first = process.fork(runs.len());
+        let thread_of = |name: &String| first + names.iter().take_while(|n| *n != name).count();
+        let ends = conduct_all(runs, |run| {
+            let target = &self.targets[tested.position(&run.name)];
+            process.execute(thread_of(&run.name), || {
+                run.conduct("steadfast 0", &mut Witness::new(&self.world, target))
+            })
         });
-        let outcomes = process.execute_all(ready.collect(), |(target, run, rig)| {
-            let OpenRun { ledger, lines, .. } = run;
-            self.conduct(target, ledger, lines, rig)
-        });
-        for outcome in outcomes {
-            match outcome? {
-                RunOutcome::Complete => {}
-                RunOutcome::Halted(halt) | RunOutcome::Lost(halt) => return Err(halt.to_string()),
+        process.check_alive();
+        let starts = self.world.state().starts.clone();
+        let own: Vec<_> = starts.into_iter().filter(|s| s.process == process.number).collect();
+        let mut checked = tested.check_starts(&own, !self.scenario.drive_forgets);
+        for end in &ends {
+            if end.ending != Ok(RunOutcome::Complete) && !process.was_hit(thread_of(&end.name)) {
+                let (name, ending) = (&end.name, &end.ending);
+                checked = checked.and(Err(format!("{name} was hit by no fault: {ending:?}")));
             }
         }
-        Ok(true)
+        if let Err(violation) = checked {
+            self.world.violate(|| violation);
+        }
+        let results = self.results(&group, &ends);
+        if let Err(violation) = check_results(&group, &ends, &results) {
+            self.world.violate(|| violation);
+        }
+        match ends.into_iter().find(|end| end.ending != Ok(RunOutcome::Complete)) {
+            None => Ok(true),
+            Some(end) => Err(format!("{}: {:?}", end.name, end.ending)),
+        }
+    }
+
+    fn ready(
+        &self,
+        process: &Process,
+        tested: &TestedGroup,
+        run: OpenRun,
+    ) -> ReadyRun<SimulatedDirectory> {
+        let OpenRun { member, ledger, contents } = run;
+        let plan = tested.plans[member].clone();
+        ReadyRun {
+            name: tested.list.members[member].directory.clone(),
+            rig: Box::new(self.rig(process, &self.targets[member], &ledger)),
+            ledger,
+            procedure: procedure(&plan),
+            plan,
+            lines: self.remembered(contents.map(|contents| contents.lines).unwrap_or_default()),
+        }
+    }
+
+    /// Returns the result of each target of a group, as `steadfast run` reports it.
+    fn results<'g>(
+        &self,
+        group: &'g RunGroup<SimulatedDirectory>,
+        ends: &[RunEnd],
+    ) -> Vec<GroupTarget<'g>> {
+        let result = |member: &'g GroupMember| {
+            let end = ends.iter().find(|end| end.name == member.directory);
+            let end = match end.map(|end| &end.ending) {
+                None | Some(Ok(RunOutcome::Complete)) => match group.read_member(member) {
+                    Ok(contents) => TargetEnd::Studied(StudiedTarget {
+                        starts: contents.common_starts(),
+                        findings: contents.study(self.procedure.as_ref()),
+                    }),
+                    Err(_) => TargetEnd::Failed,
+                },
+                Some(Ok(RunOutcome::Halted(_))) => TargetEnd::Halted,
+                Some(Ok(RunOutcome::Lost(_)) | Err(_)) => TargetEnd::Failed,
+            };
+            GroupTarget {
+                target: &member.target,
+                name: &member.directory,
+                directory: group.directory_of(member),
+                exit_code: 0,
+                end,
+            }
+        };
+        let mut results: Vec<GroupTarget<'_>> = group.list.members.iter().map(result).collect();
+        if self.bug == Some(PlantedBug::SilentTarget) {
+            results.retain(|one| one.studied().is_some());
+        }
+        results
+    }
+
+    /// Checks the report over all targets of a complete group.
+    fn check_group_report(&self, undisturbed: &UndisturbedRun) -> Result<(), String> {
+        if self.group.is_none() {
+            return Ok(());
+        }
+        let group = groups::find(&self.world)?.ok_or("there is no group")?;
+        let mut results = self.results(&group, &[]);
+        let studied = results.iter().map(|one| one.studied().cloned().ok_or("a run has not ended"));
+        let studied = studied.collect::<Result<Vec<StudiedTarget>, _>>()?;
+        match (self.bug, results.as_mut_slice()) {
+            (Some(PlantedBug::LostTarget), [_, _, _]) => drop(results.pop()),
+            (Some(PlantedBug::SwappedTargets), [first, second, ..]) => {
+                std::mem::swap(&mut first.end, &mut second.end);
+            }
+            _ => {}
+        }
+        let mut whole = report_over_all(&results)?;
+        if self.bug == Some(PlantedBug::LostTargetCaveat) {
+            whole.caveats.pop();
+        }
+        if !self.scenario.drive_forgets {
+            let names = group.list.members.iter().map(|member| member.directory.as_str());
+            return check_group_report(&names.zip(&studied).collect::<Vec<_>>(), &whole);
+        }
+        let mut expected = self.results(&group, &[]);
+        for one in &mut expected {
+            let findings = undisturbed.findings.clone();
+            one.end = TargetEnd::Studied(StudiedTarget { findings, starts: Vec::new() });
+        }
+        if whole != report_over_all(&expected)? {
+            return Err("the report over all targets is not that of undisturbed runs".into());
+        }
+        Ok(())
     }
 
     /// Resumes or starts the run of a single target. Resumes it again after a power cut of the
@@ -332,11 +446,11 @@ impl Trial<'_> {
         target: &TestedTarget,
     ) -> Result<SimulatedDirectory, FileError> {
         let root = SimulatedDirectory::root(process);
-        match &self.list {
+        match &self.group {
             None => root.enter(OsStr::new(RUN)),
-            Some(list) => {
+            Some(tested) => {
                 let group = root.enter(OsStr::new(groups::GROUP))?;
-                group.enter(OsStr::new(&list.members[target.number].directory))
+                group.enter(OsStr::new(&tested.list.members[target.number].directory))
             }
         }
     }
@@ -354,19 +468,25 @@ impl Trial<'_> {
         rig
     }
 
-    fn conduct(
-        &self,
-        target: &TestedTarget,
-        ledger: Ledger<SimulatedDirectory>,
-        mut lines: Vec<JournalLine>,
-        mut rig: SimulatedHostRig,
-    ) -> Result<RunOutcome, String> {
+    /// Returns the lines that a resumed run remembers, which are all of them.
+    fn remembered(&self, mut lines: Vec<JournalLine>) -> Vec<JournalLine> {
         if self.bug == Some(PlantedBug::ForgottenStep)
             && let Some(last) = lines.iter().rposition(is_step)
         {
             lines.truncate(last);
         }
-        let mut witness = Witness { world: &self.world, target, position: 0 };
+        lines
+    }
+
+    fn conduct(
+        &self,
+        target: &TestedTarget,
+        ledger: Ledger<SimulatedDirectory>,
+        lines: Vec<JournalLine>,
+        mut rig: SimulatedHostRig,
+    ) -> Result<RunOutcome, String> {
+        let lines = self.remembered(lines);
+        let mut witness = Witness::new(&self.world, target);
         let procedure = self.procedure.as_ref();
         conduct(procedure, &mut rig, ledger, &lines, "steadfast 0", &mut witness).map_err(shown)
     }
@@ -406,9 +526,9 @@ impl Trial<'_> {
         for target in &self.targets {
             begun += usize::from(self.check_ledger(target, complete)?);
         }
-        let may_resume = match &self.list {
+        let may_resume = match &self.group {
             None => begun > 0,
-            Some(list) => groups::check(&self.world, list, &self.plan, begun)?,
+            Some(tested) => tested.check(&self.world, begun)?,
         };
         if !may_resume {
             // The user can start it again.
@@ -418,7 +538,7 @@ impl Trial<'_> {
     }
 
     fn top_directory(&self) -> &'static str {
-        if self.list.is_some() { groups::GROUP } else { RUN }
+        if self.group.is_some() { groups::GROUP } else { RUN }
     }
 
     /// Checks the run of a target. Returns false if it has not begun.
@@ -459,11 +579,11 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Checks that a group that lost a run says so.
-    fn check_loss(&self) {
-        let Some(list) = &self.list else { return };
+    /// Checks that a group with a damaged run directory says so.
+    fn check_damage(&self) {
+        let Some(tested) = &self.group else { return };
         if self.world.state().violation.is_none()
-            && let Err(violation) = groups::check_loss(&self.world, list, &self.plan)
+            && let Err(violation) = tested.check_damage(&self.world)
         {
             self.world.violate(|| violation);
         }
@@ -513,7 +633,7 @@ impl Trial<'_> {
     ) -> Result<(), String> {
         let Ok(Some(contents)) = self.read(target) else { return Err("there is no run".into()) };
         let lines = contents.lines.clone();
-        let mut findings = self.procedure.study(&contents.into_record());
+        let mut findings = contents.study(self.procedure.as_ref());
         if self.bug == Some(PlantedBug::LostCaveat) {
             findings.caveats.retain(|caveat| caveat.id != ids::GAP);
         }
@@ -549,7 +669,7 @@ impl Trial<'_> {
             return Err("a complete run has not restored the host".into());
         }
         if self.scenario.drive_forgets {
-            let findings = self.procedure.study(&contents.into_record());
+            let findings = contents.study(self.procedure.as_ref());
             if findings != undisturbed.findings {
                 return Err("the findings are not those of the undisturbed run".into());
             }
@@ -563,7 +683,7 @@ impl Trial<'_> {
             .judged()
             .iter()
             .any(|outcome| outcome.is_test() && outcome.violation_count() > 0);
-        let findings = self.procedure.study(&contents.into_record());
+        let findings = contents.study(self.procedure.as_ref());
         let mut caveats = findings.parts.iter().chain([&findings]).flat_map(|part| &part.caveats);
         if has_gap != caveats.any(|caveat| caveat.id == ids::GAP) {
             return Err(format!("gaps: {has_gap}, and the caveats say otherwise"));
@@ -573,6 +693,34 @@ impl Trial<'_> {
         }
         Ok(())
     }
+}
+
+fn report_over_all(results: &[GroupTarget<'_>]) -> Result<Findings, String> {
+    let whole = findings_together(results.iter()).map_err(shown)?;
+    whole.ok_or_else(|| "a complete group has no report over all targets".to_owned())
+}
+
+/// Checks that the printed results have every target, and name those that have not ended.
+fn check_results(
+    group: &RunGroup<SimulatedDirectory>,
+    ends: &[RunEnd],
+    results: &[GroupTarget<'_>],
+) -> Result<(), String> {
+    let text = targets_text(results.iter());
+    let last = text.lines().last().unwrap_or_default();
+    for member in &group.list.members {
+        let is_own = |line: &&str| line.split_whitespace().next() == Some(&member.target);
+        let row = text.lines().find(is_own);
+        let row = row.ok_or_else(|| format!("the results lack {}:\n{text}", member.target))?;
+        let end = ends.iter().find(|end| end.name == member.directory);
+        let has_ended = end.is_none_or(|end| end.ending == Ok(RunOutcome::Complete));
+        let is_named = last.starts_with("No report") && last.contains(&member.target);
+        let is_bad = row.contains("HALTED") || row.contains("FAILED");
+        if !has_ended && !(is_named && is_bad) {
+            return Err(format!("{} has not ended, and the results are:\n{text}", member.target));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that no finished step is lost or counted twice.
@@ -640,6 +788,11 @@ fn is_step(line: &JournalLine) -> bool {
     matches!(line.entry, JournalEntry::Applied { .. })
 }
 
+fn procedure(plan: &RunPlan) -> Box<dyn Procedure> {
+    steadfast_procedures::procedure(&plan.settings, plan.geometry(), &[])
+        .unwrap_or_else(|error| panic!("{}: {error}", plan.settings.procedure))
+}
+
 fn new_drive() -> SharedDrive {
     Arc::new(Mutex::new(RememberedDrive::new(&DRIVE)))
 }
@@ -654,6 +807,12 @@ struct Witness<'t> {
     target: &'t TestedTarget,
     /// Number of steps reported by this process.
     position: usize,
+}
+
+impl<'t> Witness<'t> {
+    fn new(world: &'t World, target: &'t TestedTarget) -> Witness<'t> {
+        Witness { world, target, position: 0 }
+    }
 }
 
 impl ProgressSink for Witness<'_> {

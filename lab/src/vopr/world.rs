@@ -8,10 +8,14 @@ use crate::dice::Dice;
 use crate::disk::Disk;
 use crate::fault::{CallKind, InjectedFault, PlannedFault, PlantedBug};
 use crate::memory::{self, MEMORY_MAX};
+use std::any::Any;
 use std::cell::Cell;
-use std::panic::resume_unwind;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use steadfast_domain::measurement::CommonStart;
+use steadfast_domain::{Nanos, StepPlace};
+use steadfast_runner::StartClock;
 
 /// Number of calls after which a process counts as hung.
 const CALLS_MAX: u64 = 30_000;
@@ -32,6 +36,31 @@ thread_local! {
 
 /// Panic payload of a killed process.
 pub struct Killed;
+
+/// The start of a load.
+#[derive(Debug, Clone)]
+pub struct LoadStart {
+    /// Number of the process.
+    pub process: usize,
+    /// Number of the drive.
+    pub drive: usize,
+    pub place: StepPlace,
+    /// The start that it has in common with others; `None` if it starts alone.
+    pub common: Option<CommonStart>,
+}
+
+/// The monotonic clock of a process.
+#[derive(Debug)]
+pub struct WorldClock(pub Process);
+
+impl StartClock for WorldClock {
+    fn now(&self) -> Nanos {
+        Nanos::from_millis(self.0.world.state().monotonic_ms)
+    }
+    fn pause(&self, _: &dyn Fn()) {
+        self.0.call(CallKind::Wait, &String::new, |_, _| ());
+    }
+}
 
 /// A drive as the host sees it.
 #[derive(Debug, Clone)]
@@ -64,6 +93,14 @@ pub struct WorldState {
     pub clock_shift: i64,
     faults: Vec<PlannedFault>,
     calls: u64,
+    /// Calls and waits since the last start.
+    turns_taken: u64,
+    /// Virtual time of a monotonic clock, in milliseconds.
+    monotonic_ms: u64,
+    /// Threads that a fault has hit.
+    hit: BTreeSet<usize>,
+    /// Loads that processes have started.
+    pub starts: Vec<LoadStart>,
     /// Process of each thread. The first thread of a process has its number.
     processes: Vec<usize>,
     /// Threads that may make calls.
@@ -101,6 +138,10 @@ impl World {
             clock_shift: EPOCH_SHIFT_MS,
             faults: Vec::new(),
             calls: 0,
+            turns_taken: 0,
+            monotonic_ms: 0,
+            hit: BTreeSet::new(),
+            starts: Vec::new(),
             processes: Vec::new(),
             alive: Vec::new(),
             turn: 0,
@@ -119,6 +160,9 @@ impl World {
         let mut state = self.state();
         state.faults = faults.to_vec();
         state.calls = 0;
+        state.turns_taken = 0;
+        state.hit.clear();
+        state.starts.clear();
         state.disk.is_full = false;
         state.drives.iter_mut().for_each(|drive| drive.users = 0);
         state.processes = (0..processes).collect();
@@ -137,6 +181,17 @@ impl World {
         self.state().trace.take().unwrap_or_default()
     }
 
+    /// Records a panic, unless it is that of a killed process. Returns true if it is.
+    pub fn note_panic(&self, payload: &(dyn Any + Send)) -> bool {
+        if payload.is::<Killed>() {
+            return true;
+        }
+        let text = payload.downcast_ref::<String>().cloned();
+        let text = text.or(payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        self.violate(|| format!("panicked: {}", text.unwrap_or_default()));
+        false
+    }
+
     /// Records a violated invariant; only the first one is kept.
     pub fn violate(&self, what: impl FnOnce() -> String) {
         self.state().violation.get_or_insert_with(what);
@@ -153,6 +208,11 @@ impl WorldState {
 
     pub fn boot_id(&self) -> String {
         format!("boot-{}", self.boots)
+    }
+
+    /// Returns true if a fault has hit another thread than this one.
+    pub fn has_hit_other(&self, thread: usize) -> bool {
+        self.hit.iter().any(|hit| *hit != thread)
     }
 
     fn next_fault(&mut self, call: CallKind) -> Option<InjectedFault> {
@@ -185,6 +245,9 @@ impl WorldState {
     /// Replaces the first thread of a process by others. Returns the number of the first of them.
     fn fork(&mut self, process: usize, threads: usize) -> usize {
         let first = self.processes.len();
+        if threads == 0 {
+            return first;
+        }
         self.processes.resize(first + threads, process);
         if self.alive.contains(&process) {
             self.alive.retain(|thread| *thread != process);
@@ -233,14 +296,20 @@ impl Process {
             drop(state);
             die();
         }
-        state.calls += 1;
-        let fault = state.next_fault(kind);
-        let calls = state.calls;
-        state.say(|| {
-            let fault = fault.map(|fault| format!("  <- {fault:?}")).unwrap_or_default();
-            format!("{calls:>6} p{thread} {kind:?} {}{fault}", about())
-        });
-        if state.calls > CALLS_MAX {
+        state.turns_taken += 1;
+        state.monotonic_ms += 1;
+        let mut fault = None;
+        if kind != CallKind::Wait {
+            state.calls += 1;
+            fault = state.next_fault(kind);
+            state.hit.extend(fault.map(|_| thread));
+            let calls = state.calls;
+            state.say(|| {
+                let fault = fault.map(|fault| format!("  <- {fault:?}")).unwrap_or_default();
+                format!("{calls:>6} p{thread} {kind:?} {}{fault}", about())
+            });
+        }
+        if state.turns_taken > CALLS_MAX {
             let hang = || format!("a process made {CALLS_MAX} calls and did not end");
             state.violation.get_or_insert_with(hang);
             state.alive.clear();
@@ -265,40 +334,41 @@ impl Process {
         effect(&mut state, fault)
     }
 
-    /// Executes jobs in threads of their own, as a process that is killed as a whole, and waits for
-    /// all of them. Returns their results in order.
-    pub fn execute_all<J: Send, R: Send>(
-        &self,
-        jobs: Vec<J>,
-        execute: impl Fn(J) -> R + Sync,
-    ) -> Vec<R> {
-        if jobs.is_empty() {
-            return Vec::new();
-        }
-        let first = self.world.state().fork(self.number, jobs.len());
+    /// Numbers threads that run instead of the first one, until all of them have ended. Returns the
+    /// number of the first of them.
+    pub fn fork(&self, threads: usize) -> usize {
+        let first = self.world.state().fork(self.number, threads);
         self.world.turns.notify_all();
-        let execute = &execute;
-        let ends: Vec<thread::Result<R>> = thread::scope(|scope| {
-            let start = |(number, job)| {
-                scope.spawn(move || {
-                    THREAD.set(Some(number));
-                    memory::restart();
-                    let _ended = EndOnDrop(self);
-                    execute(job)
-                })
-            };
-            let threads: Vec<_> = (first..).zip(jobs).map(start).collect();
-            threads.into_iter().map(|thread| thread.join()).collect()
-        });
-        let (ended, mut panics): (Vec<_>, Vec<_>) = ends.into_iter().partition(Result::is_ok);
-        // A panic of its own says more than that the process was killed.
-        panics.sort_by_key(|end| end.as_ref().is_err_and(|payload| payload.is::<Killed>()));
-        let result = |end: thread::Result<R>| end.unwrap_or_else(|payload| resume_unwind(payload));
-        panics.into_iter().chain(ended).map(result).collect()
+        first
+    }
+
+    /// Executes a job in the calling thread, which gets this number.
+    pub fn execute<R>(&self, number: usize, job: impl FnOnce() -> R) -> R {
+        THREAD.set(Some(number));
+        memory::restart();
+        let _ended = EndOnDrop(self);
+        catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|payload| {
+            self.world.note_panic(&*payload);
+            resume_unwind(payload)
+        })
+    }
+
+    /// Returns true if a fault has hit this thread, or filled the disk.
+    pub fn was_hit(&self, thread: usize) -> bool {
+        let state = self.world.state();
+        state.hit.contains(&thread) || state.disk.is_full
+    }
+
+    /// Ends the calling thread if its process was killed.
+    pub fn check_alive(&self) {
+        let is_alive = self.world.state().alive.contains(&self.thread());
+        if !is_alive {
+            die();
+        }
     }
 
     /// Returns the number of the calling thread.
-    fn thread(&self) -> usize {
+    pub fn thread(&self) -> usize {
         THREAD.get().unwrap_or(self.number)
     }
 
