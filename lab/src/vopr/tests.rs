@@ -24,6 +24,7 @@ const FOUND: &[u64] = &[
 const FOUND_IN_GROUPS: &[u64] = &[
     6,  // A run whose host setting could not be restored was taken for complete.
     86, // A run whose first line could not be written was removed, and the group was incomplete.
+    76, // A run that repeated a step was not waited for at the common start.
 ];
 
 static UNDISTURBED: LazyLock<Vec<UndisturbedRun>> = LazyLock::new(undisturbed);
