@@ -21,7 +21,7 @@ use steadfast_domain::{
     EndState, Findings, JournalEntry, Measurement, Nanos, Outcome, Procedure, Step, caveats as ids,
 };
 use steadfast_host::{FileError, ReadAccess};
-use steadfast_report::{GroupTarget, StudiedTarget, TargetEnd, findings_together, targets_text};
+use steadfast_report::{GroupTarget, StudiedTarget, TargetEnd, combined_findings, targets_text};
 use steadfast_runner::ledger::{JournalLine, LedgerContents};
 use steadfast_runner::live::unrestored;
 use steadfast_runner::progress::PowerCutStage;
@@ -369,12 +369,13 @@ impl Trial<'_> {
         let mut results = self.results(&group, &[]);
         let studied = results.iter().map(|one| one.studied().cloned().ok_or("a run has not ended"));
         let studied = studied.collect::<Result<Vec<StudiedTarget>, _>>()?;
-        match (self.bug, results.as_mut_slice()) {
-            (Some(PlantedBug::LostTarget), [_, _, _]) => drop(results.pop()),
-            (Some(PlantedBug::SwappedTargets), [first, second, ..]) => {
-                std::mem::swap(&mut first.end, &mut second.end);
-            }
-            _ => {}
+        if self.bug == Some(PlantedBug::LostTarget) && results.len() == 3 {
+            results.pop();
+        }
+        if self.bug == Some(PlantedBug::SwappedTargets)
+            && let [first, second, ..] = results.as_mut_slice()
+        {
+            std::mem::swap(&mut first.end, &mut second.end);
         }
         let mut whole = report_over_all(&results)?;
         if self.bug == Some(PlantedBug::LostTargetCaveat) {
@@ -696,7 +697,7 @@ impl Trial<'_> {
 }
 
 fn report_over_all(results: &[GroupTarget<'_>]) -> Result<Findings, String> {
-    let whole = findings_together(results.iter()).map_err(shown)?;
+    let whole = combined_findings(results.iter()).map_err(shown)?;
     whole.ok_or_else(|| "a complete group has no report over all targets".to_owned())
 }
 
