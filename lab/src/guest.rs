@@ -266,7 +266,8 @@ impl Guest {
 
     fn arguments(&self, root: &GuestRoot) -> anyhow::Result<Vec<String>> {
         let absolute = |path: &PathBuf| -> anyhow::Result<String> {
-            Ok(fs::canonicalize(path)?.to_string_lossy().into_owned())
+            let path = fs::canonicalize(path).with_context(|| path.display().to_string())?;
+            Ok(path.to_string_lossy().into_owned())
         };
         let boot = format!(
             "console=ttyS0 loglevel=4 panic=-1 tsc=reliable no_timer_check lab.script={} lab.limit={} \

@@ -47,7 +47,13 @@ impl Kernel {
 
     /// Returns the path of the bootable image.
     pub fn image(&self) -> PathBuf {
-        self.root.join(format!("boot/vmlinuz-{}", self.release))
+        // Since Linux 7, the image is next to the modules.
+        let in_modules = self.modules().join("vmlinuz");
+        if in_modules.is_file() {
+            in_modules
+        } else {
+            self.root.join(format!("boot/vmlinuz-{}", self.release))
+        }
     }
 
     /// Returns the directory of modules.
@@ -58,18 +64,21 @@ impl Kernel {
     fn unpack(&self, package: &str, archive: &Archive, directory: &Path) -> anyhow::Result<()> {
         fs::create_dir_all(directory)?;
         let _ = fs::remove_dir_all(&self.root);
-        let mut download = archive.command("apt-get");
-        output(download.args(["download", "-qq", package]).current_dir(directory))
-            .with_context(|| format!("cannot download {package}; try apt-get update"))?;
-        let archive = downloaded(package, directory)?;
-        output(Command::new("dpkg").arg("-x").args([&archive, &self.root]))?;
+        for package in archive.packages_of_kernel(package, &self.release)? {
+            let mut download = archive.command("apt-get");
+            output(download.args(["download", "-qq", &package]).current_dir(directory))
+                .with_context(|| format!("cannot download {package}; try apt-get update"))?;
+            let file = downloaded(&package, directory)?;
+            output(Command::new("dpkg").arg("-x").args([&file, &self.root]))?;
+            fs::remove_file(file)?;
+        }
         // Since Linux 6.14, the package names the directory by its real path.
         if !self.root.join("lib").exists() {
             std::os::unix::fs::symlink("usr/lib", self.root.join("lib"))?;
         }
         let depmod = ["depmod", "-b"];
         output(Command::new("busybox").args(depmod).arg(&self.root).arg(&self.release))?;
-        Ok(fs::remove_file(archive)?)
+        Ok(())
     }
 
     /// Returns the files of modules and of all modules they depend on, with their paths in a guest,
@@ -133,16 +142,38 @@ impl Archive {
 
     /// Returns the package that a metapackage depends on, the newest kernel.
     fn real_package(&self, package: &str) -> anyhow::Result<String> {
-        let said = output(self.command("apt-cache").args(["depends", package]))?;
-        said.lines()
-            .filter_map(|line| line.trim().strip_prefix("Depends: "))
+        self.depends(package)?
+            .into_iter()
             .find(|name| {
                 name.strip_prefix("linux-image-")
                     .is_some_and(|release| release.starts_with(|c: char| c.is_ascii_digit()))
             })
-            .map(str::to_owned)
             .with_context(|| format!("{package} names no kernel package; try apt-get update"))
     }
+
+    /// Returns a kernel package and those it depends on that bear its release: since Linux 7, the
+    /// image and the modules are in packages of their own, and the kernel package is empty.
+    fn packages_of_kernel(&self, package: &str, release: &str) -> anyhow::Result<Vec<String>> {
+        let suffix = format!("-{release}");
+        let mut packages = vec![package.to_owned()];
+        packages.extend(self.depends(package)?.into_iter().filter(|name| name.ends_with(&suffix)));
+        Ok(packages)
+    }
+
+    /// Returns the packages that a package depends on.
+    fn depends(&self, package: &str) -> anyhow::Result<Vec<String>> {
+        let text = output(self.command("apt-cache").args(["depends", package]))?;
+        Ok(parse_depends(&text))
+    }
+}
+
+/// Parses the output of `apt-cache depends`. Packages of which one suffices begin with `|`, and are
+/// left out except for the last.
+fn parse_depends(text: &str) -> Vec<String> {
+    text.lines()
+        .filter_map(|line| line.trim().strip_prefix("Depends: "))
+        .map(str::to_owned)
+        .collect()
 }
 
 fn downloaded(package: &str, directory: &Path) -> anyhow::Result<PathBuf> {
@@ -192,6 +223,14 @@ mod tests {
             assert!(error.to_string().contains("no suite of Debian"), "{suite}: {error}");
         }
         assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn packages_are_those_that_are_depended_on() {
+        let text = "linux-image-7.3.4-cloud-amd64\n  PreDepends: linux-base\n |Depends: dracut\n  \
+                    Depends: initramfs-tools\n  Depends: linux-binary-7.3.4-cloud-amd64\n  \
+                    Recommends: apparmor\n";
+        assert_eq!(parse_depends(text), ["initramfs-tools", "linux-binary-7.3.4-cloud-amd64"]);
     }
 
     #[test]
