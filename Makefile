@@ -8,7 +8,7 @@ OPTIMISED = $(or $(CARGO_TARGET_DIR),target)/release
 # Captures through BPF programs; without them a capture uses tracefs alone.
 FEATURES ?= steadfast/ebpf
 
-.PHONY: build demo ui test check bench fleet lab dist dist-test image docs readme clean tools fire fuzz night
+.PHONY: build demo ui test check bench fleet lab arm64 dist dist-test image docs readme clean tools fire fuzz night
 
 build: tools
 	cargo build --release --locked -p steadfast --features $(FEATURES)
@@ -88,6 +88,11 @@ lab: tools
 	@scripts/tools lab
 	cargo build --locked --workspace --bins --examples --features $(FEATURES)
 	$(BUILT)/steadfast-lab --program $(BUILT)/steadfast --directory target/lab $(LAB)
+
+# The program built for arm64 and run under emulation, compared with this machine's (docs/lab.md). Where
+# that cannot be had it says why, and ends with status 77. PROGRAM=FILE compares with a built program.
+arm64: tools
+	@FEATURES=$(FEATURES) PROGRAM=$(PROGRAM) scripts/arm64
 
 # Packages in target/dist: .deb, tar.xz, bill of materials, checksums. TWICE=--twice builds twice and
 # compares.
