@@ -14,7 +14,7 @@ use crate::pts::method::setup;
 use crate::pts::{dirth, hir, iops, latency, scattered, throughput, wsat, xsr};
 use crate::rwsw::{self, method::setup as captured};
 use crate::sequence::SequenceProcedure;
-use crate::tkperf::{self, hdd};
+use crate::tkperf::hdd;
 use crate::verify_write::VerifyWrite;
 use crate::write_amplification::{self, WriteAmplificationTest};
 use crate::{factors, fill, idle_exit};
@@ -327,7 +327,7 @@ pub fn check_chosen(settings: &Settings) -> Result<(), ProcedureError> {
 /// Returns true if the method is TKperf's, which knows no classes of drives.
 fn is_method_of_tkperf(settings: &Settings) -> bool {
     match settings.procedure.as_str() {
-        tkperf::NAME | "hdd-iops" | "hdd-throughput" => true,
+        "tkperf" | "hdd-iops" | "hdd-throughput" => true,
         name => settings.profile == Profile::Tkperf && OF_TKPERF.contains(&name),
     }
 }

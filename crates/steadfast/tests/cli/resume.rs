@@ -30,6 +30,16 @@ fn lives_until(child: &mut Child, run: &Path, steps: usize, then: Duration) -> b
     is_alive()
 }
 
+/// Returns the command that goes on with a run: the first one if it was killed before it was
+/// confirmed, so that there is nothing to resume.
+fn next_command<'w>(run: &Path, begin: &[&'w str]) -> Vec<&'w str> {
+    if Ledger::read(run).is_ok_and(|contents| !contents.lines.is_empty()) {
+        return vec!["resume", "run"];
+    }
+    let _ = std::fs::remove_dir_all(run);
+    begin.to_vec()
+}
+
 /// Kills a run with -9 at each of these moments, resuming in between; returns how often it
 /// was alive to be killed. What was finished stays.
 fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint]) -> usize {
@@ -43,15 +53,9 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint])
         // Nothing of a complete run is left to be killed.
         if run.join("report.html").exists() {
             finished.clear();
+            std::fs::remove_dir_all(&run).unwrap();
         }
-        let arguments: Vec<&str> = match finished.is_empty() {
-            false => vec!["resume", "run"],
-            // Killed before it was confirmed: there is nothing to resume.
-            true => {
-                let _ = std::fs::remove_dir_all(&run);
-                begin.to_vec()
-            }
-        };
+        let arguments = next_command(&run, begin);
         let steps = if moment.steps > 0 { finished_steps(&run) + moment.steps } else { 0 };
         let mut child = spawned(
             directory,
@@ -101,7 +105,7 @@ fn killed(times: u64, begin: &[&str]) {
     let kills = kill_again_and_again(&broken, begin, &moments(11, times, 0, (20, most)));
     let least = usize::try_from(times / 2).unwrap();
     assert!(kills >= least, "only {kills} of {times} runs were alive to be killed");
-    run_ending(&broken, "resume run", &[0, 3]);
+    run_ending(&broken, &next_command(&broken.join("run"), begin), &[0, 3]);
     let findings = |d: &Path| std::fs::read_to_string(d.join("run/findings.json")).unwrap();
     assert_eq!(findings(&broken), findings(&whole));
 }
