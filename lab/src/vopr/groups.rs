@@ -137,7 +137,9 @@ impl TestedGroup {
                 |(other, run): (usize, &LedgerContents)| other != at && run.opening().is_some();
             let has_begun = contents.iter().enumerate().any(has_begun);
             let next = &self.list.members[(at + 1) % self.list.members.len()];
-            for damage in [Damage::Moved, Damage::Swapped, Damage::Replaced] {
+            for damage in
+                [DirectoryDamage::Moved, DirectoryDamage::Swapped, DirectoryDamage::Replaced]
+            {
                 let before = world.state().disk.contents(ROOT);
                 self.exchange(world, damage, member, next)?;
                 let resumed = self.open_or_create(&world.start(1, &[])[0]).map(|(_, runs)| runs);
@@ -152,20 +154,24 @@ impl TestedGroup {
                 let path = group.directory_of(member);
                 let of_next = group.directory_of(next);
                 let is_right = match (damage, &says) {
-                    (Damage::Moved, LedgerError::NoMember { missing, .. }) => {
+                    (DirectoryDamage::Moved, LedgerError::NoMember { missing, .. }) => {
                         has_begun && *missing == path
                     }
-                    (Damage::Moved, LedgerError::GroupNotBegun(_)) => !has_begun,
+                    (DirectoryDamage::Moved, LedgerError::GroupNotBegun(_)) => !has_begun,
                     // The first of the list is named.
-                    (Damage::Swapped, LedgerError::OtherRun { directory, what, target }) => {
+                    (
+                        DirectoryDamage::Swapped,
+                        LedgerError::OtherRun { directory, what, target },
+                    ) => {
                         *directory == path.clone().min(of_next)
                             && [&member.target, &next.target].contains(&target)
                             && (what.ends_with(&member.target) || what.ends_with(&next.target))
                             && !what.ends_with(target)
                     }
-                    (Damage::Replaced, LedgerError::OtherRun { directory, what, target }) => {
-                        *directory == path && *target == member.target && !what.contains("sim:")
-                    }
+                    (
+                        DirectoryDamage::Replaced,
+                        LedgerError::OtherRun { directory, what, target },
+                    ) => *directory == path && *target == member.target && !what.contains("sim:"),
                     _ => false,
                 };
                 if !is_right {
@@ -181,7 +187,7 @@ impl TestedGroup {
     fn exchange(
         &self,
         world: &World,
-        damage: Damage,
+        damage: DirectoryDamage,
         member: &GroupMember,
         next: &GroupMember,
     ) -> Result<(), String> {
@@ -190,9 +196,9 @@ impl TestedGroup {
         let group = disk.find(ROOT, GROUP).map_err(|error| error.to_string())?;
         let moved = format!("{}-old", member.directory);
         let (other_directory, other) = match damage {
-            Damage::Moved => (group, moved.as_str()),
-            Damage::Swapped => (group, next.directory.as_str()),
-            Damage::Replaced => (ROOT, OTHER),
+            DirectoryDamage::Moved => (group, moved.as_str()),
+            DirectoryDamage::Swapped => (group, next.directory.as_str()),
+            DirectoryDamage::Replaced => (ROOT, OTHER),
         };
         let taken = [(group, member.directory.as_str()), (other_directory, other)];
         let [own, others] = taken.map(|(directory, name)| disk.take(directory, name));
@@ -242,7 +248,7 @@ impl TestedGroup {
 
 /// A change of run directories by a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Damage {
+enum DirectoryDamage {
     /// One has another name.
     Moved,
     /// It and the next one have each other's name.

@@ -22,9 +22,10 @@ const FOUND: &[u64] = &[
 
 /// The same for scenarios of groups.
 const FOUND_IN_GROUPS: &[u64] = &[
-    6,  // A run whose host setting could not be restored was taken for complete.
-    86, // A run whose first line could not be written was removed, and the group was incomplete.
-    76, // A run that repeated a step was not waited for at the common start.
+    6,   // A run whose host setting could not be restored was taken for complete.
+    86,  // A run whose first line could not be written was removed, and the group was incomplete.
+    76,  // A run that repeated a step was not waited for at the common start.
+    120, // The same for one that repeated its preconditioning.
 ];
 
 static UNDISTURBED: LazyLock<Vec<UndisturbedRun>> = LazyLock::new(undisturbed);

@@ -40,7 +40,7 @@ impl ColumnUnit {
         }
     }
 
-    /// Returns the bytes of which a size is a multiple: a part of a sector is none.
+    /// Returns the smallest size in bytes that the unit can express: sectors have no fractions.
     pub(super) const fn granularity(self) -> u64 {
         match self {
             ColumnUnit::Sectors => self.factor(),

@@ -132,9 +132,9 @@ fn lost_arrivals(workload: &AppliedWorkload, choice: &LoadChoice) -> Vec<String>
     lost
 }
 
-/// Returns each stream of a load as a separate load, with its share of the I/Os, of the rate or of
-/// each burst, and of the outstanding I/Os, of which it has at least one. At a rate, each may have
-/// as many outstanding as the whole load.
+/// Returns each stream of a load as a separate load, with its share of the I/Os, of the rate or
+/// burst, and of the outstanding I/Os (at least one). At a rate, each stream may have as many
+/// outstanding as the whole load.
 pub fn own_loads(load: &Stimulus) -> Vec<Stimulus> {
     let all: u64 = load.streams.iter().map(|stream| u64::from(stream.weight)).sum();
     let own = |(place, stream): (u64, &IoStream)| {
