@@ -268,7 +268,7 @@ fn a_capture_with_pauses_keeps_its_rate() {
     assert_eq!(steps[4].stimulus.pace, Pace::Poisson { ios: 100, per: Nanos::from_secs(1) });
     assert_eq!(lost.len(), 1);
     let own = own_loads(&loads(&random, &load_choice).0[0].stimulus);
-    assert_eq!(own[1].pace, Pace::Poisson { ios: 400, per });
+    assert_eq!(own[1].pace, Pace::poisson(40.0));
     let closed = LoadChoice { demand: Some(Demand::new(1, 10)), ..load_choice };
     let own = own_loads(&loads(&workload, &closed).0[0].stimulus);
     assert!(own.iter().all(|load| load.pace == Pace::Closed));
