@@ -27,7 +27,7 @@ pub struct GroupTarget<'a> {
 /// End of a target's run.
 pub enum TargetEnd {
     /// It has ended and was studied.
-    Studied(StudiedTarget),
+    Studied(Box<StudiedTarget>),
     /// It halted and can be resumed.
     Halted,
     /// It failed, or cannot be studied.

@@ -227,7 +227,7 @@ fn result_of<'a>(
     let whole = halted.and_then(|halted| match halted {
         Some(halted) => Ok((halted, TargetEnd::Halted)),
         None => studied(group, member, procedure)
-            .map(|studied| (state(&studied.findings), TargetEnd::Studied(studied))),
+            .map(|studied| (state(&studied.findings), TargetEnd::Studied(Box::new(studied)))),
     });
     let (state, end, error) = match whole {
         Ok((state, end)) => (state, end, None),
