@@ -31,8 +31,8 @@ test: tools check
 	FEATURES=$(FEATURES) scripts/test
 
 # The second and third build are those that docs/explorer.md and docs/packages.md name: without the
-# explorer, and without eBPF; the programs, not their tests. The examples have the features of the
-# libraries that tests use, so that no library is compiled a second time for other features.
+# explorer, and without eBPF. All have the same targets, so that other projects' libraries are checked
+# once: without the tests they would have other features.
 check: tools
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- -D warnings

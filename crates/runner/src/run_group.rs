@@ -51,7 +51,8 @@ pub struct GroupMember {
     pub target: String,
     /// Name of the run directory.
     pub directory: String,
-    /// SHA-256 of the run's `settings.json`; `None` in a list of an earlier version.
+    /// SHA-256 of the run's `settings.json`; `None` before the group is created. A list that lacks
+    /// it does not tell whose run a directory holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<String>,
 }
