@@ -293,6 +293,26 @@ impl NamespaceHosts {
         };
         processes.filter(is_server).collect()
     }
+
+    /// Kills all processes that serve a host. They are stopped first: one that was forked since
+    /// they were listed would keep the connection, and the load would run to its end.
+    pub fn kill_servers(&self, at: usize) {
+        let signal_all = |servers: &[i32], signal| {
+            for server in servers {
+                // SAFETY: kill takes any number; these processes are the test's own.
+                unsafe { libc::kill(*server, signal) };
+            }
+        };
+        let mut stopped = self.servers(at);
+        loop {
+            signal_all(&stopped, libc::SIGSTOP);
+            let servers = self.servers(at);
+            if servers == stopped {
+                return signal_all(&stopped, libc::SIGKILL);
+            }
+            stopped = servers;
+        }
+    }
 }
 
 impl Drop for NamespaceHosts {
@@ -418,10 +438,7 @@ fn a_host_that_dies_is_named_and_voids_the_step() {
     // The server, its worker for our client, and the worker's job.
     wait_until("the load", || hosts.servers(1).len() >= 3);
     std::thread::sleep(Duration::from_secs(1));
-    for process in hosts.servers(1) {
-        // SAFETY: they are this test's own.
-        unsafe { libc::kill(process, libc::SIGKILL) };
-    }
+    hosts.kill_servers(1);
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let said = stderr(&output);

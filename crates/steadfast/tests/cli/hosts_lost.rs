@@ -66,7 +66,7 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
                 left = tunnel_directories(child);
                 signal(child, libc::SIGKILL);
             }
-            _ => hosts.servers(1).into_iter().for_each(|server| signal(server, libc::SIGKILL)),
+            _ => hosts.kill_servers(1),
         }
         let ended = run.wait_with_output().unwrap();
         wait_until("the end of the tunnels", || !left.iter().any(|path| path.exists()));
@@ -135,13 +135,12 @@ fn lost(
 fn a_host_that_dies_in_any_phase_is_named() {
     let Some(hosts) = NamespaceHosts::new(2) else { return };
     let Some(device) = LoopDevice::new(64) else { return };
-    let kill = |servers: &[i32]| servers.iter().for_each(|server| signal(*server, libc::SIGKILL));
-    // Before the load: the server alone is there.
-    lost(&hosts, &device, 1, kill);
+    // Before the load: usually the server alone is there.
+    lost(&hosts, &device, 1, |_| hosts.kill_servers(1));
     // The server, its worker for our client, and the worker's job, which dies alone.
     let said = lost(&hosts, &device, 3, |servers| {
         std::thread::sleep(Duration::from_secs(2));
-        kill(&servers[2..]);
+        servers[2..].iter().for_each(|server| signal(*server, libc::SIGKILL));
     });
     assert!(said.contains("void"), "{said}");
     // The program there is ended, as when the host is shut down.
@@ -187,7 +186,7 @@ fn a_host_that_is_cut_off_is_named() {
         assert!(pulled.unwrap().success());
     });
     // Its shell hears nothing any more and ends its server in time; this test does not wait.
-    hosts.servers(1).into_iter().for_each(|server| signal(server, libc::SIGKILL));
+    hosts.kill_servers(1);
 }
 
 /// The shell text that hosts run, for a device, with little patience.
