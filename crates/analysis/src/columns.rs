@@ -180,11 +180,11 @@ impl<T> ListingColumn<T> {
 }
 
 /// Returns the decimals of a printed value: as many as the column has, or as many as two
-/// significant digits need if the value would print as 0.
+/// significant digits need if the value is below the last of these decimals.
 fn decimals_shown(value: f64, decimals: u8) -> usize {
     let decimals = usize::from(decimals);
     let size = value.abs();
-    if decimals == 0 || size == 0.0 || size >= 0.5 * 10f64.powi(-(decimals as i32)) {
+    if decimals == 0 || size == 0.0 || size >= 10f64.powi(-(decimals as i32)) {
         return decimals;
     }
     let first_digit = (-size.log10()).ceil() as usize;
@@ -372,7 +372,8 @@ mod tests {
     fn a_small_value_keeps_two_digits() {
         let shown = |value: f64, decimals| format!("{value:.*}", decimals_shown(value, decimals));
         assert_eq!(shown(0.0, 3), "0.000");
-        assert_eq!(shown(0.0006, 3), "0.001");
+        assert_eq!(shown(0.0006, 3), "0.00060");
+        assert_eq!((shown(0.0655, 1), shown(0.14, 1)), ("0.066".to_owned(), "0.1".to_owned()));
         assert_eq!(shown(0.000_041, 3), "0.000041");
         assert_eq!(shown(0.033, 1), "0.033");
         assert_eq!(shown(0.4, 0), "0");

@@ -43,15 +43,21 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
     lines
 }
 
+/// Formats a count with thousands separators.
+pub fn grouped(count: u64) -> String {
+    number(count as f64, 0)
+}
+
 /// Formats a count with its noun, which must have a plural in -s.
 ///
 /// ```
 /// use steadfast_domain::text::counted;
 /// assert_eq!(counted(1, "I/O"), "1 I/O");
 /// assert_eq!(counted(0, "I/O"), "0 I/Os");
+/// assert_eq!(counted(10_007, "I/O"), "10,007 I/Os");
 /// ```
 pub fn counted(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    if count == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(count)) }
 }
 
 /// Formats a number with thousands separators, such as `1,234.5`.

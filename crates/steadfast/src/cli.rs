@@ -279,7 +279,11 @@ pub enum Command {
         steadfast run iops --target sim:small -o trial\n  \
         steadfast run iops --target /dev/sda --target /dev/sdb --yes-destroy A1 --yes-destroy B2\n  \
         steadfast run multi-wsat --workload retail-web-portal --target sim:small\n  \
-        steadfast run replay-native --workload monday.parquet --exact --target T")]
+        steadfast run replay-native --workload monday.parquet --exact --target T\n\n\
+        A replay preconditions the target to steady state first, which takes hours. To play the\n\
+        I/Os at once:\n  \
+        steadfast run replay-native --workload monday.parquet --exact --target T \\\n    \
+        --purge none --set preconditioning=none")]
     Run(RunArguments),
     /// Apply one load and print IOPS, MB/s and response times
     #[command(after_help = "Examples:\n  \

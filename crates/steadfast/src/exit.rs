@@ -141,18 +141,22 @@ fn is_misuse(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<Misuse>() || cause.is::<ProcedureError>())
 }
 
-/// Formats an error with its causes. A cause that the text already contains is omitted.
+/// Formats an error with its causes. Left out is a cause that the text already contains, and a
+/// context with which its cause begins, such as the name of a file.
 pub fn error_text(error: &anyhow::Error) -> String {
-    let mut text = String::new();
+    let mut parts: Vec<String> = Vec::new();
     for cause in error.chain() {
         let cause = bounded(cause.to_string());
-        if text.is_empty() {
-            text = cause;
-        } else if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
+        if parts.iter().any(|part| part.contains(&cause)) {
+            continue;
         }
+        parts.pop_if(|context| {
+            let rest = cause.strip_prefix(context.as_str());
+            rest.is_some_and(|rest| rest.starts_with([':', ' ']))
+        });
+        parts.push(cause);
     }
-    text
+    parts.join(": ")
 }
 
 /// Maximum number of characters of a cause. Only a message that quotes a file or another program is
@@ -182,6 +186,9 @@ mod tests {
         );
         let doubled = anyhow::Error::from(cause()).context(format!("x: {}", cause()));
         assert_eq!(error_text(&doubled), "x: No such file or directory (os error 2)");
+        let twice = |context: &'static str| anyhow::anyhow!("x: no run").context(context);
+        assert_eq!(error_text(&twice("x")), "x: no run");
+        assert_eq!(error_text(&twice("y")), "y: x: no run");
     }
 
     #[test]

@@ -76,11 +76,16 @@ pub fn procedure(contents: &LedgerContents) -> anyhow::Result<Box<dyn Procedure>
 }
 
 /// Returns the findings of a run directory (recomputed), of a findings file (recomputed if its
-/// directory has the journal, else as stored if its digest matches), or of results of another tool:
-/// a file, or a directory with a file per round.
+/// directory has the journal, else as stored if its digest matches), of a directory with such a file
+/// that `report -o` wrote, or of results of another tool: a file, or a directory with a file per
+/// round.
 pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
+    if is_run_directory(run) {
+        return study(run);
+    }
     if run.is_dir() {
-        return if is_run_directory(run) { study(run) } else { of_directory(run) };
+        let stored = run.join("findings.json");
+        return if stored.is_file() { findings_of(&stored) } else { of_directory(run) };
     }
     // A journal next to the file has more details and is checked line by line.
     let directory = run.parent().filter(|_| run.ends_with("findings.json"));
@@ -88,7 +93,7 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
         return study(if directory == Path::new("") { Path::new(".") } else { directory });
     }
     let bytes = read_regular(run, FINDINGS_MAX)
-        .with_context(|| format!("{} cannot be read; give a run directory", run.display()))?;
+        .map_err(|error| anyhow!("{error}; name a run directory or a file of results"))?;
     let found = recognize(run, &bytes);
     match found.as_ref().and_then(|found| found.kind) {
         Some(FileKind::TkperfXml) => return of_tkperf(run),
@@ -180,7 +185,13 @@ fn of_directory(directory: &Path) -> anyhow::Result<Findings> {
             directory.display()
         );
     }
-    of_results(&files)
+    of_results(&files).with_context(|| {
+        format!(
+            "{} is not a run directory: it has no settings.json, and its files of results are read \
+             as rounds of one run",
+            directory.display()
+        )
+    })
 }
 
 /// Maximum size of another tool's results file in bytes; fio's with histograms has about 100 kB per

@@ -1,6 +1,6 @@
 //! Facts about a capture and about the working sets of its devices.
 
-use super::header::{grouped, names};
+use super::header::names;
 use crate::device_layer::device_name;
 use crate::questions::steps::StepFigures;
 use crate::questions::study::{DeviceWorkingSet, Study};
@@ -8,6 +8,7 @@ use crate::sums::io_sums::IoSums;
 use crate::sums::server_cpu_use::ServerCpuUse;
 use steadfast_domain::findings::{Facts, Setting};
 use steadfast_domain::io_event::{ContentSample, Share};
+use steadfast_domain::text::grouped;
 use steadfast_domain::{Bytes, CaptureConditions, Nanos};
 
 pub(super) fn capture_facts(study: &Study) -> Facts {
@@ -108,7 +109,7 @@ fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
         return vec![row("Incomplete I/Os, omitted", conditions.unfinished)];
     };
     vec![
-        row("Issued but not completed in the capture (no response time)", part.unended),
+        row("Completion not seen (no response time)", part.unended),
         row("Issued before the capture (omitted)", part.begun_before),
         row("Too many outstanding to follow (omitted)", part.too_many),
     ]

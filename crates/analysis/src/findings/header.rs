@@ -3,16 +3,11 @@
 use crate::questions::study::Study;
 use crate::questions::totals::StudyOptions;
 use steadfast_domain::findings::{FormBlock, FormHeader, FormSubject, Origin, Setting};
-use steadfast_domain::text::number;
+use steadfast_domain::text::grouped;
 use steadfast_domain::{CaptureConditions, Nanos};
 
 /// Devices named at the head of a page.
 pub(super) const DEVICES_NAMED: usize = 8;
-
-/// Formats a count with thousands separators.
-pub(super) fn grouped(count: u64) -> String {
-    number(count as f64, 0)
-}
 
 pub(super) fn header(study: &Study) -> FormHeader {
     let conditions = &study.totals.conditions;

@@ -14,10 +14,11 @@ mod who;
 use crate::questions::streams::ShareMeasure;
 use crate::questions::study::{ProcessResults, SingleIoResults, Study};
 use facts::{capture_facts, working_set_facts};
-use header::{DEVICES_NAMED, grouped, header};
+use header::{DEVICES_NAMED, header};
 use sha2::{Digest, Sha256};
 use steadfast_domain::findings::{Activity, Exhibit, KeyFigure, Page, Table};
 use steadfast_domain::hex::to_hex;
+use steadfast_domain::text::grouped;
 use steadfast_domain::{Bytes, Findings, Nanos};
 
 /// Title of the report of a capture.

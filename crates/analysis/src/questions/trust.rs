@@ -219,7 +219,9 @@ impl Evidence {
             "The completion of {} is missing, and so is the response time. {depths}",
             counted(missed, "I/O")
         );
-        let remedy = "Stop the load before the capture.";
+        let remedy = "If the load still ran when the capture ended, capture until it has ended. \
+                      Otherwise the kernel ran no probe at these completions: capture with \
+                      --source tracefs.";
         deviation(missed > 0, ids::ENDS_MISSED, text, remedy)
     }
 

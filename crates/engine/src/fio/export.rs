@@ -193,22 +193,33 @@ pub fn playable_pace(pace: &Pace) -> Pace {
     }
 }
 
-/// Returns the option with the I/Os per second of every job, by direction.
+/// Returns the option with the I/Os per second of every job, by direction. fio's rates are whole
+/// numbers; a comment names what was rounded.
 fn rate(stimulus: &Stimulus, ios: u64, per: Nanos) -> Result<String, String> {
     let all: u128 = stimulus.streams.iter().map(|s| u128::from(s.weight)).sum();
-    let rate_of = |op: Op| -> Result<u128, String> {
+    let rates = [(Op::Read, "reads"), (Op::Write, "writes")].map(|(op, named)| {
         let weight: u128 =
             stimulus.streams.iter().filter(|s| s.op == op).map(|s| u128::from(s.weight)).sum();
         let above = u128::from(ios) * 1_000_000_000 * weight;
         let below = u128::from(per.0.max(1)) * u128::from(stimulus.demand.threads) * all.max(1);
-        match above % below {
-            0 => Ok(above / below),
-            _ => Err("fio's rates are whole I/Os per second for each thread and direction".into()),
+        let whole = (above + below / 2) / below;
+        // As for `WHOLE_RATES`: at most 2.5 % off.
+        if (whole * below).abs_diff(above) * 40 > above {
+            return Err(format!(
+                "its {:.2} {named} per second and thread are too few to be rounded to fio's whole \
+                 rates; choose fewer threads or a higher rate",
+                above as f64 / below as f64
+            ));
         }
-    };
-    let (reads, writes) = (rate_of(Op::Read)?, rate_of(Op::Write)?);
-    let one = |rate: u128| if rate > 0 { rate.to_string() } else { String::new() };
-    Ok(format!("rate_iops={},{}\n", one(reads), one(writes)))
+        let note = (whole * below != above).then(|| {
+            format!("; {named} per second, rounded from {:.2}\n", above as f64 / below as f64)
+        });
+        let rate = if whole > 0 { whole.to_string() } else { String::new() };
+        Ok((rate, note.unwrap_or_default()))
+    });
+    let [reads, writes] = rates;
+    let ((reads, read_note), (writes, write_note)) = (reads?, writes?);
+    Ok(format!("{read_note}{write_note}rate_iops={reads},{writes}\n"))
 }
 
 #[cfg(test)]
@@ -254,6 +265,17 @@ mod tests {
         let poisson = playable_pace(&Pace::Poisson { ios: 10_007, per });
         assert_eq!(poisson, Pace::Poisson { ios: 1001, per: second });
         assert_eq!(playable_pace(&Pace::Closed), Pace::Closed);
+    }
+
+    #[test]
+    fn a_rate_that_is_not_whole_is_rounded_if_that_changes_little() {
+        let streams = || "RND 4K R".parse::<AccessPattern>().unwrap().streams();
+        let of = |ios| options_of(streams(), Pace::Fixed { ios, per: Nanos::from_secs(100) });
+        // Two threads.
+        let rounded = of(186_182).unwrap();
+        assert!(rounded.contains("rounded from 930.91\nrate_iops=931,\n"), "{rounded}");
+        assert!(!of(186_200).unwrap().contains("rounded"));
+        assert!(of(310).is_err());
     }
 
     #[test]

@@ -139,8 +139,10 @@ const LOADERS: [&str; 14] = [
     "e2fsck", "rsync", "updatedb", "updatedb.mlocat", "updatedb.plocat", "mandb",
 ];
 
-fn is_loader(name: &str) -> bool {
-    LOADERS.contains(&name) || name == "steadfast" || name.starts_with("mkfs")
+fn is_loader(program: &RunningProgram) -> bool {
+    let name = program.name.as_str();
+    let is_ours = name == "steadfast" && !program.is_capture;
+    LOADERS.contains(&name) || is_ours || name.starts_with("mkfs")
 }
 
 fn openers(subject: &CheckSubject<'_>, programs: &[RunningProgram]) -> Check {
@@ -165,7 +167,7 @@ fn openers(subject: &CheckSubject<'_>, programs: &[RunningProgram]) -> Check {
     }
     let shown: Vec<String> = found.iter().map(|program| program.shown()).collect();
     let shown = format!("open in {}", shown.join(", "));
-    if found.iter().any(|program| is_loader(&program.name)) {
+    if found.iter().any(|program| is_loader(program)) {
         OPENERS.bad(shown, "End that program; only the run may use the device.")
     } else {
         OPENERS.attention(shown, "Make sure that it does no I/O on the device during the run.")
@@ -320,7 +322,7 @@ fn other_programs(programs: &[RunningProgram]) -> Check {
     }
     let loaders = programs
         .iter()
-        .filter(|program| is_loader(&program.name))
+        .filter(|program| is_loader(program))
         .map(|program| format!("{}: puts load on a disk", program.shown()));
     let services = programs.iter().filter_map(|program| {
         let (_, does) = SERVICES.iter().find(|(name, _)| *name == program.name)?;

@@ -1,6 +1,7 @@
 //! Running programs.
 
 use crate::system_roots::{SystemRoots, entries, file_name, read_text};
+use std::path::Path;
 
 /// A running program.
 pub(super) struct RunningProgram {
@@ -8,6 +9,8 @@ pub(super) struct RunningProgram {
     pub number: String,
     /// First 15 characters of the program's name (`/proc/PID/comm`).
     pub name: String,
+    /// True for a `steadfast capture`, which loads no disk.
+    pub is_capture: bool,
 }
 
 impl RunningProgram {
@@ -25,9 +28,17 @@ pub(super) fn programs(roots: &SystemRoots) -> Vec<RunningProgram> {
             let number = file_name(directory);
             let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
             let name = if is_number { read_text(&directory.join("comm")) } else { None };
-            name.filter(|_| number != own).map(|name| RunningProgram { number, name })
+            let name = name.filter(|_| number != own)?;
+            let is_capture = name == "steadfast" && first_argument_is(directory, "capture");
+            Some(RunningProgram { number, name, is_capture })
         })
         .collect()
+}
+
+/// Returns whether `word` is the first argument of a process that is no option.
+fn first_argument_is(process: &Path, word: &str) -> bool {
+    let line = read_text(&process.join("cmdline")).unwrap_or_default();
+    line.split('\0').skip(1).find(|argument| !argument.starts_with('-')) == Some(word)
 }
 
 /// Returns true if a program with one of these names is running.

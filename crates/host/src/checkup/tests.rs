@@ -381,6 +381,13 @@ fn programs_that_hold_the_device_or_load_disks_are_named() {
     let (state, text) = check(&machine, &disk, "programs").unwrap();
     assert_eq!(state, Attention);
     assert!(text.contains("fio (12): puts load on a disk; smartd (11): reads"), "{text}");
+    // A capture loads no disk; a run does.
+    machine.write("proc/13/comm", "steadfast\n");
+    machine.write("proc/13/cmdline", "steadfast\0--quiet\0capture\0-o\0t.parquet\0");
+    machine.write("proc/14/comm", "steadfast\n");
+    machine.write("proc/14/cmdline", "steadfast\0run\0iops\0");
+    let (_, text) = check(&machine, &disk, "programs").unwrap();
+    assert!(text.contains("steadfast (14)") && !text.contains("(13)"), "{text}");
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
 use super::{atto, crystaldiskmark, four_corners, iometer};
 use crate::presets::four_corners::TOOL;
-use steadfast_domain::Sequence;
 use steadfast_domain::findings::{Exhibit, KeyFigure, Plot, PlotKind};
 use steadfast_domain::load_words::pace_text;
+use steadfast_domain::{Sequence, SequenceStep};
 
 /// Returns the exhibits for the users of a tool; `None` if it has none of its own. The first
 /// exhibit is also part of the summary.
@@ -33,10 +33,8 @@ pub(super) fn key(sequence: &Sequence, results: &SequenceResults<'_>) -> Vec<Key
     }
     let figure = |measured: &MeasuredStep<'_>| {
         let rate = measured.best().and_then(Attempt::mb_per_second);
-        let load = &measured.step.load;
         // A rate limit says nothing about the speed of the drive, so the label names the pace.
-        let pace = pace_text(&load.pace);
-        let pace = pace.map(|pace| format!(", held to {pace}")).unwrap_or_default();
+        let pace = held_to(measured.step).unwrap_or_default();
         let best = match measured.step.attempts() {
             1 => String::new(),
             all => format!(", best of {all}"),
@@ -46,6 +44,15 @@ pub(super) fn key(sequence: &Sequence, results: &SequenceResults<'_>) -> Vec<Key
     };
     // In a comparison of different files, only steps of the same name are the same figure.
     results.measured.iter().take(STEPS).map(figure).collect()
+}
+
+/// Returns the paces of the loads of a step as the end of a label; `None` if no load has a pace.
+fn held_to(step: &SequenceStep) -> Option<String> {
+    let paces: Vec<Option<String>> = step.loads().map(|(_, load)| pace_text(&load.pace)).collect();
+    paces.iter().any(Option::is_some).then(|| {
+        let paces = paces.into_iter().map(|pace| pace.unwrap_or_else(|| "no rate".to_owned()));
+        format!(", held to {}", paces.collect::<Vec<_>>().join(" + "))
+    })
 }
 
 /// Returns the ids of the plots of page one: the first two of the tool.

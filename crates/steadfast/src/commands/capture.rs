@@ -7,6 +7,7 @@ use crate::run_settings::SOFTWARE;
 use crate::{target, terminal};
 use steadfast_domain::Nanos;
 use steadfast_domain::io_event::{CapturedCgroup, ContentSample, MergeCounts};
+use steadfast_domain::text::counted;
 use steadfast_recorder::{
     CostPerIo, FileCaptureMode, Output, RecordError, Recorded, Recording, RecordingEvent,
     RecordingProgress, SourceName, Written, record,
@@ -86,7 +87,11 @@ impl RecordingProgress for CaptureScreen {
             }
             RecordingEvent::Status(now) => {
                 let time = Nanos(now.lasted.0 / 1_000_000_000 * 1_000_000_000);
-                terminal::progress(&format!("{time}: {} I/Os, {} lost", now.ios, now.lost));
+                terminal::progress(&format!(
+                    "{time}: {}, {} lost",
+                    counted(now.ios, "I/O"),
+                    now.lost
+                ));
             }
             RecordingEvent::Written(file) => terminal::status(&contents(file)),
         }
@@ -98,10 +103,10 @@ impl RecordingProgress for CaptureScreen {
 }
 
 fn contents(file: &Written) -> String {
-    let (path, ios) = (file.path.display(), file.ios);
+    let (path, ios) = (file.path.display(), counted(file.ios, "I/O"));
     match file.step_rows {
-        Some(rows) => format!("{path}: {ios} I/Os in {rows} rows of streams and steps"),
-        None => format!("{path}: {ios} I/Os"),
+        Some(rows) => format!("{path}: {ios} in {} of streams and steps", counted(rows, "row")),
+        None => format!("{path}: {ios}"),
     }
 }
 
@@ -109,7 +114,8 @@ fn contents(file: &Written) -> String {
 fn ending(recorded: &Recorded) -> Vec<String> {
     let Recorded { conditions, counters, ios } = recorded;
     let mut lines = vec![format!(
-        "{ios} I/Os in {}; {} lost, {}, {} requeued.",
+        "{} in {}; {} lost, {}, {} requeued.",
+        counted(*ios, "I/O"),
         Nanos(conditions.lasted_ns).elapsed_text(),
         counters.lost,
         counters.in_part,

@@ -5,7 +5,7 @@ use crate::exit::{ExitState, misuse};
 use crate::output_files::{OutputDir, OutputRule};
 use crate::thread_pool::start_typesetter;
 use crate::{output, terminal};
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
@@ -54,8 +54,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
 }
 
 fn read(file: &Path) -> anyhow::Result<Limits> {
-    let bytes = read_regular(file, LIMITS_MAX)
-        .with_context(|| format!("the limits {} cannot be read", file.display()))?;
+    let bytes = read_regular(file, LIMITS_MAX).map_err(|error| anyhow!("the limits {error}"))?;
     let text = std::str::from_utf8(&bytes)
         .with_context(|| format!("the limits {} are no UTF-8 text", file.display()))?;
     Limits::parse(text).with_context(|| format!("the limits {}", file.display()))

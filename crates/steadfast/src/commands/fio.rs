@@ -121,6 +121,11 @@ fn aimed(
         [_, ..] if are_devices => {
             front.target.names = named.iter().map(|name| format!("{name}={name}")).collect();
         }
+        [sim, drive] if sim == "sim" => {
+            return Err(misuse(format!(
+                "fio divides file names at colons: name the simulated drive with --target sim:{drive}"
+            )));
+        }
         [_, ..] => {
             return Err(misuse(
                 "the jobs name several files: say which device or file holds them, with --target",

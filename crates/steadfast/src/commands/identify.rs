@@ -48,6 +48,9 @@ pub fn run(arguments: &IdentifyAnyArguments) -> anyhow::Result<ExitState> {
 fn identify(path: &Path) -> IdentifiedFile {
     let identity = if path.is_dir() { identify_directory(path) } else { identify_file(path) };
     let Identity { kind, text, command } = identity;
+    // An error may name the file, too.
+    let own = format!("{}: ", path.display());
+    let text = text.strip_prefix(&own).unwrap_or(&text).to_owned();
     IdentifiedFile { file: path.to_owned(), kind: kind.map(str::to_owned), text, command }
 }
 

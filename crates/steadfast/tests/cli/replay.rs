@@ -501,7 +501,7 @@ fn a_replay_has_the_captured_ios_in_their_order() {
     let output = run_in(here, &[&verify[..], &sides, &["-o", "verified"]].concat());
     let found: Value = parse_json(&output);
     let ending = found["ending"].as_str().unwrap();
-    assert!(ending.contains("10007 I/Os in the original, 10007 in the replay"), "{ending}");
+    assert!(ending.contains("10,007 I/Os in the original, 10,007 in the replay"), "{ending}");
     assert_eq!(code(&output), 0, "{ending} {}", stderr(&output));
 }
 

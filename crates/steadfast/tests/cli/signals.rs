@@ -116,6 +116,8 @@ fn sigquit_and_sigterm_halt_and_sighup_under_nohup_does_nothing() {
         signal(&child, libc::SIGHUP);
         let before = steps(here);
         wait_until("a further step", || steps(here) > before);
+        // As by `timeout`, which signals the process and its group.
+        signal(&child, ending);
         signal(&child, ending);
         assert_eq!(child.wait().unwrap().code(), Some(4), "signal {ending}");
         let journal = fs::read_to_string(here.join("run/journal.jsonl")).unwrap();

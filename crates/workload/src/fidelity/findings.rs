@@ -11,6 +11,7 @@ use steadfast_domain::findings::{
     Caveat, CaveatKind, Exhibit, FormBlock, FormHeader, KeyFigure, Page, Setting,
 };
 use steadfast_domain::hex::to_hex;
+use steadfast_domain::text::{counted, grouped};
 use steadfast_domain::{Findings, Nanos};
 
 /// Description of the method.
@@ -97,7 +98,8 @@ fn names(side: &FidelitySide) -> String {
 /// Returns the result in one sentence.
 fn ending(found: &Fidelity) -> String {
     let ios = found.sides.each_ref().map(|side| side.streams.total().count());
-    let counts = format!("{} I/Os in the original, {} in the replay", ios[0], ios[1]);
+    let counts =
+        format!("{} in the original, {} in the replay", counted(ios[0], "I/O"), grouped(ios[1]));
     let Some(pairs) = &found.devices else {
         return format!("{counts}; at least one of the two did not keep single I/Os.");
     };

@@ -14,6 +14,7 @@ use crate::exhibits::response::{FIVE_NINES, percentile_table};
 use crate::exhibits::secondary;
 use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
+use crate::report_notation::number;
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{RwswSegment, distribution, secondary_figures, streams_table};
 use steadfast_domain::findings::{
@@ -110,7 +111,9 @@ impl ProcedureReport for Replay {
                 format!("{done} of {} capture steps were played", steps.len())
             }
             ReplayContent::Script(script, _) => {
-                format!("{} of {} I/Os were played", run.results.played(), script.counts.total())
+                let count = |ios: u64| number(ios as f64, 0);
+                let (played, all) = (run.results.played(), script.counts.total());
+                format!("{} of {} I/Os were played", count(played), count(all))
             }
         };
         if !run.record.has_ended() {

@@ -68,10 +68,35 @@ const BEFORE: Parameter = Parameter {
     ..OUTSTANDING
 };
 
+/// Returns whether the workload's streams are applied, before the replay or in its steps. Single I/Os
+/// have their own offsets.
+fn applies_streams(settings: &Settings) -> bool {
+    plays_steps(settings) || runs_to_steady_state(settings)
+}
+
+/// Returns whether the composite precedes the replay.
+fn runs_to_steady_state(settings: &Settings) -> bool {
+    matches!(BEFORE_REPLAY.value(settings), "multi-wsat" | "rwsw-dirth")
+}
+
 /// Parameters of `replay-native`.
 pub const PARAMETERS: &[Parameter] = &[
-    BEFORE_REPLAY, INSTEAD_OF_WIPC, SPARE, CONTENT, ZONES, ALIGNMENT, LONGEST, PAUSES, CUT,
-    BETWEEN, MEASURED, FILLS, BEFORE,
+    BEFORE_REPLAY,
+    INSTEAD_OF_WIPC,
+    SPARE,
+    CONTENT,
+    Parameter {
+        applies: |settings| (ZONES.applies)(settings) && applies_streams(settings),
+        ..ZONES
+    },
+    Parameter { applies: applies_streams, ..ALIGNMENT },
+    LONGEST,
+    PAUSES,
+    CUT,
+    Parameter { applies: runs_to_steady_state, ..BETWEEN },
+    Parameter { applies: runs_to_steady_state, ..MEASURED },
+    Parameter { applies: runs_to_steady_state, ..FILLS },
+    BEFORE,
 ];
 
 fn plays_steps(settings: &Settings) -> bool {
@@ -175,11 +200,13 @@ impl Replay {
     }
 
     pub(super) fn choices(&self) -> RunChoices<'_> {
+        let choices = self.setup.choices();
         RunChoices {
             demands: self.demands.clone(),
             rounds_max: self.regime.steady.as_ref().map(|steady| steady.cycles_max),
             ending: "when the capture is played to its end".to_owned(),
             step_text: Some("each capture step's own".to_owned()),
+            alignment: choices.alignment.filter(|_| applies_streams(&self.setup.settings)),
             judged: self.regime.steady.is_some(),
             preconditioning: self.regime.independent(&self.setup),
             measured_phases: vec![PHASE.to_owned()],
@@ -190,7 +217,7 @@ impl Replay {
                 LONGEST.value(&self.setup.settings),
                 self.setup.step_time
             ),
-            ..self.setup.choices()
+            ..choices
         }
     }
 }

@@ -4,6 +4,7 @@
 //! never negative: the engine submits no I/O early.
 
 use super::results::{RwswReplayResults, unplayed};
+use crate::report_notation::number;
 use steadfast_domain::findings::{
     Axis, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke, TimeUnit,
 };
@@ -87,12 +88,23 @@ pub(super) fn caveats(
         caveats.push(Caveat::deviation(
             ids::REPLAY_LATE,
             format!(
-                "I/Os were handed over {:.3} ms late on average, {:.3} ms at most: the target, or \
-                 this host, is slower than the trace.",
-                mean.as_millis_f64(),
-                sum.late.max.as_millis_f64()
+                "I/Os were handed over {} late on average, {} at most: the target, or this host, \
+                 is slower than the trace.",
+                start_error_text(mean),
+                start_error_text(sum.late.max)
             ),
             "Allow more outstanding I/Os (--depth), or a faster host.",
+        ));
+    } else if let Some(late) = late_percentile(&sum.late, 0.99).filter(|late| *late >= LATE) {
+        caveats.push(Caveat::remark(
+            ids::REPLAY_LATE,
+            format!(
+                "One I/O in a hundred was handed over {} late or more, {} at most; the mean is what \
+                 decides whether the target kept up.",
+                start_error_text(late),
+                start_error_text(sum.late.max)
+            ),
+            "Replay on an idle host, or allow more outstanding I/Os (--depth).",
         ));
     }
     if sum.starved > 0 {
@@ -125,18 +137,15 @@ pub(super) fn served(results: &RwswReplayResults<'_>, op: Op) -> Tally {
 /// Returns the facts on how many I/Os were played, left out and late.
 pub(super) fn facts(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Facts {
     let sum = ReplaySums::new(results);
-    let late = sum.mean().map(|mean| format!("{:.3} ms", mean.as_millis_f64()));
+    let count = |ios: u64| number(ios as f64, 0);
     Facts::new("Single I/Os").rows([
         Setting::identity("SHA-256 of the I/Os", &script.digest),
-        Setting::outcome("I/Os in the script", script.counts.total().to_string()),
-        Setting::outcome("I/Os played", results.played().to_string()),
-        Setting::outcome("I/Os left out", sum.left_out.to_string()),
-        Setting::outcome("I/Os that overlapped", sum.overlaps.to_string()),
-        Setting::outcome("Handed over late, on average", late),
-        Setting::outcome(
-            "Handed over late, at most",
-            format!("{:.3} ms", sum.late.max.as_millis_f64()),
-        ),
+        Setting::outcome("I/Os in the script", count(script.counts.total())),
+        Setting::outcome("I/Os played", count(results.played())),
+        Setting::outcome("I/Os left out", count(sum.left_out)),
+        Setting::outcome("I/Os that overlapped", count(sum.overlaps)),
+        Setting::outcome("Handed over late, on average", sum.mean().map(start_error_text)),
+        Setting::outcome("Handed over late, at most", start_error_text(sum.late.max)),
     ])
 }
 
@@ -189,25 +198,47 @@ fn pace(seconds: &[IntervalLateness]) -> ReplayPace {
     }
 }
 
+/// Returns a percentile of the start errors; `None` with too few I/Os. A bucket's upper edge may lie
+/// beyond the longest.
+fn late_percentile(late: &Lateness, share: f64) -> Option<Nanos> {
+    late.histogram.reportable_percentile(share).map(|found| found.min(late.max))
+}
+
+fn start_error_text(error: Nanos) -> String {
+    if error < Nanos::from_millis(1) {
+        format!("{:.1} µs", error.0 as f64 / 1e3)
+    } else {
+        format!("{} ms", number(error.as_millis_f64(), 3))
+    }
+}
+
 /// Returns start errors and the verdict; `None` for a closed loop, which has no due times.
 pub(super) fn punctuality(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Option<Facts> {
     (script.timing != Timing::Closed).then_some(())?;
-    let ReplaySums { late, .. } = ReplaySums::new(results);
+    let sum = ReplaySums::new(results);
+    let late = &sum.late;
     let seconds: Vec<IntervalLateness> = seconds(results).collect();
-    let micros = |nanos: Nanos| format!("{:.1} us", nanos.0 as f64 / 1e3);
-    let at = |share: f64| {
-        // A bucket's upper edge may lie beyond the longest.
-        late.histogram.reportable_percentile(share).map(|found| micros(found.min(late.max)))
+    let percentile = |share: f64| late_percentile(late, share).map(start_error_text);
+    let drift = ends(&seconds).map(|(first, last)| {
+        let sign = if last < first { "−" } else { "" };
+        format!("{sign}{}", start_error_text(Nanos(last.0.abs_diff(first.0))))
+    });
+    let is_tail_late = late_percentile(late, 0.99).is_some_and(|late| late >= LATE);
+    let verdict = match pace(&seconds) {
+        ReplayPace::KeptUp if is_tail_late => Some("the target kept up with the trace on average"),
+        pace => pace.verdict(),
     };
-    let drift = ends(&seconds)
-        .map(|(first, last)| format!("{:.1} us", (last.0 as f64 - first.0 as f64) / 1e3));
     Some(Facts::new("Punctuality").rows([
-        Setting::outcome("Start error p50", at(0.5)),
-        Setting::outcome("Start error p99", at(0.99)),
-        Setting::outcome("Start error p99.9", at(0.999)),
-        Setting::outcome("Start error, at most", (late.ios > 0).then(|| micros(late.max))),
+        Setting::outcome("Start error, mean", sum.mean().map(start_error_text)),
+        Setting::outcome("Start error p50", percentile(0.5)),
+        Setting::outcome("Start error p99", percentile(0.99)),
+        Setting::outcome("Start error p99.9", percentile(0.999)),
+        Setting::outcome(
+            "Start error, at most",
+            (late.ios > 0).then(|| start_error_text(late.max)),
+        ),
         Setting::outcome("Drift, last seconds against first", drift),
-        Setting::outcome("Verdict", pace(&seconds).verdict().map(str::to_owned)),
+        Setting::outcome("Verdict", verdict.map(str::to_owned)),
     ]))
 }
 
@@ -236,7 +267,7 @@ pub(super) fn lateness_plot(script: &ScriptLoad, results: &RwswReplayResults<'_>
             "start-error-time",
             "Replay Native Start Error v Time",
             Axis::time("Time of the capture", TimeUnit::Seconds),
-            Axis::new("Start error (us)", Scale::Log10),
+            Axis::new("Start error (µs)", Scale::Log10),
         )
         .caption("How late I/Os were handed over, each second: on average, and the latest.")
         .with(line("mean", Stroke::Average, &|late| late.mean().map(micros)))

@@ -239,7 +239,7 @@ fn single_ios_are_one_load_that_is_cut_every_minute() {
     let findings = test.study(&record(&settings, Vec::new()));
     assert_eq!(
         findings.ending,
-        "Replay ended: 0 of 10007 I/Os were played; 0.0 % of those that were to be played."
+        "Replay ended: 0 of 10,007 I/Os were played; 0.0 % of those that were to be played."
     );
     let share = findings.caveats.iter().find(|c| c.id == "replay-share").unwrap();
     assert_eq!(share.kind, steadfast_domain::CaveatKind::Invalidates);
@@ -305,8 +305,8 @@ fn single_ios_are_reported_with_their_start_errors_drift_and_verdict() {
         (of.map(fact), fact("Verdict"), findings)
     };
     let (numbers, verdict, findings) = found([10, 10]);
-    assert_eq!((numbers[1].as_str(), numbers[2].as_str()), ("10.0 us", "0.0 us"));
-    let median: f64 = numbers[0].trim_end_matches(" us").parse().unwrap();
+    assert_eq!((numbers[1].as_str(), numbers[2].as_str()), ("10.0 µs", "0.0 µs"));
+    let median: f64 = numbers[0].trim_end_matches(" µs").parse().unwrap();
     assert!((median / 10.0 - 1.0).abs() < 0.01, "{median}");
     assert_eq!(verdict, "the target kept up with the trace");
     let plot = findings.form_pages.last().unwrap();
@@ -328,6 +328,6 @@ fn single_ios_are_reported_with_their_start_errors_drift_and_verdict() {
     };
     assert_eq!((number(0), number(rows.len() - 1)), (14_126.0, 3.0), "both parts together");
     let (numbers, verdict, _) = found([10, 5010]);
-    assert_eq!(numbers[2], "5000.0 us");
+    assert_eq!(numbers[2], "5.000 ms");
     assert_eq!(verdict, "the target is slower than the trace");
 }

@@ -31,7 +31,7 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
     }
     let filename = arguments.filename.clone().unwrap_or_else(|| device.path.clone());
     let mut jobs = format!("; Steps of {} by {SOFTWARE}\n", contents.plan.settings.procedure);
-    let (mut written, mut refused) = (0, 0);
+    let mut written = 0;
     for (number, step) in steps {
         let head = format!("\n; {}\n", single_line(&step.place.to_string()));
         match section(step, number, &filename, &contents.plan.device) {
@@ -40,12 +40,11 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
                 written += 1;
             }
             Err(why) => {
-                terminal::warn(&format!("step {number}, {}: {why}", step.place));
+                terminal::warn(&format!("Note: step {number}, {}: left out: {why}", step.place));
                 jobs.push_str(&format!(
                     "{head}; step {number} is left out: {}\n",
                     single_line(&why)
                 ));
-                refused += 1;
             }
         }
     }
@@ -59,7 +58,7 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
         Some(text) => text.write(jobs.as_bytes())?,
         None => terminal::print_raw(jobs.as_bytes())?,
     }
-    Ok(if refused == 0 { ExitState::Done } else { ExitState::Incomplete })
+    Ok(ExitState::Done)
 }
 
 /// Returns a step as a job section, or the reason why fio cannot express it.

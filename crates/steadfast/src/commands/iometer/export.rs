@@ -52,7 +52,7 @@ fn write(steps: &ExportedSteps, arguments: &ConfigurationArguments) -> anyhow::R
     let at_once = |step: &&Step| !step.continues && matches!(step.load, Load::Together(_));
     for step in steps.steps.iter().filter(at_once) {
         terminal::warn(&format!(
-            "Note: {}: loads that are applied at once are left out",
+            "Note: {}: left out: loads that are applied at once are not exported",
             step.place
         ));
     }

@@ -19,7 +19,7 @@ use steadfast_domain::measurement::{HostPart, Interval, StallEffect, mean};
 use steadfast_domain::settings::HostList;
 use steadfast_domain::start_error::START_ERROR_LIMIT;
 use steadfast_domain::stimulus::{Pace, flush_every};
-use steadfast_domain::text::number;
+use steadfast_domain::text::{grouped, number};
 use steadfast_domain::{Demand, Device, ForeignIo, IoStream, Measurement, Nanos, Op, Step};
 use steadfast_engine::{PreparedStep, StopSignal};
 use steadfast_host::{Consent, HostsConsent};
@@ -524,14 +524,14 @@ fn remarks_of(answer: &MeasureOutput<'_>) -> Vec<String> {
     lines.extend(course(measurement));
     lines.extend(foreign(&answer.foreign_ios));
     if measurement.fault_count > 0 {
-        lines.push(format!("FAILED I/Os: {}", count(measurement.fault_count)));
+        lines.push(format!("FAILED I/Os: {}", grouped(measurement.fault_count)));
     }
     if let Some(verification) = &measurement.verification {
         lines.push(format!(
             "Verified: {} sectors correct, {} not written by this command, {} MISCOMPARES",
-            count(verification.sectors_right),
-            count(verification.sectors_unknown),
-            count(verification.miscompares)
+            grouped(verification.sectors_right),
+            grouped(verification.sectors_unknown),
+            grouped(verification.miscompares)
         ));
     }
     if let Some(late) = measurement.common_start.and_then(|start| start.late) {
@@ -589,10 +589,6 @@ fn start_error_of(answer: &MeasureOutput<'_>) -> Option<String> {
     ))
 }
 
-fn count(count: u64) -> String {
-    number(count as f64, 0)
-}
-
 /// Returns the share of each host; `None` for a single host.
 fn by_host(measurement: &Measurement) -> Option<String> {
     if measurement.hosts.is_empty() {
@@ -608,7 +604,7 @@ fn by_host(measurement: &Measurement) -> Option<String> {
         let mean = mean(part.response_sum, part.ios);
         [
             part.host.clone(),
-            count(part.ios),
+            grouped(part.ios),
             rate(part.ios as f64),
             rate(part.bytes.as_mb()),
             mean.map_or("–".to_owned(), milliseconds),
@@ -643,7 +639,7 @@ fn course(measurement: &Measurement) -> Vec<String> {
         lines.push(format!(
             "OUTSTANDING: {} I/Os had not completed long after the end; they count with their time \
              so far, and the longest response time is longer than shown",
-            count(measurement.outstanding)
+            grouped(measurement.outstanding)
         ));
     }
     if let Some(share) = measurement.throttled_share().filter(|share| *share > 0.01) {
@@ -671,7 +667,7 @@ fn foreign(found: &[ForeignIo]) -> Vec<String> {
         format!(
             "FOREIGN I/O: the device saw {direction} of other programs: {} I/Os, {}, {:.2} % of its \
              bytes; end them and measure again (iotop, fatrace)",
-            count(foreign.ios),
+            grouped(foreign.ios),
             foreign.bytes,
             100.0 * foreign.share
         )

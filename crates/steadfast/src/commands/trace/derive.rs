@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use steadfast_analysis::questions::cumulative::{CumulativeWorkload, WorkloadStream};
 use steadfast_analysis::{CaptureTotals, Derivation};
 use steadfast_domain::stimulus::DataPattern;
-use steadfast_domain::text::printable;
+use steadfast_domain::text::{counted, grouped, printable};
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Demand, IoStream};
 use steadfast_host::open_regular;
@@ -269,14 +269,15 @@ fn lines(file: &WorkloadFile, captured_steps: usize) -> String {
     let workload = &file.workload;
     let (count, amount) = workload.selected();
     let mut text = format!(
-        "{}\n{} of {} streams at {} by {}: {count} of {} I/Os, {} of {}, {:.2} %\n\
+        "{}\n{} of {} streams at {} by {}: {} of {}, {} of {}, {:.2} %\n\
          {captured_steps} capture steps with I/Os{}; applied at {}, {}",
         listed(&WorkloadStream::TABLE, &workload.streams),
         workload.streams.len(),
         workload.total_streams,
         workload.threshold,
         workload.by,
-        workload.total_count,
+        grouped(count),
+        counted(workload.total_count, "I/O"),
         Bytes(amount),
         Bytes(workload.total_amount),
         workload.coverage() * 100.0,

@@ -15,7 +15,7 @@ use steadfast_analysis::fleet::{
     FileIdentity, FoldOptions, Folded, Member, Merge, fingerprint, fold,
 };
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::text::printable;
+use steadfast_domain::text::{counted, printable};
 use steadfast_host::{NewFile, open_regular};
 use steadfast_tracefile::parquet::{OmittedFile, is_same_capture};
 
@@ -220,17 +220,13 @@ impl FoldContent {
     }
 
     fn line(&self) -> String {
-        let counted = |count: u64, one: &str| match count {
-            1 => format!("1 {one}"),
-            many => format!("{many} {one}s"),
-        };
         let mut text = format!(
-            "{}: {} of {}, {} I/Os in {} sums",
+            "{}: {} of {}, {} in {}",
             self.file,
             counted(self.captures, "capture"),
             counted(self.hosts, "host"),
-            self.ios,
-            self.cells
+            counted(self.ios, "I/O"),
+            counted(self.cells, "sum")
         );
         if !self.left_out.is_empty() {
             let files = counted(self.left_out.len() as u64, "file");

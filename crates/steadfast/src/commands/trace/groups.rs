@@ -9,6 +9,7 @@ use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::questions::drives::{DriveFigures, Drives};
 use steadfast_analysis::questions::group_figures::GroupFigures;
 use steadfast_analysis::questions::groups::{Facet, Groups};
+use steadfast_domain::text::counted;
 use steadfast_domain::units::Bytes;
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -42,11 +43,11 @@ impl GroupsContent {
         let columns = GroupFigures::table(facets, arguments.show);
         let shown = self.groups.iter().take(arguments.top);
         let mut text = format!(
-            "{}\n{} groups by {}, {} I/Os, {} moved",
+            "{}\n{} by {}, {}, {} moved",
             listed(&columns, shown),
-            self.groups.len(),
+            counted(self.groups.len() as u64, "group"),
             self.by.join(" and "),
-            self.total.count,
+            counted(self.total.count, "I/O"),
             Bytes(self.total.amount)
         );
         let more = self.groups.len().saturating_sub(arguments.top);

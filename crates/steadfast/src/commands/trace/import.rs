@@ -16,7 +16,7 @@ use std::path::Path;
 use steadfast_analysis::moment::Moment;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::IncompleteIos;
-use steadfast_domain::text::shell_quoted;
+use steadfast_domain::text::{counted, shell_quoted};
 use steadfast_exchange::identify::FileKind;
 use steadfast_host::{NewFile, open_regular, read_file};
 use steadfast_tracefile::TraceError;
@@ -302,12 +302,12 @@ fn print_result(arguments: &ImportArguments, imported: &ImportResult) -> anyhow:
         });
     }
     let mut lines = vec![format!(
-        "{}: {} I/Os from {} records ({}); {} records skipped; {}.",
+        "{}: {} from {} ({}); {} skipped; {}.",
         arguments.output.display(),
-        imported.events,
-        imported.records,
+        counted(imported.events, "I/O"),
+        counted(imported.records, "record"),
         imported.conditions.source,
-        imported.passed_over,
+        counted(imported.passed_over, "record"),
         imported.conditions.in_part.unwrap_or_default()
     )];
     lines.extend(imported.conditions.remarks.iter().cloned());

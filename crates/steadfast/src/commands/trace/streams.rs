@@ -10,6 +10,7 @@ use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::columns::JsonRow;
 use steadfast_analysis::questions::processes::{ProcessFigures, ProcessTable};
 use steadfast_analysis::questions::streams::{ShareMeasure, StreamFigures};
+use steadfast_domain::text::{counted, grouped};
 use steadfast_domain::units::Bytes;
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -46,14 +47,15 @@ impl StreamsContent {
     fn lines(&self) -> String {
         let shown: u64 = self.streams.iter().map(|stream| stream.count()).sum();
         format!(
-            "{}\n{} of {} streams, {shown} of {} I/Os, {} moved",
+            "{}\n{} of {} streams, {} of {}, {} moved",
             listed(
                 &StreamFigures::table(self.total.row.sums.times.queued.total.count > 0),
                 &self.streams
             ),
             self.streams.len(),
             self.streams_in_all,
-            self.total.row.count(),
+            grouped(shown),
+            counted(self.total.row.count(), "I/O"),
             Bytes(self.total.row.sums.amount())
         )
     }
