@@ -237,7 +237,7 @@ pub struct Record {
     pub settings: Settings,
     /// Wall-clock time at which the run began, in milliseconds since 1970 (UTC).
     pub began_unix_ms: u64,
-    /// Wall-clock time of the last entry, in milliseconds since 1970 (UTC).
+    /// Wall-clock time of the end or the last entry, in milliseconds since 1970 (UTC).
     pub ended_unix_ms: u64,
     /// SHA-256 of everything measured (conditions, purges, steps, notes), in hexadecimal. For a
     /// simulated drive it is the same however often the run was interrupted. Empty if there is no

@@ -632,6 +632,15 @@ fn measured_digest(lines: &[JournalLine]) -> String {
     to_hex(&hash.finalize())
 }
 
+/// Returns the line with which the run ended, or its last line so far.
+fn last_line(lines: &[JournalLine]) -> Option<&JournalLine> {
+    // A later process may restore the host, or find nothing left to do.
+    let measured = lines.iter().rposition(|line| is_measured(&line.entry)).unwrap_or(0);
+    let ended = lines.iter().skip(measured).find(|line| matches!(line.entry, JournalEntry::Ended));
+    let is_of_run = |line: &&JournalLine| !matches!(line.entry, JournalEntry::HostRestored(_));
+    ended.or_else(|| lines.iter().rfind(is_of_run))
+}
+
 fn is_step(entry: &JournalEntry) -> bool {
     matches!(entry, JournalEntry::Applied { .. })
 }
@@ -720,7 +729,7 @@ impl LedgerContents {
         Record {
             version: self.plan.version,
             began_unix_ms: self.plan.began_unix_ms,
-            ended_unix_ms: self.lines.last().map_or(self.plan.began_unix_ms, |l| l.at),
+            ended_unix_ms: last_line(&self.lines).map_or(self.plan.began_unix_ms, |line| line.at),
             settings: self.plan.settings,
             digest,
             entries: self.lines.into_iter().map(|line| line.entry).collect(),

@@ -26,6 +26,7 @@ const FOUND_IN_GROUPS: &[u64] = &[
     86,  // A run whose first line could not be written was removed, and the group was incomplete.
     76,  // A run that repeated a step was not waited for at the common start.
     120, // The same for one that repeated its preconditioning.
+    249, // A run's end was the time at which `restore` had restored the host.
 ];
 
 static UNDISTURBED: LazyLock<Vec<UndisturbedRun>> = LazyLock::new(undisturbed);

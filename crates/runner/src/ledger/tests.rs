@@ -78,6 +78,26 @@ fn what_is_appended_is_read_back() {
     assert_eq!((contents.plan, contents.torn), (run_settings(), 0));
 }
 
+/// `restore` may be called days later, and a resumed run may find nothing left to do.
+#[test]
+fn a_run_ends_when_it_has_measured_everything() {
+    let (_scratch, directory) = written();
+    let (mut ledger, _) = Ledger::open(&directory).unwrap();
+    let mut ended = |at, entry| {
+        ledger.append(at, &entry).unwrap();
+        Ledger::read(&directory).unwrap().into_record().ended_unix_ms
+    };
+    let restored = || JournalEntry::HostRestored(Default::default());
+    assert_eq!(ended(4, JournalEntry::Halted("stopped".into())), 4);
+    assert_eq!(ended(80, restored()), 4);
+    assert_eq!(ended(90, JournalEntry::Idled(Nanos(7))), 90);
+    assert_eq!(ended(91, JournalEntry::Ended), 91);
+    assert_eq!(ended(200, restored()), 91);
+    assert_eq!(ended(300, opened()), 91);
+    assert_eq!(ended(301, JournalEntry::Ended), 91);
+    assert_eq!(ended(400, JournalEntry::Idled(Nanos(8))), 400, "with more rounds");
+}
+
 /// A crash can leave any prefix of the last line.
 #[test]
 fn a_torn_last_line_is_dropped_at_every_length() {
