@@ -222,7 +222,18 @@ pub enum LedgerError {
         /// Target whose run it held.
         target: String,
     },
-    /// The settings or the list of targets cannot be parsed.
+    /// The list of targets cannot be parsed, or lacks something.
+    #[error(
+        "{path} cannot be read: {why}. Restore the original file, or resume each run by its own \
+         directory: steadfast resume {}", .path.with_file_name("RUN_DIR").display()
+    )]
+    BadList {
+        /// The file.
+        path: PathBuf,
+        /// The parser's error.
+        why: String,
+    },
+    /// The settings cannot be parsed.
     #[error("{path} cannot be read: {why}")]
     Malformed {
         /// The file.

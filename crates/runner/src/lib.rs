@@ -44,7 +44,8 @@ pub use progress::{ProgressSink, RunEvent};
 pub use rehearsal::{DriveOutlook, PlannedStep, StepPlan, refusal, rehearse, steps_of};
 pub use rig::Rig;
 pub use run_group::{
-    GroupMember, NamedTarget, RunGroup, TargetList, plain_name, refuse_taken, same_device,
+    GroupMember, NamedTarget, NewMember, RunGroup, TargetList, directory_names, plain_name,
+    refuse_taken, same_device,
 };
 pub use run_plan::RunPlan;
 pub use single_step::{SingleLoad, SingleLoadResult, apply_once};

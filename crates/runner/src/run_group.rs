@@ -51,33 +51,43 @@ pub struct GroupMember {
     pub target: String,
     /// Name of the run directory.
     pub directory: String,
-    /// SHA-256 of the run's `settings.json`; `None` before the group is created. A list that lacks
-    /// it does not tell whose run a directory holds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settings: Option<String>,
+    /// SHA-256 of the run's `settings.json`, by which a run directory is recognized.
+    pub settings: String,
+}
+
+/// A run from which a group is created.
+#[derive(Debug, Clone, Copy)]
+pub struct NewMember<'m> {
+    /// Target as the user named it.
+    pub target: &'m str,
+    /// Name of the run directory.
+    pub directory: &'m str,
+    /// The run.
+    pub plan: &'m RunPlan,
 }
 
 impl TargetList {
-    /// Returns a list of runs in directories named after their devices.
-    pub fn new(targets: &[NamedTarget<'_>], together: StartSync) -> TargetList {
-        let mut members: Vec<GroupMember> = Vec::new();
-        for target in targets {
-            let name = plain_name(target.device);
-            let numbered = (2..).map(|number| format!("{name}-{number}"));
-            let is_free = |name: &String| members.iter().all(|other| other.directory != *name);
-            let free = std::iter::once(name.clone()).chain(numbered).find(is_free);
-            let directory = free.unwrap_or(name);
-            let target = target.name.to_owned();
-            members.push(GroupMember { target, directory, settings: None });
-        }
-        TargetList { version: VERSION, together, members }
+    /// Creates the list of these runs.
+    ///
+    /// # Errors
+    /// Returns an error if the settings of a run cannot be written as JSON.
+    pub fn new(
+        together: StartSync,
+        runs: &[NewMember<'_>],
+    ) -> Result<TargetList, serde_json::Error> {
+        let member = |run: &NewMember<'_>| {
+            let (target, directory) = (run.target.to_owned(), run.directory.to_owned());
+            Ok(GroupMember { target, directory, settings: settings_digest(run.plan)? })
+        };
+        let members = runs.iter().map(member).collect::<Result<_, serde_json::Error>>()?;
+        Ok(TargetList { version: VERSION, together, members })
     }
 
     /// Reads the list from an open file.
     fn read(file: &mut impl StoredFile, path: &Path) -> Result<TargetList, LedgerError> {
         let size = file.size().map_err(io_error(path))?;
         let text = read_sized(file, size, path, FILE_MAX)?;
-        let malformed = |why: String| LedgerError::Malformed { path: path.to_owned(), why };
+        let malformed = |why: String| LedgerError::BadList { path: path.to_owned(), why };
         let list: TargetList =
             serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
         if list.version != VERSION {
@@ -109,14 +119,14 @@ impl RunGroup {
     pub fn create(
         path: &Path,
         readers: ReadAccess,
-        list: TargetList,
-        plans: &[&RunPlan],
+        together: StartSync,
+        runs: &[NewMember<'_>],
     ) -> Result<(RunGroup, Vec<Ledger>), LedgerError> {
         Directory::check_place(path)?;
         match (path.parent(), path.file_name()) {
             (Some(parent), Some(name)) => {
                 let parent = Directory::make(parent, readers)?;
-                RunGroup::create_below(&parent, name, readers, list, plans)
+                RunGroup::create_below(&parent, name, readers, together, runs)
             }
             _ => Err(LedgerError::taken(path)),
         }
@@ -150,10 +160,9 @@ impl RunGroup {
 }
 
 impl<D: RunStorage> RunGroup<D> {
-    /// Creates a directory below `parent` with `targets.json`, and in it a run directory for each
-    /// plan; `list` has as many members. Returns the ledgers in the same order. If that fails, it
-    /// leaves nothing behind. The list comes before any run directory, so that no run exists without
-    /// it.
+    /// Creates a directory below `parent` with `targets.json`, and in it the directory of each run.
+    /// Returns the ledgers in the same order. If that fails, it leaves nothing behind. The list comes
+    /// before any run directory, so that no run exists without it.
     ///
     /// # Errors
     /// Returns [`LedgerError::Taken`] or [`LedgerError::Exists`] if the name is in use, and
@@ -162,23 +171,19 @@ impl<D: RunStorage> RunGroup<D> {
         parent: &D,
         name: &OsStr,
         readers: ReadAccess,
-        mut list: TargetList,
-        plans: &[&RunPlan],
+        together: StartSync,
+        runs: &[NewMember<'_>],
     ) -> Result<(RunGroup<D>, Vec<Ledger<D>>), LedgerError> {
-        assert_eq!(list.members.len(), plans.len(), "a plan for each member");
-        for (member, plan) in list.members.iter_mut().zip(plans) {
-            let malformed = |e: serde_json::Error| LedgerError::Malformed {
-                path: parent.path().join(name),
-                why: e.to_string(),
-            };
-            member.settings = Some(settings_digest(plan).map_err(malformed)?);
-        }
+        let list = TargetList::new(together, runs).map_err(|error| LedgerError::Malformed {
+            path: parent.path().join(name),
+            why: error.to_string(),
+        })?;
         let directory = parent.make_new(name, readers).map_err(|error| match error {
             FileError::Exists(path) => LedgerError::taken(&path),
             error => error.into(),
         })?;
         let group = RunGroup { list, directory };
-        let created = group.write(readers).and_then(|()| group.create_runs(readers, plans));
+        let created = group.write(readers).and_then(|()| group.create_runs(readers, runs));
         match created {
             Ok(ledgers) => Ok((group, ledgers)),
             Err(error) => {
@@ -203,12 +208,12 @@ impl<D: RunStorage> RunGroup<D> {
     fn create_runs(
         &self,
         readers: ReadAccess,
-        plans: &[&RunPlan],
+        runs: &[NewMember<'_>],
     ) -> Result<Vec<Ledger<D>>, LedgerError> {
         let mut ledgers = Vec::new();
-        for (member, plan) in self.list.members.iter().zip(plans) {
-            let name = OsStr::new(&member.directory);
-            match Ledger::create_below(&self.directory, name, readers, plan) {
+        for run in runs {
+            let name = OsStr::new(run.directory);
+            match Ledger::create_below(&self.directory, name, readers, run.plan) {
                 Ok(ledger) => ledgers.push(ledger),
                 Err(error) => {
                     ledgers.into_iter().for_each(Ledger::withdraw);
@@ -294,8 +299,8 @@ impl<D: RunStorage> RunGroup<D> {
         member: &GroupMember,
         contents: &LedgerContents,
     ) -> Result<(), LedgerError> {
-        let is_of = |member: &&GroupMember| member.settings.as_ref() == Some(&contents.settings);
-        if member.settings.is_none() || is_of(&member) {
+        let is_of = |member: &&GroupMember| member.settings == contents.settings;
+        if is_of(&member) {
             return Ok(());
         }
         let what = match self.list.members.iter().find(is_of) {
@@ -346,6 +351,18 @@ pub fn refuse_taken(out: &Path) -> Result<(), LedgerError> {
         Ok(_) => Err(LedgerError::taken(out)),
         Err(_) => Ok(()),
     }
+}
+
+/// Returns names for the run directories of these devices, each once.
+pub fn directory_names<'d>(devices: impl IntoIterator<Item = &'d Device>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for device in devices {
+        let name = plain_name(device);
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(|free| !names.contains(free));
+        names.push(free.unwrap_or(name));
+    }
+    names
 }
 
 /// Returns the device name as a valid file name.
@@ -440,32 +457,32 @@ mod tests {
         )
     }
 
-    fn pair() -> TargetList {
-        let target = NamedTarget { name: "sim:small", device: &plan().device };
-        TargetList::new(&[target; 2], StartSync::Steps)
+    fn create(
+        place: &Path,
+        directories: &[String],
+    ) -> Result<(RunGroup, Vec<Ledger>), LedgerError> {
+        let plan = plan();
+        let run = |directory| NewMember { target: "sim:small", directory, plan: &plan };
+        let runs: Vec<NewMember<'_>> = directories.iter().map(|name| run(name)).collect();
+        RunGroup::create(place, ReadAccess::Usual, StartSync::Steps, &runs)
     }
 
-    fn create(place: &Path, list: TargetList) -> Result<(RunGroup, Vec<Ledger>), LedgerError> {
-        RunGroup::create(place, ReadAccess::Usual, list, &[&plan(), &plan()])
+    fn pair() -> Vec<String> {
+        directory_names([&plan().device; 2])
     }
 
     #[test]
     fn all_runs_of_a_group_are_created_or_none() {
         let scratch = tempfile::tempdir().unwrap();
         let place = scratch.path().join("above/pair");
-        let list = pair();
-        let mut twice = list.clone();
-        twice.members[1].directory = "small".into();
-        assert!(matches!(create(&place, twice).unwrap_err(), LedgerError::Exists(_)));
+        let twice = ["small".to_owned(), "small".to_owned()];
+        assert!(matches!(create(&place, &twice).unwrap_err(), LedgerError::Exists(_)));
         assert!(!place.exists(), "it left something behind");
-        create(&place, list.clone()).unwrap();
-        assert!(matches!(create(&place, list.clone()).unwrap_err(), LedgerError::Taken { .. }));
+        let (created, _) = create(&place, &pair()).unwrap();
+        assert!(matches!(create(&place, &pair()).unwrap_err(), LedgerError::Taken { .. }));
         let group = RunGroup::find(&place).unwrap().unwrap();
-        let names = |list: &TargetList| {
-            let name = |member: &GroupMember| (member.target.clone(), member.directory.clone());
-            list.members.iter().map(name).collect::<Vec<_>>()
-        };
-        assert_eq!(names(&group.list), names(&list));
+        assert_eq!(group.list, created.list);
+        assert_eq!(pair(), ["small", "small-2"]);
         assert_eq!(group.read().unwrap().len(), 2);
         assert_eq!(fs::read_dir(&place).unwrap().count(), 3, "an unfinished file");
     }
@@ -475,7 +492,7 @@ mod tests {
     fn a_run_of_a_group_that_could_not_begin_is_resumed() {
         let scratch = tempfile::tempdir().unwrap();
         let place = scratch.path().join("pair");
-        let (group, ledgers) = create(&place, pair()).unwrap();
+        let (group, ledgers) = create(&place, &pair()).unwrap();
         ledgers.into_iter().for_each(Ledger::withdraw);
         for member in &group.list.members {
             assert!(group.open(member).unwrap().1.lines.is_empty());
@@ -484,12 +501,28 @@ mod tests {
         assert!(matches!(group.read().unwrap_err(), LedgerError::GroupNotBegun(_)));
     }
 
+    /// Without the digests of the settings, two swapped run directories would not be noticed.
+    #[test]
+    fn a_list_without_digests_is_refused() {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = scratch.path().join("pair");
+        create(&place, &pair()).unwrap();
+        let text = fs::read_to_string(place.join(FILE)).unwrap();
+        let lines = text.lines().filter(|line| !line.contains("\"settings\""));
+        let without = lines.collect::<String>().replace("small\",", "small\"");
+        fs::write(place.join(FILE), without).unwrap();
+        let error = RunGroup::find(&place).unwrap_err().to_string();
+        for part in ["targets.json", "missing field `settings`", "steadfast resume"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
     /// Its steps would be deleted if the user were told that no run has begun.
     #[test]
     fn a_run_that_cannot_be_read_is_not_one_that_has_not_begun() {
         let scratch = tempfile::tempdir().unwrap();
         let place = scratch.path().join("pair");
-        let (group, _) = create(&place, pair()).unwrap();
+        let (group, _) = create(&place, &pair()).unwrap();
         fs::remove_dir_all(place.join("small-2")).unwrap();
         assert!(matches!(group.read().unwrap_err(), LedgerError::GroupNotBegun(_)));
         fs::write(place.join("small/journal.jsonl"), "no journal\n").unwrap();

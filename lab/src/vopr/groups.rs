@@ -14,7 +14,8 @@ use steadfast_runner::ledger::LedgerContents;
 use steadfast_runner::run::is_complete;
 use steadfast_runner::storage::RunStorage;
 use steadfast_runner::{
-    GroupMember, Ledger, LedgerError, NamedTarget, RunGroup, RunPlan, StartSync, TargetList,
+    GroupMember, Ledger, LedgerError, NewMember, RunGroup, RunPlan, StartSync, TargetList,
+    directory_names,
 };
 
 /// Name of the directory.
@@ -34,7 +35,7 @@ pub struct OpenRun {
 
 /// Several targets that are tested at once.
 pub struct TestedGroup {
-    /// The list, without digests of settings.
+    /// The list.
     pub list: TargetList,
     /// Plan of each run.
     pub plans: Vec<RunPlan>,
@@ -54,9 +55,10 @@ impl TestedGroup {
                 plan
             })
             .collect();
-        let named =
-            plans.iter().map(|plan| NamedTarget { name: &plan.device.path, device: &plan.device });
-        TestedGroup { list: TargetList::new(&named.collect::<Vec<_>>(), together), plans }
+        let directories = directory_names(plans.iter().map(|plan| &plan.device));
+        let list = TargetList::new(together, &new_members(&plans, &directories));
+        let list = list.unwrap_or_else(|error| panic!("the settings of a run: {error}"));
+        TestedGroup { list, plans }
     }
 
     /// Returns the position of the member with this run directory.
@@ -93,9 +95,11 @@ impl TestedGroup {
     }
 
     fn create(&self, root: &SimulatedDirectory) -> Result<OpenGroup, LedgerError> {
-        let plans: Vec<&RunPlan> = self.plans.iter().collect();
-        let (name, list) = (OsStr::new(GROUP), self.list.clone());
-        let (group, ledgers) = RunGroup::create_below(root, name, ReadAccess::Usual, list, &plans)?;
+        let directories = directory_names(self.plans.iter().map(|plan| &plan.device));
+        let runs = new_members(&self.plans, &directories);
+        let (name, readers) = (OsStr::new(GROUP), ReadAccess::Usual);
+        let together = self.list.together;
+        let (group, ledgers) = RunGroup::create_below(root, name, readers, together, &runs)?;
         let open = |(member, ledger)| OpenRun { member, ledger, contents: None };
         Ok((group, ledgers.into_iter().enumerate().map(open).collect()))
     }
@@ -109,9 +113,7 @@ impl TestedGroup {
                 _ => Err(format!("{begun} runs have begun, and there is no list of targets")),
             };
         };
-        let name = |member: &GroupMember| (member.target.clone(), member.directory.clone());
-        let has_names = group.list.members.iter().map(name).eq(self.list.members.iter().map(name));
-        if !has_names || group.list.together != self.list.together {
+        if group.list != self.list {
             return Err(format!("the list of targets has become {:?}", group.list));
         }
         match group.read() {
@@ -244,6 +246,12 @@ impl TestedGroup {
         }
         Ok(())
     }
+}
+
+/// Returns the runs with these plans, in order.
+fn new_members<'m>(plans: &'m [RunPlan], directories: &'m [String]) -> Vec<NewMember<'m>> {
+    let runs = plans.iter().zip(directories);
+    runs.map(|(plan, directory)| NewMember { target: &plan.device.path, directory, plan }).collect()
 }
 
 /// A change of run directories by a user.

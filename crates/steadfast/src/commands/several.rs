@@ -29,8 +29,8 @@ use steadfast_host::OverwritePolicy;
 use steadfast_report::{GroupTarget, StudiedTarget, TargetEnd, combined_findings, targets_text};
 use steadfast_runner::run::is_complete;
 use steadfast_runner::{
-    GroupMember, HostClock, NamedTarget, ReadyRun, RunEnd, RunGroup, RunPlan, StartSync,
-    TargetList, conduct_all, refuse_taken, start_together,
+    GroupMember, HostClock, NamedTarget, NewMember, ReadyRun, RunEnd, RunGroup, StartSync,
+    conduct_all, directory_names, refuse_taken, start_together,
 };
 
 /// Runs to conduct at the same time.
@@ -59,7 +59,7 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
         .map(|((request, _), device)| NamedTarget { name: request.target, device })
         .collect();
     refuse_same(&targets)?;
-    let list = TargetList::new(&targets, sync);
+    let directories = directory_names(foreseen);
     let each = each.into_iter().enumerate();
     let intents = each.map(|(at, (request, settings))| request.intent(settings, foreseen, at));
     let intents = intents.collect::<anyhow::Result<Vec<RunIntent<'_>>>>()?;
@@ -67,14 +67,20 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
     let metrics = prometheus.map(|path| MetricsExporter::new(path, first.group)).transpose()?;
     let stop = target::stop_on_signals()?;
     let mut armed = Vec::new();
-    for (intent, member) in intents.into_iter().zip(&list.members) {
-        let directory = out.join(&member.directory);
-        let refused = || format!("{}; no target was written to", member.target);
+    for ((intent, target), directory) in intents.into_iter().zip(&targets).zip(&directories) {
+        let directory = out.join(directory);
+        let refused = || format!("{}; no target was written to", target.name);
         armed
             .push(intent.arm(&directory, std::slice::from_ref(&out), &stop).with_context(refused)?);
     }
-    let plans: Vec<&RunPlan> = armed.iter().map(|one| &one.plan).collect();
-    let (group, ledgers) = RunGroup::create(&out, read_access(first.group)?, list, &plans)?;
+    let runs = armed.iter().zip(&targets).zip(&directories);
+    let runs = runs.map(|((armed, target), directory)| NewMember {
+        target: target.name,
+        directory,
+        plan: &armed.plan,
+    });
+    let runs: Vec<NewMember<'_>> = runs.collect();
+    let (group, ledgers) = RunGroup::create(&out, read_access(first.group)?, sync, &runs)?;
     terminal::status(&format!(
         "Directory of {} runs: {} (seed {seed})",
         armed.len(),

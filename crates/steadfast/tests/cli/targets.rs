@@ -220,13 +220,16 @@ fn a_list_of_targets_that_leads_elsewhere_is_refused() {
     let here = &TestDirectory::new();
     let group = here.join("both");
     std::fs::create_dir(&group).unwrap();
-    let list = r#"{"version":1,"together":"steps","targets":[{"target":"x","directory":"../x"}]}"#;
-    std::fs::write(group.join("targets.json"), list).unwrap();
-    refuse(here, "resume both", &["'../x' is not the name of a run directory"]);
-    std::fs::write(group.join("targets.json"), list.replace(":1", ":9")).unwrap();
-    refuse(here, "resume both", &["version 9"]);
-    std::fs::write(group.join("targets.json"), "{").unwrap();
-    refuse(here, "resume both", &["targets.json"]);
+    let list = r#"{"version":1,"together":"steps",
+        "targets":[{"target":"x","directory":"../x","settings":"9f"}]}"#;
+    let refused = |list: &str, why: &str| {
+        std::fs::write(group.join("targets.json"), list).unwrap();
+        refuse(here, "resume both", &["targets.json", why, "steadfast resume both/RUN_DIR"]);
+    };
+    refused(list, "'../x' is not the name of a run directory");
+    refused(&list.replace(r#","settings":"9f""#, ""), "missing field `settings`");
+    refused(&list.replace(":1", ":9"), "version 9");
+    refused("{", "EOF");
 }
 
 #[test]
