@@ -24,7 +24,7 @@ mod source;
 pub use capture_result::{CostPerIo, Recorded, Written};
 pub use disk_watch::ReplacedDisk;
 pub use error::{MarkError, RecordError};
-pub use marks::{Marked, mark, mark_name};
+pub use marks::{MarkFile, MarkStorage, Marked, mark, mark_in, mark_name};
 pub use progress::{CaptureStatus, RecordingEvent, RecordingProgress};
 pub use recording::{Output, Recording};
 pub use session::{record, record_from};

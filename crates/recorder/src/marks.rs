@@ -9,11 +9,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::io_event::Mark;
 use steadfast_domain::text::printable;
-use steadfast_host::{Directory, ReadAccess};
+use steadfast_host::{Directory, FileError, OutputStorage, ReadAccess};
 
 /// Parent of the directory in which running captures look for marks, `steadfast/captures`. Only
 /// root may enter it.
@@ -47,11 +47,66 @@ pub fn mark_name(name: &str) -> Result<String, MarkError> {
     }
 }
 
+/// The directory of the files of marks, for this machine and the fault simulator.
+pub trait MarkStorage: OutputStorage {
+    /// Returns the names of all entries.
+    ///
+    /// # Errors
+    /// Returns [`FileError::Io`] if it cannot be read.
+    fn names(&self) -> Result<Vec<OsString>, FileError>;
+    /// Opens a regular file for reading and appending.
+    ///
+    /// # Errors
+    /// Returns [`FileError`] if it is missing, not a regular file or unreadable.
+    fn open_to_append(&self, name: &OsStr) -> Result<Self::File, FileError>;
+    /// Locks a file until it is closed. Waits while others share its lock.
+    ///
+    /// # Errors
+    /// Returns an error if the system refuses.
+    fn lock(file: &Self::File) -> io::Result<()>;
+    /// Shares the lock of a file until it is closed.
+    ///
+    /// # Errors
+    /// Returns [`TryLockError::WouldBlock`] if another process has locked it.
+    fn share_lock(file: &Self::File) -> Result<(), TryLockError>;
+    /// Returns the size of a file in bytes.
+    ///
+    /// # Errors
+    /// Returns an error if the system refuses.
+    fn size_of(file: &Self::File) -> io::Result<u64>;
+    /// Reads from an offset in bytes; returns the number of bytes read, 0 at the end of the file.
+    ///
+    /// # Errors
+    /// Returns an error if the system refuses, or if a signal interrupted the call.
+    fn read_at(file: &Self::File, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
+}
+
+impl MarkStorage for Directory {
+    fn names(&self) -> Result<Vec<OsString>, FileError> {
+        Directory::names(self)
+    }
+    fn open_to_append(&self, name: &OsStr) -> Result<File, FileError> {
+        Directory::open_to_append(self, name)
+    }
+    fn lock(file: &File) -> io::Result<()> {
+        file.lock()
+    }
+    fn share_lock(file: &File) -> Result<(), TryLockError> {
+        file.try_lock_shared()
+    }
+    fn size_of(file: &File) -> io::Result<u64> {
+        Ok(file.metadata()?.len())
+    }
+    fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(file, bytes, offset)
+    }
+}
+
 /// A file that [`mark`] appends to; removed when the capture ends.
-pub(crate) struct MarkFile {
-    directory: Directory,
+pub struct MarkFile<D: MarkStorage = Directory> {
+    directory: D,
     name: OsString,
-    file: File,
+    file: D::File,
     seen: u64,
 }
 
@@ -60,8 +115,14 @@ impl MarkFile {
     pub(crate) fn new(trace: &Path) -> Result<MarkFile, MarkError> {
         MarkFile::in_directory(Directory::private(Path::new(RUN_DIRECTORY), &DIRECTORIES)?, trace)
     }
+}
 
-    fn in_directory(directory: Directory, trace: &Path) -> Result<MarkFile, MarkError> {
+impl<D: MarkStorage> MarkFile<D> {
+    /// Creates the file in a directory, for the capture that writes `trace`.
+    ///
+    /// # Errors
+    /// Returns [`MarkError::Make`] if the system refuses.
+    pub fn in_directory(directory: D, trace: &Path) -> Result<MarkFile<D>, MarkError> {
         let trace = std::path::absolute(trace).unwrap_or_else(|_| trace.to_owned());
         let line = format!("{}\n", trace.to_string_lossy().replace(['\n', '\r'], " "));
         // Another PID namespace may have the same number.
@@ -69,9 +130,11 @@ impl MarkFile {
         loop {
             let name: OsString = format!("{}-{number}", std::process::id()).into();
             let seen = line.len() as u64;
-            let made = directory.create(&name, ReadAccess::Usual).and_then(|mut file| {
+            let made = directory.create_file(&name, ReadAccess::Usual).and_then(|mut file| {
                 file.write_all(line.as_bytes())?;
-                locked(file)
+                D::lock(&file)?;
+                let has_name = D::has_name(&file)?;
+                Ok(has_name.then_some(file))
             });
             match made {
                 Ok(Some(file)) => return Ok(MarkFile { directory, name, file, seen }),
@@ -91,12 +154,13 @@ impl MarkFile {
     ///
     /// # Errors
     /// The file cannot be read; the next call returns the marks.
-    pub(crate) fn read(&mut self, began_ns: u64) -> io::Result<Vec<Mark>> {
+    pub fn read(&mut self, began_ns: u64) -> io::Result<Vec<Mark>> {
         // Called many times a second and nearly always without a new mark, so only the length is
         // read.
-        let new = self.file.metadata()?.len().saturating_sub(self.seen);
+        let new = D::size_of(&self.file)?.saturating_sub(self.seen);
         let mut bytes = vec![0; usize::try_from(new).unwrap_or(0)];
-        self.file.read_exact_at(&mut bytes, self.seen)?;
+        let length = read_at::<D>(&self.file, &mut bytes, self.seen)?;
+        bytes.truncate(length);
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         bytes.truncate(whole);
         self.seen += bytes.len() as u64;
@@ -111,24 +175,34 @@ impl MarkFile {
     /// Lets no further marks in, and returns those added since the last call of [`Self::read`].
     ///
     /// # Errors
-    /// The file cannot be read.
-    pub(crate) fn end(&mut self, began_ns: u64) -> io::Result<Vec<Mark>> {
-        self.directory.remove_own(&self.name, &self.file);
+    /// The file cannot be removed or read.
+    pub fn end(&mut self, began_ns: u64) -> io::Result<Vec<Mark>> {
+        self.directory.remove_file(&self.name, &self.file);
+        if D::has_name(&self.file)? {
+            return Err(io::Error::other("further marks cannot be kept out"));
+        }
         self.read(began_ns)
     }
 }
 
-impl Drop for MarkFile {
+impl<D: MarkStorage> Drop for MarkFile<D> {
     fn drop(&mut self) {
-        self.directory.remove_own(&self.name, &self.file);
+        self.directory.remove_file(&self.name, &self.file);
     }
 }
 
-/// Locks a new file; returns `None` if it was removed before that.
-fn locked(file: File) -> io::Result<Option<File>> {
-    file.lock()?;
-    let is_there = file.metadata()?.nlink() > 0;
-    Ok(is_there.then_some(file))
+/// Reads from an offset until the buffer is full or the file ends. Returns the number of bytes.
+fn read_at<D: MarkStorage>(file: &D::File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut length = 0;
+    while length < bytes.len() {
+        match D::read_at(file, &mut bytes[length..], offset + length as u64) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
 }
 
 /// A mark, and the captures that received it.
@@ -153,8 +227,12 @@ pub fn mark(name: &str, trace: Option<&Path>) -> Result<Marked, MarkError> {
     mark_in(&directory, name, trace, monotonic_ns())
 }
 
-fn mark_in(
-    directory: &Directory,
+/// Marks a time in the captures whose files are in a directory, as [`mark`] does.
+///
+/// # Errors
+/// Returns the errors of [`mark`].
+pub fn mark_in<D: MarkStorage>(
+    directory: &D,
     name: &str,
     trace: Option<&Path>,
     now_ns: u64,
@@ -206,39 +284,49 @@ fn chosen(running: &[PathBuf], wanted: &Path) -> Result<PathBuf, MarkError> {
 }
 
 /// A running capture and its file of marks.
-struct MarkedCapture {
+struct MarkedCapture<D: MarkStorage> {
     /// Path of the trace that it writes.
     trace: PathBuf,
-    marks: File,
+    marks: D::File,
     /// Path of the file of marks.
     path: PathBuf,
 }
 
-impl MarkedCapture {
+impl<D: MarkStorage> MarkedCapture<D> {
     /// Writes the line of a mark; returns false if the capture has ended and may not have read it.
     fn accept(&mut self, line: &str) -> io::Result<bool> {
-        self.marks.write_all(line.as_bytes())?;
+        let mut rest = line.as_bytes();
+        while !rest.is_empty() {
+            match self.marks.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) if written + 1 >= rest.len() => rest = &rest[written..],
+                // Another process may append after this part of the line, so the whole line follows.
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
         // A capture removes the name before it reads the last marks.
-        Ok(self.marks.metadata()?.nlink() > 0)
+        D::has_name(&self.marks)
     }
 
     /// Returns the capture that holds a file of marks, or `None` if it has ended.
-    fn open(directory: &Directory, name: &OsStr) -> Result<Option<Self>, MarkError> {
+    fn open(directory: &D, name: &OsStr) -> Result<Option<Self>, MarkError> {
         let path = directory.path().join(name);
         Self::read(directory, name, path.clone())
             .map_err(|source| MarkError::Leave { path, source })
     }
 
-    fn read(directory: &Directory, name: &OsStr, path: PathBuf) -> io::Result<Option<Self>> {
+    fn read(directory: &D, name: &OsStr, path: PathBuf) -> io::Result<Option<Self>> {
         let marks = match directory.open_to_append(name) {
             // The capture ended at this moment.
             Err(error) if error.is_missing() => return Ok(None),
             opened => opened.map_err(io::Error::other)?,
         };
-        match marks.try_lock_shared() {
+        match D::share_lock(&marks) {
             Err(TryLockError::WouldBlock) => {
                 let mut head = vec![0; PATH_MAX];
-                let length = marks.read_at(&mut head, 0)?;
+                let length = read_at::<D>(&marks, &mut head, 0)?;
                 let line = head[..length].split(|byte| *byte == b'\n').next().unwrap_or_default();
                 let trace = PathBuf::from(OsStr::from_bytes(line));
                 Ok(Some(MarkedCapture { trace, marks, path }))
@@ -246,7 +334,7 @@ impl MarkedCapture {
             Err(TryLockError::Error(error)) => Err(error),
             // Left by a killed capture.
             Ok(()) => {
-                directory.remove_own(name, &marks);
+                directory.remove_file(name, &marks);
                 Ok(None)
             }
         }

@@ -7,16 +7,16 @@
 //! lock was left by a dead process: [`left_behind`] finds it, and `steadfast restore` undoes its
 //! changes. The format is documented in `docs/formats.md`.
 
-use crate::storage::LineFile;
+use crate::storage::{LineFile, RunStorage, StoredFile};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, TryLockError};
+use std::fs::TryLockError;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Halt;
 use steadfast_domain::record::HostChange;
-use steadfast_host::{Directory, ReadAccess, read_file};
+use steadfast_host::{Directory, ReadAccess, read_sized};
 
 /// Version of the file format.
 const VERSION: u32 = 1;
@@ -75,20 +75,49 @@ pub fn directory() -> io::Result<PathBuf> {
     of_service.or_else(own).map(|state| state.join(DIRECTORY)).ok_or_else(none)
 }
 
+/// Opens the directory of the files, and creates it if it is missing.
+type OpenDirectory<D> = Box<dyn Fn() -> io::Result<D>>;
+
 /// Journal of this process.
-pub struct HostChanges {
-    directory: io::Result<PathBuf>,
+pub struct HostChanges<D: RunStorage = Directory> {
+    /// Path of the directory, for messages.
+    place: String,
+    open_directory: OpenDirectory<D>,
     owner: HostChangesHeader,
-    file: Option<(Directory, LineFile<File>)>,
+    file: Option<(D, LineFile<D::File>)>,
     open: Vec<HostChange>,
 }
 
 impl HostChanges {
     /// Creates a journal, whose file is created with the first change.
     pub fn new(directory: io::Result<PathBuf>, command: String, began_unix_ms: u64) -> Self {
+        let place = match &directory {
+            Ok(directory) => directory.display().to_string(),
+            Err(_) => "the journal of host changes".to_owned(),
+        };
+        let open = move || {
+            let directory = directory.as_ref().map_err(|e| io::Error::other(e.to_string()))?;
+            refuse_link(directory)?;
+            // Anyone who can write above the directory can take it away, whatever the umask is.
+            let made = Directory::make(directory, ReadAccess::Owner).map_err(io::Error::other)?;
+            trust(&made)?;
+            Ok(made)
+        };
+        HostChanges::new_in(place, Box::new(open), command, began_unix_ms)
+    }
+}
+
+impl<D: RunStorage> HostChanges<D> {
+    /// Creates a journal in the directory that `open_directory` returns, as [`HostChanges::new`] does.
+    pub fn new_in(
+        place: String,
+        open_directory: OpenDirectory<D>,
+        command: String,
+        began_unix_ms: u64,
+    ) -> Self {
         let process = std::process::id();
         let owner = HostChangesHeader { version: VERSION, process, command, began_unix_ms };
-        HostChanges { directory, owner, file: None, open: Vec::new() }
+        HostChanges { place, open_directory, owner, file: None, open: Vec::new() }
     }
 
     /// Journals a change that is about to be made.
@@ -132,18 +161,14 @@ impl HostChanges {
         Ok(())
     }
 
-    fn begin(&self) -> io::Result<(Directory, LineFile<File>)> {
-        let directory = self.directory.as_ref().map_err(|e| io::Error::other(e.to_string()))?;
-        refuse_link(directory)?;
-        // Anyone who can write above the directory can take it away, whatever the umask is.
-        let directory = Directory::make(directory, ReadAccess::Owner).map_err(io::Error::other)?;
-        trust(&directory)?;
+    fn begin(&self) -> io::Result<(D, LineFile<D::File>)> {
+        let directory = (self.open_directory)()?;
         loop {
             let file = directory.create(&self.name(), ReadAccess::Owner)?;
             file.lock()?;
             // Until it was locked, the file looked abandoned, and another process may have
             // removed it.
-            if file.metadata()?.nlink() > 0 {
+            if file.has_name()? {
                 let mut file = LineFile::new(file, 0, false);
                 if let Err(error) =
                     write_line(&mut file, &self.owner).and_then(|()| directory.sync())
@@ -169,30 +194,27 @@ impl HostChanges {
     }
 
     fn write_error(&self, error: &io::Error) -> Halt {
-        let place = match &self.directory {
-            Ok(directory) => directory.display().to_string(),
-            Err(_) => "the journal of host changes".to_owned(),
-        };
         Halt::Ledger(format!(
-            "{place}: {error}; changes of host settings must be journaled there first. Set \
-             STATE_DIRECTORY to a writable directory"
+            "{}: {error}; changes of host settings must be journaled there first. Set \
+             STATE_DIRECTORY to a writable directory",
+            self.place
         ))
     }
 }
 
 /// Host changes left by a dead process.
 #[derive(Debug)]
-pub struct AbandonedChanges {
-    directory: Directory,
+pub struct AbandonedChanges<D: RunStorage = Directory> {
+    directory: D,
     name: OsString,
-    file: LineFile<File>,
+    file: LineFile<D::File>,
     /// Process that made the changes.
     pub owner: HostChangesHeader,
     /// Changes that were not undone, in order.
     pub changes: Vec<HostChange>,
 }
 
-impl AbandonedChanges {
+impl<D: RunStorage> AbandonedChanges<D> {
     /// Undoes its changes, the last first, and removes the file if all succeed. Returns every
     /// change with its result.
     pub fn undo<T>(
@@ -226,19 +248,30 @@ pub fn left_behind(directory: &Path) -> io::Result<Vec<AbandonedChanges>> {
         opened => opened.map_err(io::Error::other)?,
     };
     trust(&directory)?;
+    left_in(&directory)
+}
+
+/// Returns the changes left by dead processes in an open directory, as [`left_behind`] does.
+///
+/// # Errors
+/// Returns an error if the directory or a file in it cannot be read.
+pub fn left_in<D: RunStorage>(directory: &D) -> io::Result<Vec<AbandonedChanges<D>>> {
     let mut all = Vec::new();
     for name in directory.names().map_err(io::Error::other)? {
-        all.extend(left_in(&directory, &name)?);
+        all.extend(left_in_file(directory, &name)?);
     }
     all.sort_by_key(|left| left.owner.began_unix_ms);
     Ok(all)
 }
 
-fn left_in(directory: &Directory, name: &OsStr) -> io::Result<Option<AbandonedChanges>> {
+fn left_in_file<D: RunStorage>(
+    directory: &D,
+    name: &OsStr,
+) -> io::Result<Option<AbandonedChanges<D>>> {
     if Path::new(name).extension().is_none_or(|extension| extension != "jsonl") {
         return Ok(None);
     }
-    let file = match directory.open_to_append(name) {
+    let mut file = match directory.open_to_append(name) {
         Ok(file) => file,
         // Its process has just ended.
         Err(error) if error.is_missing() => return Ok(None),
@@ -250,8 +283,10 @@ fn left_in(directory: &Directory, name: &OsStr) -> io::Result<Option<AbandonedCh
         Err(TryLockError::Error(error)) => return Err(error),
     }
     let path = directory.path().join(name);
-    let bytes = read_file(&file, &path, FILE_MAX).map_err(io::Error::other)?;
-    let text = String::from_utf8_lossy(&bytes);
+    let size = file.size()?;
+    let bytes = read_sized(&mut file, size, &path, FILE_MAX).map_err(io::Error::other)?;
+    let whole = whole_lines(&bytes);
+    let text = String::from_utf8_lossy(&bytes[..whole]);
     let (owner, changes) = parse(&text).map_err(|why| {
         io::Error::other(format!(
             "{} is damaged ({why}); check the host settings in it by hand, then remove it",
@@ -261,7 +296,6 @@ fn left_in(directory: &Directory, name: &OsStr) -> io::Result<Option<AbandonedCh
     match (owner, changes.is_empty()) {
         (Some(owner), false) => {
             let (directory, name) = (directory.clone(), name.to_owned());
-            let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
             let file = LineFile::new(file, whole as u64, whole < bytes.len());
             Ok(Some(AbandonedChanges { directory, name, file, owner, changes }))
         }
@@ -272,11 +306,20 @@ fn left_in(directory: &Directory, name: &OsStr) -> io::Result<Option<AbandonedCh
     }
 }
 
-/// Parses a file. Returns the owner and the changes that were not undone. An incomplete last line
-/// belongs to a change that was never made.
+/// Returns the length of the whole lines. An incomplete last line belongs to a change that was never
+/// made: a crash can leave it without its end, or with zeros in a block that was not written.
+fn whole_lines(bytes: &[u8]) -> usize {
+    let end_of_line =
+        |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let end = end_of_line(bytes);
+    let before = end_of_line(&bytes[..end.saturating_sub(1)]);
+    let is_torn = end == bytes.len() && bytes[before..].contains(&0);
+    if is_torn { before } else { end }
+}
+
+/// Parses the whole lines of a file. Returns the owner and the changes that were not undone.
 fn parse(text: &str) -> Result<(Option<HostChangesHeader>, Vec<HostChange>), String> {
-    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    let mut lines = whole.lines();
+    let mut lines = text.lines();
     let Some(first) = lines.next() else { return Ok((None, Vec::new())) };
     let owner: HostChangesHeader = serde_json::from_str(first).map_err(|e| e.to_string())?;
     if owner.version > VERSION {
@@ -300,7 +343,7 @@ pub(crate) fn close(open: &mut Vec<HostChange>, undone: &HostChange) {
     open.extend(after.into_iter().filter(|change| change.setting != undone.setting));
 }
 
-fn write_line<T: Serialize>(file: &mut LineFile<File>, line: &T) -> io::Result<()> {
+fn write_line<T: Serialize>(file: &mut LineFile<impl StoredFile>, line: &T) -> io::Result<()> {
     let mut text = serde_json::to_string(line)?;
     text.push('\n');
     file.append(text.as_bytes())
@@ -404,9 +447,13 @@ mod tests {
         let mut changes = journal(&directory);
         changes.journal(&change("a", "0", "2")).unwrap();
         let path = directory.join(changes.name());
-        let mut file = OpenOptions::new().append(true).open(path).unwrap();
-        file.write_all(b"{\"changed\":{\"setting\":\"b").unwrap();
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         killed(changes);
+        let whole = fs::metadata(&path).unwrap().len();
+        file.write_all(b"\0\0\0\0\"after\":\"2\"}}\n").unwrap();
+        assert_eq!(left_behind(&directory).unwrap()[0].changes, [change("a", "0", "2")]);
+        file.set_len(whole).unwrap();
+        file.write_all(b"{\"changed\":{\"setting\":\"b").unwrap();
         let mut left = left_behind(&directory).unwrap();
         assert_eq!(left[0].changes, [change("a", "0", "2")]);
         // Lines written after the torn line are readable again.

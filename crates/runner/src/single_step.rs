@@ -3,6 +3,7 @@
 
 use crate::host_changes::HostChanges;
 use crate::rig::{IntervalCallback, Rig};
+use crate::storage::RunStorage;
 use steadfast_domain::record::Check;
 use steadfast_domain::stimulus::{ActiveRange, DataPattern, LoadLimits, Pace};
 use steadfast_domain::{
@@ -107,11 +108,11 @@ impl SingleLoadResult {
 /// Applies one prepared step. On a device that may be written, request merging is off meanwhile;
 /// on one that may only be read, the host is not changed. Every change is journaled before it is
 /// made, and restored however the step ends.
-pub fn apply_once(
+pub fn apply_once<D: RunStorage>(
     rig: &mut dyn Rig,
     prepared: PreparedStep,
     may_write: bool,
-    changes: &mut HostChanges,
+    changes: &mut HostChanges<D>,
     watch: IntervalCallback<'_>,
 ) -> SingleLoadResult {
     let settled = if may_write { disable_merging(rig, changes) } else { Ok(()) };
@@ -126,7 +127,10 @@ pub fn apply_once(
 }
 
 /// Disables request merging, so that the device sees each I/O as it was submitted.
-fn disable_merging(rig: &mut dyn Rig, changes: &mut HostChanges) -> Result<(), Halt> {
+fn disable_merging<D: RunStorage>(
+    rig: &mut dyn Rig,
+    changes: &mut HostChanges<D>,
+) -> Result<(), Halt> {
     let unmerged = Conditions { merges: Some(false), ..Conditions::default() };
     rig.settle(&unmerged, &mut |change| changes.journal(change)).map(drop)
 }

@@ -1,6 +1,7 @@
 //! The storage of a run: the operations that it needs on a directory and its files.
 //!
-//! The ledger, groups of runs and the logs of power cuts use only [`RunStorage`] and [`StoredFile`].
+//! The ledger, groups of runs, the logs of power cuts and the journals of host changes use only
+//! [`RunStorage`] and [`StoredFile`].
 //! This module implements them for the directories and files of this machine; the fault simulator
 //! implements them with caches that a crash loses (`docs/fire.md`).
 
@@ -69,6 +70,8 @@ pub trait RunStorage: Clone + std::fmt::Debug {
     /// # Errors
     /// Returns [`FileError::Io`] if the system refuses.
     fn remove(&self, name: &OsStr) -> Result<(), FileError>;
+    /// Removes the entry if it is this open file.
+    fn remove_own(&self, name: &OsStr, file: &Self::File);
     /// Makes the names in the directory durable.
     ///
     /// # Errors
@@ -121,7 +124,12 @@ pub trait StoredFile: Read + Write + std::fmt::Debug {
     /// # Errors
     /// Returns the kernel's error.
     fn refresh(&self) -> io::Result<()>;
-    /// Locks the file until it is closed.
+    /// Locks the file until it is closed. Waits while another process holds the lock.
+    ///
+    /// # Errors
+    /// Returns an error if the system refuses.
+    fn lock(&self) -> io::Result<()>;
+    /// Locks the file until it is closed, without waiting.
     ///
     /// # Errors
     /// Returns [`TryLockError::WouldBlock`] if another process holds the lock.
@@ -167,6 +175,9 @@ impl RunStorage for Directory {
     fn remove(&self, name: &OsStr) -> Result<(), FileError> {
         Directory::remove(self, name)
     }
+    fn remove_own(&self, name: &OsStr, file: &File) {
+        Directory::remove_own(self, name, file);
+    }
     fn sync(&self) -> io::Result<()> {
         Directory::sync(self)
     }
@@ -199,6 +210,9 @@ impl StoredFile for File {
         // SAFETY: the call takes integers; the descriptor is open as long as `self` exists.
         let _ = unsafe { libc::posix_fadvise(self.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
         Ok(())
+    }
+    fn lock(&self) -> io::Result<()> {
+        File::lock(self)
     }
     fn try_lock(&self) -> Result<(), TryLockError> {
         File::try_lock(self)
@@ -371,6 +385,9 @@ mod tests {
         }
         fn refresh(&self) -> io::Result<()> {
             fail(&self.syncs_fail)
+        }
+        fn lock(&self) -> io::Result<()> {
+            Ok(())
         }
         fn try_lock(&self) -> Result<(), TryLockError> {
             Ok(())

@@ -1,6 +1,6 @@
 //! Open directories and files of the simulated disk.
 
-use crate::disk::{Inode, ROOT, error};
+use crate::disk::{Disk, Inode, ROOT, error};
 use crate::fault::{CallKind, InjectedFault, PlantedBug};
 use crate::world::{Process, WorldState};
 use std::cell::Cell;
@@ -9,6 +9,7 @@ use std::fs::TryLockError;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use steadfast_host::{Directory, FileError, OutputStorage, OverwritePolicy, ReadAccess};
+use steadfast_recorder::MarkStorage;
 use steadfast_runner::storage::{RunStorage, StoredFile};
 
 /// Path of the simulated disk's root.
@@ -173,6 +174,9 @@ impl RunStorage for SimulatedDirectory {
             .call(CallKind::Remove, &name, |state, directory| state.disk.remove(directory, &name));
         removed.map_err(self.failed("remove it", &name))
     }
+    fn remove_own(&self, name: &OsStr, file: &SimulatedFile) {
+        OutputStorage::remove_file(self, name, file);
+    }
     fn sync(&self) -> io::Result<()> {
         self.call(CallKind::SyncDirectory, "", |state, directory| {
             state.disk.sync_directory(directory);
@@ -245,7 +249,44 @@ impl OutputStorage for SimulatedDirectory {
     }
 }
 
+impl MarkStorage for SimulatedDirectory {
+    fn names(&self) -> Result<Vec<OsString>, FileError> {
+        RunStorage::names(self)
+    }
+    fn open_to_append(&self, name: &OsStr) -> Result<SimulatedFile, FileError> {
+        RunStorage::open_to_append(self, name)
+    }
+    fn lock(file: &SimulatedFile) -> io::Result<()> {
+        StoredFile::lock(file)
+    }
+    fn share_lock(file: &SimulatedFile) -> Result<(), TryLockError> {
+        file.take_lock(Disk::share_lock)
+    }
+    fn size_of(file: &SimulatedFile) -> io::Result<u64> {
+        file.size()
+    }
+    fn read_at(file: &SimulatedFile, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        StoredFile::read_at(file, bytes, offset)
+    }
+}
+
 impl SimulatedFile {
+    /// Takes the lock, or shares it, unless another process has it.
+    fn take_lock(&self, take: fn(&mut Disk, Inode, usize) -> bool) -> Result<(), TryLockError> {
+        let locked = self.call(CallKind::Lock, |state, fault| {
+            refused(state, fault)?;
+            Ok(take(&mut state.disk, self.inode, self.process.number))
+        });
+        match locked {
+            Ok(true) => {
+                self.holds_lock.set(true);
+                Ok(())
+            }
+            Ok(false) => Err(TryLockError::WouldBlock),
+            Err(error) => Err(TryLockError::Error(error)),
+        }
+    }
+
     fn call<T>(
         &self,
         kind: CallKind,
@@ -325,6 +366,9 @@ impl Write for SimulatedFile {
             if state.disk.bug == Some(PlantedBug::Leak) {
                 std::mem::forget(vec![0u8; 1 << 20]);
             }
+            if state.disk.bug == Some(PlantedBug::DoubledWrite) {
+                state.disk.append(self.inode, buffer)?;
+            }
             let part = state.dice.below(buffer.len() as u64) as usize;
             match fault {
                 // The first part fits; the rest of the line gets the error.
@@ -363,7 +407,10 @@ impl StoredFile for SimulatedFile {
         self.call(CallKind::Read, |state, fault| self.read_into(state, fault, position, bytes))
     }
     fn has_name(&self) -> io::Result<bool> {
-        self.look(|state| state.disk.has_name(self.inode))
+        self.look(|state| {
+            let lasts = state.disk.bug == Some(PlantedBug::LastingName) && !self.holds_lock.get();
+            lasts || state.disk.has_name(self.inode)
+        })
     }
     fn foreign_writer(&self) -> io::Result<Option<String>> {
         self.look(|_| None)
@@ -384,19 +431,17 @@ impl StoredFile for SimulatedFile {
     fn refresh(&self) -> io::Result<()> {
         self.store(true)
     }
-    fn try_lock(&self) -> Result<(), TryLockError> {
-        let locked = self.call(CallKind::Lock, |state, fault| {
-            refused(state, fault)?;
-            Ok(state.disk.lock(self.inode, self.process.number))
-        });
-        match locked {
-            Ok(true) => {
-                self.holds_lock.set(true);
-                Ok(())
+    fn lock(&self) -> io::Result<()> {
+        loop {
+            match self.try_lock() {
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(error),
+                Ok(()) => return Ok(()),
             }
-            Ok(false) => Err(TryLockError::WouldBlock),
-            Err(error) => Err(TryLockError::Error(error)),
         }
+    }
+    fn try_lock(&self) -> Result<(), TryLockError> {
+        self.take_lock(Disk::lock)
     }
 }
 

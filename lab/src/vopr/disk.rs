@@ -37,6 +37,8 @@ struct Node {
     is_directory: bool,
     /// Process that holds the lock.
     locked_by: Option<usize>,
+    /// Processes that share the lock.
+    shared_by: Vec<usize>,
 }
 
 /// A change of a directory, which a crash keeps or loses as a whole.
@@ -287,13 +289,32 @@ impl Disk {
     }
 
     pub fn lock(&mut self, inode: Inode, process: usize) -> bool {
-        let holder = self.nodes[inode].locked_by.get_or_insert(process);
-        *holder == process
+        if self.is_locked_by_other(inode, process)
+            || self.nodes[inode].shared_by.iter().any(|other| *other != process)
+        {
+            return false;
+        }
+        self.nodes[inode].locked_by = Some(process);
+        true
+    }
+
+    pub fn share_lock(&mut self, inode: Inode, process: usize) -> bool {
+        let is_free = !self.is_locked_by_other(inode, process);
+        if is_free {
+            self.nodes[inode].shared_by.push(process);
+        }
+        is_free
+    }
+
+    fn is_locked_by_other(&self, inode: Inode, process: usize) -> bool {
+        let holder = self.nodes[inode].locked_by;
+        self.bug != Some(PlantedBug::NoLock) && holder.is_some_and(|holder| holder != process)
     }
 
     pub fn unlock(&mut self, inode: Inode, process: usize) {
         let node = &mut self.nodes[inode];
         node.locked_by = node.locked_by.filter(|holder| *holder != process);
+        node.shared_by.retain(|other| *other != process);
     }
 
     /// Releases all locks of a process that ended.
@@ -323,6 +344,7 @@ impl Disk {
             }
             node.names = node.durable_names.clone();
             node.locked_by = None;
+            node.shared_by.clear();
         }
     }
 }

@@ -115,6 +115,12 @@ pub enum PlantedBug {
     RenameReplaces,
     /// Data written to any file reach a file of another program as well.
     StrayWrite,
+    /// A file that another process has removed seems to have its name.
+    LastingName,
+    /// A lock keeps no other process out.
+    NoLock,
+    /// Written data reach the file twice.
+    DoubledWrite,
     /// A line break that is written alone does not reach the file.
     LostLineBreak,
     /// A resumed run forgets its last step.

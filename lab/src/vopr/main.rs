@@ -4,9 +4,10 @@
 //! fails: calls to a disk that loses its cache, the drive, the clock, the power, the process. After
 //! every interruption the run is continued, and the invariants are checked (`docs/fire.md`). The same
 //! seed also decides the faults of a group of runs, of programs that write reports into one directory,
-//! and of a capture.
+//! of a capture and its marks, and of commands that change host settings without a run directory.
 
 mod captures;
+mod changes;
 mod cuts;
 mod dice;
 mod directory;
@@ -14,6 +15,7 @@ mod disk;
 mod drive;
 mod fault;
 mod groups;
+mod marks;
 mod memory;
 mod outputs;
 mod reports;
@@ -26,7 +28,10 @@ mod trial;
 mod workload;
 mod world;
 
+use changes::ChangesScenario;
 use clap::Parser;
+use fault::PlantedBug;
+use marks::MarksScenario;
 use memory::CountingAllocator;
 use outputs::OutputScenario;
 use scenario::Scenario;
@@ -61,20 +66,17 @@ fn main() -> ExitCode {
     let mut failed = 0;
     for seed in seeds.clone() {
         let outputs = OutputScenario::new(seed);
-        let written = outputs::play(&outputs, None);
+        let (changes, marks) = (ChangesScenario::new(seed), MarksScenario::new(seed));
         let (capture, captured) = captures::play_seed(seed, None);
-        for result in [&written, &captured] {
-            if arguments.trace {
-                result.trace.iter().for_each(|line| say(line));
-            }
-        }
-        if written.violation.is_some() {
+        let reports = [
+            judged(seed, &outputs, outputs::play(&outputs, None), outputs::play, arguments.trace),
+            judged(seed, &changes, changes::play(&changes, None), changes::play, arguments.trace),
+            judged(seed, &marks, marks::play(&marks, None), marks::play, arguments.trace),
+            judged(seed, &capture, captured, captures::play, arguments.trace),
+        ];
+        for report in reports.into_iter().flatten() {
             failed += 1;
-            say(&report_smallest(seed, &outputs, |outputs| outputs::play(outputs, None)));
-        }
-        if captured.violation.is_some() {
-            failed += 1;
-            say(&report_smallest(seed, &capture, |capture| captures::play(capture, None)));
+            say(&report);
         }
         for scenario in [Scenario::new(seed, &calls), Scenario::of_group(seed, &calls)] {
             let result = trial::play(&scenario, &undisturbed, None, arguments.trace);
@@ -89,8 +91,23 @@ fn main() -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Returns the report of a failing scenario of output files or of a capture: the smallest one that
-/// fails, and its calls.
+/// Prints the calls of a scenario that is no run, if they were requested. Returns its report if it
+/// has failed.
+fn judged<S: Shrink + Debug>(
+    seed: u64,
+    scenario: &S,
+    result: TrialResult,
+    play: fn(&S, Option<PlantedBug>) -> TrialResult,
+    is_traced: bool,
+) -> Option<String> {
+    if is_traced {
+        result.trace.iter().for_each(|line| say(line));
+    }
+    result.violation.map(|_| report_smallest(seed, scenario, |smaller| play(smaller, None)))
+}
+
+/// Returns the report of a failing scenario that is no run: the smallest one that fails, and its
+/// calls.
 fn report_smallest<S: Shrink + Debug>(
     seed: u64,
     scenario: &S,

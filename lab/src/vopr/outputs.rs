@@ -6,10 +6,9 @@
 use crate::dice::Dice;
 use crate::directory::SimulatedDirectory;
 use crate::fault::{InjectedFault, PlannedFault, PlantedBug};
-use crate::memory;
 use crate::shrink::{Shrink, earlier_faults, fewer_faults};
 use crate::trial::TrialResult;
-use crate::world::{Killed, Process, World};
+use crate::world::{Process, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io::Read;
@@ -54,7 +53,6 @@ impl WritingLife {
 struct WritingEnd {
     contents: [String; NAMES.len()],
     written: usize,
-    panic: Option<String>,
 }
 
 /// Programs that write into one directory, in the order in which they are started.
@@ -142,29 +140,19 @@ fn write_files(
     contents: [String; NAMES.len()],
     policy: OverwritePolicy,
 ) -> WritingEnd {
-    memory::restart();
     let mut written = 0;
-    let write = std::panic::AssertUnwindSafe(|| {
+    process.run(|| {
         let directory = SimulatedDirectory::root(process);
-        for (name, content) in NAMES.iter().zip(&contents) {
+        let write = |(name, content): (&&str, &String)| {
             let new = NewFile::create_in(&directory, OsStr::new(name), policy, ReadAccess::Usual)?;
             new.write_and_persist(content.as_bytes())?;
             written += 1;
-        }
-        Ok::<(), FileError>(())
+            Ok::<(), FileError>(())
+        };
+        let ended = NAMES.iter().zip(&contents).try_for_each(write);
+        process.world.state().say(|| format!("       ended: {ended:?}"));
     });
-    let ended = std::panic::catch_unwind(write);
-    let panic = match ended {
-        Ok(result) => {
-            process.world.state().say(|| format!("       ended: {result:?}"));
-            None
-        }
-        Err(payload) if payload.is::<Killed>() => None,
-        Err(payload) => Some(format!("panicked: {:?}", payload.downcast_ref::<String>())),
-    };
-    // The other program continues only now, so that the trace has the same order every time.
-    process.end();
-    WritingEnd { contents, written, panic }
+    WritingEnd { contents, written }
 }
 
 /// Checks what the names lead to after a life, and narrows what they may lead to later.
@@ -174,9 +162,6 @@ fn check(
     ends: &[WritingEnd],
     possible: &mut BTreeMap<&str, PossibleContents>,
 ) -> Result<(), String> {
-    if let Some(panic) = ends.iter().find_map(|end| end.panic.clone()) {
-        return Err(panic);
-    }
     world.state().disk.check_bystanders()?;
     let found = read_all(world)?;
     let undisturbed = life.faults.is_empty() && life.programs == 1;

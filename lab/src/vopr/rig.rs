@@ -26,7 +26,7 @@ use steadfast_runner::{
 
 /// Name of the host setting, and the value that a run wants.
 pub const SETTING: &str = "queue/nomerges";
-const WANTED_SETTING: &str = "2";
+pub const WANTED_SETTING: &str = "2";
 
 /// Largest virtual time that a process may spend beyond its steps (docs/fire.md).
 const WAIT_MAX: Nanos = Nanos::from_secs(3600);
@@ -358,7 +358,8 @@ impl Rig for SimulatedHostRig {
         let fault = self.call(CallKind::Apply, &about, |state, fault| {
             if !step.continues {
                 let place = step.place.clone();
-                state.starts.push(LoadStart { process, drive, place, common });
+                let setting = state.drives[drive].setting.clone();
+                state.starts.push(LoadStart { process, drive, place, common, setting });
             }
             fault
         });

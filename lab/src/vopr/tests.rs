@@ -1,9 +1,11 @@
 //! The simulator on every run of the tests, and the simulator itself under test.
 
 use crate::captures::{self, CaptureScenario};
-use crate::fault::PlantedBug;
+use crate::changes::{self, ChangesScenario};
+use crate::fault::{InjectedFault, PlannedFault, PlantedBug};
+use crate::marks::{self, MarksScenario};
 use crate::outputs::{self, OutputScenario};
-use crate::scenario::{FIRST_RUNS, RUNS, Scenario};
+use crate::scenario::{FIRST_RUNS, Life, RUNS, Scenario, UserAction};
 use crate::shrink::{Shrink, shrink};
 use crate::trial::{TrialResult, UndisturbedRun, play, undisturbed};
 use crate::{report, report_smallest};
@@ -166,6 +168,57 @@ fn captures_lose_nothing_in_silence() {
     must_hold(seeds(1000), captures::play_seed, captures::play);
 }
 
+fn play_changes(seed: u64, bug: Option<PlantedBug>) -> (ChangesScenario, TrialResult) {
+    let scenario = ChangesScenario::new(seed);
+    let result = changes::play(&scenario, bug);
+    (scenario, result)
+}
+
+fn play_marks(seed: u64, bug: Option<PlantedBug>) -> (MarksScenario, TrialResult) {
+    let scenario = MarksScenario::new(seed);
+    let result = marks::play(&scenario, bug);
+    (scenario, result)
+}
+
+/// `make fire` sets FIRST, SEEDS and TIME.
+#[test]
+fn host_settings_without_a_run_are_undone_or_journaled() {
+    must_hold(seeds(1000), play_changes, changes::play);
+}
+
+/// `make fire` sets FIRST, SEEDS and TIME.
+#[test]
+fn marks_are_neither_lost_nor_doubled() {
+    must_hold(seeds(1000), play_marks, marks::play);
+}
+
+/// Each defect breaks another invariant of host settings.
+#[test]
+fn bugs_planted_below_host_settings_are_found() {
+    use PlantedBug::{ChangeBeforeJournal, NoDirectorySync, NoLock, NoSync, StrayWrite};
+    let unjournaled = "; journaled: []";
+    let bugs = [
+        (ChangeBeforeJournal, unjournaled),
+        (NoSync, unjournaled),
+        (NoDirectorySync, unjournaled),
+        (NoLock, "the setting of drive"),
+        (StrayWrite, "belonged to another program"),
+    ];
+    must_be_found(&bugs, play_changes, changes::play, ChangesScenario::faults);
+}
+
+/// Each defect breaks another invariant of marks.
+#[test]
+fn bugs_planted_below_marks_are_found() {
+    use PlantedBug::{DoubledWrite, LastingName, StrayWrite};
+    let bugs = [
+        (LastingName, "lacks"),
+        (DoubledWrite, "has a mark twice"),
+        (StrayWrite, "belonged to another program"),
+    ];
+    must_be_found(&bugs, play_marks, marks::play, MarksScenario::faults);
+}
+
 /// Without syncs, a power loss takes files that the recorder called complete.
 #[test]
 fn bugs_planted_below_captures_are_found() {
@@ -187,7 +240,7 @@ fn bugs_planted_below_output_files_are_found() {
     must_be_found(&bugs, play_outputs, outputs::play, OutputScenario::faults);
 }
 
-/// Every kind of run, groups, captures and output files: the same calls with the same faults.
+/// Every kind of scenario: the same calls with the same faults.
 #[test]
 fn a_seed_always_means_the_same() {
     let mut runs: Vec<usize> = Vec::new();
@@ -207,10 +260,15 @@ fn a_seed_always_means_the_same() {
         assert_eq!(play(), play(), "{scenario:?}");
     }
     for seed in 0..12 {
-        let played = || [play_outputs(seed, None).1, captures::play_seed(seed, None).1];
-        let traces =
-            || played().map(|result| result.trace.iter().map(|line| plain(line)).collect());
-        let first: [Vec<String>; 2] = traces();
+        let played = || {
+            let files = [play_outputs(seed, None).1, play_changes(seed, None).1];
+            let captures = [captures::play_seed(seed, None).1, play_marks(seed, None).1];
+            files.into_iter().chain(captures)
+        };
+        let traces = || {
+            played().map(|result| result.trace.iter().map(|line| plain(line)).collect()).collect()
+        };
+        let first: Vec<Vec<String>> = traces();
         assert_eq!(first, traces(), "seed {seed}");
     }
 }
@@ -277,6 +335,22 @@ fn targets_that_start_alone_or_are_missing_are_found() {
         (SwappedTargets, "report over all targets"),
     ];
     must_break(&[starts, runs, said, report].concat(), group_scenario);
+}
+
+/// Caveats of a whole run and of its parts, on drives whose runs have gaps.
+#[test]
+fn the_report_over_groups_of_suites_keeps_all_caveats() {
+    let run = RUNS.iter().position(|run| run.name == "portrait").unwrap();
+    let half = PlannedFault { call: UNDISTURBED[run].calls, fault: InjectedFault::Kill };
+    let life = Life { action: UserAction::Continue, faults: vec![half] };
+    let scenario = Scenario {
+        targets: 2,
+        drive_forgets: false,
+        lives: vec![life],
+        ..Scenario::of_run(7, run, UNDISTURBED[run].calls)
+    };
+    let result = play(&scenario, &UNDISTURBED, None, false);
+    assert_eq!(result.violation, None);
 }
 
 /// Asserts that each bug breaks the invariant whose text has these words within 100 seeds.

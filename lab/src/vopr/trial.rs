@@ -795,7 +795,8 @@ fn procedure(plan: &RunPlan) -> Box<dyn Procedure> {
         .unwrap_or_else(|error| panic!("{}: {error}", plan.settings.procedure))
 }
 
-fn new_drive() -> SharedDrive {
+/// Returns a factory-new drive.
+pub fn new_drive() -> SharedDrive {
     Arc::new(Mutex::new(RememberedDrive::new(&DRIVE)))
 }
 

@@ -47,6 +47,8 @@ pub struct LoadStart {
     pub place: StepPlace,
     /// The start that it has in common with others; `None` if it starts alone.
     pub common: Option<CommonStart>,
+    /// The host's setting for the drive.
+    pub setting: String,
 }
 
 /// The monotonic clock of a process.
@@ -96,7 +98,7 @@ pub struct WorldState {
     /// Calls and waits since the last start.
     turns_taken: u64,
     /// Virtual time of a monotonic clock, in milliseconds.
-    monotonic_ms: u64,
+    pub monotonic_ms: u64,
     /// Threads that a fault has hit.
     hit: BTreeSet<usize>,
     /// Loads that processes have started.
@@ -351,6 +353,17 @@ impl Process {
             self.world.note_panic(&*payload);
             resume_unwind(payload)
         })
+    }
+
+    /// Executes a program in the calling thread and ends the process. Returns its result; `None` if
+    /// the process was killed or has panicked.
+    pub fn run<R>(&self, program: impl FnOnce() -> R) -> Option<R> {
+        memory::restart();
+        let ended = catch_unwind(AssertUnwindSafe(program));
+        // The other programs continue only when the process has ended, so that the trace has the
+        // same order every time.
+        self.end();
+        ended.map_err(|payload| self.world.note_panic(&*payload)).ok()
     }
 
     /// Returns true if a fault has hit this thread, or filled the disk.
