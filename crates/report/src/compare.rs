@@ -51,18 +51,42 @@ pub fn compare(runs: &[(String, Findings)]) -> Result<Findings, CompareError> {
     let of_many = (groups.len() > 1, room);
     let mut compared: Vec<Findings> =
         groups.iter().map(|(title, sides)| comparison(title, sides, of_many)).collect();
-    match compared.len() {
+    let mut whole = match compared.len() {
         0 => {
             let titles: Vec<&str> = runs.iter().map(|(_, f)| f.title.as_str()).collect();
-            Err(CompareError::NothingInCommon(titles.join(", ")))
+            return Err(CompareError::NothingInCommon(titles.join(", ")));
         }
         1 => {
             let mut only = compared.remove(0);
             only.title = format!("Comparison: {}", only.title);
-            Ok(only)
+            only
         }
-        _ => Ok(covered(runs, compared)),
+        _ => covered(runs, compared),
+    };
+    whole.caveats.extend(of_covers(runs, &groups));
+    Ok(whole)
+}
+
+/// Returns the caveats of whole runs of which only parts are compared.
+fn of_covers(
+    runs: &[(String, Findings)],
+    groups: &[(String, Vec<ComparedRun<'_>>)],
+) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    for (letter, (_, findings)) in ('A'..).zip(runs) {
+        let is_compared = |side: &ComparedRun<'_>| {
+            side.findings.is_some_and(|compared| std::ptr::eq(compared, findings))
+        };
+        if !findings.parts.is_empty()
+            && !groups.iter().any(|(_, sides)| sides.iter().any(is_compared))
+        {
+            caveats.extend(findings.caveats.iter().map(|caveat| Caveat {
+                text: format!("{letter}: {}", caveat.text),
+                ..caveat.clone()
+            }));
+        }
     }
+    caveats
 }
 
 /// Returns the procedures that at least two runs have, each with the findings of all runs.

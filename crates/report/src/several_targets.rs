@@ -3,12 +3,12 @@
 
 use crate::compare::{COMPARED_MAX, CompareError, compare};
 use crate::page_one::end_text;
-use crate::text_table;
+use crate::{parts, text_table};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use steadfast_domain::findings::{Cell, Facts, Origin, Page, Row, Setting, Table};
 use steadfast_domain::measurement::CommonStart;
-use steadfast_domain::{Exhibit, Findings, Nanos, caveats};
+use steadfast_domain::{Caveat, Exhibit, Findings, Nanos, caveats};
 
 /// A target of a group, and the end of its run.
 pub struct GroupTarget<'a> {
@@ -107,9 +107,16 @@ fn compared(sides: &[ComparedTarget<'_>]) -> Result<Findings, CompareError> {
     let title = sides.first().map_or("", |side| side.findings.title.as_str());
     whole.title = format!("{title}: {} targets together", sides.len());
     whole.end = sides.iter().map(|side| side.findings.whole_end()).max().unwrap_or(whole.end);
-    let shared = sides.iter().flat_map(|side| side.findings.with_parts()).flat_map(|f| &f.caveats);
+    let shared = sides.iter().flat_map(|side| caveats_of(side.findings));
     let shared = shared.filter(|caveat| caveat.id == caveats::SHARED_HOST);
     whole.caveats.extend(shared.take(1).cloned());
+    // The comparison has those of the others.
+    for side in sides.iter().skip(COMPARED_MAX) {
+        whole.caveats.extend(caveats_of(side.findings).map(|caveat| Caveat {
+            text: format!("{}: {}", side.name, caveat.text),
+            ..caveat.clone()
+        }));
+    }
     whole.summary.insert(0, Exhibit::Table(targets(sides)));
     let page = vec![
         Exhibit::Table(table_of_starts(sides)),
@@ -117,6 +124,11 @@ fn compared(sides: &[ComparedTarget<'_>]) -> Result<Findings, CompareError> {
     ];
     whole.chapters.insert(0, Page::new("Synchronized start", page).with_id("beginning-together"));
     Ok(whole)
+}
+
+/// Returns the caveats of a run and of its parts.
+fn caveats_of(findings: &Findings) -> impl Iterator<Item = &Caveat> {
+    std::iter::once(findings).chain(parts::parts(findings)).flat_map(|part| &part.caveats)
 }
 
 /// Returns the table of results per target.
@@ -130,7 +142,7 @@ fn targets(sides: &[ComparedTarget<'_>]) -> Table {
                 Cell::known(side.findings.model()),
                 Cell::text(end_text(side.findings.whole_end())),
                 Cell::number(Some(hours), 2),
-                Cell::count(side.findings.with_parts().map(|f| f.caveats.len() as u64).sum()),
+                Cell::count(caveats_of(side.findings).count() as u64),
             ],
         )
     };

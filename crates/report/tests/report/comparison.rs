@@ -6,8 +6,11 @@ use steadfast_domain::findings::{
     Plot, PlotKind, Row, Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, CaveatKind, EndState, Findings};
-use steadfast_report::{COMPARED_MAX, CompareError, compare, html, metrics, pdf, tables, text};
+use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Findings};
+use steadfast_report::{
+    COMPARED_MAX, CompareError, GroupTarget, StudiedTarget, TargetEnd, combined_findings, compare,
+    html, metrics, pdf, tables, text,
+};
 
 /// Multiplies every number of a table or plot by a factor.
 fn scaled(exhibit: &mut Exhibit, factor: f64) {
@@ -343,6 +346,48 @@ fn a_run_without_a_procedure_has_dashes() {
     assert_eq!(numbers(&table.rows[0])[3], 200.0);
     assert!(compared.simulated, "one part is");
     assert_balanced(&html(&compared, &PRINTED));
+}
+
+/// A suite that is compared with a run of one of its procedures only.
+#[test]
+fn caveats_of_a_whole_run_are_kept_if_only_a_part_is_compared() {
+    let mut whole = suite();
+    whole.caveats = vec![Caveat::invalidates("gap", "There was a gap.", "Repeat the run.")];
+    let mut single = whole.parts[0].clone();
+    single.caveats.clear();
+    let runs = [("Single".to_owned(), single), ("Suite".to_owned(), whole)];
+    let compared = compare(&runs).unwrap();
+    assert!(compared.caveats.iter().any(|c| c.text == "B: There was a gap."), "{compared:?}");
+}
+
+/// The report compares the first seven targets, and has the caveats of all.
+#[test]
+fn the_report_over_all_targets_has_the_caveats_of_runs_and_parts_of_each() {
+    let names: Vec<String> = (0..COMPARED_MAX + 1).map(|target| format!("drive{target}")).collect();
+    let caveat = |text: String| Caveat::invalidates("gap", text, "Repeat the run.");
+    let target = |name: &String| {
+        let mut findings = suite();
+        findings.caveats.push(caveat(format!("{name} had a gap.")));
+        findings.parts[1].caveats.push(caveat(format!("A part on {name} had one.")));
+        TargetEnd::Studied(Box::new(StudiedTarget { findings, starts: Vec::new() }))
+    };
+    let targets: Vec<GroupTarget<'_>> = names
+        .iter()
+        .map(|name| GroupTarget {
+            target: name,
+            name,
+            directory: name.into(),
+            exit_code: 0,
+            end: target(name),
+        })
+        .collect();
+    let whole = combined_findings(targets.iter()).unwrap().unwrap();
+    let caveats: Vec<&Caveat> = whole.with_parts().flat_map(|part| &part.caveats).collect();
+    for name in &names {
+        for text in [format!("{name} had a gap."), format!("A part on {name} had one.")] {
+            assert!(caveats.iter().any(|caveat| caveat.text.ends_with(&text)), "{text}");
+        }
+    }
 }
 
 #[test]
