@@ -4,14 +4,15 @@
 use crate::forecast::Outline;
 use crate::ledger::{JournalLine, Ledger};
 use crate::progress::ProgressSink;
+use crate::rehearsal::steps_of;
 use crate::rig::Rig;
 use crate::run::{self, RunOutcome};
 use crate::run_plan::RunPlan;
-use crate::start_together::{StartClock, StartSync, shared_host, start_tickets};
+use crate::start_together::{PhaseStart, StartClock, StartSync, shared_host, start_tickets};
 use crate::storage::RunStorage;
 use std::sync::Arc;
 use steadfast_domain::step::phase_numbers;
-use steadfast_domain::{Caveat, Halt, JournalEntry, Note, Procedure};
+use steadfast_domain::{Caveat, Halt, JournalEntry, Note, Procedure, StepPlace};
 use steadfast_host::Directory;
 
 /// A run that is ready to start.
@@ -101,8 +102,8 @@ pub fn start_together<D: RunStorage>(
 }
 
 /// Returns the phases of all procedures in order. Runs of one sequence may have different steps;
-/// their numbers determine the order.
-fn phases<D: RunStorage>(runs: &[ReadyRun<D>]) -> Result<Vec<String>, Halt> {
+/// their numbers determine the order. A phase that continues after others is in the list again.
+fn phases<D: RunStorage>(runs: &[ReadyRun<D>]) -> Result<Vec<PhaseStart>, Halt> {
     let mut phases: Vec<String> = Vec::new();
     for run in runs {
         for section in Outline::rehearse(run.procedure.as_ref(), None)?.sections {
@@ -114,7 +115,24 @@ fn phases<D: RunStorage>(runs: &[ReadyRun<D>]) -> Result<Vec<String>, Halt> {
     if phases.iter().all(|phase| phase_numbers(phase).is_some()) {
         phases.sort_by_key(|phase| phase_numbers(phase));
     }
-    Ok(phases)
+    let mut starts: Vec<PhaseStart> =
+        phases.into_iter().map(|phase| PhaseStart { phase, point: 0 }).collect();
+    for run in runs {
+        let places = steps_of(run.procedure.as_ref())?.into_iter().map(|step| step.place);
+        let places: Vec<StepPlace> = places.collect();
+        for (at, place) in places.iter().enumerate().skip(1) {
+            let before = &places[at - 1].phase;
+            if *before == place.phase || !places[..at].iter().any(|p| p.phase == place.phase) {
+                continue;
+            }
+            let start = PhaseStart { phase: place.phase.clone(), point: place.point };
+            if !starts.contains(&start) {
+                let others = starts.iter().rposition(|other| other.phase == *before);
+                starts.insert(others.map_or(starts.len(), |others| others + 1), start);
+            }
+        }
+    }
+    Ok(starts)
 }
 
 /// Returns true if the journal contains this caveat.

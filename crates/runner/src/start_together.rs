@@ -85,7 +85,17 @@ struct StartBarrier {
 struct BarrierState {
     runs: Vec<BarrierSlot>,
     /// Phases in order: a run in an earlier one is behind.
-    phases: Vec<String>,
+    phases: Vec<PhaseStart>,
+    sync: StartSync,
+}
+
+/// The start of a phase, or its continuation after others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PhaseStart {
+    /// Name of the phase.
+    pub phase: String,
+    /// Point of the first step of a continuation; otherwise 0.
+    pub point: u32,
 }
 
 /// State of a run.
@@ -115,11 +125,11 @@ struct Agreement {
 /// Creates tickets for this many runs. `phases` are the known phases of the procedure, in order.
 pub fn start_tickets(
     runs: usize,
-    phases: Vec<String>,
+    phases: Vec<PhaseStart>,
     sync: StartSync,
     clock: Arc<dyn StartClock>,
 ) -> Vec<StartTicket> {
-    let state = Mutex::new(BarrierState { runs: vec![BarrierSlot::Busy; runs], phases });
+    let state = Mutex::new(BarrierState { runs: vec![BarrierSlot::Busy; runs], phases, sync });
     let barrier = Arc::new(StartBarrier { clock, state, changed: Condvar::new() });
     let ticket = |number| StartTicket { barrier: Arc::clone(&barrier), number, sync, phase: None };
     (0..runs).map(ticket).collect()
@@ -171,13 +181,9 @@ impl StartTicket {
     /// Returns the place under which it waits for the others before a load; `None` if it need not
     /// wait.
     fn waiting_place(&mut self, place: &StepPlace) -> Option<StepPlace> {
-        if self.sync != StartSync::Phases {
-            return Some(place.clone());
-        }
-        // Runs need not begin a phase with the same step.
         let is_new = self.phase.as_ref() != Some(&place.phase);
         self.phase = Some(place.phase.clone());
-        is_new.then(|| StepPlace::new(&place.phase, 0, 0, String::new()))
+        (is_new || self.sync != StartSync::Phases).then(|| place.clone())
     }
 
     fn leave(&self) {
@@ -246,16 +252,21 @@ impl BarrierState {
     /// such as the preconditioning before it, is earlier than all.
     fn key(&mut self, place: &StepPlace) -> (usize, u32, u32) {
         let name = base_phase(&place.phase);
-        let known = self.phases.iter().position(|phase| phase == name);
+        let is_of = |start: &PhaseStart| start.phase == name && start.point <= place.point;
+        let known = self.phases.iter().rposition(is_of);
         let phase = match known {
             Some(position) => position + 1,
             None if name != place.phase => 0,
             None => {
-                self.phases.push(name.to_owned());
+                self.phases.push(PhaseStart { phase: name.to_owned(), point: 0 });
                 self.phases.len()
             }
         };
-        (phase, place.round, place.point)
+        // Runs need not begin a phase with the same step.
+        match self.sync {
+            StartSync::Phases => (phase, 0, 0),
+            StartSync::Steps | StartSync::Start => (phase, place.round, place.point),
+        }
     }
 }
 
@@ -325,8 +336,14 @@ mod tests {
         })
     }
 
+    fn start_of(phase: &str) -> PhaseStart {
+        PhaseStart { phase: phase.to_owned(), point: 0 }
+    }
+
     fn tickets(runs: usize) -> Vec<StartTicket> {
-        let phases = vec!["wipc".into(), "rounds".into(), "end".into()];
+        let mut phases = ["wipc", "rounds", "end"].map(start_of).to_vec();
+        // The last step is of the second phase again.
+        phases.push(PhaseStart { point: 9, ..start_of("rounds") });
         start_tickets(runs, phases, StartSync::Steps, Arc::new(HostClock))
     }
 
@@ -354,6 +371,16 @@ mod tests {
         let common: Vec<bool> = slow.iter().map(|(_, met)| met.is_some()).collect();
         assert_eq!(common, [true, false, false, true]);
         assert_eq!(quick[1].1.unwrap().agreed, slow[3].1.unwrap().agreed);
+    }
+
+    #[test]
+    fn a_phase_that_continues_after_others_is_later_than_they_are() {
+        let mut tickets = tickets(2).into_iter();
+        let quick = run(tickets.next().unwrap(), vec![("rounds", 0, 9)]);
+        let slow = vec![("rounds", 0, 1), ("end", 0, 1), ("rounds", 0, 9)];
+        let slow = run(tickets.next().unwrap(), slow).join().unwrap();
+        assert_eq!(quick.join().unwrap()[0].1.unwrap().agreed, slow[2].1.unwrap().agreed);
+        assert!(slow[1].1.is_none());
     }
 
     /// After a gap, which only one of them had.
@@ -425,7 +452,7 @@ mod tests {
 
     #[test]
     fn the_first_load_of_every_phase_whatever_its_number_is() {
-        let phases = vec!["wipc".into(), "replay".into()];
+        let phases = ["wipc", "replay"].map(start_of).to_vec();
         let tickets = start_tickets(2, phases, StartSync::Phases, Arc::new(HostClock));
         let places = [
             vec![("wipc", 0, 1), ("replay", 0, 1), ("replay", 0, 2)],

@@ -390,8 +390,8 @@ fn start_together(all: &mut [PreparedTarget<'_>]) {
     if real.len() < 2 {
         return;
     }
-    let (phases, clock) = (vec!["measure".into()], Arc::new(HostClock));
-    let tickets = steadfast_runner::start_tickets(real.len(), phases, StartSync::Steps, clock);
+    let (sync, clock) = (StartSync::Steps, Arc::new(HostClock));
+    let tickets = steadfast_runner::start_tickets(real.len(), Vec::new(), sync, clock);
     real.into_iter().zip(tickets).for_each(|(one, ticket)| one.armed.rig.join(ticket, None));
 }
 
