@@ -245,6 +245,13 @@ impl Disk {
         node.dirty.retain(|sector| sector * SECTOR < size);
     }
 
+    /// Returns true if the first line of a file is only in the cache, and no sync will store it.
+    pub fn has_lost_first_line(&self, inode: Inode) -> bool {
+        let Node { cached, durable, dirty, .. } = &self.nodes[inode];
+        let line = cached.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+        dirty.is_empty() && !durable.starts_with(line)
+    }
+
     /// Stores content and size.
     pub fn sync(&mut self, inode: Inode) {
         if self.bug == Some(PlantedBug::NoSync) {

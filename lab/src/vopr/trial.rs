@@ -529,7 +529,7 @@ impl Trial<'_> {
             begun += usize::from(self.check_ledger(target, complete)?);
         }
         let may_resume = match &self.group {
-            None => begun > 0,
+            None => begun > 0 && !self.is_lost(),
             Some(tested) => tested.check(&self.world, begun)?,
         };
         if !may_resume {
@@ -537,6 +537,15 @@ impl Trial<'_> {
             self.world.state().disk.remove_all(ROOT, self.top_directory());
         }
         Ok(())
+    }
+
+    /// Returns true if the run has begun only in the cache of the disk: `resume` says that there is
+    /// nothing to resume.
+    fn is_lost(&self) -> bool {
+        let disk = &self.world.state().disk;
+        let run = disk.find(ROOT, RUN).and_then(|run| disk.find(run, "journal.jsonl"));
+        self.targets[0].finished().is_empty()
+            && run.is_ok_and(|journal| disk.has_lost_first_line(journal))
     }
 
     fn top_directory(&self) -> &'static str {
