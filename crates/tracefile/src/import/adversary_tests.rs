@@ -473,6 +473,10 @@ fn lcs_of_every_version_is_read_and_what_is_no_io_is_refused() {
     let mut negative = file(3, 0, &requests);
     negative[8192 + 12..8192 + 20].fill(0xff);
     assert!(read(negative).0.unwrap_err().to_string().contains("record 1: expected a size"));
+    let mut empty = file(3, 0, &requests);
+    empty[8192 + 36 + 12..8192 + 36 + 20].fill(0);
+    let remarks = read(empty).0.unwrap().conditions.remarks.concat();
+    assert!(remarks.contains("1 I/Os have no data (size 0), first at record 2"), "{remarks}");
     // Damaged headers and other versions.
     let whole = file(2, 0, &requests);
     let with = |at: usize, bytes: &[u8]| {
@@ -482,6 +486,7 @@ fn lcs_of_every_version_is_read_and_what_is_no_io_is_refused() {
     };
     for (content, part) in [
         (with(0, b"x"), "byte 0: expected the mark"),
+        (with(0, &[0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0]), "the header is big-endian"),
         (with(8, &[9]), "byte 8: expected a version from 1 to 8, found version 9"),
         (with(8, b"<IQI"), "an early header with the types of its fields"),
         (with(31, &[0x80]), "byte 24: -"),

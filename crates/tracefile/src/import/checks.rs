@@ -18,7 +18,7 @@ impl FirstAndCount {
     }
 }
 
-/// I/Os that are older than their predecessor, and reads and writes without data.
+/// I/Os that are older than their predecessor, and I/Os without data.
 #[derive(Debug, Default)]
 pub(super) struct TraceChecks {
     /// True if the source lists I/Os in order of issue.
@@ -54,10 +54,14 @@ impl TraceChecks {
             self.see_time(number, event.issued_ns);
         }
         self.see_size(number, event);
+        // Commands of unknown operation may have none, but these are accesses to data.
+        if bytes == 0 && event.op == IoOp::Other {
+            self.empty.see(number);
+        }
         Ok(())
     }
 
-    /// Checks whether the I/O of a record has data.
+    /// Checks whether a read or write has data.
     pub(super) fn see_size(&mut self, number: u64, event: &IoEvent) {
         if event.bytes == 0 && matches!(event.op, IoOp::Read | IoOp::Write) {
             self.empty.see(number);
@@ -76,9 +80,7 @@ impl TraceChecks {
         }
         let FirstAndCount { first, count } = self.empty;
         if count > 0 {
-            remarks.push(format!(
-                "{count} reads and writes have no data (size 0), first at {unit} {first}."
-            ));
+            remarks.push(format!("{count} I/Os have no data (size 0), first at {unit} {first}."));
         }
         remarks
     }

@@ -232,10 +232,7 @@ fn sizes_and_times_beyond_the_usual_are_named() {
     let (result, events) = run(&spc, vec![input(odd)]);
     let remarks = result.unwrap().conditions.remarks.join(" ");
     assert!(remarks.contains("backward 2 times, first at line 3"), "{remarks}");
-    assert!(
-        remarks.contains("1 reads and writes have no data (size 0), first at line 2"),
-        "{remarks}"
-    );
+    assert!(remarks.contains("1 I/Os have no data (size 0), first at line 2"), "{remarks}");
     assert_eq!(events.len(), 5);
     // Systor '17: an I/O may have no operation and no response.
     let header = "Timestamp,Response,IOType,LUN,Offset,Size\n";
@@ -847,8 +844,8 @@ fn requests_are_read_as_ios_of_the_blocks_that_they_share() {
         ("{\"timestamp\": -1, \"hash_ids\": [1]}", "a time in timestamp, found '-1'"),
         ("{\"timestamp\": \"1753780607550317897\", \"hash_ids\": [1]}", "timestamp and hash_ids"),
         ("{\"timestamp\": 1}", "missing field"),
-        ("{\"timestamp\": 1, \"hash_ids\": [1.5]}", "timestamp and hash_ids"),
-        ("[1, 2]", "timestamp and hash_ids"),
+        ("{\"timestamp\": 1, \"hash_ids\": [1.5]}", "a hash is neither a whole number"),
+        ("[1, 90, [1]]", "timestamp and hash_ids (no object)"),
     ] {
         let text = format!("{mooncake}{line}\n{mooncake}");
         let error = text_of(run(&TraceFormat::named("mooncake").unwrap(), vec![input(text)]).0);

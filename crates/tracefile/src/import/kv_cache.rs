@@ -69,20 +69,32 @@ pub(super) const KV_FORMATS: [KvFormat; 3] = [
 
 /// The hash of a block.
 #[derive(Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a hash is neither a whole number of 64 bits nor a text")]
 enum KvBlockHash {
     Number(u64),
     Signed(i64),
     Text(Box<str>),
 }
 
-/// A request. Other members are ignored.
+/// A request. Other members are ignored; a list of the members' values is no request.
 #[derive(Debug, Deserialize)]
 struct KvRequest {
     timestamp: serde_json::Number,
     input_length: Option<u64>,
     #[serde(alias = "chunk_hashes")]
     hash_ids: Vec<KvBlockHash>,
+}
+
+impl KvRequest {
+    fn parse(line: &str) -> Result<Self, String> {
+        if !line.trim_start().starts_with('{') {
+            return Err("no object".to_owned());
+        }
+        serde_json::from_str(line).map_err(|error| {
+            let error = error.to_string();
+            error.split(" at line ").next().unwrap_or_default().to_owned()
+        })
+    }
 }
 
 impl KvFormat {
@@ -100,7 +112,7 @@ impl KvFormat {
     /// Returns whether a line is a request of this format, and whether the number of its blocks, or
     /// a member, proves the format.
     fn fit(&self, line: &str) -> Option<bool> {
-        let request: KvRequest = serde_json::from_str(line).ok()?;
+        let request = KvRequest::parse(line).ok()?;
         if let Some(marked) = KvFormat::marked(line) {
             return (marked.id == self.id).then_some(true);
         }
@@ -181,9 +193,8 @@ struct KvRows<'r> {
 impl KvRows<'_> {
     fn request(&self) -> Result<KvRequest, String> {
         let line = self.lines.last();
-        let request: KvRequest = serde_json::from_str(line).map_err(|error| {
-            let (error, found) = (error.to_string(), excerpt(line.trim()));
-            let what = error.split(" at line ").next().unwrap_or_default();
+        let request = KvRequest::parse(line).map_err(|what| {
+            let found = excerpt(line.trim());
             format!("expected an object with timestamp and hash_ids ({what}), found '{found}'")
         })?;
         // Each format has times in a unit of its own.

@@ -125,9 +125,9 @@ fn refuse_cache_operation(record: &[u8]) -> Option<String> {
     ))
 }
 
-/// Returns whether an input begins with the mark of the format.
+/// Returns whether an input begins with the mark of the format, in either byte order.
 pub(super) fn is_beginning(beginning: &[u8]) -> bool {
-    beginning.len() >= 8 && u64_at(beginning, 0) == MARK
+    beginning.len() >= 8 && [MARK, MARK.swap_bytes()].contains(&u64_at(beginning, 0))
 }
 
 /// Returns the plan of the fields that versions 2 to 8 have; in version 1 it applies without the
@@ -150,7 +150,7 @@ pub(super) fn import(
     let missing = requests.saturating_sub(imported.records);
     if missing > 0 {
         let sentence = format!(
-            "{name}: its header counts {requests} requests, and it holds {}; {missing} are lost.",
+            "{name}: its header counts {requests} requests, and it holds {}; lost: {missing}.",
             imported.records
         );
         imported.conditions.remarks.push(sentence.clone());
@@ -181,9 +181,14 @@ fn read_header(input: &mut ImportInput<'_>) -> Result<(&'static RecordFormat, u6
         let what = format!("the file ends within its header of {HEADER} bytes; record it again");
         return Err(malformed(have, what));
     }
-    if !is_beginning(&header) {
-        let what = format!("expected the mark {MARK:#x} of lcs, found {:#x}", u64_at(&header, 0));
-        return Err(malformed(0, what));
+    let mark = u64_at(&header, 0);
+    if mark == MARK.swap_bytes() {
+        let what = "the header is big-endian, and lcs is little-endian; swap the bytes of every \
+                    field, or convert the trace with a current libCacheSim";
+        return Err(malformed(0, what.to_owned()));
+    }
+    if mark != MARK {
+        return Err(malformed(0, format!("expected the mark {MARK:#x} of lcs, found {mark:#x}")));
     }
     let version = u64_at(&header, VERSION_AT);
     let format = usize::try_from(version)
