@@ -74,6 +74,9 @@ impl FioSynthSuite {
         if suite.def.is_empty() && errors.is_empty() {
             errors.push(ParseError::whole("'def' names no workload"));
         }
+        if suite.run_cycles == 0 {
+            errors.push(ParseError::whole("'run_cycles' is 0; give 1 or more"));
+        }
         if errors.is_empty() { Ok(suite) } else { Err(errors) }
     }
 }

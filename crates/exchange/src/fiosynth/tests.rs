@@ -135,6 +135,8 @@ fn what_is_wrong_is_named() {
     assert!(wrong("{").contains("not JSON"));
     assert!(wrong("[]").contains("object"));
     assert!(wrong(r#"{"def": []}"#).contains("names no workload"));
+    let none = r#"{"def": [{"template": "trim.fio"}], "run_cycles": 0}"#;
+    assert!(wrong(none).contains("'run_cycles' is 0"));
     assert!(wrong(r#"{"def": [{"alias": "x"}]}"#).contains("workload 1 of 'def'"));
     let one = |template: &str| {
         let text = format!(r#"{{"def": [{{"template": "{template}"}}]}}"#);
@@ -144,6 +146,32 @@ fn what_is_wrong_is_named() {
     assert!(one("other.fio").contains("other.fio: no such template"));
     assert!(one("mix.fio").contains("mix.fio: line"), "{}", one("mix.fio"));
     assert!(one("mix.fio").contains("in the suite, under"), "{}", one("mix.fio"));
+    // What is no number is not scaled to one.
+    for depth in ["nan", "inf", "-5"] {
+        let text = SUITE.replace("\"DEPTH\": 8", &format!("\"DEPTH\": \"{depth}\""));
+        let suite = FioSynthSuite::read(text.as_bytes()).unwrap();
+        let error = sequence(&suite, drive(2), &mut MemoryTemplates).unwrap_err()[0].to_string();
+        assert!(error.contains(&format!("iodepth={depth}")), "{error}");
+    }
+}
+
+/// 10^9 steps are refused at once; 10,000 preconditionings of one name are numbered in order.
+#[test]
+fn many_cycles_take_no_longer_than_their_steps() {
+    let suite = |precondition_cycles: u64, run_cycles: u64| {
+        let template = r#"{"template": "trim.fio", "alias": "trim"}"#;
+        let text = format!(
+            r#"{{"pre": [{template}], "def": [{template}], "run_cycles": {run_cycles},
+                "precondition_cycles": {precondition_cycles}}}"#
+        );
+        let suite = FioSynthSuite::read(text.as_bytes()).unwrap();
+        sequence(&suite, drive(2), &mut MemoryTemplates)
+    };
+    let error = suite(10_000, 10_000).unwrap_err()[0].to_string();
+    assert!(error.contains("more than 10000 steps; lower run_cycles"), "{error}");
+    let steps = suite(9_999, 1).unwrap().steps;
+    assert_eq!((steps.len(), steps[0].label.as_str()), (10_000, "trim"));
+    assert_eq!(steps[9_999].label, "trim #10000");
 }
 
 #[test]

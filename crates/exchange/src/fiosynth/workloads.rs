@@ -52,6 +52,13 @@ pub fn sequence(
     drive: DriveScale,
     templates: &mut dyn TemplateSource,
 ) -> Result<Sequence, Vec<ParseError>> {
+    // Each workload is a step at least: a bound that needs no template.
+    let prepared = suite.precondition_cycles.saturating_mul(suite.pre.len() as u64);
+    let measured = suite.run_cycles.saturating_mul(suite.def.len() as u64);
+    let preparing_cycles = if suite.first_cycle_only { 1 } else { suite.run_cycles };
+    if prepared.saturating_mul(preparing_cycles).saturating_add(measured) > STEPS_MAX as u64 {
+        return Err(vec![too_many_steps()]);
+    }
     let mut all = SuiteSteps::default();
     for name in &suite.unknown {
         all.remark(format!("'{name}' is not known and is left out", name = excerpt(name)));
@@ -81,7 +88,7 @@ pub fn sequence(
             .for_each(|w| all.take(w, &name(&w.alias), role, (suite, drive), templates));
     }
     if all.sequence.steps.len() > STEPS_MAX {
-        all.wrong.push(ParseError::whole("it has more than 10,000 steps"));
+        all.wrong.push(too_many_steps());
     }
     if !all.wrong.is_empty() {
         all.wrong.dedup();
@@ -91,9 +98,17 @@ pub fn sequence(
     Ok(all.sequence)
 }
 
+fn too_many_steps() -> ParseError {
+    ParseError::whole(format!(
+        "it has more than {STEPS_MAX} steps; lower run_cycles or precondition_cycles"
+    ))
+}
+
 #[derive(Default)]
 struct SuiteSteps {
     sequence: Sequence,
+    /// How often each label was taken, so that the next number is found at once.
+    labels: BTreeMap<String, u64>,
     wrong: Vec<ParseError>,
     /// Templates that were found wrong, so that each is said once.
     refused: Vec<String>,
@@ -135,13 +150,14 @@ impl SuiteSteps {
             let own = step.label;
             step.label = if several { format!("{name} {own}") } else { name.to_owned() };
             // A preconditioning that is repeated is a step of its own.
-            let taken = |label: &str| self.sequence.steps.iter().any(|s| s.label == label);
             let base = step.label.clone();
-            let mut number = 1;
-            while taken(&step.label) {
+            let mut number = self.labels.get(&base).copied().unwrap_or(0);
+            while self.labels.contains_key(&step.label) {
                 number += 1;
                 step.label = format!("{base} #{number}");
             }
+            self.labels.insert(step.label.clone(), 1);
+            self.labels.insert(base, number.max(1));
             step.role = role;
             if role == StepRole::Measure {
                 self.limits(workload, &step.label, tb(drive));
@@ -229,7 +245,9 @@ fn variables(
     let factor = if suite.scaled { tb(drive) } else { named.unwrap_or(1.0) };
     let mut values = workload.values.clone();
     let mut scale = |name: &str, times: f64| {
-        if let Some(number) = values.get(name).and_then(|text| text.parse::<f64>().ok()) {
+        let number = values.get(name).and_then(|text| text.parse::<f64>().ok());
+        // Any other value is left to the job file, which refuses it.
+        if let Some(number) = number.filter(|number| number.is_finite() && *number >= 0.0) {
             let scaled = (number * times).trunc().max(1.0);
             values.insert(name.to_owned(), format!("{scaled:.0}"));
         }

@@ -234,7 +234,7 @@ struct JobFileDirectory<'a> {
 impl JobFileContext for JobFileDirectory<'_> {
     fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
         let beside = self.path.parent().unwrap_or(Path::new("")).join(name);
-        other_tools::read(&beside).map_err(|why| format!("{why:#}"))
+        other_tools::read(&beside).map_err(|why| why.to_string())
     }
     fn variable(&self, name: &str) -> Result<String, String> {
         let unset = |_| format!("set it in the environment: {name}=... steadfast fio ...");

@@ -50,7 +50,7 @@ impl TemplateSource for TemplateDirectories {
         }
         let found = self.directories.iter().map(|d| d.join(name)).find(|path| path.exists());
         match found {
-            Some(path) => other_tools::read(&path).map_err(|why| format!("{why:#}")),
+            Some(path) => other_tools::read(&path).map_err(|why| why.to_string()),
             None => Err(format!(
                 "no such template in {}; name their directory with --templates",
                 self.directories
