@@ -149,8 +149,9 @@ fn ask_for_format(path: &Path, output: &Path, recognized: &RecognizedFormat) -> 
     } else {
         format!("its lines fit {}, {reason}", names.join(" or "))
     };
-    let choice = if commands.len() == 1 { "if it is one" } else { "choose the one that it is" };
-    format!("{}: {fit}; {choice} and type: {}; {otherwise}", path.display(), commands.join(" or "))
+    let choice =
+        if commands.len() == 1 { "if it is one," } else { "choose the one that it is and" };
+    format!("{}: {fit}; {choice} type: {}; {otherwise}", path.display(), commands.join(" or "))
 }
 
 /// Returns whether a file is compressed, and its content therefore read unpacked.
