@@ -17,11 +17,33 @@ pub struct VdbenchRun {
 /// Shares are written in millionths of a percent; those of a run add up to 100.
 const SKEW_UNIT: u64 = 1_000_000;
 
-/// Returns a load as a run.
+/// Smallest share of random data in percent: vdbench compresses to 1/25 at most.
+const RANDOM_PERCENT_MIN: u8 = 4;
+
+/// Size of a block that has duplicates.
+const DUPLICATE_UNIT: &str = "4k";
+
+/// Returns the percentage of duplicate blocks in a file of these loads: that of all loads that write,
+/// or 0 if they differ, because vdbench has one for all runs.
+pub fn shared_duplicates<'l>(loads: impl IntoIterator<Item = &'l Stimulus>) -> u8 {
+    let percent = |load: &Stimulus| match load.data_pattern {
+        DataPattern::Entropy { random_percent: RANDOM_PERCENT_MIN.., duplicate_percent }
+            if duplicate_percent < 100 =>
+        {
+            duplicate_percent
+        }
+        _ => 0,
+    };
+    let mut percents = loads.into_iter().filter(|load| load.alters()).map(percent);
+    let first = percents.next().unwrap_or(0);
+    if percents.all(|other| other == first) { first } else { 0 }
+}
+
+/// Returns a load as a run of a file with this percentage of duplicate blocks.
 ///
 /// # Errors
 /// Returns the reason if vdbench cannot express the load.
-pub fn express(load: &Stimulus) -> Result<VdbenchRun, String> {
+pub fn express(load: &Stimulus, duplicate_percent: u8) -> Result<VdbenchRun, String> {
     let mut workloads = Vec::new();
     for stream in load.streams.iter().filter(|stream| stream.weight > 0) {
         let is_random = stream.order == Order::Random;
@@ -50,14 +72,20 @@ pub fn express(load: &Stimulus) -> Result<VdbenchRun, String> {
     let run = format!(
         "{},elapsed={seconds},interval=1,threads={threads}{}",
         rate(&load.pace)?,
-        compression(load)?
+        compression(load, duplicate_percent)?
     );
     Ok(VdbenchRun { workloads, run })
 }
 
-/// Returns a parameter file with a run per load, on the file or device `lun`.
-pub fn write(runs: &[VdbenchRun], lun: &str) -> String {
-    let mut text = format!("sd=sd1,lun={lun},openflags=o_direct\n");
+/// Returns a parameter file with a run per load, on the file or device `lun`, with this percentage
+/// of duplicate blocks.
+pub fn write(runs: &[VdbenchRun], lun: &str, duplicate_percent: u8) -> String {
+    let mut text = String::new();
+    if duplicate_percent > 0 {
+        let ratio = 100.0 / f64::from(100 - duplicate_percent.min(99));
+        let _ = writeln!(text, "dedupratio={ratio:.4}\ndedupunit={DUPLICATE_UNIT}");
+    }
+    let _ = writeln!(text, "sd=sd1,lun={lun},openflags=o_direct");
     // All workloads precede the first run: a `wd` after it would be a parameter of the run.
     let mut definitions = String::new();
     for (number, run) in (1..).zip(runs) {
@@ -128,11 +156,14 @@ fn rate(pace: &Pace) -> Result<String, String> {
     }
 }
 
-fn compression(load: &Stimulus) -> Result<String, String> {
+fn compression(load: &Stimulus, duplicate_percent: u8) -> Result<String, String> {
     match &load.data_pattern {
-        DataPattern::RandomUnique => Ok(String::new()),
         _ if !load.alters() => Ok(String::new()),
-        DataPattern::Entropy { random_percent: percent @ 1.., duplicate_percent: 0 } => {
+        DataPattern::RandomUnique if duplicate_percent == 0 => Ok(String::new()),
+        DataPattern::Entropy {
+            random_percent: percent @ RANDOM_PERCENT_MIN..,
+            duplicate_percent: own,
+        } if *own == duplicate_percent => {
             Ok(format!(",compratio={:.2}", 100.0 / f64::from(*percent)))
         }
         other => Err(format!("vdbench does not write {other}")),
@@ -163,7 +194,7 @@ mod tests {
         load.streams[0].zones = vec![zone(3, 0, 50_000), zone(1, 50_000, 1_000_000)];
         load.pace = Pace::Poisson { ios: 1500, per: Nanos::SECOND };
         load.data_pattern = DataPattern::Entropy { random_percent: 40, duplicate_percent: 0 };
-        let text = write(&[express(&load).unwrap()], "/dev/sdx");
+        let text = write(&[express(&load, 0).unwrap()], "/dev/sdx", 0);
         let expected = "sd=sd1,lun=/dev/sdx,openflags=o_direct\n\
             wd=wd1_1,sd=sd1,xfersize=4096,rdpct=100,seekpct=100,range=(0.0000,5.0000),skew=50.000001\n\
             wd=wd1_2,sd=sd1,xfersize=4096,rdpct=100,seekpct=100,range=(5.0000,100.0000),skew=16.666666\n\
@@ -178,13 +209,37 @@ mod tests {
         for (pattern, why) in
             [("RND 4K W FUA", "durability"), ("RND 4K R ZIPF/1.1", "distribution")]
         {
-            assert!(express(&load(&[(pattern, 1)])).unwrap_err().contains(why));
+            assert!(express(&load(&[(pattern, 1)]), 0).unwrap_err().contains(why));
         }
         let plain = load(&[("RND 4K W", 1)]);
-        assert!(express(&plain).is_ok());
+        assert!(express(&plain, 0).is_ok());
         let burst = Pace::Burst { ios: 8, delay: Nanos::SECOND };
-        assert!(express(&plain.clone().pace(burst)).unwrap_err().contains("bursts"));
-        let zero = plain.data_pattern(DataPattern::Zero);
-        assert!(express(&zero).unwrap_err().contains("zero"));
+        assert!(express(&plain.clone().pace(burst), 0).unwrap_err().contains("bursts"));
+        let zero = plain.clone().data_pattern(DataPattern::Zero);
+        assert!(express(&zero, 0).unwrap_err().contains("zero"));
+        let pattern = DataPattern::Entropy { random_percent: 3, duplicate_percent: 0 };
+        assert!(express(&plain.data_pattern(pattern), 0).unwrap_err().contains("entropy:3"));
+    }
+
+    /// 60 % of the blocks are distinct: 100 written blocks are 60, a ratio of 1.6667. Loads that
+    /// differ, or that only read, have none in common.
+    #[test]
+    fn duplicates_are_written_if_all_loads_have_as_many() {
+        let with = |pattern: &str, duplicate_percent| {
+            let pattern = load(&[(pattern, 1)]);
+            pattern.data_pattern(DataPattern::Entropy { random_percent: 50, duplicate_percent })
+        };
+        let (written, read) = (with("RND 4K W", 40), with("RND 4K R", 70));
+        let loads = [written.clone(), read, written.clone()];
+        assert_eq!(shared_duplicates(&loads), 40);
+        let runs: Vec<_> = loads.iter().map(|load| express(load, 40).unwrap()).collect();
+        let text = write(&runs, "/dev/sdx", 40);
+        assert!(text.starts_with("dedupratio=1.6667\ndedupunit=4k\nsd=sd1,"), "{text}");
+        assert_eq!(text.matches(",compratio=2.00").count(), 2, "{text}");
+        for others in [with("RND 4K W", 41), load(&[("RND 4K W", 1)]), with("RND 4K W", 100)] {
+            assert_eq!(shared_duplicates(&[written.clone(), others.clone()]), 0);
+            assert!(express(&others, 40).is_err(), "{others:?}");
+        }
+        assert!(express(&written, 0).is_err());
     }
 }

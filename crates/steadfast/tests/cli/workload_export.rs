@@ -306,7 +306,7 @@ fn more_than_four_billion_ios_keep_their_number_and_rate() {
 const VDBENCH: &str = r#"
 import json, re
 lines = [line.strip() for line in open("w.parm") if not line.startswith("*")]
-known = {"sd": {"sd", "lun", "openflags"},
+known = {"dedupratio": {"dedupratio"}, "dedupunit": {"dedupunit"}, "sd": {"sd", "lun", "openflags"},
     "wd": {"wd", "sd", "xfersize", "rdpct", "seekpct", "range", "skew"},
     "rd": {"rd", "wd", "iorate", "distribution", "elapsed", "interval", "threads", "compratio"}}
 parsed = []
@@ -317,7 +317,7 @@ for line in lines:
     assert {n for n, _ in pairs} <= known[kind], line
     parsed.append((kind, dict(pairs)))
 kinds = [kind for kind, _ in parsed]
-assert kinds == sorted(kinds, key=["sd", "wd", "rd"].index), kinds
+assert kinds == sorted(kinds, key=list(known).index), kinds
 wds = {p["wd"]: p for kind, p in parsed if kind == "wd"}
 [rd] = [p for kind, p in parsed if kind == "rd"]
 assert rd["wd"].strip("()").split(",") == list(wds)
@@ -369,6 +369,15 @@ fn iometer_and_vdbench_get_the_same_streams() {
     assert_eq!(found["wd"], workloads);
     let run = ["iorate", "elapsed", "threads"].map(|name| found["rd"][name].as_str().unwrap());
     assert_eq!(run, ["max", "7", "8"]);
+    // A fifth of the blocks are duplicates: 5 written ones are 4.
+    let content = WORKLOAD.replacen("demand", "data_pattern = \"entropy:50,20\"\ndemand", 1);
+    std::fs::write(here.join("w.toml"), content).unwrap();
+    let said = exported(here, "w.toml", "vdbench", "w.parm", &["--time", "7s", "--force"]);
+    let text = std::fs::read_to_string(here.join("w.parm")).unwrap();
+    assert!(text.contains("\ndedupratio=1.2500\ndedupunit=4k\nsd="), "{text}");
+    assert!(said["lost"].to_string().contains("rewritten duplicate keeps its content"), "{said}");
+    let Some(output) = python(&["json"], &["-c", VDBENCH], here) else { return };
+    assert_eq!(parse_json::<Value>(&output)["rd"]["compratio"], "2.00");
 }
 
 #[test]

@@ -506,7 +506,9 @@ fn vdbench_parameters(export: &mut WorkloadExport, loads: &[PortableLoad], lun: 
         if stimulus.until.time <= Some(Nanos::SECOND) {
             export.lose("A run of vdbench takes at least 2 s.".to_owned());
         }
-        let express = |load: &Stimulus| vdbench::express(load).map(|run| (run, load.clone()));
+        let express = |load: &Stimulus| {
+            vdbench::express(load, duplicate_percent).map(|run| (run, load.clone()))
+        };
         match express_with_concessions(&stimulus, express) {
             Err(why) => export.lose(format!("{label} is left out: {why}.")),
             Ok(Expressed { value: (run, stimulus), lost }) => {
@@ -517,7 +519,16 @@ fn vdbench_parameters(export: &mut WorkloadExport, loads: &[PortableLoad], lun: 
         }
     }
     export.loads = runs.len();
-    export.text = comments(&export.lost, '*') + &vdbench::write(&runs, lun);
+    let text = vdbench::write(&runs, lun, duplicate_percent);
+    export.text = comments(&export.lost, '*') + &text;
+    let duplicate_percent = vdbench::shared_duplicates(loads.iter().map(|load| &load.stimulus));
+    if duplicate_percent > 0 {
+        export.lose(
+            "The place of a block decides whether vdbench writes a duplicate there; a rewritten \
+             duplicate keeps its content."
+                .to_owned(),
+        );
+    }
 }
 
 /// Returns the capture steps of the source as a "Replay representation".
