@@ -206,7 +206,23 @@ fn what_a_format_cannot_say_is_counted() {
         })
         .collect();
     let counts = |format| {
-        let said = exported(&events, format).1;
+        let (text, said) = exported(&events, format);
+        // The file lists the losses where the other tool ignores them, and reads back.
+        let text = String::from_utf8(text).unwrap();
+        let listed = |sentence: &String| text.contains(sentence.as_str());
+        assert!(format == IoTextFormat::Csv || said.lost.iter().all(listed), "{}", &text[..500]);
+        if format == IoTextFormat::Blkparse {
+            let messages = said.lost.iter().map(|lost| format!("m   N {lost}"));
+            assert!(messages.zip(text.lines()).all(|(message, line)| line.ends_with(&message)));
+            assert_eq!(imported(&TraceFormat::Blkparse, text.as_bytes()).len(), events.len());
+        }
+        if format == IoTextFormat::FioIolog {
+            let first = text.lines().nth(1).unwrap();
+            assert!(first.starts_with(&format!("1 {} add # ", DEVICES[1])), "{first}");
+            assert!(first.len() < 4096, "fio reads no longer line");
+            let read = imported(&TraceFormat::FioIolog, text.as_bytes());
+            assert_eq!(read.len() as u64, said.ios);
+        }
         let count = |text: &String| text.split(' ').next().unwrap().parse::<u64>().unwrap();
         (said.ios, said.lost.iter().map(count).collect::<Vec<_>>())
     };

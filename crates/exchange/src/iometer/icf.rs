@@ -89,6 +89,10 @@ fn section(
     lines: &mut KeyedLines<'_>,
     config: &mut IometerConfig,
 ) -> Result<(), ParseError> {
+    // Iometer skips to the headings of sections, which begin right after the apostrophe.
+    if line.text == "'" || line.text.starts_with("' ") {
+        return Ok(());
+    }
     let heading = line.text.trim_start_matches('\'').trim_end_matches('=').trim();
     let named = SECTIONS.iter().find(|section| section.name.eq_ignore_ascii_case(heading));
     let section = named.ok_or_else(|| {
@@ -98,13 +102,41 @@ fn section(
     (section.read)(config, line.line, lines)
 }
 
+/// Longest line of a comment in bytes. Iometer reads lines of up to 199 characters and hangs on a
+/// longer one.
+const COMMENT_BYTES: usize = 120;
+
 /// Returns the text of a configuration, with CRLF line endings. [`read`] parses it to an
 /// equal configuration.
 pub fn write(config: &IometerConfig) -> String {
+    write_with_comments(config, &[])
+}
+
+/// Returns the text of a configuration as [`write`] does, with comments between the version and the
+/// first section, where Iometer skips them.
+pub fn write_with_comments(config: &IometerConfig, comments: &[String]) -> String {
     let mut out = LineWriter::default();
     let version = format!("Version {} ", config.version);
     out.line(&version);
+    comments.iter().for_each(|comment| write_comment(comment, &mut out));
     SECTIONS.iter().for_each(|section| (section.write)(config, &mut out));
     out.line(&version);
     out.text
+}
+
+/// Writes a comment, broken between words. A blank after the apostrophe distinguishes its lines from
+/// headings.
+fn write_comment(text: &str, out: &mut LineWriter) {
+    let mut line = String::from("'");
+    for word in text.split_whitespace() {
+        let printable = |c: char| if c.is_ascii_graphic() { c } else { '?' };
+        let word: String = word.chars().map(printable).take(COMMENT_BYTES - 2).collect();
+        if line.len() + 1 + word.len() > COMMENT_BYTES {
+            out.line(&line);
+            line.truncate(1);
+        }
+        line.push(' ');
+        line.push_str(&word);
+    }
+    out.line(&line);
 }

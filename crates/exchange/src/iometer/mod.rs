@@ -31,7 +31,7 @@ pub use config::{
 };
 pub use expansion::{ActiveWorker, IometerTest, is_same_disk, tests_of};
 pub use export::{ConfigExport, ConfigHeading, export};
-pub use icf::{ParsedConfig, read, write};
+pub use icf::{ParsedConfig, read, write, write_with_comments};
 pub use saved::findings;
 pub use sequence::{DIMENSIONS, DiskChoice, PlanOptions, TestPlan, loads_of_workers, plan};
 pub use version::{Dialect, IometerVersion};

@@ -403,10 +403,26 @@ fn exports_say_what_they_lose_and_replace_nothing() {
     assert_eq!(copied["account"]["events"], reads);
     // The file says it, too.
     let size = ["--device-size", "512MiB"];
-    let said = exported(here, "t.parquet", "fio", "t.fio", &size);
+    let words = |text: &str| text.replace("\r\n' ", " ").replace("\r\n", " ");
+    for (format, file, list, options) in [
+        ("csv", "s.csv", "s.csv.lost.txt", &[][..]),
+        ("fio-iolog", "s.log", "s.log", &[]),
+        ("blkparse", "s.txt", "s.txt", &[]),
+        ("iometer", "s.icf", "s.icf", &size),
+        ("vdbench", "s.parm", "s.parm", &[]),
+        ("fio", "t.fio", "t.fio", &size),
+    ] {
+        let said = exported(here, "t.parquet", format, file, options);
+        let text = words(&std::fs::read_to_string(here.join(list)).unwrap());
+        let lost = array(&said["lost"]);
+        assert!(lost.iter().all(|one| text.contains(one.as_str().unwrap())), "{said}: {text}");
+        assert!(lost.len() > 1 || matches!(format, "csv" | "blkparse"), "{said}");
+    }
+    std::fs::write(here.join("new.csv.lost.txt"), "mine").unwrap();
+    let onto_list = [&export("t.parquet", "csv")[..], &["-o", "new.csv"]].concat();
+    refuse(here, &onto_list, &["new.csv.lost.txt", "--force"]);
+    assert!(!here.join("new.csv").exists());
     let job = std::fs::read_to_string(here.join("t.fio")).unwrap();
-    let lost = array(&said["lost"]);
-    assert!(lost.len() > 1 && lost.iter().all(|one| job.contains(one.as_str().unwrap())), "{said}");
     assert!(job.contains("rate_iops="), "{job}");
     let seconds = events[1008].issued_ns / 1_000_000_000 + 1;
     let by_step = [&size[..], &["--native", "--step", "1s"]].concat();

@@ -91,7 +91,8 @@ impl Iolog {
             words.next().ok_or_else(|| format!("expected an action after '{}'", excerpt(file)))?;
         if matches!(action, "add" | "open" | "close") {
             self.devices.number(file).ok_or("more than 65,536 files")?;
-            if let Some(more) = words.next() {
+            // fio ignores what follows. Exports list there what an iolog cannot express.
+            if let Some(more) = words.next().filter(|more| !more.starts_with('#')) {
                 return Err(format!("expected the end of the line, found '{}'", excerpt(more)));
             }
             return Ok(None);

@@ -854,6 +854,20 @@ fn requests_are_read_as_ios_of_the_blocks_that_they_share() {
     }
 }
 
+/// fio ignores what follows a file's action, where exports list what an iolog cannot say.
+#[test]
+fn an_iolog_may_have_a_comment_behind_a_files_action() {
+    let iolog = TraceFormat::named("fio-iolog").unwrap();
+    let text = |more: &str| {
+        format!("fio version 3 iolog\n1 /dev/x add{more}\n1 /dev/x open\n9 /dev/x read 0 512\n")
+    };
+    for more in ["", " # The file cannot say: 2 I/Os lose their process."] {
+        assert_eq!(imported_text(&iolog, &text(more)).unwrap(), 1);
+    }
+    let error = imported_text(&iolog, &text(" 0 512")).unwrap_err().to_string();
+    assert!(error.contains("line 2: expected the end of the line, found '0'"), "{error}");
+}
+
 /// The actions of blkparse's manual. Bio 1 is split at sector 96 and bounced; bio 2 is merged
 /// behind bio 1's second part and bio 3 before the first; the device gives the request back once.
 /// Three requests reach the device, of 24, 32 and 8 sectors.

@@ -41,6 +41,20 @@ impl BlkparseWriter {
         }
     }
 
+    /// Writes sentences as messages of the kernel, which blkparse prints without a sequence number.
+    pub(super) fn write_messages(
+        &self,
+        out: &mut impl Write,
+        sentences: &[String],
+    ) -> io::Result<()> {
+        let device = self.devices.first().map_or("0,65535", |(number, _)| number);
+        for sentence in sentences {
+            let text = sentence.replace(char::is_control, " ");
+            writeln!(out, "{device} {0:>4} {0:>8} {0:>5}.{0:09} {0:>5}  m {1:>3} {text}", 0, 'N')?;
+        }
+        Ok(())
+    }
+
     /// Adds an I/O and writes the lines that no later I/O can precede.
     pub(super) fn take(&mut self, out: &mut impl Write, event: &IoEvent) -> io::Result<()> {
         let issued = event.issued_ns;
@@ -70,8 +84,8 @@ impl BlkparseWriter {
 
     /// Returns the numbers of the devices whose names are not numbers.
     pub(super) fn remarks(&self) -> Vec<String> {
-        let named = self.devices.iter().filter(|_| self.written > 0);
-        named
+        self.devices
+            .iter()
             .filter_map(|(number, name)| Some(format!("Device {} is {number}.", name.as_ref()?)))
             .collect()
     }

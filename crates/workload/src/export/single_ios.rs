@@ -98,29 +98,19 @@ pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
 ) -> Result<ExportedIos, TraceError> {
     let filename = filename.filter(|_| format == FioIolog);
     let devices = device_names(captured.conditions(), filename);
-    // blkparse prints in order of time: the writer must know how long before its issue an I/O was
-    // queued.
-    let longest_wait = match format {
-        Blkparse => each_io(captured, pass, |_| Ok(()))?.longest_wait_ns,
-        FioIolog | Csv => 0,
-    };
-    let mut blkparse = BlkparseWriter::new(&devices, longest_wait);
+    let survey = survey(captured, pass, format, filename.is_some())?;
+    let mut lost = survey.lost;
+    let mut blkparse = BlkparseWriter::new(&devices, survey.longest_wait_ns);
     match format {
-        FioIolog => begin_iolog(&mut out, &devices)?,
+        FioIolog => begin_iolog(&mut out, &devices, &lost)?,
         Csv => writeln!(out, "{CSV_HEADER}")?,
-        Blkparse => {}
+        Blkparse => {
+            lost.extend(blkparse.remarks());
+            blkparse.write_messages(&mut out, &lost)?;
+        }
     }
-    let mut counts = [0u64; PROPERTIES.len()];
     let mut written = 0;
-    let mut renamed_devices = BTreeSet::new();
     each_io(captured, pass, |event| {
-        for (count, property) in counts.iter_mut().zip(&PROPERTIES) {
-            let is_lost = !property.kept_by.contains(&format) && (property.is_present)(event);
-            *count += u64::from(is_lost);
-        }
-        if filename.is_some() {
-            renamed_devices.insert(event.device);
-        }
         let device = devices.get(usize::from(event.device)).map_or("?", String::as_str);
         let is_written = match format {
             FioIolog => iolog_line(&mut out, event, device)?,
@@ -132,12 +122,41 @@ pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
     })?;
     blkparse.finish(&mut out)?;
     out.flush()?;
+    Ok(ExportedIos { ios: written, lost })
+}
+
+/// What a writer must know of the chosen I/Os before it writes the first.
+struct IoSurvey {
+    /// Sentences on what the format cannot express, for the beginning of the file.
+    lost: Vec<String>,
+    /// Longest time in the queue, in nanoseconds: blkparse prints in order of time.
+    longest_wait_ns: u64,
+}
+
+fn survey<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &PassOptions,
+    format: IoTextFormat,
+    is_renamed: bool,
+) -> Result<IoSurvey, TraceError> {
+    let mut counts = [0u64; PROPERTIES.len()];
+    let mut longest_wait_ns = 0;
+    let mut devices = BTreeSet::new();
+    each_io(captured, pass, |event| {
+        for (count, property) in counts.iter_mut().zip(&PROPERTIES) {
+            let is_lost = !property.kept_by.contains(&format) && (property.is_present)(event);
+            *count += u64::from(is_lost);
+        }
+        longest_wait_ns = longest_wait_ns.max(event.queued_ns);
+        devices.insert(event.device);
+        Ok(())
+    })?;
     let mut lost = Vec::new();
     for (count, property) in counts.iter().zip(&PROPERTIES).filter(|(count, _)| **count > 0) {
         lost.push(format!("{count} I/Os {}.", property.loss));
     }
-    if renamed_devices.len() > 1 {
-        lost.push(format!("The I/Os of {} devices are assigned to one.", renamed_devices.len()));
+    if is_renamed && devices.len() > 1 {
+        lost.push(format!("The I/Os of {} devices are assigned to one.", devices.len()));
     }
     if captured.conditions().began_unix_ns.is_some() {
         lost.push(
@@ -146,8 +165,7 @@ pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
                 .to_owned(),
         );
     }
-    lost.extend(blkparse.remarks());
-    Ok(ExportedIos { ios: written, lost })
+    Ok(IoSurvey { lost, longest_wait_ns })
 }
 
 /// Copies the chosen I/Os with all their recorded properties into a new trace file.
@@ -165,7 +183,7 @@ pub fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
     conditions.remarks.extend(captured.integrity().missing());
     let mut writer = TraceWriter::new(out, &conditions)?;
     let mut events = Vec::with_capacity(4096);
-    let account = each_io(captured, pass, |event| {
+    let ios = each_io(captured, pass, |event| {
         events.push(*event);
         if events.len() == events.capacity() {
             writer.write(&events)?;
@@ -175,41 +193,32 @@ pub fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
     })?;
     writer.write(&events)?;
     let out = writer.finish(conditions)?;
-    Ok((out, ExportedIos { ios: account.ios, lost: Vec::new() }))
+    Ok((out, ExportedIos { ios, lost: Vec::new() }))
 }
 
-/// The I/Os that a pass over a trace chose.
-struct ChosenAccount {
-    ios: u64,
-    /// Longest time in the queue, in nanoseconds.
-    longest_wait_ns: u64,
-}
-
-/// Passes every chosen I/O to `take`, in issue order.
+/// Passes every chosen I/O to `take`, in issue order, and returns their number.
 fn each_io<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     pass: &PassOptions,
     mut take: impl FnMut(&IoEvent) -> Result<(), TraceError>,
-) -> Result<ChosenAccount, TraceError> {
+) -> Result<u64, TraceError> {
     if captured.conditions().layers.len() > 1 && pass.filter.layer.is_none() {
         let what = "the trace has two layers, which cannot be exported together; choose one \
                     with --layer";
         return Err(TraceError::Unsuitable(what.to_owned()));
     }
     let mut batches = captured.ios(pass, Fields::ALL)?;
-    let mut account = ChosenAccount { ios: 0, longest_wait_ns: 0 };
+    let mut ios = 0;
     while let Some(rows) = batches.next_batch()? {
         for row in rows.iter() {
-            let event = rows.batch.event(row);
-            account.ios += 1;
-            account.longest_wait_ns = account.longest_wait_ns.max(event.queued_ns);
-            take(&event)?;
+            ios += 1;
+            take(&rows.batch.event(row))?;
         }
     }
-    if account.ios == 0 {
+    if ios == 0 {
         return Err(TraceError::Unsuitable("no I/O is chosen; choose others".to_owned()));
     }
-    Ok(account)
+    Ok(ios)
 }
 
 /// Returns the names of the devices as the file writes them: `filename` if there is one.
@@ -228,12 +237,21 @@ fn one_word(name: &str) -> String {
     name.replace(|c: char| c.is_whitespace() || c.is_control(), "_")
 }
 
-fn begin_iolog(out: &mut impl Write, devices: &[String]) -> Result<(), TraceError> {
+fn begin_iolog(
+    out: &mut impl Write,
+    devices: &[String],
+    lost: &[String],
+) -> Result<(), TraceError> {
     writeln!(out, "fio version 3 iolog")?;
     let names: BTreeSet<_> = devices.iter().collect();
+    // fio has no comment lines, but ignores what follows the action, up to 4,095 bytes a line.
+    let mut comment = match lost {
+        [] => String::new(),
+        _ => format!(" # The file cannot say: {}", lost.join(" ")),
+    };
     // Times start at 1: fio ignores the delay after a line with time 0.
     for name in &names {
-        writeln!(out, "1 {name} add")?;
+        writeln!(out, "1 {name} add{}", std::mem::take(&mut comment))?;
     }
     for name in &names {
         writeln!(out, "1 {name} open")?;

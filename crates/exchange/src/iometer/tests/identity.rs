@@ -4,7 +4,7 @@ use super::corpus::{OF_1_1, OF_2006};
 use crate::iometer::config::*;
 use crate::iometer::read;
 use crate::iometer::version::IometerVersion;
-use crate::iometer::write;
+use crate::iometer::{write, write_with_comments};
 use proptest::option::of;
 use proptest::prelude::*;
 
@@ -166,4 +166,18 @@ fn a_file_of_iometer_s_own_form_is_written_byte_for_byte_without_its_display() {
         }
         assert_eq!(read(again.as_bytes()).unwrap().config, config);
     }
+}
+
+/// Comments lie before the first section, where Iometer skips lines of up to 199 characters. A
+/// heading that is misspelled is none.
+#[test]
+fn comments_before_the_first_section_change_nothing() {
+    let config = read(OF_1_1.as_bytes()).unwrap().config;
+    let comments = ["TEST SETUP".to_owned(), "é ".repeat(300), "x".repeat(1000), String::new()];
+    let text = write_with_comments(&config, &comments);
+    let before = text.split("\r\n'TEST SETUP").next().unwrap();
+    assert!(before.starts_with("Version 1.1.0 \r\n' TEST SETUP\r\n' ? ? "), "{before}");
+    assert!(text.lines().all(|line| line.len() < 200), "{text}");
+    assert_eq!(read(text.as_bytes()).unwrap().config, config);
+    assert!(read(text.replacen("' TEST", "'TESTS", 1).as_bytes()).is_err());
 }

@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::streams::ShareMeasure;
 use steadfast_analysis::{Captured, Derivation, StudyOptions};
@@ -96,9 +96,14 @@ pub fn run(arguments: &WorkloadExportArguments) -> anyhow::Result<ExitState> {
     let (opened, export) = if let Some(format) = single_ios(arguments.output_format) {
         refuse_options_of_loads(arguments)?;
         let file = rule.create(&arguments.output)?;
+        let list_file = loss_list(arguments).map(|path| rule.create(&path)).transpose()?;
         let opened = open()?;
         let export = write_single_ios(&opened, format, arguments, file.handle()?)?;
         file.persist()?;
+        if let Some(list_file) = list_file {
+            let lines = comment_lines(&export.lost).join("\n") + "\n";
+            list_file.write_and_persist(lines.as_bytes())?;
+        }
         (opened, export)
     } else {
         let output = rule.create_text(&arguments.output)?;
@@ -114,6 +119,13 @@ pub fn run(arguments: &WorkloadExportArguments) -> anyhow::Result<ExitState> {
         WorkloadSource::Workload(_) | WorkloadSource::Representation(_) => true,
     };
     Ok(if is_whole || filter.accept_damage { ExitState::Done } else { ExitState::Incomplete })
+}
+
+/// Returns the file that lists what the export lacks, if the format cannot: CSV has no comments.
+fn loss_list(arguments: &WorkloadExportArguments) -> Option<PathBuf> {
+    let mut name = arguments.output.clone().into_os_string();
+    name.push(".lost.txt");
+    (arguments.output_format == WorkloadFormat::Csv).then(|| name.into())
 }
 
 /// Returns the text format of single I/Os, `None` in it for a trace file; `None` for a format of
@@ -420,15 +432,19 @@ fn ios_of(load: &Stimulus) -> u64 {
     load.until.ios.unwrap_or_else(|| load.streams.iter().map(|one| u64::from(one.weight)).sum())
 }
 
-/// Returns what the format cannot express, as comments for the top of the file.
-fn comments(lost: &[String], sign: char) -> String {
-    let mut text = format!("{sign} Written by {SOFTWARE}. The file cannot say:\n");
-    for sentence in lost {
-        let sentence: String =
-            sentence.chars().map(|c| if c.is_control() || c == '$' { ' ' } else { c }).collect();
-        text.push_str(&format!("{sign} {sentence}\n"));
+/// Returns what the format cannot express, as lines for the top of the file.
+fn comment_lines(lost: &[String]) -> Vec<String> {
+    if lost.is_empty() {
+        return vec![format!("Written by {SOFTWARE}.")];
     }
-    text
+    let heading = format!("Written by {SOFTWARE}. The file cannot say:");
+    let printable = |sentence: &String| sentence.replace(|c: char| c.is_control() || c == '$', " ");
+    std::iter::once(heading).chain(lost.iter().map(printable)).collect()
+}
+
+/// Returns the same as comments that begin with a sign.
+fn comments(lost: &[String], sign: char) -> String {
+    comment_lines(lost).iter().map(|line| format!("{sign} {line}\n")).collect()
 }
 
 /// Returns the loads with a time in whole seconds and no other limit.
@@ -496,12 +512,20 @@ fn iometer_config(
     }
     if let Some(config) = exported.config {
         export.loads = kept.len() - left_out;
-        export.text = iometer::write(&config);
+        export.text = iometer::write_with_comments(&config, &comment_lines(&export.lost));
     }
 }
 
 fn vdbench_parameters(export: &mut WorkloadExport, loads: &[PortableLoad], lun: &str) {
     let mut runs = Vec::new();
+    let duplicate_percent = vdbench::shared_duplicates(loads.iter().map(|load| &load.stimulus));
+    if duplicate_percent > 0 {
+        export.lose(
+            "The place of a block decides whether vdbench writes a duplicate there; a rewritten \
+             duplicate keeps its content."
+                .to_owned(),
+        );
+    }
     for PortableLoad { label, stimulus } in with_times(export, loads) {
         if stimulus.until.time <= Some(Nanos::SECOND) {
             export.lose("A run of vdbench takes at least 2 s.".to_owned());
@@ -521,14 +545,6 @@ fn vdbench_parameters(export: &mut WorkloadExport, loads: &[PortableLoad], lun: 
     export.loads = runs.len();
     let text = vdbench::write(&runs, lun, duplicate_percent);
     export.text = comments(&export.lost, '*') + &text;
-    let duplicate_percent = vdbench::shared_duplicates(loads.iter().map(|load| &load.stimulus));
-    if duplicate_percent > 0 {
-        export.lose(
-            "The place of a block decides whether vdbench writes a duplicate there; a rewritten \
-             duplicate keeps its content."
-                .to_owned(),
-        );
-    }
 }
 
 /// Returns the capture steps of the source as a "Replay representation".
@@ -542,7 +558,7 @@ fn representation(
         WorkloadSource::Workload(file) => {
             let steps = ReplayRepresentation::from_workload(file).with_context(|| {
                 format!(
-                    "{} has no capture steps; derive the workload again with --native",
+                    "{} has no capture steps; name a trace, or a workload derived with --native",
                     opened.name
                 )
             })?;
@@ -654,7 +670,9 @@ fn print_result(
     }
     let file = arguments.output.display();
     let ios = export.ios.map_or_else(String::new, |ios| format!(", {ios} I/Os"));
-    terminal::status(&format!("Written: {file} ({format}{ios}). Next: {next}"));
+    let list =
+        loss_list(arguments).map_or_else(String::new, |path| format!(", {}", path.display()));
+    terminal::status(&format!("Written: {file} ({format}{ios}){list}. Next: {next}"));
     Ok(())
 }
 
