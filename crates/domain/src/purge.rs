@@ -116,53 +116,60 @@ impl PurgeMethod {
 
     /// Returns the name used on the command line.
     pub const fn name(self) -> &'static str {
+        self.names().0
+    }
+
+    /// Returns the names on the command line and in reports.
+    const fn names(self) -> (&'static str, &'static str) {
         match self {
-            PurgeMethod::NvmeFormat => "nvme-format",
-            PurgeMethod::NvmeFormatCrypto => "nvme-format-crypto",
-            PurgeMethod::NvmeSanitizeBlock => "nvme-sanitize-block",
-            PurgeMethod::NvmeSanitizeCrypto => "nvme-sanitize-crypto",
-            PurgeMethod::NvmeSanitizeOverwrite => "nvme-sanitize-overwrite",
-            PurgeMethod::AtaSecurityErase => "ata-security-erase",
-            PurgeMethod::AtaSecurityEraseEnhanced => "ata-security-erase-enhanced",
-            PurgeMethod::AtaSanitizeBlock => "ata-sanitize-block",
-            PurgeMethod::AtaSanitizeCrypto => "ata-sanitize-crypto",
-            PurgeMethod::AtaSanitizeOverwrite => "ata-sanitize-overwrite",
-            PurgeMethod::ScsiFormatUnit => "scsi-format",
-            PurgeMethod::ScsiSanitizeBlock => "scsi-sanitize-block",
-            PurgeMethod::ScsiSanitizeCrypto => "scsi-sanitize-crypto",
-            PurgeMethod::ScsiSanitizeOverwrite => "scsi-sanitize-overwrite",
-            PurgeMethod::VendorCommand => "vendor-command",
-            PurgeMethod::Discard => "discard",
-            PurgeMethod::RecreateFile => "recreate-file",
-            PurgeMethod::Simulated => "simulated",
-            PurgeMethod::Nothing => "none",
+            PurgeMethod::NvmeFormat => ("nvme-format", "NVMe Format (user data erase)"),
+            PurgeMethod::NvmeFormatCrypto => {
+                ("nvme-format-crypto", "NVMe Format (cryptographic erase)")
+            }
+            PurgeMethod::NvmeSanitizeBlock => {
+                ("nvme-sanitize-block", "NVMe Sanitize (block erase)")
+            }
+            PurgeMethod::NvmeSanitizeCrypto => {
+                ("nvme-sanitize-crypto", "NVMe Sanitize (cryptographic erase)")
+            }
+            PurgeMethod::NvmeSanitizeOverwrite => {
+                ("nvme-sanitize-overwrite", "NVMe Sanitize (overwrite)")
+            }
+            PurgeMethod::AtaSecurityErase => ("ata-security-erase", "ATA SECURITY ERASE UNIT"),
+            PurgeMethod::AtaSecurityEraseEnhanced => {
+                ("ata-security-erase-enhanced", "ATA SECURITY ERASE UNIT (enhanced)")
+            }
+            PurgeMethod::AtaSanitizeBlock => {
+                ("ata-sanitize-block", "ATA SANITIZE (BLOCK ERASE EXT)")
+            }
+            PurgeMethod::AtaSanitizeCrypto => {
+                ("ata-sanitize-crypto", "ATA SANITIZE (CRYPTO SCRAMBLE EXT)")
+            }
+            PurgeMethod::AtaSanitizeOverwrite => {
+                ("ata-sanitize-overwrite", "ATA SANITIZE (OVERWRITE EXT)")
+            }
+            PurgeMethod::ScsiFormatUnit => ("scsi-format", "SCSI FORMAT UNIT"),
+            PurgeMethod::ScsiSanitizeBlock => {
+                ("scsi-sanitize-block", "SCSI SANITIZE (block erase)")
+            }
+            PurgeMethod::ScsiSanitizeCrypto => {
+                ("scsi-sanitize-crypto", "SCSI SANITIZE (cryptographic erase)")
+            }
+            PurgeMethod::ScsiSanitizeOverwrite => {
+                ("scsi-sanitize-overwrite", "SCSI SANITIZE (overwrite)")
+            }
+            PurgeMethod::VendorCommand => ("vendor-command", "vendor's command"),
+            PurgeMethod::Discard => ("discard", "discard of every block (blkdiscard)"),
+            PurgeMethod::RecreateFile => ("recreate-file", "file recreated"),
+            PurgeMethod::Simulated => ("simulated", "simulated purge"),
+            PurgeMethod::Nothing => ("none", "none"),
         }
     }
 }
 
 impl fmt::Display for PurgeMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            PurgeMethod::NvmeFormat => "NVMe Format (user data erase)",
-            PurgeMethod::NvmeFormatCrypto => "NVMe Format (cryptographic erase)",
-            PurgeMethod::NvmeSanitizeBlock => "NVMe Sanitize (block erase)",
-            PurgeMethod::NvmeSanitizeCrypto => "NVMe Sanitize (cryptographic erase)",
-            PurgeMethod::NvmeSanitizeOverwrite => "NVMe Sanitize (overwrite)",
-            PurgeMethod::AtaSecurityErase => "ATA SECURITY ERASE UNIT",
-            PurgeMethod::AtaSecurityEraseEnhanced => "ATA SECURITY ERASE UNIT (enhanced)",
-            PurgeMethod::AtaSanitizeBlock => "ATA SANITIZE (BLOCK ERASE EXT)",
-            PurgeMethod::AtaSanitizeCrypto => "ATA SANITIZE (CRYPTO SCRAMBLE EXT)",
-            PurgeMethod::AtaSanitizeOverwrite => "ATA SANITIZE (OVERWRITE EXT)",
-            PurgeMethod::ScsiFormatUnit => "SCSI FORMAT UNIT",
-            PurgeMethod::ScsiSanitizeBlock => "SCSI SANITIZE (block erase)",
-            PurgeMethod::ScsiSanitizeCrypto => "SCSI SANITIZE (cryptographic erase)",
-            PurgeMethod::ScsiSanitizeOverwrite => "SCSI SANITIZE (overwrite)",
-            PurgeMethod::VendorCommand => "vendor's command",
-            PurgeMethod::Discard => "discard of every block (blkdiscard)",
-            PurgeMethod::RecreateFile => "file recreated",
-            PurgeMethod::Simulated => "simulated purge",
-            PurgeMethod::Nothing => "none",
-        })
+        f.write_str(self.names().1)
     }
 }
 
