@@ -137,10 +137,7 @@ impl GuestRun {
 
     /// Returns every finished step, in order.
     pub fn steps(&self) -> impl Iterator<Item = (&Step, &Outcome)> {
-        self.entries().filter_map(|entry| match entry {
-            JournalEntry::Applied { step, outcome } => Some((&**step, &**outcome)),
-            _ => None,
-        })
+        self.contents.steps()
     }
 
     /// Returns a parameter of the procedure (`--set`).

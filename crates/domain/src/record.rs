@@ -228,6 +228,17 @@ pub enum JournalEntry {
     Ended,
 }
 
+impl JournalEntry {
+    /// Returns the step with its outcome; `None` for any other entry.
+    pub fn applied(&self) -> Option<(&Step, &Outcome)> {
+        if let JournalEntry::Applied { step, outcome } = self {
+            Some((step, outcome))
+        } else {
+            None
+        }
+    }
+}
+
 /// Everything that happened in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
@@ -257,10 +268,7 @@ impl Record {
     }
     /// Returns all steps with their outcomes, in order.
     pub fn steps(&self) -> impl Iterator<Item = (&Step, &Outcome)> {
-        self.entries.iter().filter_map(|entry| match entry {
-            JournalEntry::Applied { step, outcome } => Some((&**step, &**outcome)),
-            _ => None,
-        })
+        self.entries.iter().filter_map(JournalEntry::applied)
     }
     /// Returns the trials of power cuts with their outcomes, in order. The outcome of the last is
     /// `None` if it was not read back.

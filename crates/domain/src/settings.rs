@@ -232,6 +232,10 @@ impl Settings {
             meta: BTreeMap::new(),
         }
     }
+    /// Sets a parameter of the procedure, as the user would write it.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.parameters.insert(name.to_owned(), value.to_owned());
+    }
     /// Returns `preset` with the user's threads and depth where they are set.
     pub fn demand_or(&self, preset: Demand) -> Demand {
         Demand::new(self.threads.unwrap_or(preset.threads), self.depth.unwrap_or(preset.depth))

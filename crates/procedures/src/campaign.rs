@@ -265,13 +265,9 @@ mod tests {
     }
 
     fn number(findings: &Findings, table: &str, row: &str, column: &str) -> Option<f64> {
-        let tables = findings.summary.iter().filter_map(Exhibit::as_table);
-        let table = tables.clone().find(|own| own.id == table).unwrap();
+        let table = findings.table(table).unwrap();
         let at = table.columns.iter().position(|own| own.name == column).unwrap();
-        match table.rows.iter().find(|own| own.head == row).unwrap().cells[at] {
-            Cell::Number { value, .. } => Some(value),
-            _ => None,
-        }
+        table.rows.iter().find(|own| own.head == row).unwrap().cells[at].value()
     }
 
     /// The same steps as each workload alone with the seed that the report lists; a purge of its

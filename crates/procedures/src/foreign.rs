@@ -521,10 +521,7 @@ mod tests {
     fn cell(findings: &Findings, column: &str) -> Option<f64> {
         let Exhibit::Table(table) = &findings.summary[0] else { panic!() };
         let at = table.columns.iter().position(|own| own.id == column).unwrap();
-        match table.rows[0].cells[at] {
-            Cell::Number { value, .. } => Some(value),
-            _ => None,
-        }
+        table.rows[0].cells[at].value()
     }
 
     #[test]
@@ -554,7 +551,7 @@ mod tests {
             (1..7).map(|at| file("x", at, 1000.0 / at as f64)).collect();
         let found = findings(&falling, "steadfast").unwrap();
         assert_eq!(found.end, EndState::NotSteady);
-        assert!(found.caveats.iter().any(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED));
+        assert!(found.caveat(ids::STEADY_STATE_NOT_ACHIEVED).is_some());
         let few = findings(&falling[..3], "steadfast").unwrap();
         assert_eq!((few.end, few.verdict), (EndState::Complete, None));
     }

@@ -179,7 +179,7 @@ mod tests {
     fn what_the_user_chose_has_that_origin() {
         let mut settings = Settings::new("xsr", 1);
         settings.step_time = Some(steadfast_domain::Nanos::from_secs(30));
-        settings.parameters.insert("middle-demand".into(), "T2Q8".into());
+        settings.set("middle-demand", "T2Q8");
         settings.command = "steadfast run xsr --profile pts-2.0 --seed 1".into();
         settings.given.insert(steadfast_domain::settings::SettingName::DataPattern);
         let rows = settings_of(&settings);
@@ -215,7 +215,7 @@ mod tests {
             let test = procedure(&settings, GEOMETRY, &[]).unwrap();
             let findings = study_of_nothing(&*test, &settings);
             assert_eq!(findings.end, steadfast_domain::EndState::Unfinished, "{}", offer.name);
-            assert!(findings.caveats.iter().any(|c| c.id == "unfinished"), "{}", offer.name);
+            assert!(findings.caveat("unfinished").is_some(), "{}", offer.name);
             // These two count what they did, which is nothing.
             if !["verify-write", "replay-native"].contains(&offer.name) {
                 let text = serde_json::to_string(&findings.summary).unwrap();
@@ -257,8 +257,8 @@ mod tests {
             let client_1 = refused(offer.name, |s| {
                 (s.class, s.profile) = (Class::Client, Profile::Pts11);
                 if OF_CLIENT_1.contains(&offer.name) {
-                    s.parameters.insert("ar-amount".into(), "64MiB".into());
-                    s.parameters.insert("ar-segments".into(), "64".into());
+                    s.set("ar-amount", "64MiB");
+                    s.set("ar-segments", "64");
                 }
             });
             assert_eq!(client_1.is_none(), OF_CLIENT_1.contains(&offer.name), "{client_1:?}");
@@ -269,11 +269,7 @@ mod tests {
     fn a_strange_procedure_or_parameter_is_refused_with_what_there_is() {
         let why = refused("io", |_| ()).unwrap();
         assert!(why.contains("'io'") && why.contains("iops, throughput, latency"), "{why}");
-        let set = |name: &'static str| {
-            move |s: &mut Settings| {
-                s.parameters.insert(name.into(), "1".into());
-            }
-        };
+        let set = |name: &'static str| move |s: &mut Settings| s.set(name, "1");
         assert!(refused("throughput", set("mix")).unwrap().contains("it has none"));
         assert!(refused("iops", set("ar-segments")).unwrap().contains("it has: alignment"));
         let why = refused("latency", set("histogramtime")).unwrap();

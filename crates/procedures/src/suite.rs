@@ -173,7 +173,7 @@ impl PartPlan {
                     with.parameters.insert(other.to_owned(), given.clone());
                 }
             }
-            with.parameters.insert(name.to_owned(), value.to_owned());
+            with.set(name, value);
             if !(parameter.applies)(&with) {
                 return None;
             }
@@ -499,10 +499,6 @@ mod tests {
         Suite::new(&SUITE, plans(&settings).unwrap(), &request).unwrap()
     }
 
-    fn set(settings: &mut Settings, name: &str, value: &str) {
-        settings.parameters.insert(name.to_owned(), value.to_owned());
-    }
-
     fn refused(change: impl FnOnce(&mut Settings)) -> String {
         crate::procedure(&settings(change), GEOMETRY, &[]).err().unwrap().0
     }
@@ -555,7 +551,7 @@ mod tests {
 
     #[test]
     fn a_part_that_is_not_steady_is_named_and_the_next_one_runs() {
-        let suite = suite(|s| set(s, "procedures", "iops, latency"));
+        let suite = suite(|s| s.set("procedures", "iops, latency"));
         let mut bench = scripted(|step| match step.place.phase.as_str() {
             "iops/rounds" => 2f64.powi(step.place.round as i32),
             _ => 1000.0,
@@ -563,7 +559,7 @@ mod tests {
         let findings = bench.studied(&suite, &suite.setup.settings);
         assert_eq!(findings.ending, "All procedures ended; steady: Latency; NOT steady: IOPS.");
         assert_eq!(findings.whole_end(), EndState::NotSteady, "the exit code goes by it");
-        let caveat = findings.caveats.iter().find(|c| c.id == "part-not-steady").unwrap();
+        let caveat = findings.caveat("part-not-steady").unwrap();
         assert!(caveat.text.ends_with("in: IOPS."));
         // Latency stands behind it in the journal.
         assert!(caveat.remedy.contains("`--procedures iops --max-rounds N`"), "{}", caveat.remedy);
@@ -580,10 +576,8 @@ mod tests {
     fn a_record_that_broke_off_has_the_parts_that_began() {
         let suite = suite(|_| ());
         let mut bench = scripted(|_| 1000.0).conducted(&suite);
-        let cut = bench.entries.iter().position(|entry| match entry {
-            JournalEntry::Applied { step, .. } => step.place.phase == "throughput/rounds-1024K",
-            _ => false,
-        });
+        let is_cut = |(step, _): (&Step, _)| step.place.phase == "throughput/rounds-1024K";
+        let cut = bench.entries.iter().position(|entry| entry.applied().is_some_and(is_cut));
         bench.entries.truncate(cut.unwrap() + 2);
         let mut broken = record(&suite.setup.settings, bench.entries);
         broken.entries.pop();
@@ -594,7 +588,7 @@ mod tests {
         let ends: Vec<EndState> = findings.parts.iter().map(|part| part.end).collect();
         assert_eq!(ends, [EndState::Steady, EndState::Unfinished]);
         assert_eq!(findings.whole_end(), EndState::Unfinished);
-        let unfinished = |n: usize| findings.parts[n].caveats.iter().any(|c| c.id == "unfinished");
+        let unfinished = |n: usize| findings.parts[n].caveat("unfinished").is_some();
         assert!(!unfinished(0) && unfinished(1));
         let nothing = Record { entries: Vec::new(), ..broken };
         assert!(suite.study(&nothing).parts.is_empty());
@@ -602,23 +596,23 @@ mod tests {
 
     #[test]
     fn parameters_reach_the_parts_that_have_them() {
-        let suite = suite(|s| set(s, "latency.histogram-time", "5min"));
+        let suite = suite(|s| s.set("latency.histogram-time", "5min"));
         assert_eq!(suite.parts[2].settings.parameters["histogram-time"], "5min");
         assert!(suite.parts[0].settings.parameters.is_empty());
-        let why = refused(|s| set(s, "histogram", "5min"));
+        let why = refused(|s| s.set("histogram", "5min"));
         assert!(why.contains("'histogram'") && why.contains("histogram-time"), "{why}");
-        assert!(refused(|s| set(s, "iops.histogram-time", "5min")).contains("iops.histogram-time"));
+        assert!(refused(|s| s.set("iops.histogram-time", "5min")).contains("iops.histogram-time"));
     }
 
     /// Two WSATs: one parameter for both, one for the second, and a seed for each.
     #[test]
     fn a_procedure_that_is_listed_twice_is_two_parts_with_settings_of_their_own() {
         let suite = suite(|s| {
-            set(s, "procedures", "wsat,latency,wsat");
-            set(s, "wsat.workload", "oltp");
-            set(s, "wsat-2.workload", "video");
-            set(s, "histogram-time", "5min");
-            set(s, "wsat.histogram-time", "6min");
+            s.set("procedures", "wsat,latency,wsat");
+            s.set("wsat.workload", "oltp");
+            s.set("wsat-2.workload", "video");
+            s.set("histogram-time", "5min");
+            s.set("wsat.histogram-time", "6min");
         });
         let names: Vec<&str> = suite.parts.iter().map(|part| part.name.as_str()).collect();
         assert_eq!(names, ["wsat-1", "latency", "wsat-2"]);
@@ -634,7 +628,7 @@ mod tests {
         let findings = suite.study(&record(&suite.setup.settings, bench.entries));
         let titles: Vec<&str> = findings.parts.iter().map(|part| part.title.as_str()).collect();
         assert_eq!(titles, ["WSAT RND 8K RW65", "Latency", "WSAT SEQ 128K RW90"]);
-        assert!(refused(|s| set(s, "wsat-1.workload", "oltp")).contains("'wsat-1.workload'"));
+        assert!(refused(|s| s.set("wsat-1.workload", "oltp")).contains("'wsat-1.workload'"));
     }
 
     /// With PTS-C 1.x, a part of the suite has parts itself.
@@ -642,10 +636,10 @@ mod tests {
     fn a_part_may_have_parts_of_its_own() {
         let client_1 = |s: &mut Settings| {
             (s.profile, s.class) = (Profile::Pts11, Class::Client);
-            set(s, "procedures", "throughput,latency");
-            set(s, "ar-amount", "64MiB");
-            set(s, "ar-segments", "16");
-            set(s, "latency.ar-segments", "32");
+            s.set("procedures", "throughput,latency");
+            s.set("ar-amount", "64MiB");
+            s.set("ar-segments", "16");
+            s.set("latency.ar-segments", "32");
         };
         let suite = suite(client_1);
         let mut bench = scripted(|step| match step.place.phase.as_str() {
@@ -683,8 +677,7 @@ mod tests {
             ]
         );
         let unsteady = &whole.parts[0].parts[1];
-        let caveat =
-            unsteady.caveats.iter().find(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED).unwrap();
+        let caveat = unsteady.caveat(ids::STEADY_STATE_NOT_ACHIEVED).unwrap();
         assert!(caveat.remedy.contains("--max-rounds"), "latency stands behind it");
         let amended =
             [Amendment::RoundsMaxOf { phase: "latency/ar100-64MiB/rounds".into(), rounds: 6 }];
@@ -706,16 +699,16 @@ mod tests {
     #[test]
     fn what_makes_no_suite_is_refused_with_the_reason() {
         for list in ["", "iops,", "suite", "iops,suite", "tkperf", "wsat-campaign"] {
-            let why = refused(|s| set(s, "procedures", list));
+            let why = refused(|s| s.set("procedures", list));
             assert!(why.contains("not made of others"), "{list}: {why}");
         }
-        assert!(refused(|s| set(s, "procedures", "iops,nothing")).contains("'nothing'"));
+        assert!(refused(|s| s.set("procedures", "iops,nothing")).contains("'nothing'"));
         let why = refused(|s| s.steady_state = "btw".parse().unwrap());
         assert!(why.starts_with("iops: ") && why.contains("WSAT"), "{why}");
     }
 
     fn of_parts(procedures: &str) -> Findings {
-        let suite = suite(|settings| set(settings, "procedures", procedures));
+        let suite = suite(|settings| settings.set("procedures", procedures));
         let mut bench = scripted(|_| 1000.0);
         bench.settle = |wanted| Conditions {
             write_cache: wanted.write_cache.or(Some(WriteCache::Enabled)),
@@ -751,7 +744,7 @@ mod tests {
         let found = of_parts("throughput,latency,hir,load-curve");
         let ids = ["seq-1024k-write-rate", "rnd-4k-read-mean", "saturated-iops", "maximum-iops"];
         for (part, id) in found.parts.iter().zip(ids) {
-            let figure = part.front.figures.iter().find(|figure| figure.id == id);
+            let figure = part.figure(id);
             let figure = figure.unwrap_or_else(|| panic!("{id}"));
             let (value, (low, high)) = (figure.value.unwrap(), figure.range.expect(id));
             assert!((low / value - 1.0).abs() < 1e-9 && (high / value - 1.0).abs() < 1e-9, "{id}");

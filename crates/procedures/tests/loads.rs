@@ -239,7 +239,7 @@ fn sequence() -> Option<Box<Sequence>> {
 
 fn set(settings: &mut Settings, pair: &str) {
     let (name, value) = pair.split_once('=').unwrap();
-    settings.parameters.insert(name.to_owned(), value.to_owned());
+    settings.set(name, value);
 }
 
 /// Appends lines for settings that change the loads.

@@ -175,9 +175,8 @@ fn covered(runs: &[(String, Findings)], mut parts: Vec<Findings>) -> Findings {
     let figures = [figures::table(&everything), figures::changes(&everything)];
     let of_all: Vec<Table> = figures.into_iter().flatten().collect();
     if let (false, Some((_, first))) = (of_all.is_empty(), runs.first()) {
-        let is_there = |exhibit: &Exhibit| match exhibit {
-            Exhibit::Table(table) => of_all.iter().any(|other| other.id == table.id),
-            _ => false,
+        let is_there = |exhibit: &Exhibit| {
+            exhibit.as_table().is_some_and(|table| of_all.iter().any(|all| all.id == table.id))
         };
         for part in parts.iter_mut().filter(|part| part.title == first.title) {
             part.summary.retain(|exhibit| !is_there(exhibit));
@@ -296,11 +295,7 @@ fn long_tables(sides: &[ComparedRun<'_>]) -> Vec<Table> {
 
 /// Returns all exhibits of a run.
 fn exhibits(side: &ComparedRun<'_>) -> Vec<Exhibit> {
-    let of_pages = |findings: &Findings| {
-        let pages = findings.pages().flat_map(|page| page.exhibits.clone());
-        findings.summary.iter().cloned().chain(pages).collect()
-    };
-    side.findings.map(of_pages).unwrap_or_default()
+    side.findings.map(|findings| findings.exhibits().cloned().collect()).unwrap_or_default()
 }
 
 /// Returns a page that says where the values are that are not printed.

@@ -3,7 +3,7 @@
 use crate::compare::metrics;
 use crate::parts::parts;
 use steadfast_domain::Findings;
-use steadfast_domain::findings::{Cell, Exhibit, Table};
+use steadfast_domain::findings::{Cell, Table};
 use steadfast_domain::text::printable;
 
 /// Returns a table as CSV.
@@ -32,21 +32,15 @@ pub fn csv(table: &Table) -> String {
     out
 }
 
-/// Returns every table of the findings, printed ones and those too long to print.
-pub(crate) fn all_tables(findings: &Findings) -> impl Iterator<Item = &Table> {
-    let exhibits = findings.summary.iter().chain(findings.pages().flat_map(|page| &page.exhibits));
-    exhibits.filter_map(Exhibit::as_table).chain(&findings.long_tables)
-}
-
 /// Returns every table as a file name and its content. The file names of a part's tables begin with
 /// the title of the part: `iops-steady-state.csv`.
 pub fn tables(findings: &Findings) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
     let numbers = metrics(&[(findings.title.clone(), findings.clone())]);
-    if !numbers.rows.is_empty() && all_tables(findings).all(|table| table.id != numbers.id) {
+    if !numbers.rows.is_empty() && findings.table(&numbers.id).is_none() {
         add(&mut files, file_stem(&numbers.id), csv(&numbers));
     }
-    for table in all_tables(findings) {
+    for table in findings.tables() {
         add(&mut files, file_stem(&table.id), csv(table));
     }
     let mut taken: Vec<String> = Vec::new();
@@ -55,7 +49,7 @@ pub fn tables(findings: &Findings) -> Vec<(String, String)> {
         let same = taken.iter().filter(|other| **other == title).count();
         let prefix = if same > 0 { format!("{title}-{}", same + 1) } else { title.clone() };
         taken.push(title);
-        for table in all_tables(part) {
+        for table in part.tables() {
             add(&mut files, format!("{prefix}-{}", file_stem(&table.id)), csv(table));
         }
     }

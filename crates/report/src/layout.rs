@@ -92,12 +92,10 @@ impl<'a> DuplicateFilter<'a> {
             };
             // Sentences about a table that stands somewhere else say which one it is.
             if !shown.is_empty() && shown.iter().all(is_remark) {
-                let tables = page.exhibits.iter().filter_map(|exhibit| match exhibit {
-                    Exhibit::Table(table) if !is_void(table) => Some(&table.title),
-                    _ => None,
-                });
-                let named =
-                    tables.map(|title| PrintedExhibit::Nothing(format!("{title}: see above.")));
+                let tables = page.exhibits.iter().filter_map(Exhibit::as_table);
+                let named = tables
+                    .filter(|table| !is_void(table))
+                    .map(|table| PrintedExhibit::Nothing(format!("{}: see above.", table.title)));
                 shown.splice(0..0, named);
             }
             (at, page, shown)

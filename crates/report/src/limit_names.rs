@@ -1,6 +1,5 @@
 //! The names of a run's tables, rows and columns, by which a limit selects a number.
 
-use crate::csv::all_tables;
 use crate::limits::each_once;
 use crate::{number, parts};
 use serde::Serialize;
@@ -29,7 +28,7 @@ pub fn names(findings: &Findings) -> Vec<TableNames> {
     let several = !parts.is_empty();
     let mut out: Vec<TableNames> = Vec::new();
     for one in std::iter::once(findings).chain(parts) {
-        for table in all_tables(one) {
+        for table in one.tables() {
             let part = several.then(|| one.id.clone());
             let known = out.iter().any(|names| names.part == part && names.table == table.id);
             let number = |cell: &Cell| matches!(cell, Cell::Number { .. });

@@ -1,7 +1,6 @@
 //! Checks the numbers of a run against limits, such as those of a datasheet. A small TOML file
 //! names values of tables and their limits; each value is judged, and a page reports the verdicts.
 
-use crate::csv::all_tables;
 use crate::parts;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -425,14 +424,12 @@ fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, Stri
             part = excerpt(part)
         ));
     }
-    let having: Vec<&Table> = of_part
-        .iter()
-        .filter_map(|one| all_tables(one).find(|table| table.id == limit.table.trim()))
-        .collect();
+    let having: Vec<&Table> =
+        of_part.iter().filter_map(|one| one.table(limit.table.trim())).collect();
     match having.as_slice() {
         [table] => Ok(table),
         [] => {
-            let ids = of_part.iter().flat_map(|one| all_tables(one)).map(|t| t.id.as_str());
+            let ids = of_part.iter().flat_map(|one| one.tables()).map(|t| t.id.as_str());
             Err(format!("no table '{}'; the tables are {}", limit.table, few(ids)))
         }
         _ => {

@@ -127,9 +127,8 @@ fn is_empty_block(block: &PageOneBlock<'_>, findings: &Findings) -> bool {
 
 /// Returns the tables of the summary that are on page one, and the other exhibits of the summary.
 pub(crate) fn summary_tables(findings: &Findings) -> (Vec<Exhibit>, Vec<Exhibit>) {
-    let is_there = |exhibit: &Exhibit| match exhibit {
-        Exhibit::Table(table) => findings.front.tables.contains(&table.id),
-        _ => false,
+    let is_there = |exhibit: &Exhibit| {
+        exhibit.as_table().is_some_and(|table| findings.front.tables.contains(&table.id))
     };
     findings.summary.iter().cloned().partition(is_there)
 }
@@ -442,13 +441,8 @@ fn plots(findings: &Findings) -> Vec<Cow<'_, Plot>> {
 
 /// Returns the most important plots of one procedure, without those that have no value.
 pub(crate) fn own_plots(findings: &Findings) -> Vec<&Plot> {
-    let all = || findings.pages().flat_map(|page| &page.exhibits);
-    let find = |id: &String| {
-        all().find_map(|exhibit| match exhibit {
-            Exhibit::Plot(plot) if plot.id == *id && !is_empty(plot) => Some(plot),
-            _ => None,
-        })
-    };
+    let plots = || findings.pages().flat_map(|page| &page.exhibits).filter_map(Exhibit::as_plot);
+    let find = |id: &String| plots().find(|plot| plot.id == *id && !is_empty(plot));
     findings.front.plots.iter().filter_map(find).collect()
 }
 

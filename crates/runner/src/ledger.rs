@@ -25,7 +25,8 @@ use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::power_cut::PowerCutTrial;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{
-    Caveat, Findings, Halt, JournalEntry, Load, Nanos, Note, Procedure, Record, caveats,
+    Caveat, Findings, Halt, JournalEntry, Load, Nanos, Note, Outcome, Procedure, Record, Step,
+    caveats,
 };
 use steadfast_host::{Directory, FileError, ReadAccess, SystemRoots, is_locked};
 
@@ -662,13 +663,14 @@ impl LedgerContents {
         self.has_journal
     }
 
+    /// Returns all finished steps with their outcomes, in order.
+    pub fn steps(&self) -> impl Iterator<Item = (&Step, &Outcome)> {
+        self.lines.iter().filter_map(|line| line.entry.applied())
+    }
+
     /// Returns the starts that the run's loads had in common with those of other targets.
     pub fn common_starts(&self) -> Vec<CommonStart> {
-        let starts = self.lines.iter().filter_map(|line| match &line.entry {
-            JournalEntry::Applied { outcome, .. } => outcome.measurement.common_start,
-            _ => None,
-        });
-        starts.collect()
+        self.steps().filter_map(|(_, outcome)| outcome.measurement.common_start).collect()
     }
 
     /// Returns the trial whose power cut the run halted for, if its blocks wait to be read back.

@@ -26,9 +26,7 @@ pub fn check_group_report(
     targets: &[(&str, &StudiedTarget)],
     whole: &Findings,
 ) -> Result<(), String> {
-    let summary = whole.summary.iter().filter_map(Exhibit::as_table);
-    let listed: Vec<&Row> =
-        summary.filter(|table| table.id == "targets").flat_map(|table| &table.rows).collect();
+    let listed = whole.table("targets").map(|table| table.rows.as_slice()).unwrap_or_default();
     let tables = parts(whole).flat_map(|part| &part.long_tables);
     let numbers: Vec<&Row> =
         tables.filter(|table| table.id == "metrics").flat_map(|table| &table.rows).collect();
@@ -117,10 +115,7 @@ fn check_numbers(findings: &Findings, shown: &str) -> Result<(), String> {
         .map(|number| number.trim_matches([',', '.']))
         .collect();
     for part in parts(findings) {
-        let pages = part.form_pages.iter().chain(&part.chapters);
-        let exhibits = part.summary.iter().chain(pages.flat_map(|page| &page.exhibits));
-        for exhibit in exhibits {
-            let Exhibit::Table(table) = exhibit else { continue };
+        for table in part.exhibits().filter_map(Exhibit::as_table) {
             for row in &table.rows {
                 for cell in &row.cells {
                     let Cell::Number { value, decimals, .. } = cell else { continue };

@@ -122,7 +122,7 @@ const GROUP_RUNS: [&str; 6] =
 /// Sets parameters of a procedure.
 fn set(settings: &mut Settings, parameters: &[(&str, &str)]) {
     for (name, value) in parameters {
-        settings.parameters.insert((*name).to_owned(), (*value).to_owned());
+        settings.set(name, value);
     }
 }
 

@@ -781,10 +781,7 @@ fn check_gaps(lines: &[JournalLine]) -> Result<(), String> {
 }
 
 fn steps(lines: &[JournalLine]) -> impl Iterator<Item = (&Step, &Outcome)> {
-    lines.iter().filter_map(|line| match &line.entry {
-        JournalEntry::Applied { step, outcome } => Some((&**step, &**outcome)),
-        _ => None,
-    })
+    lines.iter().filter_map(|line| line.entry.applied())
 }
 
 /// Returns the cycle of the power cut that a line begins.

@@ -46,11 +46,7 @@ fn plot<'f>(findings: &'f Findings, id: &str) -> Option<&'f Plot> {
 /// A number of each row.
 fn column(table: &Table, name: &str) -> Vec<f64> {
     let at = table.columns.iter().position(|column| column.name == name).unwrap();
-    let cells = table.rows.iter().map(|row| match row.cells[at] {
-        Cell::Number { value, .. } => value,
-        _ => f64::NAN,
-    });
-    cells.collect()
+    table.rows.iter().map(|row| row.cells[at].value().unwrap_or(f64::NAN)).collect()
 }
 
 /// So many hours of a server whose clock is set back by an hour in the first night.

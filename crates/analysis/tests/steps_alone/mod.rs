@@ -238,7 +238,7 @@ fn exhibits(pages: &[Page]) -> BTreeSet<String> {
 }
 
 fn caveat<'a>(findings: &'a Findings, id: &str) -> Option<&'a Caveat> {
-    findings.caveats.iter().find(|caveat| caveat.id == id)
+    findings.caveat(id)
 }
 
 #[test]

@@ -230,6 +230,30 @@ impl Findings {
     pub fn pages(&self) -> impl Iterator<Item = &Page> {
         self.form_pages.iter().chain(&self.chapters)
     }
+    /// Returns the exhibits of the summary and of all pages, in print order.
+    pub fn exhibits(&self) -> impl Iterator<Item = &Exhibit> {
+        self.summary.iter().chain(self.pages().flat_map(|page| &page.exhibits))
+    }
+    /// Returns every table, printed ones and those too long to print.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.exhibits().filter_map(Exhibit::as_table).chain(&self.long_tables)
+    }
+    /// Returns the table with this ID; `None` if there is none.
+    pub fn table(&self, id: &str) -> Option<&Table> {
+        self.tables().find(|table| table.id == id)
+    }
+    /// Returns the plot with this ID; `None` if there is none.
+    pub fn plot(&self, id: &str) -> Option<&Plot> {
+        self.exhibits().filter_map(Exhibit::as_plot).find(|plot| plot.id == id)
+    }
+    /// Returns the first disclosure with this ID; `None` if there is none.
+    pub fn caveat(&self, id: &str) -> Option<&Caveat> {
+        self.caveats.iter().find(|caveat| caveat.id == id)
+    }
+    /// Returns the number on page one with this ID; `None` if there is none.
+    pub fn figure(&self, id: &str) -> Option<&KeyFigure> {
+        self.front.figures.iter().find(|figure| figure.id == id)
+    }
 }
 
 /// A page of the form, or a chapter.
@@ -283,5 +307,9 @@ impl Exhibit {
     /// Returns the labeled values; `None` for any other exhibit.
     pub fn as_facts(&self) -> Option<&Facts> {
         if let Exhibit::Facts(facts) = self { Some(facts) } else { None }
+    }
+    /// Returns the preformatted lines; `None` for any other exhibit.
+    pub fn as_listing(&self) -> Option<&str> {
+        if let Exhibit::Listing(lines) = self { Some(lines) } else { None }
     }
 }

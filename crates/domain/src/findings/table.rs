@@ -64,6 +64,11 @@ impl Table {
         self.rows.extend(rows);
         self
     }
+    /// Returns the cell in the row and column with these IDs; `None` if there is none.
+    pub fn cell(&self, row: &str, column: &str) -> Option<&Cell> {
+        let at = self.columns.iter().position(|own| own.id == column)?;
+        self.rows.iter().find(|own| own.id == row)?.cells.get(at)
+    }
     /// Sets a different ID, so that every CSV file has a unique name.
     pub fn with_id(self, id: &str) -> Self {
         Table { id: id.to_owned(), ..self }
@@ -188,6 +193,10 @@ impl Cell {
             }
             _ => Cell::Missing,
         }
+    }
+    /// Returns the value of a number; `None` for any other cell.
+    pub fn value(&self) -> Option<f64> {
+        if let Cell::Number { value, .. } = self { Some(*value) } else { None }
     }
     /// Creates a count, printed without decimals.
     pub fn count(value: u64) -> Self {

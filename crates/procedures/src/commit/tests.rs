@@ -16,17 +16,13 @@ fn made(change: impl FnOnce(&mut Settings)) -> Result<Commit, crate::ProcedureEr
     requested(&settings_of("commit", change), Commit::new)
 }
 
-fn set(settings: &mut Settings, name: &str, value: &str) {
-    settings.parameters.insert(name.to_owned(), value.to_owned());
-}
-
 /// Two numbers of committers, one block size and the shortest preconditioning.
 fn short(settings: &mut Settings) {
     for (name, value) in [("committers", "1,16"), ("block-sizes", "4K"), ("least-fills", "0")] {
-        set(settings, name, value);
+        settings.set(name, value);
     }
     settings.step_time = Some(Nanos::from_secs(60));
-    set(settings, "between-time", "60s");
+    settings.set("between-time", "60s");
 }
 
 /// A plain write takes 100 us, FUA 500 us, a write and its flush 2.2 ms.
@@ -177,8 +173,8 @@ fn a_gap_in_the_refresh_repeats_both() {
 fn every_block_size_has_a_cost_without_a_single_committer() {
     let test = made(|s| {
         short(s);
-        set(s, "committers", "4,16");
-        set(s, "block-sizes", "4K,8K");
+        s.set("committers", "4,16");
+        s.set("block-sizes", "4K,8K");
     });
     let test = test.unwrap();
     let record = bench(volatile).recorded(&test, &test.setup.settings);
@@ -277,7 +273,7 @@ fn a_quick_run_has_fewer_loads_and_page_one_the_first_committers() {
     let quick = made(|s| s.profile = Profile::Quick).unwrap();
     assert!(quick.loads.len() < 72 && quick.setup.step_time == Nanos::SECOND);
     // Without 1 and 16 page one shows the first.
-    let other = made(|s| set(s, "committers", "3,5")).unwrap();
+    let other = made(|s| s.set("committers", "3,5")).unwrap();
     let shown: Vec<u32> = other.page_one().iter().map(|n| n.get()).collect();
     assert_eq!(shown, [3]);
 }

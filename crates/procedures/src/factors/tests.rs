@@ -102,7 +102,7 @@ fn what_a_drive_hides_is_found() {
     assert_eq!(results.thermal(), Some(ThermalFinding::None));
     let findings = test.study(&record);
     assert_eq!(findings.end, EndState::Complete);
-    let figure = |id: &str| findings.front.figures.iter().find(|figure| figure.id == id).unwrap();
+    let figure = |id: &str| findings.figure(id).unwrap();
     assert_eq!(figure("random-ratio").value, Some(randomness.ratio));
     let unit = figure("indirection-unit");
     assert_eq!((unit.value, unit.digits), (Some(16.0), 2));
@@ -175,8 +175,8 @@ fn a_step_after_a_gap_is_void_and_one_round_is_no_rate() {
 #[test]
 fn a_record_that_ends_anywhere_shows_what_it_has() {
     let test = made(|settings| {
-        settings.parameters.insert("used".into(), "100,50".into());
-        settings.parameters.insert("rounds".into(), "2".into());
+        settings.set("used", "100,50");
+        settings.set("rounds", "2");
     })
     .unwrap();
     let whole = conducted(&test, &mut bench());

@@ -113,8 +113,8 @@ fn a_record_that_ends_anywhere_shows_what_it_has() {
 #[test]
 fn power_management_is_set_as_asked() {
     let test = made(|settings| {
-        settings.parameters.insert("link-power".into(), "min_power".into());
-        settings.parameters.insert("apst".into(), "off".into());
+        settings.set("link-power", "min_power");
+        settings.set("apst", "off");
     })
     .unwrap();
     let wanted = test.conditions();

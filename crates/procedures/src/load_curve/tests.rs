@@ -95,7 +95,7 @@ fn the_closed_loop_comes_first_and_every_rate_is_a_part_of_its_maximum() {
 #[test]
 fn a_rate_that_is_not_kept_up_with_has_no_response_times_and_is_marked() {
     let (findings, _) = conducted(&settings(|_| ()));
-    let missed = findings.caveats.iter().find(|caveat| caveat.id == "rate-missed").unwrap();
+    let missed = findings.caveat("rate-missed").unwrap();
     assert!(missed.text.contains("102 % (10,000 of 10,200 IOPS)"), "{}", missed.text);
     let steadfast_domain::Exhibit::Table(table) = &findings.summary[0] else { panic!() };
     let row = table.rows.iter().find(|row| row.head == "102").unwrap();
@@ -108,15 +108,15 @@ fn a_rate_that_is_not_kept_up_with_has_no_response_times_and_is_marked() {
 #[test]
 fn a_short_step_above_the_maximum_is_not_kept_up_with() {
     let settings = settings(|s| {
-        s.parameters.insert("points".into(), "50,102".into());
-        s.parameters.insert("point-time".into(), "1s".into());
-        s.parameters.insert("point-time-max".into(), "1s".into());
+        s.set("points", "50,102");
+        s.set("point-time", "1s");
+        s.set("point-time-max", "1s");
     });
     let (findings, _) = conducted(&settings);
-    let missed = findings.caveats.iter().find(|caveat| caveat.id == "rate-missed").unwrap();
+    let missed = findings.caveat("rate-missed").unwrap();
     assert!(missed.text.contains("102 % (10,000 of 10,200 IOPS)"), "{}", missed.text);
     // The table of every step has the same rule.
-    let steps = findings.long_tables.iter().find(|table| table.id == "steps").unwrap();
+    let steps = findings.table("steps").unwrap();
     let column = steps.columns.iter().position(|column| column.name == "Kept up").unwrap();
     let of = |label: &str| {
         let is_step = |row: &&Row| row.cells.contains(&Cell::text(label));
@@ -149,7 +149,7 @@ fn a_service_level_that_no_rate_or_every_rate_meets_is_said_without_a_search() {
     assert!(rates(&entries, "slo-search").is_empty());
     let generous = settings(|s| {
         s.slo = Some("p99=1s".parse().unwrap());
-        s.parameters.insert("points".into(), "10,20".into());
+        s.set("points", "10,20");
     });
     let (findings, entries) = conducted(&generous);
     assert_eq!(figure(&findings, "slo-iops"), Some(2_000.0));
@@ -195,10 +195,10 @@ fn a_record_that_broke_off_anywhere_is_studied() {
 fn percentiles_that_the_time_does_not_allow_are_missing_and_named() {
     let settings = settings(|s| {
         s.slo = Some("p99.99=10s".parse().unwrap());
-        s.parameters.insert("point-time-max".into(), "60s".into());
+        s.set("point-time-max", "60s");
     });
     let (findings, _) = conducted(&settings);
-    let short = findings.caveats.iter().find(|c| c.id == "percentile-unsupported").unwrap();
+    let short = findings.caveat("percentile-unsupported").unwrap();
     assert!(short.text.starts_with("At 5 %, 10 % of the maximum"), "{}", short.text);
 }
 
@@ -240,7 +240,7 @@ fn rates_and_service_levels_are_refused_where_they_have_no_use() {
 fn a_rate_paces_what_is_measured_and_is_disclosed() {
     let mut settings = Settings::new("wsat", 7);
     settings.profile = Profile::Quick;
-    settings.parameters.insert("precondition".into(), "wipc".into());
+    settings.set("precondition", "wipc");
     settings.rate = Some(steadfast_domain::rate::OfferedLoad {
         rate: "2000".parse().unwrap(),
         arrivals: steadfast_domain::rate::Arrivals::Fixed,
@@ -254,7 +254,7 @@ fn a_rate_paces_what_is_measured_and_is_disclosed() {
         assert_eq!(step.place.label.contains("at 2000 IOPS"), expected.is_some(), "{}", step.place);
     }
     let findings = test.study(&record(&settings, bench.entries));
-    let text = |id: &str| findings.caveats.iter().find(|c| c.id == id).unwrap().text.clone();
+    let text = |id: &str| findings.caveat(id).unwrap().text.clone();
     assert!(text("offered-rate").contains("2000 IOPS, evenly spaced"));
     assert!(text("rate-missed").contains("could not keep up with 2000 IOPS"));
     settings.rate = Some(steadfast_domain::rate::OfferedLoad {

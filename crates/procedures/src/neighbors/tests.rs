@@ -11,7 +11,7 @@ fn made(pairs: &[&str]) -> Result<Neighbors, crate::ProcedureError> {
     let mut settings = Settings::new("neighbors", 7);
     for pair in pairs {
         let (name, value) = pair.split_once('=').unwrap();
-        settings.parameters.insert(name.to_owned(), value.to_owned());
+        settings.set(name, value);
     }
     let offer = crate::offer("neighbors").unwrap();
     Neighbors::new(&crate::catalogue::procedure_request(offer, &settings, GEOMETRY, &[]))
@@ -269,7 +269,7 @@ fn a_victim_that_could_not_keep_up_has_no_response_times() {
     assert_eq!((none.isolation(), none.on.response_ms(0.99)), (None, None));
     assert!(limited.isolation().is_some());
     let findings = test.study(&record);
-    let figure = |id: &str| findings.front.figures.iter().find(|one| one.id == id).unwrap();
+    let figure = |id: &str| findings.figure(id).unwrap();
     let isolation = figure("isolation-none");
     assert_eq!((isolation.value, isolation.note.as_deref()), (None, Some("could not keep up")));
     assert_eq!(isolation.subject.as_ref(), Some(&none.offender));

@@ -7,7 +7,7 @@ use steadfast_domain::{EndState, JournalEntry, Measurement, Nanos, Step};
 
 fn settings(length: &str) -> Settings {
     let mut settings = Settings::new(NAME, 7);
-    settings.parameters.insert("length".into(), length.into());
+    settings.set("length", length);
     settings
 }
 
@@ -43,7 +43,7 @@ fn broken_off(settings: &Settings, entries: &[JournalEntry], end: usize) -> Find
 }
 
 fn figure<'a>(findings: &'a Findings, id: &str) -> &'a KeyFigure {
-    findings.front.figures.iter().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{id}"))
+    findings.figure(id).unwrap_or_else(|| panic!("{id}"))
 }
 
 fn answer<'a>(findings: &'a Findings, id: &str) -> &'a FrontAnswer {
@@ -71,17 +71,13 @@ fn shorter_portraits_purge_less_often_and_share_what_was_written() {
         }
         let findings = findings(&settings(length), entries);
         assert_eq!(findings.whole_end(), EndState::Steady, "{length}: {}", findings.ending);
-        let caveat = |findings: &Findings, id: &str| findings.caveats.iter().any(|c| c.id == id);
+        let caveat = |findings: &Findings, id: &str| findings.caveat(id).is_some();
         assert_eq!(caveat(&findings, "portrait-length"), length != "complete");
         for (part, procedure) in findings.parts.iter().zip(PROCEDURES) {
             let is_shared = shared.contains(&procedure);
             assert_eq!(caveat(part, "shared-preconditioning"), is_shared, "{length} {procedure}");
-            let listings = part.chapters.iter().flat_map(|page| &page.exhibits);
-            let says_purge = listings.filter_map(|exhibit| match exhibit {
-                Exhibit::Listing(text) => Some(text),
-                _ => None,
-            });
-            let says_purge = says_purge.into_iter().any(|text| text.starts_with("Purge"));
+            let mut listings = part.exhibits().filter_map(Exhibit::as_listing);
+            let says_purge = listings.any(|text| text.starts_with("Purge"));
             assert!(!(is_shared && says_purge), "{length} {procedure} lists a purge");
         }
     }
@@ -92,7 +88,7 @@ fn a_part_has_the_user_s_settings_before_those_of_the_length() {
     let mut chosen = settings("1h");
     chosen.step_time = Some(Nanos::from_secs(2));
     chosen.slo = Some("p99.9=5ms".parse().unwrap());
-    chosen.parameters.insert("fill.idle-times".into(), "10s".into());
+    chosen.set("fill.idle-times", "10s");
     let plans = plans(&chosen).unwrap();
     let parts: Vec<Settings> = plans.iter().map(|plan| plan.settings(&chosen)).collect();
     assert!(parts.iter().all(|part| part.step_time == Some(Nanos::from_secs(2))));
@@ -194,9 +190,9 @@ fn what_is_no_portrait_is_refused_with_the_reason() {
     tkperf.profile = Profile::Tkperf;
     assert!(refused(&tkperf).contains("--profile pts-2.0"));
     let mut unknown = settings("1h");
-    unknown.parameters.insert("histogram".into(), "5min".into());
+    unknown.set("histogram", "5min");
     assert!(refused(&unknown).contains("histogram-time"));
     let mut suite = Settings::new("suite", 1);
-    suite.parameters.insert("procedures".into(), "iops,portrait".into());
+    suite.set("procedures", "iops,portrait");
     assert!(refused(&suite).contains("not made of others"));
 }

@@ -91,10 +91,6 @@ fn conducted(outcomes: &[PowerCutOutcome]) -> (Vec<PowerCutTrial>, Findings) {
     (bench.trials, test.study(&record))
 }
 
-fn has_caveat(findings: &Findings, id: &str) -> bool {
-    findings.caveats.iter().any(|caveat| caveat.id == id)
-}
-
 #[test]
 fn every_ending_says_how_many_cuts_there_were() {
     const CUT: CutEvidence = CutEvidence::DeviceFailed;
@@ -105,7 +101,7 @@ fn every_ending_says_how_many_cuts_there_were() {
 
     let (trials, found) = conducted(&[outcome(CUT, 0), outcome(CUT, 3), outcome(CUT, 0)]);
     assert_eq!((trials.len(), found.end), (5, EndState::Failed));
-    assert!(found.ending.contains("1 of 5") && has_caveat(&found, ids::POWER_CUT_VIOLATIONS));
+    assert!(found.ending.contains("1 of 5") && found.caveat(ids::POWER_CUT_VIOLATIONS).is_some());
 
     // Without a cut the test ends, and its first sentence says so; what is found then is no
     // violation, since the device may never have been tested.
@@ -113,7 +109,7 @@ fn every_ending_says_how_many_cuts_there_were() {
     assert_eq!((trials.len(), found.end), (1, EndState::Void));
     assert!(found.ending.starts_with("NO POWER CUT WAS MADE"), "{}", found.ending);
     assert!(found.ending.ends_with("Without a cut, 3 blocks do not hold what was flushed."));
-    assert!(has_caveat(&found, ids::NO_POWER_CUT));
+    assert!(found.caveat(ids::NO_POWER_CUT).is_some());
 
     let (trials, found) = conducted(&[outcome(CUT, 0), outcome(CutEvidence::Nothing, 0)]);
     assert_eq!((trials.len(), found.end), (2, EndState::Void));
@@ -156,16 +152,18 @@ fn the_drives_own_count_decides_and_flushes_that_were_not_sent_limit_the_verdict
         let state = (trials.len(), found.end);
         let wanted = if is_cut { (5, EndState::Failed) } else { (1, EndState::Void) };
         assert_eq!(state, wanted, "{evidence:?}, {counted:?}");
-        assert_eq!(has_caveat(&found, ids::NO_POWER_CUT), !is_cut, "{evidence:?}, {counted:?}");
+        assert_eq!(found.caveat(ids::NO_POWER_CUT).is_some(), !is_cut, "{evidence:?}, {counted:?}");
         let is_unproven = is_cut && counted == Unknown && evidence != Simulated;
-        assert_eq!(has_caveat(&found, ids::POWER_CUT_UNPROVEN), is_unproven, "{evidence:?}");
+        assert_eq!(found.caveat(ids::POWER_CUT_UNPROVEN).is_some(), is_unproven, "{evidence:?}");
     }
     let unflushed =
         |violations| PowerCutOutcome { without_flushes: true, ..outcome(DeviceFailed, violations) };
     for (violations, end) in [(0, EndState::Complete), (1, EndState::Void)] {
         let (_, found) = conducted(&[unflushed(violations)]);
         assert_eq!(found.end, end);
-        assert!(has_caveat(&found, ids::NO_FLUSH_SENT) && !has_caveat(&found, ids::NO_POWER_CUT));
+        assert!(
+            found.caveat(ids::NO_FLUSH_SENT).is_some() && found.caveat(ids::NO_POWER_CUT).is_none()
+        );
         assert!(found.ending.to_lowercase().contains("without flushes"), "{}", found.ending);
     }
 }

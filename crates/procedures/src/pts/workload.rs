@@ -593,7 +593,7 @@ mod tests {
         let workload = PtsWorkload::chosen(None, &MIX_WRITES, &settings, geometry).unwrap();
         assert_eq!((workload.streams().len(), workload.left_out().len()), (5, 7));
         let mut settings = Settings::new("wsat", 1);
-        settings.parameters.insert("workload".into(), "metadata".into());
+        settings.set("workload", "metadata");
         let small = PtsWorkload::chosen(Some(&OWN), &MIX_WRITES, &settings, geometry);
         assert!(small.unwrap_err().0.contains("4096 bytes"));
     }
@@ -642,12 +642,12 @@ mod tests {
         assert_eq!(zone_shift_of(&settings, 0), None);
         let third = ("zone-shift".to_owned(), "10".to_owned());
         assert_eq!(zone_shift_of(&settings, 2), Some(third));
-        settings.parameters.insert("zone-shift".into(), "7%".into());
+        settings.set("zone-shift", "7%");
         assert_eq!(zone_shift_of(&settings, 2), None);
         assert_eq!(zone_shift_of(&Settings::new("iops", 1), 2), None);
         let mut campaign = Settings::new("dirth-campaign", 1);
         assert!(zone_shift_of(&campaign, 1).is_some());
-        campaign.parameters.insert("workloads".into(), "oltp,video".into());
+        campaign.set("workloads", "oltp,video");
         assert_eq!(zone_shift_of(&campaign, 1), None);
         let refused = chosen(&[("workload", "composite"), ("zone-shift", "100")]);
         assert!(refused.is_err());

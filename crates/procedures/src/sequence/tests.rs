@@ -84,7 +84,7 @@ fn the_best_attempt_counts_and_the_parts_of_a_step_are_one() {
     assert_eq!(value(&findings, "sequence-attempts", "reads", "3"), 4.096);
     assert_eq!(value(&findings, "sequence-preparation", "fill", "bytes"), 268_435_456.0);
     assert_eq!(table(&findings, "sequence").columns[0].id, "Depth");
-    let named = |id| findings.caveats.iter().any(|caveat| caveat.id == id);
+    let named = |id| findings.caveat(id).is_some();
     assert!(named(caveats::SEQUENCE_NOT_STEADY) && named(caveats::SEQUENCE_REMARK));
 }
 
@@ -92,7 +92,7 @@ fn the_best_attempt_counts_and_the_parts_of_a_step_are_one() {
 fn a_gap_is_reported_and_nothing_begins_anew() {
     let (entries, findings) = conducted(vec![("step-3", 0, 2)]);
     assert_eq!(steps(&entries).len(), 8);
-    let gap = findings.caveats.iter().find(|caveat| caveat.id == caveats::GAP).unwrap();
+    let gap = findings.caveat(caveats::GAP).unwrap();
     assert!(gap.text.contains("continued from its last part"), "{}", gap.text);
 }
 
@@ -155,15 +155,14 @@ fn paced(pace: Pace, iops: f64) -> Findings {
 #[test]
 fn a_rate_that_was_held_or_missed_is_said() {
     let fixed = Pace::Fixed { ios: 100, per: Nanos::from_millis(100) };
-    let is_missed =
-        |findings: &Findings| findings.caveats.iter().any(|c| c.id == caveats::RATE_MISSED);
+    let is_missed = |findings: &Findings| findings.caveat(caveats::RATE_MISSED).is_some();
     let held = paced(fixed.clone(), 995.0);
     assert_eq!(value(&held, "sequence-rates", "writes", "asked"), 1000.0);
     assert_eq!(value(&held, "sequence-rates", "writes", "iops"), 995.0);
     assert_eq!(table(&held, "sequence-rates").rows.len(), 1, "the others are not paced");
     assert!(!is_missed(&held));
     let missed = paced(fixed, 926.0);
-    let said = missed.caveats.iter().find(|c| c.id == caveats::RATE_MISSED).unwrap();
+    let said = missed.caveat(caveats::RATE_MISSED).unwrap();
     assert!(said.text.contains("writes 926.0 of 1,000.0 IOPS"), "{}", said.text);
     // 12 I/Os of 15 in 150 s are within chance.
     assert!(!is_missed(&paced(Pace::Poisson { ios: 1, per: Nanos::from_secs(10) }, 0.08)));
@@ -196,15 +195,8 @@ fn pace_alignment_zones_and_content_are_reported() {
 #[test]
 fn settings_are_those_of_the_file() {
     let (_, findings) = conducted(Vec::new());
-    let chapters = findings.chapters.iter();
-    let rows: Vec<_> = chapters
-        .flat_map(|page| &page.exhibits)
-        .filter_map(|exhibit| match exhibit {
-            Exhibit::Facts(facts) if facts.title == "Settings" => Some(&facts.rows),
-            _ => None,
-        })
-        .flatten()
-        .collect();
+    let mut facts = findings.exhibits().filter_map(Exhibit::as_facts);
+    let rows = &facts.find(|facts| facts.title == "Settings").unwrap().rows;
     let row = |id: &str| rows.iter().find(|row| row.id == id);
     assert!(row("class").is_none() && row("profile").is_none() && row("rounds-max").is_none());
     let value = |id: &str| row(id).unwrap().value.clone().unwrap();

@@ -113,7 +113,7 @@ fn with(mut settings: Settings, name: &str, value: &str) -> Settings {
         "--steady-state" => settings.steady_state = value.parse().unwrap(),
         "--threads" => settings.threads = value.parse().ok(),
         _ => {
-            settings.parameters.insert(name.to_owned(), value.to_owned());
+            settings.set(name, value);
         }
     }
     settings

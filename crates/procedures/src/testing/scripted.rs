@@ -5,7 +5,7 @@ use crate::common::ProcedureSetup;
 use crate::common::procedure_request::ProcedureRequest;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
-use steadfast_domain::findings::{Cell, Exhibit, Page, Plot, Table};
+use steadfast_domain::findings::{Exhibit, Page, Plot, Table};
 use steadfast_domain::measurement::{LoadPart, StreamTally};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Amendment, Geometry};
@@ -199,9 +199,7 @@ pub(crate) fn settings_of(procedure: &str, change: impl FnOnce(&mut Settings)) -
 
 /// Returns a change of settings that sets a parameter.
 pub(crate) fn set(name: &str, value: &str) -> impl FnOnce(&mut Settings) {
-    move |settings| {
-        settings.parameters.insert(name.into(), value.into());
-    }
+    move |settings| settings.set(name, value)
 }
 
 /// Builds a test for the small drive from a request.
@@ -238,13 +236,7 @@ pub(crate) fn record(settings: &Settings, mut entries: Vec<JournalEntry>) -> Rec
 
 /// Returns the steps among the entries.
 pub(crate) fn steps(entries: &[JournalEntry]) -> Vec<&Step> {
-    entries
-        .iter()
-        .filter_map(|entry| match entry {
-            JournalEntry::Applied { step, .. } => Some(&**step),
-            _ => None,
-        })
-        .collect()
+    entries.iter().filter_map(JournalEntry::applied).map(|(step, _)| step).collect()
 }
 
 /// Returns the phases of the steps in order; consecutive steps of a phase count once.
@@ -256,14 +248,12 @@ pub(crate) fn phases(entries: &[JournalEntry]) -> Vec<String> {
 
 /// Returns the value of a key figure; `None` if it has none.
 pub(crate) fn figure(findings: &Findings, id: &str) -> Option<f64> {
-    findings.front.figures.iter().find(|figure| figure.id == id)?.value
+    findings.figure(id)?.value
 }
 
 /// Returns a table of a report by its ID.
 pub(crate) fn table<'f>(findings: &'f Findings, id: &str) -> &'f Table {
-    let pages = findings.pages().flat_map(|page| &page.exhibits);
-    let mut tables = findings.summary.iter().chain(pages).filter_map(Exhibit::as_table);
-    tables.find(|table| table.id == id).unwrap_or_else(|| panic!("no table {id}"))
+    findings.table(id).unwrap_or_else(|| panic!("no table {id}"))
 }
 
 /// Returns the page of the report form with this title.
@@ -275,20 +265,14 @@ pub(crate) fn page<'f>(findings: &'f Findings, title: &str) -> &'f Page {
 
 /// Returns the plot of a page, which has one.
 pub(crate) fn plot_of(page: &Page) -> &Plot {
-    let mut plots = page.exhibits.iter().filter_map(|exhibit| match exhibit {
-        Exhibit::Plot(plot) => Some(plot),
-        _ => None,
-    });
+    let mut plots = page.exhibits.iter().filter_map(Exhibit::as_plot);
     plots.next().unwrap_or_else(|| panic!("no plot on page '{}'", page.title))
 }
 
 /// Returns the number in a cell of a table.
 pub(crate) fn number(table: &Table, row: &str, column: &str) -> f64 {
-    let at = table.columns.iter().position(|c| c.id == column).unwrap();
-    match &table.rows.iter().find(|r| r.id == row).unwrap().cells[at] {
-        Cell::Number { value, .. } => *value,
-        other => panic!("{other:?}"),
-    }
+    let cell = table.cell(row, column).unwrap();
+    cell.value().unwrap_or_else(|| panic!("{cell:?}"))
 }
 
 /// Returns the findings of a record without any entry.

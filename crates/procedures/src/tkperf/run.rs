@@ -157,7 +157,7 @@ fn part_settings(settings: &Settings, name: &str) -> Settings {
         // TKperf intends a day but always runs 1440 rounds, regardless of their length.
         "wsat" => part.rounds_max = part.rounds_max.or_else(|| part.step_time.map(rounds_of_a_day)),
         "throughput" => {
-            part.parameters.insert(throughput::PRECONDITION.name.into(), "wipc".into());
+            part.set(throughput::PRECONDITION.name, "wipc");
         }
         _ => {}
     }

@@ -16,7 +16,7 @@ use steadfast_domain::{
 
 fn settings(tests: &str, change: impl FnOnce(&mut Settings)) -> Settings {
     let mut settings = Settings::new(super::NAME, 7);
-    settings.parameters.insert("tests".into(), tests.into());
+    settings.set("tests", tests);
     settings.command = "steadfast tkperf ssd drive /dev/x -nj 4 -iod 16".into();
     change(&mut settings);
     settings
@@ -116,13 +116,9 @@ fn tkperf_defect_02_throughput_is_preconditioned_and_each_size_judged_by_itself(
 fn tkperf_defect_03_more_jobs_do_not_precondition_more() {
     let written = |change: fn(&mut Settings)| -> u64 {
         let bench = run(&settings("iops", change));
-        let entries = bench.entries.iter().filter_map(|entry| match entry {
-            JournalEntry::Applied { step, outcome } if step.place.phase == "iops/wipc" => {
-                Some(outcome)
-            }
-            _ => None,
-        });
-        entries.map(|outcome| outcome.measurement.bytes().0).sum()
+        let applied = bench.entries.iter().filter_map(JournalEntry::applied);
+        let writes = applied.filter(|(step, _)| step.place.phase == "iops/wipc");
+        writes.map(|(_, outcome)| outcome.measurement.bytes().0).sum()
     };
     assert_eq!(written(nj4), 2 * GEOMETRY.capacity.0);
     assert_eq!(written(|_| ()), 2 * GEOMETRY.capacity.0);
@@ -163,10 +159,9 @@ fn tkperf_defect_06_the_three_dimensional_plots_are_there() {
     let findings = found(&settings("iops,lat", |_| ()));
     for (title, expected) in [("IOPS", 1), ("Latency", 2)] {
         let page = page(&findings, &format!("{title} - Measurement Plots"));
-        let columns = page.exhibits.iter().filter(|exhibit| match exhibit {
-            Exhibit::Plot(plot) => plot.kind == PlotKind::Columns3d && !plot.series.is_empty(),
-            _ => false,
-        });
+        let plots = page.exhibits.iter().filter_map(Exhibit::as_plot);
+        let columns =
+            plots.filter(|plot| plot.kind == PlotKind::Columns3d && !plot.series.is_empty());
         assert_eq!(columns.count(), expected, "{title}");
     }
 }
@@ -189,19 +184,13 @@ fn tkperf_defect_07_every_table_has_as_many_heads_as_cells() {
 #[test]
 fn tkperf_defect_09_the_feature_matrix_stands_beside_the_description_of_the_device() {
     let told = |s: &mut Settings| {
-        s.parameters.insert("description".into(), "Made of *glass*\n\tin 1987".into());
-        s.parameters.insert("feature-matrix".into(), "| a | b |\n|---|---|".into());
-        s.parameters.insert("name".into(), "980pro".into());
+        s.set("description", "Made of *glass*\n\tin 1987");
+        s.set("feature-matrix", "| a | b |\n|---|---|");
+        s.set("name", "980pro");
     };
     let findings = found(&settings("lat", told));
     let page = page(&findings, "Setup Information");
-    let exhibits = page.exhibits.iter();
-    let listings: Vec<&str> = exhibits
-        .filter_map(|exhibit| match exhibit {
-            Exhibit::Listing(text) => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
+    let listings: Vec<&str> = page.exhibits.iter().filter_map(Exhibit::as_listing).collect();
     assert_eq!(listings[..2], ["Made of *glass*\n\tin 1987", "| a | b |\n|---|---|"]);
     assert!(listings[2].starts_with("steadfast tkperf ssd"), "the command line as it was typed");
 }
@@ -236,11 +225,8 @@ fn tkperf_defect_10_a_day_of_write_saturation_is_a_day_whatever_the_step() {
     for seconds in [60, 30, 7] {
         let asked = settings("writesat", |s| s.step_time = Some(Nanos::from_secs(seconds)));
         let bench = scripted(|_| 1.0).conducted(&*made(&asked).unwrap());
-        let measured = bench.entries.iter().filter_map(|entry| match entry {
-            JournalEntry::Applied { outcome, .. } => Some(outcome.measurement.elapsed.0),
-            _ => None,
-        });
-        let lasted = Nanos(measured.sum());
+        let applied = bench.entries.iter().filter_map(JournalEntry::applied);
+        let lasted = Nanos(applied.map(|(_, outcome)| outcome.measurement.elapsed.0).sum());
         let day = Nanos::from_secs(86_400);
         assert!(lasted >= day && lasted.0 - day.0 < 7_000_000_000, "{seconds}: {lasted}");
     }
@@ -342,9 +328,7 @@ fn tests_that_there_are_not_are_refused() {
     let why = |tests: &str| made(&settings(tests, |_| ())).err().unwrap().0;
     assert!(why("iosp").contains("'iosp'") && why("iosp").contains("iops"));
     assert!(why("lat,lat").contains("twice"));
-    let strange = |s: &mut Settings| {
-        s.parameters.insert("mix".into(), "1".into());
-    };
+    let strange = |s: &mut Settings| s.set("mix", "1");
     assert!(made(&settings("lat", strange)).err().unwrap().0.contains("'mix'"));
 }
 

@@ -52,7 +52,7 @@ fn a_miscompare_is_a_failed_end_and_says_where() {
     let findings = conducted(&mut retouched(|step, m| found(step, m, 3, 0)));
     assert_eq!((findings.end, findings.end.good()), (EndState::Failed, Some(false)));
     assert!(findings.ending.contains("3 of 2,097,152"), "{}", findings.ending);
-    assert!(findings.caveats.iter().any(|c| c.id == "miscompares"));
+    assert!(findings.caveat("miscompares").is_some());
     assert_eq!(findings.form_pages[0].exhibits.len(), 3, "with the places");
 }
 
@@ -62,7 +62,7 @@ fn what_was_not_compared_is_not_right() {
         let findings = conducted(&mut retouched(retouch));
         assert_eq!(findings.end, EndState::Void);
         assert!(findings.ending.starts_with("NOT VERIFIED"), "{}", findings.ending);
-        assert!(findings.caveats.iter().any(|c| c.id == "not-compared"));
+        assert!(findings.caveat("not-compared").is_some());
     }
 }
 

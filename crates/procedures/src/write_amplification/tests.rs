@@ -12,7 +12,7 @@ fn made(
 ) -> Result<WriteAmplificationTest, crate::ProcedureError> {
     let mut settings = Settings::new(NAME, 7);
     for (name, value) in [("workloads", "uniform,zones/90-10"), ("used", "100,80")] {
-        settings.parameters.insert(name.into(), value.into());
+        settings.set(name, value);
     }
     change(&mut settings);
     let offer = crate::offer(NAME).unwrap();
@@ -163,12 +163,9 @@ fn a_cell_that_keeps_changing_ends_at_its_limit_without_a_value() {
     assert_eq!(findings.end, EndState::NotSteady);
     let ids: Vec<&str> = findings.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
     assert!(ids.contains(&steadfast_domain::caveats::STEADY_STATE_NOT_ACHIEVED), "{ids:?}");
-    let table = findings.summary.iter().find_map(|exhibit| match exhibit {
-        Exhibit::Table(table) => Some(table),
-        _ => None,
-    });
+    let table = findings.summary.iter().find_map(Exhibit::as_table);
     assert_eq!(table.unwrap().rows[0].cells[1], Cell::text("not steady"));
-    let saved = findings.front.figures.iter().find(|figure| figure.id == "saved-at-80").unwrap();
+    let saved = findings.figure("saved-at-80").unwrap();
     assert_eq!(saved.value, None);
 }
 
@@ -235,7 +232,7 @@ fn a_drive_that_counts_other_amounts_or_fewer_flash_bytes_is_disclosed() {
 fn a_captured_workload_is_a_cell_of_its_own() {
     let captured = |settings: &mut Settings| {
         settings.workload = Some(Box::new(workload()));
-        settings.parameters.insert("workloads".into(), "none".into());
+        settings.set("workloads", "none");
     };
     let test = made(captured).unwrap();
     let phases: Vec<String> = test.cells.iter().map(|cell| cell.phase()).collect();
@@ -260,7 +257,7 @@ fn the_range_of_a_value_is_that_of_its_windows() {
     });
     let (test, record) = conducted(&mut bench);
     let findings = test.study(&record);
-    let worst = findings.front.figures.iter().find(|figure| figure.id == "worst").unwrap();
+    let worst = findings.figure("worst").unwrap();
     let (low, high) = worst.range.unwrap();
     assert!((low - 3.0).abs() < 4e-3 && (high - 3.03).abs() < 4e-3, "{low} {high}");
     assert!(!worst.is_bounded);

@@ -394,10 +394,7 @@ fn fact<'a>(findings: &'a Findings, ids: &[&str]) -> Option<&'a Setting> {
     let front = findings.front.device.iter().chain(&findings.front.conditions);
     let form = findings.header.blocks.iter().flat_map(|block| &block.rows);
     let chapters = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    let facts = chapters.flat_map(|exhibit| match exhibit {
-        Exhibit::Facts(facts) => facts.rows.as_slice(),
-        _ => &[],
-    });
+    let facts = chapters.filter_map(Exhibit::as_facts).flat_map(|facts| &facts.rows);
     let mut all = front.chain(form).chain(facts);
     all.find(|row| ids.contains(&row.id.as_str()) && row.value.is_some())
 }

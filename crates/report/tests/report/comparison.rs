@@ -95,11 +95,7 @@ fn all_plots(findings: &Findings) -> Vec<&Plot> {
 }
 
 fn numbers(row: &Row) -> Vec<f64> {
-    let number = |cell: &Cell| match cell {
-        Cell::Number { value, .. } => *value,
-        _ => f64::NAN,
-    };
-    row.cells.iter().map(number).collect()
+    row.cells.iter().map(|cell| cell.value().unwrap_or(f64::NAN)).collect()
 }
 
 #[test]
@@ -478,7 +474,7 @@ fn odd_tables_are_compared_without_panic() {
         findings.summary = vec![Exhibit::Table(odd(value))];
     }
     let compared = compare(&runs).unwrap();
-    let table = compared.long_tables.iter().find(|table| table.id == "odd").unwrap();
+    let table = compared.table("odd").unwrap();
     assert_eq!(table.rows.len(), 1500, "long ones are files");
     assert_eq!((table.rows[0].head.as_str(), table.rows[1].head.as_str()), ("twice", "twice (2)"));
     assert_eq!(table.rows[0].cells[2], Cell::Missing, "no percentage of zero");

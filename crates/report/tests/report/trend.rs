@@ -3,7 +3,7 @@
 use super::findings;
 use steadfast_domain::device_log::DEVICE_COUNTS;
 use steadfast_domain::findings::{
-    Cell, Exhibit, FormBlock, FormSubject, FrontPage, Metric, Origin, Row, Setting,
+    Cell, FormBlock, FormSubject, FrontPage, Metric, Origin, Row, Setting,
 };
 use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{EndState, Findings};
@@ -85,12 +85,7 @@ fn serial(run: &mut NamedRun, text: &str) {
 }
 
 fn rows(findings: &Findings, id: &str) -> Vec<Row> {
-    let chapters = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    let found = findings.summary.iter().chain(chapters).find_map(|exhibit| match exhibit {
-        Exhibit::Table(table) if table.id == id => Some(table.rows.clone()),
-        _ => None,
-    });
-    found.unwrap_or_default()
+    findings.table(id).map(|table| table.rows.clone()).unwrap_or_default()
 }
 
 #[test]
@@ -239,9 +234,8 @@ fn a_copy_counts_once_and_parts_that_did_not_begin_are_named() {
         .collect();
     assert_eq!((found.runs.len(), left_out), (5, vec![("copy", true), ("run-9, parts", true)]));
     assert_eq!(found.newest_left_out, None);
-    let has_remark = |found: &ProcedureTrend| {
-        found.findings("x").caveats.iter().any(|caveat| caveat.id == "windows-decide")
-    };
+    let has_remark =
+        |found: &ProcedureTrend| found.findings("x").caveat("windows-decide").is_some();
     assert!(!has_remark(&found));
     all.remove(0);
     let options = TrendOptions { baseline: Some(TrendBaseline::Named("run-2".into())), ..options };
@@ -253,7 +247,7 @@ fn other_models_and_settings_are_refused_by_name_and_other_serials_are_said() {
     let mut all = runs(&[1.0; 6]);
     serial(&mut all[4], "S2");
     let page = ProcedureTrend::new(all.clone(), &options(None)).unwrap().findings("test");
-    assert!(page.caveats.iter().any(|caveat| caveat.id == "serials-differ"));
+    assert!(page.caveat("serials-differ").is_some());
     let column = |row: &Row| row.cells[2].clone();
     assert_eq!(column(&rows(&page, "trend-runs")[4]), Cell::text("S2"));
     let mut demand = all.clone();

@@ -52,7 +52,7 @@ fn every_part_of_a_suite_waits() {
     let directory = scratch.path().join("run");
     let settings = run_settings(|settings| {
         settings.procedure = "suite".into();
-        settings.parameters.insert("procedures".into(), "iops,latency".into());
+        settings.set("procedures", "iops,latency");
     });
     let mut log = below(45.0, &[40.0]);
     assert_eq!(begin(&directory, &settings, &mut rig(&mut log, false)), RunOutcome::Complete);
@@ -113,7 +113,7 @@ fn parts_that_share_a_state_do_not_wait() {
     let directory = scratch.path().join("run");
     let settings = run_settings(|settings| {
         settings.procedure = "portrait".into();
-        settings.parameters.insert("length".into(), "1h".into());
+        settings.set("length", "1h");
     });
     let mut log = below(45.0, &[40.0]);
     begin(&directory, &settings, &mut rig(&mut log, false));

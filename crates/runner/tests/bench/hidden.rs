@@ -18,7 +18,7 @@ fn rig(spec: &DriveSpec) -> SimulatedRig {
 fn plan(spec: &DriveSpec, procedure: &str, parameters: &[(&str, &str)]) -> RunPlan {
     let mut settings = Settings::new(procedure, 7);
     for (name, value) in parameters {
-        settings.parameters.insert((*name).to_owned(), (*value).to_owned());
+        settings.set(name, value);
     }
     RunPlan::new("steadfast 0", 1, "sim", rig(spec).device().clone(), settings)
 }
@@ -29,7 +29,6 @@ fn findings(directory: &Path) -> Findings {
     procedure.study(&contents.into_record())
 }
 
-/// Runs a procedure on a drive and returns its findings.
 fn run(spec: &DriveSpec, procedure: &str, parameters: &[(&str, &str)]) -> Findings {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
@@ -44,7 +43,7 @@ fn run(spec: &DriveSpec, procedure: &str, parameters: &[(&str, &str)]) -> Findin
 }
 
 fn figure(findings: &Findings, id: &str) -> Option<f64> {
-    findings.front.figures.iter().find(|figure| figure.id == id).unwrap().value
+    findings.figure(id).unwrap().value
 }
 
 /// Asserts that a figure is within 3 % of what the drive was made with.
@@ -203,14 +202,7 @@ fn exit_latencies_are_recovered_exactly_by_idle_exit() {
     for (states, thresholds) in STATES.iter().zip(thresholds) {
         let spec = DriveSpec { idle_states: states, ..drive("exact").unwrap().clone() };
         let findings = run(&spec, "idle-exit", &[]);
-        let pages = findings.form_pages.iter().flat_map(|page| &page.exhibits);
-        let table = pages
-            .filter_map(|exhibit| match exhibit {
-                steadfast_domain::Exhibit::Table(table) if table.id == "states" => Some(table),
-                _ => None,
-            })
-            .next()
-            .unwrap();
+        let table = findings.table("states").unwrap();
         assert_eq!(table.rows.len(), states.len());
         for ((row, state), (not_after, after)) in table.rows.iter().zip(states).zip(thresholds) {
             use steadfast_domain::findings::Cell;

@@ -396,7 +396,7 @@ fn preconditioning_goes_on_from_its_checkpoint() {
     let resumed: Vec<u64> = again.starts.iter().map(|start| start.resumed).collect();
     assert!(resumed[0] == 1 && resumed[1..].iter().all(|count| *count == 0), "{resumed:?}");
     assert_eq!(again.purges, 0, "the purge is not repeated");
-    let text = findings(&directory).caveats.iter().find(|c| c.id == "gap").unwrap().text.clone();
+    let text = findings(&directory).caveat("gap").unwrap().text.clone();
     assert!(text.contains("stopped on request"), "{text}");
 }
 

@@ -15,8 +15,8 @@ fn a_pass_that_halted_writes_every_region_once() {
         let directory = scratch.path().join("run");
         let settings = run_settings(|settings| {
             settings.procedure = procedure.into();
-            settings.parameters.insert("precondition".into(), "one-pass".into());
-            settings.parameters.insert("spare".into(), "7%".into());
+            settings.set("precondition", "one-pass");
+            settings.set("spare", "7%");
         });
         let mut log = RigLog::default();
         let mut halting = rig(&mut log, false);

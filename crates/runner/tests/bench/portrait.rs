@@ -20,7 +20,7 @@ fn a_length_is_the_time_that_a_portrait_takes_at_most() {
                 let geometry = Geometry { capacity: CAPACITY, logical_sector };
                 let mut settings = Settings::new("portrait", 7);
                 settings.class = class;
-                settings.parameters.insert("length".into(), length.into());
+                settings.set("length", length);
                 let procedure = steadfast_procedures::procedure(&settings, geometry, &[]).unwrap();
                 let outline = Outline::rehearse(procedure.as_ref(), Some(RATE)).unwrap();
                 let most = Nanos::from_secs(hours * 3600).as_secs_f64() * SPARE;

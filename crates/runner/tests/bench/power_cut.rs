@@ -16,7 +16,7 @@ fn settings(cycles: &str) -> Settings {
     for (name, value) in
         [("cycles", cycles), ("area", "1"), ("block", "4"), ("flush-every", "8"), ("within", "1s")]
     {
-        settings.parameters.insert(name.to_owned(), value.to_owned());
+        settings.set(name, value);
     }
     settings
 }

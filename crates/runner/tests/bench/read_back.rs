@@ -183,7 +183,7 @@ fn a_purge_that_turns_the_cache_on_again_does_not_stand() {
     assert_eq!(occasions(&directory), all.map(|when| (Some(when), OFF)));
     let findings = findings(&directory);
     assert!(findings.headline.contains("WCD"), "{}", findings.headline);
-    assert!(!findings.caveats.iter().any(|c| c.id == "conditions-changed"));
+    assert!(findings.caveat("conditions-changed").is_none());
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_cache_that_goes_on_later_is_read_and_disclosed_and_the_header_says_what_is(
         assert_eq!(said.len(), 1, "once, where it changed");
         let text = &said[0].text;
         assert!(text.contains(when) && text.contains("is enabled (WCE), was disabled"), "{text}");
-        assert!(findings.caveats.iter().any(|c| c.id == "write-cache"));
+        assert!(findings.caveat("write-cache").is_some());
     }
 }
 

@@ -9,7 +9,6 @@ use crate::recognize_file::expect;
 use crate::run_settings::SOFTWARE;
 use crate::terminal;
 use std::path::Path;
-use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::text::printable;
 use steadfast_domain::{Findings, Nanos};
 use steadfast_exchange::crystaldiskmark::{self, DiskMarkDirection, DiskMarkTest, SavedResult};
@@ -74,8 +73,8 @@ fn saved(preset: &CrystalDiskMark, findings: &Findings) -> SavedResult {
         (DiskMarkDirection::Write, "Write"),
         (DiskMarkDirection::Mix, "Mix"),
     ] {
-        for row in table(findings, "crystaldiskmark").iter().flat_map(|table| &table.rows) {
-            let of = |id| value(table(findings, id)?, &row.id, column);
+        for row in findings.table("crystaldiskmark").iter().flat_map(|table| &table.rows) {
+            let of = |id| findings.table(id)?.cell(&row.id, column)?.value();
             let Some(mb) = of("crystaldiskmark") else { continue };
             let iops = of("crystaldiskmark-iops");
             tests.extend(DiskMarkTest::named(&row.id, direction, mb).map(|test| DiskMarkTest {
@@ -123,19 +122,4 @@ fn date(unix_ms: u64) -> String {
         part(11, 13),
         part(13, 15)
     )
-}
-
-fn table<'f>(findings: &'f Findings, id: &str) -> Option<&'f Table> {
-    findings.pages().flat_map(|page| &page.exhibits).find_map(|exhibit| match exhibit {
-        Exhibit::Table(table) if table.id == id => Some(table),
-        _ => None,
-    })
-}
-
-fn value(table: &Table, row: &str, column: &str) -> Option<f64> {
-    let at = table.columns.iter().position(|of| of.id == column)?;
-    match table.rows.iter().find(|of| of.id == row)?.cells.get(at)? {
-        Cell::Number { value, .. } => Some(*value),
-        _ => None,
-    }
 }

@@ -2,7 +2,7 @@
 //! and every plot on the HTML page.
 
 use steadfast_domain::Findings;
-use steadfast_domain::findings::{Exhibit, Plot, PlotKind, Series, Stroke};
+use steadfast_domain::findings::{Exhibit, Page, Plot, PlotKind, Series, Stroke};
 use steadfast_report::ReportTime;
 
 /// Whether a plot has what a caption claims.
@@ -32,14 +32,12 @@ fn count(plot: &Plot, stroke: Stroke) -> usize {
     plot.series.iter().filter(|series| series.stroke == stroke).filter(drawn).count()
 }
 
-fn plots(findings: &Findings) -> Vec<(&str, &Plot)> {
-    let pages = findings.form_pages.iter().chain(&findings.chapters);
-    let exhibits = pages.flat_map(|page| page.exhibits.iter().map(move |one| (page, one)));
-    let drawn = exhibits.filter_map(|(page, exhibit)| match exhibit {
-        Exhibit::Plot(plot) => Some((page.title.as_str(), plot)),
-        _ => None,
-    });
-    drawn.collect()
+fn plots<'f>(findings: &'f Findings) -> Vec<(&'f str, &'f Plot)> {
+    let of_page = |page: &'f Page| {
+        let plots = page.exhibits.iter().filter_map(Exhibit::as_plot);
+        plots.map(|plot| (page.title.as_str(), plot))
+    };
+    findings.pages().flat_map(of_page).collect()
 }
 
 /// Asserts that every plot with values has what its caption says.

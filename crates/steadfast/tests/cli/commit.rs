@@ -6,7 +6,7 @@ use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
-use steadfast_domain::{Findings, JournalEntry, Op};
+use steadfast_domain::{Findings, Op};
 use steadfast_runner::Ledger;
 
 /// Times of the exact drive in milliseconds: command, 4 KiB on the link, flush.
@@ -16,18 +16,12 @@ const FLUSH: f64 = COMMAND + 2.0;
 
 fn table(run: &Path, id: &str) -> Table {
     let findings: Findings = read_json(run.join("findings.json"));
-    let tables =
-        findings.pages().flat_map(|page| &page.exhibits).filter_map(Exhibit::as_table).cloned();
-    tables.into_iter().find(|table| table.id == id).unwrap_or_else(|| panic!("no table {id}"))
+    findings.table(id).unwrap_or_else(|| panic!("no table {id}")).clone()
 }
 
 fn number(table: &Table, row: &str, column: &str) -> f64 {
-    let at = table.columns.iter().position(|found| found.id == column).unwrap();
-    let row = table.rows.iter().find(|found| found.id == row).unwrap_or_else(|| panic!("{row}"));
-    match row.cells[at] {
-        Cell::Number { value, .. } => value,
-        ref other => panic!("{column}: {other:?}"),
-    }
+    let value = table.cell(row, column).and_then(Cell::value);
+    value.unwrap_or_else(|| panic!("no number in {row}, {column}"))
 }
 
 /// A plain write takes a command and the link, a commit a flush more; a group of N waits for the
@@ -88,8 +82,7 @@ fn flushes_of_commits_are_those_that_the_kernel_counts() {
     words.extend(["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"]);
     run_ending(here, &words, &[0, 3]);
     let mut checked = 0;
-    for line in &Ledger::read(&here.join("run")).unwrap().lines {
-        let JournalEntry::Applied { step, outcome } = &line.entry else { continue };
+    for (step, outcome) in Ledger::read(&here.join("run")).unwrap().steps() {
         let (label, m) = (step.place.label.as_str(), &outcome.measurement);
         if !step.place.phase.starts_with("commits") {
             continue;
@@ -113,12 +106,8 @@ fn flushes_of_commits_are_those_that_the_kernel_counts() {
     }
     assert_eq!(checked, 2 * 6 + 1);
     let findings: Findings = read_json(here.join("run/findings.json"));
-    let exhibits = findings.pages().flat_map(|page| &page.exhibits);
-    let mut engines = exhibits.filter_map(|exhibit| match exhibit {
-        Exhibit::Facts(facts) => facts.rows.iter().find(|row| row.label == "Engine"),
-        _ => None,
-    });
-    let engine = engines.next().unwrap().value.as_deref().unwrap();
+    let mut facts = findings.exhibits().filter_map(Exhibit::as_facts).flat_map(|facts| &facts.rows);
+    let engine = facts.find(|row| row.label == "Engine").unwrap().value.as_deref().unwrap();
     assert_eq!(engine.matches(BLOCKING).count(), 1, "{engine}");
 }
 

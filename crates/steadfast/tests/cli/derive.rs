@@ -6,9 +6,7 @@ use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, RESPONSE_UNKNOWN};
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{
-    Bytes, CaptureConditions, IoEvent, IoOp, IoStream, JournalEntry, Measurement, Stimulus,
-};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, IoStream, Measurement, Stimulus};
 use steadfast_runner::Ledger;
 use steadfast_tracefile::TraceWriter;
 use steadfast_workload::WorkloadFile;
@@ -151,14 +149,9 @@ fn bursts_arrive_by_their_measured_distributions() {
     let run = ["run", "multi-wsat", "--target", "sim:small", "--profile", "quick", "-o", "run"];
     let how = ["--workload", "w.toml", "--set", "arrivals=workload", "--max-rounds", "5"];
     run_ending(here, &[&run[..], &how].concat(), &[0, 3]);
-    let lines = Ledger::read(&here.join("run")).unwrap().lines;
-    let drawn = lines.iter().filter(|line| match &line.entry {
-        JournalEntry::Applied { step, .. } => {
-            step.load.stimulus().is_some_and(|stimulus| stimulus.pace == pace)
-        }
-        _ => false,
-    });
-    assert!(drawn.count() > 0, "no step has {pace:?}");
+    let contents = Ledger::read(&here.join("run")).unwrap();
+    let mut stimuli = contents.steps().filter_map(|(step, _)| step.load.stimulus());
+    assert!(stimuli.any(|stimulus| stimulus.pace == pace), "no step has {pace:?}");
 }
 
 /// Reads at random, even writes, and large writes in bursts: together they are none of these. The
@@ -217,15 +210,10 @@ fn streams_arrive_by_their_own_distributions() {
         let offered = paces.iter().map(|pace| pace.offered_iops().unwrap());
         Some(ios.zip(offered).collect::<Vec<_>>())
     };
-    let lines = Ledger::read(&here.join("run")).unwrap().lines;
-    let applied: Vec<(f64, f64)> = lines
-        .iter()
-        .filter_map(|line| match &line.entry {
-            JournalEntry::Applied { step, outcome } => {
-                rates(step.load.stimulus()?, &outcome.measurement)
-            }
-            _ => None,
-        })
+    let contents = Ledger::read(&here.join("run")).unwrap();
+    let applied: Vec<(f64, f64)> = contents
+        .steps()
+        .filter_map(|(step, outcome)| rates(step.load.stimulus()?, &outcome.measurement))
         .flatten()
         .collect();
     let captured = events.len() as f64 / 48.0;
@@ -287,12 +275,9 @@ fn a_hot_band_is_kept_by_zones_and_without_them_only_locality_is_lost() {
 
 /// Returns the streams of every load of a run.
 fn applied(run: &Path) -> Vec<Vec<IoStream>> {
-    let lines = Ledger::read(run).unwrap().lines;
-    let streams = lines.iter().filter_map(|line| match &line.entry {
-        JournalEntry::Applied { step, .. } => Some(step.load.stimulus()?.streams.clone()),
-        _ => None,
-    });
-    streams.collect()
+    let contents = Ledger::read(run).unwrap();
+    let stimuli = contents.steps().filter_map(|(step, _)| step.load.stimulus());
+    stimuli.map(|stimulus| stimulus.streams.clone()).collect()
 }
 
 #[test]

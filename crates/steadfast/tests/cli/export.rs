@@ -4,7 +4,6 @@
 use super::scratch::{TestDirectory, finished_run, python, refuse, run_ending, succeed};
 use serde_json::Value;
 use std::path::Path;
-use steadfast_domain::JournalEntry;
 use steadfast_runner::Ledger;
 
 /// Two short simulated runs, `a` and `b`.
@@ -17,8 +16,7 @@ fn two_runs(place: &Path) {
 fn journaled(place: &Path) -> [u64; 5] {
     let mut sums = [0; 5];
     for run in ["a", "b"] {
-        for line in Ledger::read(&place.join(run)).unwrap().lines {
-            let JournalEntry::Applied { outcome, .. } = line.entry else { continue };
+        for (_, outcome) in Ledger::read(&place.join(run)).unwrap().steps() {
             let done = &outcome.measurement;
             let known = done.total().percentile(0.999).is_some();
             let parts =
@@ -94,9 +92,7 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
     let samples = checked(&text);
     let running = samples.iter().find(|(name, _)| name == "steadfast_run_running").unwrap();
     assert!(running.1.contains("run=\"a \\\"b\\\\c\\nd/run\""), "{}", running.1);
-    let steps = Ledger::read(&place.join(&out)).unwrap().lines;
-    let steps =
-        steps.iter().filter(|line| matches!(line.entry, JournalEntry::Applied { .. })).count();
+    let steps = Ledger::read(&place.join(&out)).unwrap().steps().count();
     assert!(text.contains(&format!("}} {steps}\n")), "{steps} steps: {text}");
     let two = [&quick[..], &["--target", "sim:small", "--target", "sim:client", "-o", "two"]];
     run_ending(place, &two.concat(), &[0, 3]);

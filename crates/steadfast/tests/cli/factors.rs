@@ -8,7 +8,7 @@ use steadfast_engine::sim::{DriveSpec, WriteLimit, drive};
 /// Runs sweeps on a drive and returns the findings.
 fn found(spec: &DriveSpec, factors: &str) -> Findings {
     let mut settings = Settings::new("factors", 3);
-    settings.parameters.insert("factors".into(), factors.into());
+    settings.set("factors", factors);
     settings.step_time = Some(Nanos::from_secs(20));
     let here = &TestDirectory::new();
     let run = here.join("run");
@@ -22,7 +22,7 @@ fn found(spec: &DriveSpec, factors: &str) -> Findings {
 }
 
 fn figure(findings: &Findings, id: &str) -> Option<f64> {
-    findings.front.figures.iter().find(|figure| figure.id == id).unwrap().value
+    findings.figure(id).unwrap().value
 }
 
 fn small() -> DriveSpec {

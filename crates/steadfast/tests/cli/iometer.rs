@@ -150,17 +150,9 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
         }
     }
     // The record has what the kernel counted in the same steps.
-    let steps = steadfast_runner::Ledger::read(&path.join("run")).unwrap();
-    let sensed: Vec<_> = steps
-        .lines
-        .iter()
-        .filter_map(|line| match &line.entry {
-            steadfast_domain::JournalEntry::Applied { outcome, .. } => {
-                outcome.measurement.sensed.host.clone()
-            }
-            _ => None,
-        })
-        .collect();
+    let contents = steadfast_runner::Ledger::read(&path.join("run")).unwrap();
+    let sensed =
+        contents.steps().filter_map(|(_, outcome)| outcome.measurement.sensed.host.clone());
     let host = sensed.last().unwrap();
     let last = of("MANAGER").next_back().unwrap();
     let rate = host.interrupts.unwrap() as f64 / host.elapsed.as_secs_f64();

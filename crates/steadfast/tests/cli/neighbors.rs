@@ -6,7 +6,7 @@ use super::scratch::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use steadfast_domain::{JournalEntry, Measurement, Step};
+use steadfast_domain::{Measurement, Step};
 use steadfast_runner::Ledger;
 
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
@@ -30,14 +30,9 @@ fn halt(directory: &Path, arguments: &[&str], parts: &[&str]) {
 
 /// Steps with control groups, in order.
 fn grouped_steps(directory: &Path) -> Vec<(Step, Measurement)> {
-    let lines = Ledger::read(&directory.join("run")).unwrap().lines;
-    let step = |entry| match entry {
-        JournalEntry::Applied { step, outcome } if !step.groups.is_empty() => {
-            Some((*step, outcome.measurement))
-        }
-        _ => None,
-    };
-    lines.into_iter().filter_map(|line| step(line.entry)).collect()
+    let contents = Ledger::read(&directory.join("run")).unwrap();
+    let grouped = contents.steps().filter(|(step, _)| !step.groups.is_empty());
+    grouped.map(|(step, outcome)| (step.clone(), outcome.measurement.clone())).collect()
 }
 
 /// Directories of control groups that were made for a device.

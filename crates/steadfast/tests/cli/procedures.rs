@@ -217,12 +217,8 @@ fn a_gap_in_a_long_load_does_not_change_what_is_found() {
     let base = [&base[..], &["1s", "--set", "between-time=9s", "-o"]].concat();
     let steady = |name: &str, more: &[&str]| {
         run_ending(here, &[&base, &[name][..], more].concat(), &[0]);
-        let lines = steadfast_runner::Ledger::read(&here.join(name)).unwrap().lines;
         let mut rounds = Vec::new();
-        for line in &lines {
-            let steadfast_domain::JournalEntry::Applied { step, outcome } = &line.entry else {
-                continue;
-            };
+        for (step, outcome) in steadfast_runner::Ledger::read(&here.join(name)).unwrap().steps() {
             let seed = outcome.measurement.seed;
             if step.place.label == "RND 4K W" {
                 rounds.push((outcome.measurement.iops().unwrap(), seed));

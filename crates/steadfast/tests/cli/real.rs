@@ -2,7 +2,7 @@
 
 use super::scratch::*;
 use std::process::Command;
-use steadfast_domain::{JournalEntry, Measurement, Op};
+use steadfast_domain::{Measurement, Op};
 use steadfast_runner::Ledger;
 
 /// I/Os per second that the throttle allows: a prime.
@@ -31,10 +31,8 @@ fn every_step_of_the_quick_test_agrees_with_diskstats() {
         device.name()
     );
     run_ending(here, &arguments, &[0, 3]);
-    let lines = Ledger::read(&here.join("run")).unwrap().lines;
     let mut checked = 0;
-    for line in &lines {
-        let JournalEntry::Applied { step, outcome } = &line.entry else { continue };
+    for (step, outcome) in Ledger::read(&here.join("run")).unwrap().steps() {
         let measurement = &outcome.measurement;
         let Some(kernel) = measurement.kernel else { continue };
         assert_eq!((kernel.read_merges, kernel.write_merges), (0, 0), "{}: merges", step.place);

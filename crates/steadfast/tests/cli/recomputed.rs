@@ -7,7 +7,7 @@ use super::scratch::{TestDirectory, has_module, stderr, stdout, steadfast, wait_
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use steadfast_domain::settings::SimGap;
-use steadfast_domain::{JournalEntry, Nanos, Profile, Settings};
+use steadfast_domain::{Nanos, Profile, Settings};
 use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drive};
 use steadfast_runner::progress::NoProgress;
@@ -29,7 +29,7 @@ fn settings(procedure: &str, more: &[(&str, &str)], gap: Option<SimGap>) -> Sett
         match *name {
             "steady-state" => settings.steady_state = value.parse().unwrap(),
             "slo" => settings.slo = Some(value.parse().unwrap()),
-            name => _ = settings.parameters.insert(name.to_owned(), (*value).to_owned()),
+            name => settings.set(name, value),
         }
     }
     settings
@@ -101,12 +101,8 @@ pub fn conducted_on(run: &Path, begins: Option<Settings>, spec: &DriveSpec) {
 }
 
 fn phases(run: &Path) -> Vec<String> {
-    let lines = Ledger::read(run).unwrap().lines;
-    let phase = lines.iter().filter_map(|line| match &line.entry {
-        JournalEntry::Applied { step, .. } => Some(step.place.phase.clone()),
-        _ => None,
-    });
-    phase.collect()
+    let contents = Ledger::read(run).unwrap();
+    contents.steps().map(|(step, _)| step.place.phase.clone()).collect()
 }
 
 /// For each phase the middle one of its steps, counted through the run from 1.

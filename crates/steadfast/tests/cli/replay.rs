@@ -250,12 +250,8 @@ fn two_captured_devices_replay_together_each_on_its_target() {
     assert_eq!((a.chosen.devices, b.chosen.devices), (vec![0], vec![1]));
     assert_eq!((a.counted_from, b.counted_from), (Nanos(100_000_000), Nanos(100_000_000)));
     let agreed = runs.each_ref().map(|run| {
-        let lines = Ledger::read(run).unwrap().lines;
-        let starts = lines.iter().filter_map(|line| match &line.entry {
-            JournalEntry::Applied { outcome, .. } => outcome.measurement.common_start,
-            _ => None,
-        });
-        starts.map(|start| (start.agreed, start.targets)).collect::<Vec<_>>()
+        let starts = Ledger::read(run).unwrap().common_starts();
+        starts.iter().map(|start| (start.agreed, start.targets)).collect::<Vec<_>>()
     });
     assert_eq!(agreed[0], agreed[1]);
     assert_eq!(agreed[0].len(), 1);

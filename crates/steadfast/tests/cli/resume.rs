@@ -4,7 +4,7 @@ use super::scratch::*;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
-use steadfast_domain::{JournalEntry, Step};
+use steadfast_domain::Step;
 use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::{Ledger, RunPlan};
 
@@ -130,12 +130,7 @@ pub fn resumes_without_its_command_line(run: &Path) {
     let half = half_of(run, |plan| plan.settings.command = NONSENSE.into());
     run_ending(run.parent().unwrap(), &["resume", "half"], &[0, 3]);
     let steps = |run: &Path| -> Vec<Step> {
-        let lines = Ledger::read(run).unwrap().lines;
-        let steps = lines.into_iter().filter_map(|line| match line.entry {
-            JournalEntry::Applied { step, .. } => Some(*step),
-            _ => None,
-        });
-        steps.collect()
+        Ledger::read(run).unwrap().steps().map(|(step, _)| step.clone()).collect()
     };
     assert_eq!(steps(&half), steps(run));
     let findings = |run: &Path| {
@@ -257,14 +252,11 @@ fn bytes_written_by_a_killed_step_are_counted() {
     let killed_at = kernel_written(&device) - before;
     run_ending(here, "resume run", &[0, 3]);
     let after = kernel_written(&device) - before;
-    let lines = Ledger::read(&here.join("run")).unwrap().lines;
     let (mut steps, mut gaps) = (0, 0);
-    for line in &lines {
-        if let JournalEntry::Applied { outcome, .. } = &line.entry {
-            steps += outcome.measurement.written().0;
-            let gap = outcome.gap_before.as_ref();
-            gaps += gap.map_or(0, |gap| gap.written.expect("the disk stayed attached").0);
-        }
+    for (_, outcome) in Ledger::read(&here.join("run")).unwrap().steps() {
+        steps += outcome.measurement.written().0;
+        let gap = outcome.gap_before.as_ref();
+        gaps += gap.map_or(0, |gap| gap.written.expect("the disk stayed attached").0);
     }
     // The last gap's bytes were written by then.
     assert!(gaps > 0 && steps + gaps > killed_at, "{steps} + {gaps}, {killed_at}");
@@ -282,10 +274,9 @@ fn a_deleted_run_directory_is_noticed() {
     let mut begin = vec!["run", "iops", "--profile", "quick", "--step-time", "300ms"];
     begin.extend(["--target", "scratch.bin", "--size", "64MiB", "-o", "run"]);
     let mut child = spawned(scratch.path(), &begin, Stdio::null(), Stdio::piped());
-    let is_step = |line: &JournalLine| matches!(line.entry, JournalEntry::Applied { .. });
     wait_until("the first step", || {
         assert!(child.try_wait().unwrap().is_none(), "no step was finished");
-        Ledger::read(&run).is_ok_and(|contents| contents.lines.iter().any(is_step))
+        Ledger::read(&run).is_ok_and(|contents| contents.steps().next().is_some())
     });
     std::fs::remove_dir_all(&run).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -360,24 +351,13 @@ fn a_run_that_could_not_begin_leaves_no_directory() {
 
 /// Every finished step stands once in the journal, and every gap in the report.
 pub fn repeats_no_step_and_tells_every_gap(run: &Path) {
-    let lines = Ledger::read(run).unwrap().lines;
-    let mut places: Vec<_> = lines
-        .iter()
-        .filter_map(|line| match &line.entry {
-            JournalEntry::Applied { step, .. } => Some(step.place.clone()),
-            _ => None,
-        })
-        .collect();
+    let contents = Ledger::read(run).unwrap();
+    let mut places: Vec<_> = contents.steps().map(|(step, _)| step.place.clone()).collect();
     let all = places.len();
     places.sort();
     places.dedup();
     assert_eq!(places.len(), all, "a finished step was repeated");
-    let gaps = lines
-        .iter()
-        .filter(
-            |l| matches!(&l.entry, JournalEntry::Applied { outcome, .. } if outcome.gap_before.is_some()),
-        )
-        .count();
+    let gaps = contents.steps().filter(|(_, outcome)| outcome.gap_before.is_some()).count();
     assert!(gaps > 0);
     let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
     assert_eq!(text.matches("\"id\": \"gap\"").count(), gaps, "every gap is disclosed");

@@ -24,12 +24,7 @@ fn begin<'a>(devices: &'a [LoopDevice; 2], step: &'a str) -> Vec<&'a str> {
 }
 
 fn starts(run: &Path) -> Vec<CommonStart> {
-    let lines = Ledger::read(run).unwrap().lines;
-    let starts = lines.iter().filter_map(|line| match &line.entry {
-        JournalEntry::Applied { outcome, .. } => outcome.measurement.common_start,
-        _ => None,
-    });
-    starts.collect()
+    Ledger::read(run).unwrap().common_starts()
 }
 
 /// Every step of both runs agrees with the kernel's counts of its own device, the loads
@@ -41,10 +36,9 @@ fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
     let output = run_ending(here, &begin(&devices, "300ms"), &[0, 3]);
     let both = here.join("both");
     for device in &devices {
-        let lines = Ledger::read(&both.join(device.name())).unwrap().lines;
+        let contents = Ledger::read(&both.join(device.name())).unwrap();
         let mut checked = 0;
-        for line in &lines {
-            let JournalEntry::Applied { step, outcome } = &line.entry else { continue };
+        for (step, outcome) in contents.steps() {
             let (done, Some(kernel)) = (&outcome.measurement, outcome.measurement.kernel) else {
                 continue;
             };
@@ -57,7 +51,7 @@ fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
             checked += 1;
         }
         assert!(checked >= 5 * 9, "{checked} steps of {}", device.path);
-        let told = lines.iter().filter(|line| match &line.entry {
+        let told = contents.lines.iter().filter(|line| match &line.entry {
             JournalEntry::Noted(note) => {
                 matches!(&**note, Note::Caveat(c) if c.id == caveats::SHARED_HOST)
             }
@@ -146,16 +140,14 @@ fn both_are_resumed_after_a_kill() {
     let resumed = run_with_pdf_in(here, "resume both");
     assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
     for device in &devices {
-        let lines = Ledger::read(&both.join(device.name())).unwrap().lines;
+        let contents = Ledger::read(&both.join(device.name())).unwrap();
         let mut places = Vec::new();
-        for line in &lines {
-            if let JournalEntry::Applied { step, .. } = &line.entry {
-                let place = (step.place.phase.clone(), step.place.round, step.place.point);
-                assert!(!places.contains(&place), "{}: {} twice", device.path, step.place);
-                places.push(place);
-            }
+        for (step, _) in contents.steps() {
+            let place = (step.place.phase.clone(), step.place.round, step.place.point);
+            assert!(!places.contains(&place), "{}: {} twice", device.path, step.place);
+            places.push(place);
         }
-        assert!(lines.iter().any(|line| matches!(line.entry, JournalEntry::Ended)));
+        assert!(contents.lines.iter().any(|line| matches!(line.entry, JournalEntry::Ended)));
     }
     assert!(both.join("report.pdf").is_file());
 }

@@ -19,7 +19,7 @@ const RESERVE: &str = "5";
 fn measured(run: &Path, spec: &DriveSpec, parameters: &[(&str, &str)]) {
     let mut settings = Settings::new("write-amplification", 3);
     for (name, value) in parameters {
-        settings.parameters.insert((*name).to_owned(), (*value).to_owned());
+        settings.set(name, value);
     }
     conducted_on(run, Some(settings), spec);
 }

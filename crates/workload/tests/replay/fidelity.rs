@@ -3,7 +3,7 @@
 use super::{SECOND, io, of, options, step_file, two_steps};
 use crate::{known, opened};
 use std::collections::BTreeSet;
-use steadfast_domain::findings::{Cell, Exhibit, Plot, Table};
+use steadfast_domain::findings::{Exhibit, Plot, Table};
 use steadfast_domain::{Bytes, CaptureConditions, Findings, IoEvent, IoOp};
 use steadfast_workload::fidelity::{Fidelity, FidelityOptions, findings};
 use steadfast_workload::replay::{MapRule, ReplayError, ReplayTarget, ScriptOptions, TraceScript};
@@ -19,19 +19,11 @@ fn in_issue_order() -> Vec<IoEvent> {
 }
 
 fn plots(findings: &Findings) -> impl Iterator<Item = &Plot> {
-    findings.chapters.iter().flat_map(|page| &page.exhibits).filter_map(|exhibit| match exhibit {
-        Exhibit::Plot(plot) => Some(plot),
-        _ => None,
-    })
+    findings.chapters.iter().flat_map(|page| &page.exhibits).filter_map(Exhibit::as_plot)
 }
 
 fn table<'f>(findings: &'f Findings, id: &str) -> &'f Table {
-    let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    let mut tables = exhibits.filter_map(|exhibit| match exhibit {
-        Exhibit::Table(table) => Some(table),
-        _ => None,
-    });
-    tables.find(|table| table.id == id).unwrap_or_else(|| panic!("there is no table {id}"))
+    findings.table(id).unwrap_or_else(|| panic!("there is no table {id}"))
 }
 
 #[test]
@@ -201,7 +193,7 @@ fn devices_are_paired_in_order_and_the_rest_is_said() {
     assert_eq!(names, ["device 0", "device 4", "device 1", "device 5"]);
     assert!(pairs.iter().all(|pair| pair.sequence.first.is_none() && pair.ios == [30, 30]));
     let findings = findings(&found, "test");
-    let text = &findings.caveats.iter().find(|c| c.id == "devices-unpaired").unwrap().text;
+    let text = &findings.caveat("devices-unpaired").unwrap().text;
     assert!(text.contains("3 devices and the replay 2; 2 are compared"), "{text}");
 }
 
@@ -227,7 +219,7 @@ fn sums_are_compared_as_far_as_they_tell() {
         let findings = findings(&found, "test");
         let sizes = table(&findings, "replay-sizes");
         assert!(sizes.rows.iter().all(|row| row.cells[0] == row.cells[1]), "{sizes:?}");
-        assert!(findings.caveats.iter().any(|caveat| caveat.id == "steps-only"));
+        assert!(findings.caveat("steps-only").is_some());
         assert!(findings.ending.contains("did not keep single I/Os"));
     }
     let narrow = FidelityOptions { step_ns: Some(SECOND / 2), ..options };
@@ -260,23 +252,14 @@ fn the_exhibits_show_both_on_one_axis() {
     let cell = |row: &str, column: usize| {
         let totals = table(&findings, "replay-totals");
         let found = totals.rows.iter().find(|one| one.head == row).unwrap();
-        match found.cells[column] {
-            Cell::Number { value, .. } => value,
-            ref other => panic!("{row}: {other:?}"),
-        }
+        found.cells[column].value().unwrap()
     };
     assert_eq!((cell("I/Os", 0), cell("I/Os", 1)), (events.len() as f64, events.len() as f64));
     assert!((cell("Average response time, ms", 2) + 50.0).abs() < 0.1);
     assert!(findings.caveats.iter().any(|c| c.text.contains("replay lost 9 events")));
     assert_eq!(table(&findings, "replay-times").rows.len(), 2, "one row for each device");
-    let total: f64 = table(&findings, "replay-streams")
-        .rows
-        .iter()
-        .map(|row| match row.cells[0] {
-            Cell::Number { value, .. } => value,
-            _ => 0.0,
-        })
-        .sum();
+    let streams = &table(&findings, "replay-streams").rows;
+    let total: f64 = streams.iter().filter_map(|row| row.cells[0].value()).sum();
     assert_eq!(total, events.len() as f64, "others are one row");
 }
 

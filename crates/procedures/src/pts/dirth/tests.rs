@@ -122,7 +122,7 @@ fn points_are_chosen_noted_and_measured_at_their_demand() {
     assert_eq!(demand_of(&entries, "min-histogram"), "T1Q1");
     let findings = dirth.study(&record(&dirth.setup.settings, entries));
     assert_eq!(findings.form_pages.len(), 15);
-    assert!(!findings.caveats.iter().any(|c| c.id == "art-ceiling"));
+    assert!(findings.caveat("art-ceiling").is_none());
 }
 
 fn demand_of(entries: &[JournalEntry], phase: &str) -> String {
@@ -140,7 +140,7 @@ fn no_point_below_the_ceiling_is_a_caveat() {
     let dirth = dirth_test(set("art-ceiling", "500us"));
     let entries = conducted(&dirth);
     let findings = dirth.study(&record(&dirth.setup.settings, entries));
-    let caveat = findings.caveats.iter().find(|c| c.id == "art-ceiling").unwrap();
+    let caveat = findings.caveat("art-ceiling").unwrap();
     assert!(caveat.text.contains("500 µs"), "{}", caveat.text);
 }
 
@@ -236,11 +236,11 @@ fn rounds_after_an_unsteady_preconditioning_are_not_steady() {
     bench.response = |_| Some(Nanos::from_millis(1));
     let findings = bench.studied(&dirth, &dirth.setup.settings);
     assert_eq!(findings.whole_end().steady(), Some(false));
-    let verdict = findings.verdict.unwrap();
+    let verdict = findings.verdict.as_ref().unwrap();
     assert!(verdict.tracks[0].steady, "the rounds themselves were");
     assert_eq!(verdict.reservation.as_deref(), Some("the preconditioning was not steady"));
     assert!(findings.ending.starts_with("Steady state NOT achieved in the preconditioning"));
-    assert!(findings.caveats.iter().any(|c| c.id == "histogram-bins"));
+    assert!(findings.caveat("histogram-bins").is_some());
     let first = findings.header.blocks[2].rows.iter().find(|r| r.id == "wipc").unwrap();
     assert!(first.value.as_ref().unwrap().contains("2 × User Capacity"), "{first:?}");
 }

@@ -78,8 +78,8 @@ fn the_host_idles_after_every_access_and_never_in_a_baseline() {
 #[test]
 fn iops_are_of_the_access_and_x_is_wall_time() {
     let hir = hir_test(|s| {
-        s.parameters.insert("idle-times".into(), "5,55".into());
-        s.parameters.insert("accesses".into(), "3".into());
+        s.set("idle-times", "5,55");
+        s.set("accesses", "3");
     });
     let mut bench = scripted(rested);
     // Access n of the first wait state begins at 1,000,000 ms + (n - 1) x 10 s.
@@ -142,7 +142,7 @@ fn never_steady_goes_on_after_25_and_says_so() {
         steps(&bench.entries).iter().filter(|s| s.place.phase == "preconditioning").count();
     assert_eq!(minutes, 25 * 31);
     let findings = hir.study(&record(&hir.setup.settings, bench.entries));
-    assert!(findings.caveats.iter().any(|c| c.id == "steady-state-not-achieved"));
+    assert!(findings.caveat("steady-state-not-achieved").is_some());
     assert_eq!(findings.form_pages.len(), 3);
 }
 
@@ -162,7 +162,7 @@ fn a_preconditioning_counts_only_once_the_drive_was_filled() {
         let all = steps(&bench.entries);
         let count = all.iter().filter(|s| s.place.phase == PRECONDITIONING).count() / 31;
         let findings = hir.study(&record(&hir.setup.settings, bench.entries));
-        let fresh = findings.caveats.iter().any(|c| c.id == "steady-within-first-fill");
+        let fresh = findings.caveat("steady-within-first-fill").is_some();
         (count, fresh, findings.whole_end().steady())
     };
     assert_eq!(cycles("0"), (5, true, Some(true)));

@@ -75,8 +75,8 @@ fn never_steady_stops_at_25_says_so_and_goes_on_when_amended() {
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
     let findings = iops.study(&record(&iops.setup.settings, bench.entries));
     assert!(!findings.verdict.as_ref().unwrap().steady);
-    assert_eq!(findings.verdict.unwrap().window, Some((21, 25)));
-    assert!(findings.caveats.iter().any(|c| c.id == "steady-state-not-achieved"));
+    assert_eq!(findings.verdict.as_ref().unwrap().window, Some((21, 25)));
+    assert!(findings.caveat("steady-state-not-achieved").is_some());
     let amended = setup(&iops.setup.settings, GEOMETRY, &[Amendment::RoundsMax(31)])
         .and_then(Iops::on)
         .unwrap();
@@ -141,7 +141,7 @@ fn a_4kn_device_leaves_the_half_kib_out_and_says_so() {
     let bench = scripted(|_| 1000.0).conducted(&iops);
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 49);
     let findings = iops.study(&record(&iops.setup.settings, bench.entries));
-    assert!(findings.caveats.iter().any(|c| c.id == "block-size-left-out"));
+    assert!(findings.caveat("block-size-left-out").is_some());
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn quick_says_that_it_is_not_the_full_method() {
     let bench = scripted(|_| 1000.0).conducted(&iops);
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 9);
     let findings = iops.study(&record(&iops.setup.settings, bench.entries));
-    let quick = findings.caveats.iter().find(|c| c.id == "quick").unwrap();
+    let quick = findings.caveat("quick").unwrap();
     assert_eq!(quick.kind, steadfast_domain::CaveatKind::Invalidates);
 }
 
@@ -181,7 +181,7 @@ fn a_void_round_is_in_no_table() {
     for cell in values {
         assert_eq!(*cell, steadfast_domain::findings::Cell::number(Some(1000.0), 1));
     }
-    let caveat = findings.caveats.iter().find(|c| c.id == "steady-state-not-achieved").unwrap();
+    let caveat = findings.caveat("steady-state-not-achieved").unwrap();
     assert!(caveat.text.contains("rounds 2, 3, 5, 6"), "{}", caveat.text);
 }
 

@@ -162,7 +162,7 @@ fn gaps_in_rounds_and_before_the_histogram_have_caveats_of_their_own() {
 fn another_demand_is_a_deviation() {
     let busy = latency_test(|s| s.depth = Some(4));
     let findings = busy.study(&record(&busy.setup.settings, Vec::new()));
-    let caveat = findings.caveats.iter().find(|c| c.id == "demand").unwrap();
+    let caveat = findings.caveat("demand").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Deviation);
 }
 
@@ -203,9 +203,8 @@ fn every_average_is_the_mean_of_the_rounds() {
 
 /// Returns the average response time of RND 4K W in every table that has it.
 fn averages_of_4k_writes(findings: &Findings) -> Vec<f64> {
-    let pages = findings.pages().flat_map(|page| &page.exhibits);
     let mut averages = Vec::new();
-    for table in findings.summary.iter().chain(pages).filter_map(Exhibit::as_table) {
+    for table in findings.tables() {
         let (row, column) = match table.id.as_str() {
             "average" | "average-summary" => ("4", "0/100"),
             "secondary" => ("ART ms", "RND 4K W"),

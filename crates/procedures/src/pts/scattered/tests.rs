@@ -136,9 +136,9 @@ fn the_report_has_a_part_for_each_and_all_side_by_side() {
     assert_eq!(of(2, "AR Segments", last), "2,048 x 8 MiB");
     assert_eq!(of(3, "AR & Amount", last), "75%: 16 GiB");
     assert_eq!(last.headline, "PTS-C 1.x  WCE  T1/Q1  DP=RND  AR75/16GiB  Aln=BS");
-    let unverified = |id: &str| findings.caveats.iter().any(|c| c.id == id);
+    let unverified = |id: &str| findings.caveat(id).is_some();
     assert!(unverified("ar-segments-layout") && !unverified("ar-amount"));
-    let deviates = |part: &Findings| part.caveats.iter().any(|c| c.id == "active-range");
+    let deviates = |part: &Findings| part.caveat("active-range").is_some();
     assert!(!findings.parts.iter().any(deviates));
 }
 
@@ -155,7 +155,7 @@ fn other_ranges_amounts_and_segments_are_run_and_disclosed() {
     assert_eq!(phases, expected.map(str::to_owned).into());
     let findings = made(&settings).study(&record(&settings, entries));
     for id in ["active-range", "ar-amount", "ar-segments"] {
-        let caveat = findings.caveats.iter().find(|c| c.id == id).unwrap();
+        let caveat = findings.caveat(id).unwrap();
         assert_eq!(caveat.kind, CaveatKind::Deviation, "{id}");
     }
 }
@@ -176,7 +176,7 @@ fn a_part_without_steady_state_is_named_and_the_next_one_runs() {
     };
     let entries = conducted(&settings, drifting);
     let findings = made(&settings).study(&record(&settings, entries));
-    let caveat = findings.caveats.iter().find(|c| c.id == "part-not-steady").unwrap();
+    let caveat = findings.caveat("part-not-steady").unwrap();
     assert!(caveat.text.ends_with("in: Throughput AR100 16 GiB."), "{}", caveat.text);
     assert_eq!(findings.parts.len(), 4);
     let verdict = findings.verdict.unwrap();
@@ -197,7 +197,7 @@ fn an_empty_and_an_unfinished_record_are_studied_without_invention() {
     assert!(findings.ending.contains("not started: ar75-8GiB, ar75-16GiB"), "{}", findings.ending);
     broken.entries.clear();
     let nothing = made(&settings).study(&broken);
-    assert!(nothing.parts.is_empty() && nothing.caveats.iter().any(|c| c.id == "unfinished"));
+    assert!(nothing.parts.is_empty() && nothing.caveat("unfinished").is_some());
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn profiles_and_classes_have_their_own_sizes() {
     assert_eq!(sizes(client_1), ["1024K"]);
     let test_1 = throughput_test(client_1);
     let findings = test_1.study(&record(&test_1.setup.settings, conducted(&test_1, |_| 100.0)));
-    assert!(findings.caveats.iter().any(|c| c.id == "tp-wipc"));
+    assert!(findings.caveat("tp-wipc").is_some());
     assert_eq!(findings.form_pages.len(), 5);
     let tkperf = |s: &mut Settings| s.profile = Profile::Tkperf;
     assert_eq!(sizes(tkperf), ["1024K", "64K", "8K", "4K", "0.5K"]);
@@ -156,7 +156,7 @@ fn tkperf_purges_without_preconditioning_and_says_so() {
     assert!(steps(&entries).iter().all(|s| s.place.phase.starts_with("rounds-")));
     assert_eq!(entries.iter().filter(|e| matches!(e, JournalEntry::Purged(_))).count(), 5);
     let findings = test.study(&record(&test.setup.settings, entries));
-    let caveat = findings.caveats.iter().find(|c| c.id == "no-wipc").unwrap();
+    let caveat = findings.caveat("no-wipc").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Deviation);
 }
 

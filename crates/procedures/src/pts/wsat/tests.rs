@@ -14,10 +14,6 @@ fn wsat_test(change: impl FnOnce(&mut Settings)) -> Wsat {
     setup(&settings_of("wsat", change), GEOMETRY, &[]).and_then(Wsat::on).unwrap()
 }
 
-fn set(settings: &mut Settings, name: &str, value: &str) {
-    settings.parameters.insert(name.into(), value.into());
-}
-
 /// Returns the steps of the saturation of a drive with these IOPS.
 fn saturate(wsat: &Wsat, iops: impl FnMut(&Step) -> f64) -> Vec<Step> {
     let bench = scripted(iops).conducted(wsat);
@@ -48,7 +44,7 @@ fn one_load_runs_on_from_the_purge_and_is_cut_every_minute() {
 fn five_measured_minutes_31_apart_end_it() {
     let unfilled = |change: fn(&mut Settings)| {
         wsat_test(|s| {
-            set(s, "least-fills", "0");
+            s.set("least-fills", "0");
             change(s);
         })
     };
@@ -58,9 +54,9 @@ fn five_measured_minutes_31_apart_end_it() {
     assert_eq!((saturation[30].place.round, saturation[30].place.point), (1, 31));
     assert_eq!(saturation[30].place.label, "RND 4K W");
     assert_eq!(saturation[29].place.label, "RND 4K W (between)");
-    let first = unfilled(|s| set(s, "measured-minute", "first"));
+    let first = unfilled(|s| s.set("measured-minute", "first"));
     assert_eq!(saturate(&first, |_| 100.0).len(), 4 * 31 + 1, "the fifth measured minute ends it");
-    let cycles_of_30 = unfilled(|s| set(s, "between-time", "29min"));
+    let cycles_of_30 = unfilled(|s| s.set("between-time", "29min"));
     assert_eq!(saturate(&cycles_of_30, |_| 100.0).len(), 5 * 30);
 }
 
@@ -73,7 +69,7 @@ fn texts_name_the_criteria_of_the_run() {
     let wsat = Wsat::on(setup).unwrap();
     assert!(wsat.ending_rule().contains("seven rounds meet 30/5 "), "{}", wsat.ending_rule());
     let (_, findings) = conducted(&wsat, |_| 10.0);
-    let early = caveat(&findings, "ended-before-steady-state").unwrap();
+    let early = findings.caveat("ended-before-steady-state").unwrap();
     assert!(early.text.contains("before seven rounds met 30/5"), "{}", early.text);
     let Exhibit::Table(summary) = &findings.summary[0] else { panic!("a table") };
     assert!(summary.rows.iter().any(|row| row.head == "Last seven rounds (NOT steady)"));
@@ -99,7 +95,7 @@ fn four_fills_end_it_first_where_the_drive_is_fast() {
     let findings = scripted(|_| 20_480.0).studied(&wsat, &wsat.setup.settings);
     assert!(findings.ending.contains("4 x user capacity written"), "{}", findings.ending);
     assert!(findings.verdict.is_none(), "a limit that the method allows is no failure");
-    assert!(findings.caveats.iter().any(|c| c.id == "ended-before-steady-state"));
+    assert!(findings.caveat("ended-before-steady-state").is_some());
 }
 
 #[test]
@@ -152,8 +148,8 @@ fn btw_alone_gives_up_after_25_measured_minutes_and_says_so() {
     let count = steps(&bench.entries).iter().filter(|s| s.place.phase == PHASE).count();
     assert_eq!(count, 25 * 31);
     let findings = wsat.study(&record(&wsat.setup.settings, bench.entries));
-    assert!(!findings.verdict.unwrap().steady);
-    let caveat = findings.caveats.iter().find(|c| c.id == "steady-state-not-achieved").unwrap();
+    assert!(!findings.verdict.as_ref().unwrap().steady);
+    let caveat = findings.caveat("steady-state-not-achieved").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Invalidates);
 }
 
@@ -161,7 +157,7 @@ fn btw_alone_gives_up_after_25_measured_minutes_and_says_so() {
 fn a_gap_begins_the_window_anew_and_voids_the_minute_after_it() {
     let wsat = wsat_test(|s| {
         s.steady_state = SteadyStateMethod::Btw;
-        set(s, "least-fills", "0");
+        s.set("least-fills", "0");
     });
     let cycles = |gap: (u32, u32)| {
         let mut bench = scripted(|_| 100.0);
@@ -195,7 +191,7 @@ fn a_gap_before_the_histogram_repeats_it() {
     let results = WsatResults::new(&wsat, &record);
     assert!(results.histogram.is_some());
     let findings = wsat.study(&record);
-    let gap = findings.caveats.iter().find(|c| c.id == "gap").unwrap();
+    let gap = findings.caveat("gap").unwrap();
     assert!(gap.text.contains("repeated"), "{}", gap.text);
 }
 
@@ -203,7 +199,7 @@ fn a_gap_before_the_histogram_repeats_it() {
 fn written_bytes_fills_and_response_times_are_added_up() {
     let wsat = wsat_test(|s| {
         s.steady_state = "time:4min".parse().unwrap();
-        set(s, "workload", "RND 8K RW50");
+        s.set("workload", "RND 8K RW50");
     });
     let mut bench = scripted(|_| 2000.0);
     bench.response = |_| Some(Nanos::from_millis(3));
@@ -219,15 +215,15 @@ fn written_bytes_fills_and_response_times_are_added_up() {
 
 #[test]
 fn a_mix_needs_more_bytes_than_it_writes_and_reads_none_by_bytes() {
-    let wsat = wsat_test(|s| set(s, "workload", "RND 8K RW50"));
+    let wsat = wsat_test(|s| s.set("workload", "RND 8K RW50"));
     assert_eq!(wsat.stimulus().until.bytes, Some(Bytes::gib(8)));
     let mut settings = Settings::new("wsat", 1);
-    set(&mut settings, "workload", "read-intensive");
+    settings.set("workload", "read-intensive");
     settings.steady_state = "fills:4".parse().unwrap();
     let refused = setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
     assert!(refused.contains("writes nothing"), "{refused}");
     settings.steady_state = SteadyStateMethod::Rounds;
-    set(&mut settings, "precondition", "wipc");
+    settings.set("precondition", "wipc");
     assert_eq!(
         setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap().stimulus().until.bytes,
         None
@@ -236,7 +232,7 @@ fn a_mix_needs_more_bytes_than_it_writes_and_reads_none_by_bytes() {
 
 #[test]
 fn sequential_workloads_run_at_t1q32_and_the_composite_at_the_class_demand() {
-    let video = wsat_test(|s| set(s, "workload", "video"));
+    let video = wsat_test(|s| s.set("workload", "video"));
     assert_eq!(
         (video.demand, video.workload.to_string()),
         (Demand::new(1, 32), "SEQ 128K RW90".into())
@@ -247,7 +243,7 @@ fn sequential_workloads_run_at_t1q32_and_the_composite_at_the_class_demand() {
     assert_eq!(composite.workload.to_string(), "composite W");
     assert_eq!(composite.stimulus().zones.len(), 3);
     let mut mixed = settings;
-    set(&mut mixed, "mix", "40/60");
+    mixed.set("mix", "40/60");
     let composite = setup(&mixed, GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
     assert_eq!(composite.stimulus().streams.len(), 24);
 }
@@ -268,9 +264,9 @@ fn each_profile_has_its_pages_and_forms_of_ten_rows() {
 
 #[test]
 fn unverified_parameters_stand_in_the_report() {
-    let wsat = wsat_test(|s| set(s, "histogram-time", "5min"));
+    let wsat = wsat_test(|s| s.set("histogram-time", "5min"));
     let findings = wsat.study(&record(&wsat.setup.settings, Vec::new()));
-    let caveat = findings.caveats.iter().find(|c| c.id == "parameter-histogram-time").unwrap();
+    let caveat = findings.caveat("parameter-histogram-time").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Unverified);
     assert!(caveat.text.contains("5min (chosen)"), "{}", caveat.text);
 }
@@ -279,10 +275,6 @@ fn conducted(wsat: &Wsat, iops: impl FnMut(&Step) -> f64) -> (Vec<Step>, Finding
     let bench = scripted(iops).conducted(wsat);
     let all = steps(&bench.entries).into_iter().cloned().collect();
     (all, wsat.study(&record(&wsat.setup.settings, bench.entries)))
-}
-
-fn caveat<'a>(findings: &'a Findings, id: &str) -> Option<&'a steadfast_domain::Caveat> {
-    findings.caveats.iter().find(|c| c.id == id)
 }
 
 fn steady_row(findings: &Findings) -> &str {
@@ -299,17 +291,17 @@ fn a_window_that_begins_before_the_drive_was_filled_does_not_count() {
     let (all, findings) = conducted(&wsat_test(btw), |_| 100.0);
     assert_eq!(cycles(&all), 6);
     assert_eq!(findings.verdict.as_ref().unwrap().window, Some((2, 6)));
-    assert!(caveat(&findings, "steady-within-first-fill").is_none());
+    assert!(findings.caveat("steady-within-first-fill").is_none());
 
     let plain = wsat_test(|s| {
         btw(s);
-        set(s, "least-fills", "0");
+        s.set("least-fills", "0");
     });
     let (all, findings) = conducted(&plain, |_| 100.0);
     assert_eq!(cycles(&all), 5);
     let verdict = findings.verdict.as_ref().unwrap();
     assert!(verdict.steady && verdict.reservation.as_ref().unwrap().contains("0.69 drive fills"));
-    let said = caveat(&findings, "steady-within-first-fill").unwrap();
+    let said = findings.caveat("steady-within-first-fill").unwrap();
     assert_eq!(said.kind, CaveatKind::Deviation);
     assert!(findings.ending.contains("STILL FRESH: 0.69"), "{}", findings.ending);
     assert!(steady_row(&findings).contains("STILL FRESH"), "{}", steady_row(&findings));
@@ -321,30 +313,30 @@ fn a_limit_that_comes_first_leaves_a_verdict_that_does_not_count() {
     let (_, findings) = conducted(&wsat_test(|_| ()), |_| 10.0);
     assert!(findings.verdict.is_none(), "ended by time, which the method allows");
     assert_eq!(findings.whole_end().steady(), None);
-    assert!(caveat(&findings, "ended-before-steady-state").is_some());
+    assert!(findings.caveat("ended-before-steady-state").is_some());
     assert_eq!(steady_row(&findings), "not required: time limit");
 }
 
 #[test]
 fn reads_of_a_purged_drive_are_refused_unless_it_is_written_first() {
     let mut settings = Settings::new("wsat", 7);
-    set(&mut settings, "workload", "RND 4K R");
+    settings.set("workload", "RND 4K R");
     let why = setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
     assert!(why.contains("--set precondition=wipc") && why.contains("--purge none"), "{why}");
     settings.purge = PurgeChoice::Method(PurgeMethod::Nothing);
     assert!(setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).is_ok());
     settings.purge = PurgeChoice::Auto;
-    set(&mut settings, "precondition", "wipc");
+    settings.set("precondition", "wipc");
     let (all, findings) =
         conducted(&setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
     assert_eq!(all[0].place.phase, "wipc");
     assert_eq!(all[0].load.stimulus().unwrap().until.bytes, Some(Bytes::gib(2)));
-    assert!(caveat(&findings, "reads-unwritten").is_none());
-    assert_eq!(caveat(&findings, "precondition").unwrap().kind, CaveatKind::Deviation);
+    assert!(findings.caveat("reads-unwritten").is_none());
+    assert_eq!(findings.caveat("precondition").unwrap().kind, CaveatKind::Deviation);
     assert_eq!(findings.verdict.unwrap().window, Some((1, 5)), "reads fill nothing");
-    let mixed = wsat_test(|s| set(s, "workload", "RND 8K RW65"));
+    let mixed = wsat_test(|s| s.set("workload", "RND 8K RW65"));
     let (_, findings) = conducted(&mixed, |_| 100.0);
-    assert_eq!(caveat(&findings, "reads-unwritten").unwrap().kind, CaveatKind::Remark);
+    assert_eq!(findings.caveat("reads-unwritten").unwrap().kind, CaveatKind::Remark);
 }
 
 /// A step may be 2 ms short with every engine: a cut by fio is judged like one by our own engines.
@@ -353,7 +345,7 @@ fn a_minute_two_milliseconds_short_counts_and_one_of_three_does_not() {
     let window = |retouch: fn(&Step, &mut steadfast_domain::Measurement)| {
         let wsat = wsat_test(|s| {
             s.steady_state = SteadyStateMethod::Btw;
-            set(s, "least-fills", "0");
+            s.set("least-fills", "0");
         });
         let mut bench = scripted(|_| 100.0);
         bench.retouch = retouch;
@@ -380,7 +372,7 @@ fn parameters_without_use_are_not_called_unverified() {
     let of_time = ids(|s| {
         s.steady_state = "time:4min".parse().unwrap();
         s.profile = Profile::Pts11;
-        set(s, "workload", "SEQ 128K W");
+        s.set("workload", "SEQ 128K W");
     });
     assert!(of_time.is_empty(), "{of_time:?}");
 }
@@ -440,7 +432,7 @@ fn without_a_histogram_the_last_steps_count_by_their_time_and_are_called_not_ste
     assert_eq!((all.len(), all[8].cut), (9, Some(Nanos::from_secs(30))));
     let ios = (1600.0 + 1500.0 + 1400.0 + 1300.0) * 60.0 + 1000.0 * 30.0;
     assert!((figure(&findings, "last-iops").unwrap() - ios / 270.0).abs() < 1e-9);
-    let label = &findings.front.figures.iter().find(|f| f.id == "last-iops").unwrap().label;
+    let label = &findings.figure("last-iops").unwrap().label;
     assert!(label.contains("last 5 steps, not steady"), "{label}");
     assert_eq!(figure(&findings, "after-iops"), None);
 }
@@ -450,7 +442,7 @@ fn a_steady_window_is_sustained_unless_the_drive_was_still_fresh() {
     let of = |least: &str| {
         let wsat = wsat_test(|s| {
             s.steady_state = SteadyStateMethod::Btw;
-            set(s, "least-fills", least);
+            s.set("least-fills", least);
         });
         conducted(&wsat, |step| if step.place.phase == HISTOGRAM { 80.0 } else { 100.0 }).1
     };
@@ -464,7 +456,7 @@ fn a_steady_window_is_sustained_unless_the_drive_was_still_fresh() {
 #[test]
 fn a_mix_that_ends_by_bytes_does_not_say_that_it_wrote_them() {
     let wsat = wsat_test(|s| {
-        set(s, "workload", "RND 8K RW50");
+        s.set("workload", "RND 8K RW50");
         s.steady_state = "fills:2".parse().unwrap();
     });
     assert_eq!(wsat.fills_text(), "the I/Os expected to write 2 x user capacity");
@@ -475,8 +467,8 @@ fn a_mix_that_ends_by_bytes_does_not_say_that_it_wrote_them() {
 #[test]
 fn an_alignment_is_applied_and_named() {
     let wsat = wsat_test(|s| {
-        set(s, "workload", "RND 64K W");
-        set(s, "alignment", "4K");
+        s.set("workload", "RND 64K W");
+        s.set("alignment", "4K");
     });
     assert_eq!(wsat.stimulus().streams[0].alignment, Some(Bytes::kib(4)));
     let (_, findings) = conducted(&wsat, |_| 100.0);
@@ -492,9 +484,9 @@ fn an_alignment_is_applied_and_named() {
 #[test]
 fn a_histogram_discloses_its_bins() {
     let (_, findings) = conducted(&wsat_test(|_| ()), |_| 100.0);
-    assert!(caveat(&findings, "histogram-bins").is_some());
+    assert!(findings.caveat("histogram-bins").is_some());
     let (_, findings) = conducted(&wsat_test(|s| s.profile = Profile::Pts11), |_| 100.0);
-    assert!(caveat(&findings, "histogram-bins").is_none());
+    assert!(findings.caveat("histogram-bins").is_none());
 }
 
 /// Procedures that take no one-pass preconditioning say so; the others need the spare.
@@ -504,7 +496,7 @@ fn one_pass_is_refused_where_it_has_no_place() {
         let has_it = crate::catalogue::find(crate::catalogue::SINGLE, offer.name)
             .is_ok_and(|offer| offer.parameters.iter().any(|known| known.name == "spare"));
         let mut settings = Settings::new(offer.name, 7);
-        set(&mut settings, "precondition", "one-pass");
+        settings.set("precondition", "one-pass");
         let Err(refused) = crate::procedure(&settings, GEOMETRY, &[]) else {
             panic!("{} runs without a spare", offer.name)
         };
@@ -514,20 +506,20 @@ fn one_pass_is_refused_where_it_has_no_place() {
         }
     }
     let mut settings = Settings::new("iops", 7);
-    set(&mut settings, "precondition", "no");
+    settings.set("precondition", "no");
     assert!(crate::procedure(&settings, GEOMETRY, &[]).is_err());
     let mut curve = Settings::new("load-curve", 7);
     for (name, value) in
         [("precondition", "one-pass"), ("spare", "7%"), ("preconditioning", "none")]
     {
-        set(&mut curve, name, value);
+        curve.set(name, value);
     }
     let Err(refused) = crate::procedure(&curve, GEOMETRY, &[]) else { panic!() };
     assert!(refused.0.contains("preconditioning=none"), "{refused}");
     // Parts of a short portrait share a state, and none of them preconditions the drive.
     let mut portrait = Settings::new("portrait", 7);
     for (name, value) in [("length", "1h"), ("precondition", "one-pass"), ("spare", "7%")] {
-        set(&mut portrait, name, value);
+        portrait.set(name, value);
     }
     let Err(refused) = crate::procedure(&portrait, GEOMETRY, &[]) else { panic!() };
     assert!(refused.0.contains("no part of this run takes"), "{refused}");
@@ -536,18 +528,18 @@ fn one_pass_is_refused_where_it_has_no_place() {
 #[test]
 fn one_pass_needs_the_spare_and_precedes_the_saturation() {
     let mut settings = Settings::new("wsat", 7);
-    set(&mut settings, "precondition", "one-pass");
+    settings.set("precondition", "one-pass");
     let refused =
         |settings: &Settings| setup(settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
     assert!(refused(&settings).contains("--set spare=7%"), "{}", refused(&settings));
-    set(&mut settings, "spare", "0");
+    settings.set("spare", "0");
     assert!(refused(&settings).contains("1% to 400%"), "{}", refused(&settings));
-    set(&mut settings, "spare", "7%");
+    settings.set("spare", "7%");
     let (all, findings) =
         conducted(&setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
     let regions = all.iter().take_while(|step| step.place.phase == "one-pass").count();
     assert_eq!((regions, all[regions].place.phase.as_str()), (64, PHASE));
-    let told = caveat(&findings, "precondition").unwrap();
+    let told = findings.caveat("precondition").unwrap();
     assert_eq!(told.kind, CaveatKind::Deviation);
     // 1 / (1 - p) of p = exp(-1.0698 (1 - p)) is 7.84.
     assert!(told.text.contains("7.0 % spare") && told.text.contains("of 7.84"), "{}", told.text);

@@ -78,7 +78,7 @@ fn recovery_is_to_the_step_and_its_approach_stands_next_to_it() {
     });
     let findings = bench.studied(&xsr, &xsr.setup.settings);
     let figure = |id: &str| {
-        let found = findings.front.figures.iter().find(|figure| figure.id == id).unwrap();
+        let found = findings.figure(id).unwrap();
         (found.value.unwrap(), found.unit.as_str(), found.digits)
     };
     assert_eq!(figure("recovery"), (5.0, "min", 1));
@@ -131,7 +131,7 @@ fn durations_and_the_middle_demand_are_parameters() {
         for (name, value) in
             [("first-time", "2min"), ("middle-time", "3min"), ("middle-demand", "T8Q32")]
         {
-            s.parameters.insert(name.into(), value.into());
+            s.set(name, value);
         }
     });
     let bench = scripted(recovering).conducted(&xsr);

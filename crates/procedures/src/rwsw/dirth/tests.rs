@@ -93,10 +93,10 @@ fn a_rate_that_was_only_passed_through_is_no_result() {
     let lost = study(978.0);
     assert_eq!(figure(&lost, "iops"), Some(978.0));
     assert_eq!(figure(&lost, "sweep-iops"), Some(6400.0));
-    let caveat = lost.caveats.iter().find(|c| c.id == "max-iops-not-held").unwrap();
+    let caveat = lost.caveat("max-iops-not-held").unwrap();
     assert_eq!(caveat.kind, steadfast_domain::CaveatKind::Invalidates, "a red bar");
     assert!(caveat.remedy.contains("least-fills=1"), "{}", caveat.remedy);
-    assert!(!study(6300.0).caveats.iter().any(|c| c.id == "max-iops-not-held"));
+    assert!(study(6300.0).caveat("max-iops-not-held").is_none());
 }
 
 /// 5,000 writes of 4 KiB and 2,000 of 64 KiB in 10,000 I/Os write 15,155.2 bytes an I/O: at 20
@@ -108,7 +108,7 @@ fn fills_are_those_of_the_workload_itself() {
         let mut settings = settings("rwsw-dirth");
         settings.profile = profile;
         if let Some(least) = least {
-            settings.parameters.insert("least-fills".into(), least.into());
+            settings.set("least-fills", least);
         }
         let bench = scripted(|_| 20.0).conducted(&*made(&settings));
         let all = steps(&bench.entries);

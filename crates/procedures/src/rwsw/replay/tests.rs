@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::scripted::{GEOMETRY, page, plot_of, record, retouched, scripted, steps};
 use crate::testing::workload::{settings, workload};
-use steadfast_domain::findings::{Cell, Exhibit};
+use steadfast_domain::findings::Exhibit;
 use steadfast_domain::measurement::{Interval, StreamTally, UnmeasuredIos};
 use steadfast_domain::replayed::IntervalLateness;
 use steadfast_domain::script::OpCounts;
@@ -17,8 +17,8 @@ fn made(settings: &Settings) -> Box<dyn Procedure> {
 
 fn plain(name: &str, value: &str) -> Settings {
     let mut settings = settings("replay-native");
-    settings.parameters.insert("preconditioning".into(), "none".into());
-    settings.parameters.insert(name.into(), value.into());
+    settings.set("preconditioning", "none");
+    settings.set(name, value);
     settings
 }
 
@@ -55,7 +55,7 @@ fn capture_steps_are_played_with_their_counts_demands_times_and_pauses() {
     assert!(
         findings.ending.starts_with("Replay complete: 3 of 3 capture steps were played; 150.0 %")
     );
-    let caveat = findings.caveats.iter().find(|c| c.id == "paced-by-rate").unwrap();
+    let caveat = findings.caveat("paced-by-rate").unwrap();
     assert!(caveat.text.starts_with("1 of 3 capture steps"), "{}", caveat.text);
     let plot = plot_of(page(&findings, "Replay Native Outstanding I/Os v Time"));
     // 500 I/Os per second of 4 ms each: two outstanding, where the capture had 0.5.
@@ -94,11 +94,8 @@ fn every_capture_step_writes_its_own_data_where_the_workloads_are_wanted() {
     assert_eq!(row.unwrap().value.as_deref(), Some("as captured in 2 of 3 steps"));
     assert_eq!(patterns("settings").0, vec![DataPattern::RandomUnique; 3]);
     // T1Q8 with two I/Os outstanding; the capture had three threads, 0.5 outstanding, 7 at most.
-    let table = findings.long_tables.iter().find(|table| table.id == "moments").unwrap();
-    let number = |row: usize, column: usize| match table.rows[row].cells[column] {
-        Cell::Number { value, .. } => Some(value),
-        _ => None,
-    };
+    let table = findings.table("moments").unwrap();
+    let number = |row: usize, column: usize| table.rows[row].cells[column].value();
     let oio = |row: usize| [5, 6, 7, 8, 9].map(|column| number(row, column));
     assert_eq!(oio(2), [Some(2.0), None, Some(8.0), Some(1.0), Some(2.0)]);
     assert_eq!(oio(8), [Some(0.5), Some(7.0), None, Some(3.0), Some(0.5 / 3.0)]);
@@ -112,7 +109,7 @@ fn a_target_that_does_not_keep_up_is_a_warning_with_its_share() {
         let settings = plain("pauses", "skip");
         let test = made(&settings);
         let findings = scripted(|_| iops).studied(&*test, &settings);
-        let is_warned = findings.caveats.iter().any(|c| c.id == "replay-share");
+        let is_warned = findings.caveat("replay-share").is_some();
         (findings.ending.clone(), is_warned, findings)
     };
     let (ending, is_warned, findings) = share(27.0);
@@ -121,10 +118,7 @@ fn a_target_that_does_not_keep_up_is_a_warning_with_its_share() {
     let Exhibit::Table(table) = &findings.summary[0] else { panic!("no table") };
     let number = |row: &str| {
         let row = table.rows.iter().find(|found| found.head == row).unwrap();
-        match row.cells[0] {
-            Cell::Number { value, .. } => value,
-            ref other => panic!("{other:?}"),
-        }
+        row.cells[0].value().unwrap()
     };
     assert_eq!(number("Capture, all I/Os"), 10_007.0);
     assert_eq!(number("Capture, all I/Os of these steps"), 10_003.0);
@@ -157,7 +151,7 @@ fn a_stream_that_lacks_ios_is_not_made_up_for_by_another() {
         }
     }
     let findings = test.study(&record(&settings, bench.entries));
-    let text = |id: &str| &findings.caveats.iter().find(|caveat| caveat.id == id).unwrap().text;
+    let text = |id: &str| &findings.caveat(id).unwrap().text;
     assert!(text("replay-unmeasured").starts_with("800 I/Os ("), "{}", text("replay-unmeasured"));
     assert!(text("replay-share").contains("(fewest: "), "{}", text("replay-share"));
     assert!(findings.ending.starts_with("Replay ended"), "{}", findings.ending);
@@ -170,7 +164,7 @@ fn the_composite_to_steady_state_and_the_demands_can_precede_it() {
     let phases = |regime: &str| {
         let mut bench = scripted(|_| 1000.0);
         let mut settings = settings("replay-native");
-        settings.parameters.insert("preconditioning".into(), regime.into());
+        settings.set("preconditioning", regime);
         made(&settings).conduct(&mut bench).unwrap();
         let mut phases: Vec<String> =
             steps(&bench.entries).iter().map(|s| s.place.phase.clone()).collect();
@@ -192,7 +186,7 @@ fn a_gap_repeats_no_step_and_is_told() {
     test.conduct(&mut bench).unwrap();
     assert_eq!(steps(&bench.entries).len(), 3);
     let findings = test.study(&record(&settings, bench.entries));
-    let gap = findings.caveats.iter().find(|c| c.id == "gap").unwrap();
+    let gap = findings.caveat("gap").unwrap();
     assert!(gap.text.contains("from its beginning; nothing is left out"), "{}", gap.text);
 }
 
@@ -241,9 +235,9 @@ fn single_ios_are_one_load_that_is_cut_every_minute() {
         findings.ending,
         "Replay ended: 0 of 10,007 I/Os were played; 0.0 % of those that were to be played."
     );
-    let share = findings.caveats.iter().find(|c| c.id == "replay-share").unwrap();
+    let share = findings.caveat("replay-share").unwrap();
     assert_eq!(share.kind, steadfast_domain::CaveatKind::Invalidates);
-    let left = findings.caveats.iter().find(|c| c.id == "replay-left-out").unwrap();
+    let left = findings.caveat("replay-left-out").unwrap();
     assert!(left.text.contains("10007 are in no count"), "{}", left.text);
 }
 
@@ -311,21 +305,11 @@ fn single_ios_are_reported_with_their_start_errors_drift_and_verdict() {
     assert_eq!(verdict, "the target kept up with the trace");
     let plot = findings.form_pages.last().unwrap();
     assert_eq!(plot.title, "Replay Native Start Error v Time");
-    let done = findings.chapters.iter().flat_map(|page| &page.exhibits).find_map(|e| match e {
-        Exhibit::Table(table) if table.id == "streams-beside" => Some(table),
-        _ => None,
-    });
-    let heads: Vec<&str> = done.unwrap().rows.iter().map(|row| row.head.as_str()).collect();
+    let done = findings.table("streams-beside").unwrap();
+    let heads: Vec<&str> = done.rows.iter().map(|row| row.head.as_str()).collect();
     assert_eq!(heads, ["Reads", "Writes", "Flushes", "Together"]);
-    let served = findings.chapters.iter().flat_map(|page| &page.exhibits).find_map(|e| match e {
-        Exhibit::Table(table) if table.id == "replay-served" => Some(table),
-        _ => None,
-    });
-    let rows = &served.unwrap().rows;
-    let number = |row: usize| match rows[row].cells[0] {
-        Cell::Number { value, .. } => value,
-        ref other => panic!("{other:?}"),
-    };
+    let rows = &findings.table("replay-served").unwrap().rows;
+    let number = |row: usize| rows[row].cells[0].value().unwrap();
     assert_eq!((number(0), number(rows.len() - 1)), (14_126.0, 3.0), "both parts together");
     let (numbers, verdict, _) = found([10, 5010]);
     assert_eq!(numbers[2], "5.000 ms");

@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
 use crate::testing::workload::settings;
-use steadfast_domain::findings::{Cell, Exhibit};
+use steadfast_domain::findings::Cell;
 use steadfast_domain::stimulus::{DataPattern, Op, Order, Pace, Zone};
 use steadfast_domain::{Bytes, CaveatKind, Demand, Nanos, Settings, Stimulus, caveats as ids};
 
@@ -76,8 +76,8 @@ fn zones_are_applied_and_arrivals_where_they_are_asked_for() {
             let bytes = load.active_range.length.0 / 1000 * u64::from(narrow.to_ppm) / 1000;
             assert!(bytes + 1000 > 12_288 && narrow.from_ppm == 0, "{narrow:?}");
         }
-        settings.parameters.insert("zones".into(), "none".into());
-        settings.parameters.insert("arrivals".into(), "workload".into());
+        settings.set("zones", "none");
+        settings.set("arrivals", "workload");
         for load in loads(&settings) {
             let paced = Pace::poisson(512.0);
             assert_eq!((load.streams[0].zones.len(), load.pace.clone()), (0, paced), "{procedure}");
@@ -85,7 +85,7 @@ fn zones_are_applied_and_arrivals_where_they_are_asked_for() {
     }
     for arrivals in ["workload", "streams"] {
         let mut settings = detailed("multi-wsat");
-        settings.parameters.insert("arrivals".into(), arrivals.into());
+        settings.set("arrivals", arrivals);
         assert_eq!(loads(&settings)[0].demand, Demand::SCHEDULED);
         settings.workload.as_mut().unwrap().arrivals = None;
         let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
@@ -98,7 +98,7 @@ fn zones_are_applied_and_arrivals_where_they_are_asked_for() {
 fn streams_arrive_by_their_own_pace_or_at_random_with_their_share() {
     for procedure in ["multi-wsat", "rwsw-dirth"] {
         let mut settings = detailed(procedure);
-        settings.parameters.insert("arrivals".into(), "streams".into());
+        settings.set("arrivals", "streams");
         // At the rate of its 3,000 I/Os, not at the 100 I/Os a second of its active time.
         let own = Pace::Fixed { ios: 153_493, per: Nanos::from_secs(1000) };
         let random = [5000.0, 2000.0].map(|ios| Pace::poisson(512.0 * ios / 10_007.0));
@@ -124,12 +124,12 @@ fn a_drive_that_is_slower_than_the_arrivals_is_said_to_be() {
             ("streams", 100.0, true),
         ] {
             let mut settings = detailed(procedure);
-            settings.parameters.insert("arrivals".into(), arrivals.into());
+            settings.set("arrivals", arrivals);
             let mut bench = scripted(|_| iops);
             bench.response = |_| Some(Nanos::from_millis(2));
             let test = made(&settings);
             let findings = bench.studied(&*test, &settings);
-            let found = findings.caveats.iter().any(|caveat| caveat.id == ids::RATE_MISSED);
+            let found = findings.caveat(ids::RATE_MISSED).is_some();
             assert_eq!(found, is_missed, "{procedure} {arrivals} {iops}");
         }
     }
@@ -149,20 +149,15 @@ fn reports_disclose_zones_and_arrivals() {
     };
     let mut settings = detailed("multi-wsat");
     assert_eq!(found(&settings), [false, true, true]);
-    settings.parameters.insert("zones".into(), "none".into());
-    settings.parameters.insert("arrivals".into(), "workload".into());
+    settings.set("zones", "none");
+    settings.set("arrivals", "workload");
     assert_eq!(found(&settings), [true, false, false]);
-    settings.parameters.insert("arrivals".into(), "streams".into());
+    settings.set("arrivals", "streams");
     let test = made(&settings);
     let mut bench = scripted(|_| 1000.0);
     let findings = bench.studied(&*test, &settings);
-    let tables = findings.pages().flat_map(|page| &page.exhibits);
-    let arrivals = tables.filter_map(|exhibit| match exhibit {
-        Exhibit::Table(table) if table.id == "applied-arrivals" => Some(table),
-        _ => None,
-    });
-    let rows: Vec<_> =
-        arrivals.flat_map(|table| &table.rows).map(|row| row.cells[0].clone()).collect();
+    let arrivals = findings.table("applied-arrivals").unwrap();
+    let rows: Vec<_> = arrivals.rows.iter().map(|row| row.cells[0].clone()).collect();
     assert_eq!(rows, [255.821, 153.493, 102.328].map(|iops| Cell::number(Some(iops), 3)));
 }
 
@@ -226,8 +221,8 @@ fn one_stream_that_is_never_steady_makes_the_run_unsteady_and_is_named() {
     let all = steps(&bench.entries);
     assert!(all.iter().any(|s| s.place.phase == "stream-3"), "the others are run all the same");
     let findings = test.study(&record(&settings, bench.entries));
-    assert!(!findings.verdict.unwrap().steady);
-    let caveat = findings.caveats.iter().find(|c| c.id == "steady-state-not-achieved").unwrap();
+    assert!(!findings.verdict.as_ref().unwrap().steady);
+    let caveat = findings.caveat("steady-state-not-achieved").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Invalidates);
     assert!(caveat.text.contains("RND 8K R") && !caveat.text.contains("SEQ"), "{}", caveat.text);
 }
@@ -258,8 +253,8 @@ fn without_a_workload_or_in_an_older_profile_it_is_refused_with_the_remedy() {
 #[test]
 fn the_regime_and_the_content_are_the_operators_choice_and_disclosed() {
     let mut settings = settings("multi-wsat");
-    settings.parameters.insert("preconditioning".into(), "none".into());
-    settings.parameters.insert("content".into(), "workload".into());
+    settings.set("preconditioning", "none");
+    settings.set("content", "workload");
     let own = DataPattern::Entropy { random_percent: 32, duplicate_percent: 28 };
     settings.workload.as_mut().unwrap().data_pattern = own.clone();
     let test = made(&settings);
@@ -282,7 +277,7 @@ fn streams_of_no_whole_sectors_are_left_out_and_named() {
     let all = steps(&bench.entries);
     assert_eq!(all.last().unwrap().load.stimulus().unwrap().streams.len(), 3);
     let findings = test.study(&record(&settings, bench.entries));
-    let caveat = findings.caveats.iter().find(|c| c.id == "streams-left-out").unwrap();
+    let caveat = findings.caveat("streams-left-out").unwrap();
     assert!(caveat.text.contains("9 I/Os"), "{}", caveat.text);
 }
 
@@ -291,12 +286,7 @@ fn a_share_of_bytes_that_are_not_known_is_missing() {
     let mut settings = settings("multi-wsat");
     settings.workload.as_mut().unwrap().captured_bytes = None;
     let findings = made(&settings).study(&record(&settings, Vec::new()));
-    let mut exhibits = findings.pages().flat_map(|page| &page.exhibits);
-    let table = exhibits.find_map(|exhibit| match exhibit {
-        Exhibit::Table(table) if table.id == "applied-streams" => Some(table),
-        _ => None,
-    });
-    for row in &table.unwrap().rows {
+    for row in &findings.table("applied-streams").unwrap().rows {
         assert!(matches!(row.cells[1], Cell::Number { .. }), "{row:?}");
         assert!(matches!(row.cells[4], Cell::Missing), "{row:?}");
     }

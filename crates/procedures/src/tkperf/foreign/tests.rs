@@ -85,7 +85,7 @@ fn run(tests: Vec<ForeignTest>) -> Findings {
 }
 
 fn has(findings: &Findings, id: &str) -> Option<CaveatKind> {
-    findings.caveats.iter().find(|caveat| caveat.id == id).map(|caveat| caveat.kind)
+    findings.caveat(id).map(|caveat| caveat.kind)
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn what_tkperf_calls_mb_is_mib_and_a_size_judged_by_another_is_named() {
     assert_eq!(number(table(part, "throughput-summary"), "SEQ 1024K", "Read"), 1.024);
     let rates = table(part, "tkperf-throughput-table");
     assert_eq!(number(rates, "1024", "read-mib"), 1000.0 / 1024.0);
-    let caveat = part.caveats.iter().find(|c| c.id == ids::FOREIGN_ONE_WINDOW).unwrap();
+    let caveat = part.caveat(ids::FOREIGN_ONE_WINDOW).unwrap();
     assert!(caveat.text.ends_with("not steady: SEQ 4K W."), "{}", caveat.text);
     assert_eq!(has(part, ids::NO_WIPC), Some(CaveatKind::Deviation));
     let steady = run(vec![throughput(|_| 7.0)]);
@@ -161,7 +161,7 @@ fn a_test_without_values_and_one_of_two_rounds_are_shown_as_far_as_they_go() {
 #[test]
 fn tables_rows_columns_and_plots_have_the_names_of_a_new_run() {
     let mut settings = Settings::new(crate::tkperf::NAME, 7);
-    settings.parameters.insert("tests".into(), "iops,tp,writesat".into());
+    settings.set("tests", "iops,tp,writesat");
     let procedure = crate::procedure(&settings, GEOMETRY, &[]).unwrap();
     let new = scripted(|_| 1000.0).studied(&*procedure, &settings);
     let old = run(vec![iops(), throughput(|_| 7.0), saturation()]);

@@ -6,7 +6,7 @@ use steadfast_domain::{Bytes, EndState, Findings, Settings, Step};
 
 fn settings(name: &str, zones: &str) -> Settings {
     let mut settings = Settings::new(name, 7);
-    settings.parameters.insert("zones".into(), zones.into());
+    settings.set("zones", zones);
     settings
 }
 

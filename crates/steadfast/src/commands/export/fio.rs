@@ -7,7 +7,7 @@ use crate::run_settings::SOFTWARE;
 use crate::terminal;
 use anyhow::bail;
 use std::path::Path;
-use steadfast_domain::{Device, JournalEntry, Load, Step};
+use steadfast_domain::{Device, Load, Step};
 use steadfast_engine::fio::job;
 use steadfast_runner::Ledger;
 use steadfast_runner::ledger::LedgerContents;
@@ -89,10 +89,7 @@ fn chosen<'c>(
     contents: &'c LedgerContents,
     arguments: &ExportFioArguments,
 ) -> anyhow::Result<Vec<(usize, &'c Step)>> {
-    let applied = contents.lines.iter().filter_map(|line| match &line.entry {
-        JournalEntry::Applied { step, .. } => Some(&**step),
-        _ => None,
-    });
+    let applied = contents.steps().map(|(step, _)| step);
     let mut steps: Vec<(usize, &Step)> = (1..).zip(applied).collect();
     let run = shown(&arguments.run_dir);
     if steps.is_empty() {

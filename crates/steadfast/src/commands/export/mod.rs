@@ -65,10 +65,6 @@ fn add(table: &mut RunTableWriter<BufWriter<File>>, directory: &Path) -> anyhow:
         Some(JournalEntry::Opened { device, host, .. }) => (device.as_ref(), Some(host.as_ref())),
         _ => (&contents.plan.device, None),
     };
-    let steps = contents.lines.iter().filter_map(|line| match &line.entry {
-        JournalEntry::Applied { step, outcome } => Some((step.as_ref(), outcome.as_ref())),
-        _ => None,
-    });
     let name = directory.display().to_string();
     let run = ExportedRun {
         directory: &name,
@@ -79,7 +75,7 @@ fn add(table: &mut RunTableWriter<BufWriter<File>>, directory: &Path) -> anyhow:
         device,
         host,
         findings: &findings,
-        steps: steps.collect(),
+        steps: contents.steps().collect(),
     };
     table.add(&run).with_context(|| name.clone())
 }
