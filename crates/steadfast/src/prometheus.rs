@@ -245,7 +245,19 @@ struct MetricFamily {
     name: &'static str,
     kind: &'static str,
     help: &'static str,
-    values: fn(&TargetSample) -> Vec<(String, f64)>,
+    values: FamilyValues,
+}
+
+type FamilyValues = fn(&TargetSample) -> Vec<(String, f64)>;
+
+/// Creates a metric that can rise and fall.
+const fn gauge(name: &'static str, help: &'static str, values: FamilyValues) -> MetricFamily {
+    MetricFamily { name, kind: "gauge", help, values }
+}
+
+/// Creates a metric that only rises during a run.
+const fn counter(name: &'static str, help: &'static str, values: FamilyValues) -> MetricFamily {
+    MetricFamily { name, kind: "counter", help, values }
 }
 
 fn one(value: Option<f64>) -> Vec<(String, f64)> {
@@ -290,188 +302,106 @@ fn seconds(time: Nanos) -> f64 {
 
 /// Metrics in the order of the file.
 const FAMILIES: [MetricFamily; 28] = [
-    MetricFamily {
-        name: "run_info",
-        kind: "gauge",
-        help: "What is tested, and by what.",
-        values: |s| vec![(s.about.clone(), 1.0)],
-    },
-    MetricFamily {
-        name: "run_running",
-        kind: "gauge",
-        help: "1 while the run is in progress, 0 afterwards.",
-        values: |s| one(Some(f64::from(u8::from(s.running)))),
-    },
-    MetricFamily {
-        name: "run_phase_info",
-        kind: "gauge",
-        help: "The phase, and the step that is applied.",
-        values: |s| {
-            let label = s.place.as_ref().map_or("", |place| place.label.as_str());
-            vec![(format!("phase=\"{}\",label=\"{}\"", escaped(&s.phase), escaped(label)), 1.0)]
-        },
-    },
-    MetricFamily {
-        name: "run_round",
-        kind: "gauge",
-        help: "The round; 0 outside rounds.",
-        values: |s| one(s.place.as_ref().map(|place| place.round.into())),
-    },
-    MetricFamily {
-        name: "run_point",
-        kind: "gauge",
-        help: "The step inside its round or phase.",
-        values: |s| one(s.place.as_ref().map(|place| place.point.into())),
-    },
-    MetricFamily {
-        name: "run_steps_finished_total",
-        kind: "counter",
-        help: "Steps in the journal.",
-        values: |s| one(Some(s.finished as f64)),
-    },
-    MetricFamily {
-        name: "run_elapsed_seconds",
-        kind: "gauge",
-        help: "Since this process began.",
-        values: |s| one(Some(s.elapsed.as_secs_f64())),
-    },
-    MetricFamily {
-        name: "run_left_seconds",
-        kind: "gauge",
-        help: "Time left if steady at the first chance (best), and at most (worst).",
-        values: |s| match s.left {
+    gauge("run_info", "What is tested, and by what.", |s| vec![(s.about.clone(), 1.0)]),
+    gauge("run_running", "1 while the run is in progress, 0 afterwards.", |s| {
+        one(Some(f64::from(u8::from(s.running))))
+    }),
+    gauge("run_phase_info", "The phase, and the step that is applied.", |s| {
+        let label = s.place.as_ref().map_or("", |place| place.label.as_str());
+        vec![(format!("phase=\"{}\",label=\"{}\"", escaped(&s.phase), escaped(label)), 1.0)]
+    }),
+    gauge("run_round", "The round; 0 outside rounds.", |s| {
+        one(s.place.as_ref().map(|place| place.round.into()))
+    }),
+    gauge("run_point", "The step inside its round or phase.", |s| {
+        one(s.place.as_ref().map(|place| place.point.into()))
+    }),
+    counter("run_steps_finished_total", "Steps in the journal.", |s| one(Some(s.finished as f64))),
+    gauge("run_elapsed_seconds", "Since this process began.", |s| {
+        one(Some(s.elapsed.as_secs_f64()))
+    }),
+    gauge(
+        "run_left_seconds",
+        "Time left if steady at the first chance (best), and at most (worst).",
+        |s| match s.left {
             Some((best, worst)) => vec![
                 ("bound=\"best\"".to_owned(), best.as_secs_f64()),
                 ("bound=\"worst\"".to_owned(), worst.as_secs_f64()),
             ],
             None => Vec::new(),
         },
-    },
-    MetricFamily {
-        name: "run_progress_ratio",
-        kind: "gauge",
-        help: "Elapsed time by elapsed and longest time left.",
-        values: |s| {
-            one(s.left.map(|(_, worst)| {
-                let done = s.elapsed.as_secs_f64();
-                done / (done + worst.as_secs_f64()).max(1e-9)
-            }))
-        },
-    },
-    MetricFamily {
-        name: "iops",
-        kind: "gauge",
-        help: "I/Os per second in the last second.",
-        values: |s| each(s, |tally, time| tally.ios as f64 / time),
-    },
-    MetricFamily {
-        name: "bytes_per_second",
-        kind: "gauge",
-        help: "Bytes per second in the last second.",
-        values: |s| each(s, |tally, time| tally.bytes.0 as f64 / time),
-    },
-    MetricFamily {
-        name: "response_mean_seconds",
-        kind: "gauge",
-        help: "Mean response time in the last second.",
-        values: |s| each(s, |tally, _| seconds(tally.response_sum) / tally.ios as f64),
-    },
-    MetricFamily {
-        name: "response_max_seconds",
-        kind: "gauge",
-        help: "Longest response time in the last second.",
-        values: |s| each(s, |tally, _| seconds(tally.response_max)),
-    },
-    MetricFamily {
-        name: "ios_total",
-        kind: "counter",
-        help: "I/Os of all finished steps.",
-        values: |s| one(Some(s.ios as f64)),
-    },
-    MetricFamily {
-        name: "bytes_total",
-        kind: "counter",
-        help: "Bytes moved by all finished steps.",
-        values: |s| one(Some(s.bytes as f64)),
-    },
-    MetricFamily {
-        name: "failed_ios_total",
-        kind: "counter",
-        help: "I/Os that failed in finished steps.",
-        values: |s| one(Some(s.failed_ios as f64)),
-    },
-    MetricFamily {
-        name: "temperature_celsius",
-        kind: "gauge",
-        help: "Temperature of the device at the end of the last step.",
-        values: |s| one(s.temperature),
-    },
-    MetricFamily {
-        name: "ambient_celsius",
-        kind: "gauge",
-        help: "Ambient temperature around the last step.",
-        values: |s| one(s.ambient),
-    },
-    MetricFamily {
-        name: "power_watts",
-        kind: "gauge",
-        help: "Mean power of the device during the last step.",
-        values: |s| one(s.power),
-    },
-    MetricFamily {
-        name: "energy_joules_total",
-        kind: "counter",
-        help: "Energy of all finished steps whose power was measured.",
-        values: |s| one(Some(s.joules).filter(|joules| *joules > 0.0)),
-    },
-    MetricFamily {
-        name: "device_host_written_bytes",
-        kind: "gauge",
-        help: "Bytes that the host has written over the device's life, as the device counts them.",
-        values: |s| one(counted(s, |counters| counters.host_written)),
-    },
-    MetricFamily {
-        name: "device_flash_written_bytes",
-        kind: "gauge",
-        help: "Bytes that the device has written to its flash over its life.",
-        values: |s| one(counted(s, |counters| counters.nand_written)),
-    },
-    MetricFamily {
-        name: "write_amplification_low",
-        kind: "gauge",
-        help: "Flash bytes per host byte in the last step, at least.",
-        values: |s| one(s.amplification.map(|found| found.low)),
-    },
-    MetricFamily {
-        name: "write_amplification_high",
-        kind: "gauge",
-        help: "Flash bytes per host byte in the last step, at most.",
-        values: |s| one(s.amplification.map(|found| found.high)),
-    },
-    MetricFamily {
-        name: "device_throttle_events_total",
-        kind: "counter",
-        help: "Times that the device throttled in finished steps, as it counts them.",
-        values: |s| one(device_count(s, "throttle-events")),
-    },
-    MetricFamily {
-        name: "device_throttled_seconds_total",
-        kind: "counter",
-        help: "Seconds for which the device throttled or was too hot in finished steps.",
-        values: |s| one(device_count(s, "throttled")),
-    },
-    MetricFamily {
-        name: "device_media_errors_total",
-        kind: "counter",
-        help: "Media errors that the device counted in finished steps.",
-        values: |s| one(device_count(s, "media-errors")),
-    },
-    MetricFamily {
-        name: "device_slow_ios_total",
-        kind: "counter",
-        help: "I/Os of finished steps in a bucket of the device's latency monitor.",
-        values: slow_ios,
-    },
+    ),
+    gauge("run_progress_ratio", "Elapsed time by elapsed and longest time left.", |s| {
+        one(s.left.map(|(_, worst)| {
+            let done = s.elapsed.as_secs_f64();
+            done / (done + worst.as_secs_f64()).max(1e-9)
+        }))
+    }),
+    gauge("iops", "I/Os per second in the last second.", |s| {
+        each(s, |tally, time| tally.ios as f64 / time)
+    }),
+    gauge("bytes_per_second", "Bytes per second in the last second.", |s| {
+        each(s, |tally, time| tally.bytes.0 as f64 / time)
+    }),
+    gauge("response_mean_seconds", "Mean response time in the last second.", |s| {
+        each(s, |tally, _| seconds(tally.response_sum) / tally.ios as f64)
+    }),
+    gauge("response_max_seconds", "Longest response time in the last second.", |s| {
+        each(s, |tally, _| seconds(tally.response_max))
+    }),
+    counter("ios_total", "I/Os of all finished steps.", |s| one(Some(s.ios as f64))),
+    counter("bytes_total", "Bytes moved by all finished steps.", |s| one(Some(s.bytes as f64))),
+    counter("failed_ios_total", "I/Os that failed in finished steps.", |s| {
+        one(Some(s.failed_ios as f64))
+    }),
+    gauge("temperature_celsius", "Temperature of the device at the end of the last step.", |s| {
+        one(s.temperature)
+    }),
+    gauge("ambient_celsius", "Ambient temperature around the last step.", |s| one(s.ambient)),
+    gauge("power_watts", "Mean power of the device during the last step.", |s| one(s.power)),
+    counter("energy_joules_total", "Energy of all finished steps whose power was measured.", |s| {
+        one(Some(s.joules).filter(|joules| *joules > 0.0))
+    }),
+    gauge(
+        "device_host_written_bytes",
+        "Bytes that the host has written over the device's life, as the device counts them.",
+        |s| one(counted(s, |counters| counters.host_written)),
+    ),
+    gauge(
+        "device_flash_written_bytes",
+        "Bytes that the device has written to its flash over its life.",
+        |s| one(counted(s, |counters| counters.nand_written)),
+    ),
+    gauge(
+        "write_amplification_low",
+        "Flash bytes per host byte in the last step, at least.",
+        |s| one(s.amplification.map(|found| found.low)),
+    ),
+    gauge(
+        "write_amplification_high",
+        "Flash bytes per host byte in the last step, at most.",
+        |s| one(s.amplification.map(|found| found.high)),
+    ),
+    counter(
+        "device_throttle_events_total",
+        "Times that the device throttled in finished steps, as it counts them.",
+        |s| one(device_count(s, "throttle-events")),
+    ),
+    counter(
+        "device_throttled_seconds_total",
+        "Seconds for which the device throttled or was too hot in finished steps.",
+        |s| one(device_count(s, "throttled")),
+    ),
+    counter(
+        "device_media_errors_total",
+        "Media errors that the device counted in finished steps.",
+        |s| one(device_count(s, "media-errors")),
+    ),
+    counter(
+        "device_slow_ios_total",
+        "I/Os of finished steps in a bucket of the device's latency monitor.",
+        slow_ios,
+    ),
 ];
 
 /// Formats the file.
