@@ -1,6 +1,8 @@
 //! Parameters that only some procedures have: `--set NAME=VALUE`.
 
 use crate::procedure_error::ProcedureError;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 use steadfast_domain::findings::{Facts, OptionalText, Origin, Setting};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Caveat, Nanos, Profile, Settings, caveats as ids, suggestion};
@@ -99,8 +101,15 @@ impl Parameter {
     /// # Errors
     /// Returns [`ProcedureError`] unless the value is a time from 100 ms to 30 days.
     pub fn time(&self, settings: &Settings) -> Result<Nanos, ProcedureError> {
-        let possible = Nanos::from_millis(100)..=Nanos::from_secs(30 * 86_400);
-        self.parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| possible.contains(t)))
+        self.within(settings, Nanos::from_millis(100)..=Nanos::from_secs(30 * 86_400))
+    }
+    /// Parses the value as a number or a time within this range.
+    pub(crate) fn within<T: FromStr + PartialOrd>(
+        &self,
+        settings: &Settings,
+        possible: RangeInclusive<T>,
+    ) -> Result<T, ProcedureError> {
+        self.parse(settings, |text| text.parse().ok().filter(|value| possible.contains(value)))
     }
     /// Returns what the value, one of these names, stands for.
     pub(crate) fn choice<T: Copy>(

@@ -118,9 +118,7 @@ impl FillRequirement {
         settings: &Settings,
         capacity: Bytes,
     ) -> Result<Self, ProcedureError> {
-        let least = parameter.parse(settings, |text| {
-            text.parse::<f64>().ok().filter(|fills| (0.0..=100.0).contains(fills))
-        })?;
+        let least = parameter.within(settings, 0.0..=100.0)?;
         Ok(FillRequirement { capacity, before: Bytes(0), least, own_writes: false })
     }
 

@@ -273,11 +273,6 @@ impl Factors {
             ..method::for_profile(base, settings.class)
         };
         let setup = ProcedureSetup::new(request, method)?;
-        let whole = |parameter: &Parameter, low: u32, high: u32| {
-            parameter.parse(settings, |text| {
-                text.parse::<u32>().ok().filter(|value| (low..=high).contains(value))
-            })
-        };
         let levels = levels(&setup)?;
         let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
         let has_unused = |level: &FactorLevel| level.range.length < setup.active_range.length;
@@ -291,10 +286,10 @@ impl Factors {
         }
         Ok(Factors {
             demand: settings.demand_or(DEMAND),
-            rounds: whole(&ROUNDS, 2, 20)?,
-            change: f64::from(whole(&CHANGE, 1, 50)?) / 100.0,
-            throttle_variation: f64::from(whole(&THROTTLE_VARIATION, 1, 30)?) / 100.0,
-            sustained_steps: whole(&SUSTAINED_STEPS, 2, 1000)?,
+            rounds: ROUNDS.within(settings, 2..=20)?,
+            change: f64::from(CHANGE.within(settings, 1..=50u32)?) / 100.0,
+            throttle_variation: f64::from(THROTTLE_VARIATION.within(settings, 1..=30u32)?) / 100.0,
+            sustained_steps: SUSTAINED_STEPS.within(settings, 2..=1000)?,
             levels,
             setup,
         })

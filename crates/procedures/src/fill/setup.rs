@@ -176,16 +176,11 @@ impl DriveFill {
                 pattern.size.binary()
             )));
         }
-        let percent = |parameter: &Parameter, low: u64, high: u64| {
-            parameter.parse(settings, |text| {
-                text.parse::<u64>().ok().filter(|percent| (low..=high).contains(percent))
-            })
-        };
         Ok(DriveFill {
             demand: settings.demand_or(DEMAND),
             idle_times: IDLE_TIMES.times(settings)?,
-            again_percent: percent(&AFTER_IDLE_MAX, 1, 75)?,
-            drop_share: percent(&DROP, 5, 90)? as f64 / 100.0,
+            again_percent: AFTER_IDLE_MAX.within(settings, 1..=75)?,
+            drop_share: DROP.within(settings, 5..=90u64)? as f64 / 100.0,
             setup,
             pattern,
             levels,

@@ -165,9 +165,7 @@ impl IdleExit {
             })?,
             range: ActiveRange { length: whole.length.min(RANGE_MAX), ..whole },
             idle_times: IDLE_TIMES.times(settings)?,
-            samples: SAMPLES.parse(settings, |text| {
-                text.parse::<u64>().ok().filter(|n| (LEAST_IOS..=100_000).contains(n))
-            })?,
+            samples: SAMPLES.within(settings, LEAST_IOS..=100_000)?,
             most: MOST.time(settings)?,
             baseline_time: BASELINE_TIME.time(settings)?,
             link_power: LINK_POWER.parse(settings, |text| match text {

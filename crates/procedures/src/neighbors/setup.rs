@@ -281,9 +281,7 @@ impl Neighbors {
             latency_target: LATENCY_TARGET.parse(settings, |text| {
                 text.parse::<Nanos>().ok().filter(|target| target.0 >= 1000)
             })?,
-            cycles: CYCLES.parse(settings, |text| {
-                text.parse().ok().filter(|cycles| (1..=CYCLES_MAX).contains(cycles))
-            })?,
+            cycles: CYCLES.within(settings, 1..=CYCLES_MAX)?,
         };
         if let RateChoice::Rate(rate) = test.rate {
             test.pace(rate).map_err(ProcedureError)?;
@@ -381,7 +379,6 @@ impl Neighbors {
         Step::alone(place, load).in_groups([LoadGroup::Victim])
     }
 
-    /// Returns the step of an offender alone.
     pub(super) fn offender_alone(&self, number: usize) -> Step {
         let offender = &self.offenders[number];
         let label = format!("{} {}", offender.name, self.offender_demand);

@@ -118,20 +118,15 @@ impl PowerCut {
             ..method::for_profile(Profile::Pts20, settings.class)
         };
         let setup = ProcedureSetup::new(request, method)?;
-        let whole = |parameter: Parameter, least: u64, most: u64| {
-            let read = |text: &str| text.parse().ok().filter(|n| (least..=most).contains(n));
-            parameter.parse(settings, read)
-        };
         let time = |parameter: Parameter, hours: u64| {
-            let possible = Nanos::SECOND..=Nanos::from_secs(hours * 3600);
-            parameter.parse(settings, |text| text.parse().ok().filter(|t| possible.contains(t)))
+            parameter.within(settings, Nanos::SECOND..=Nanos::from_secs(hours * 3600))
         };
         let block = BLOCK.parse(settings, |text| {
             let kib = text.parse().ok().filter(|kib: &u64| kib.is_power_of_two());
             kib.filter(|kib| (4..=1024).contains(kib)).map(Bytes::kib)
         })?;
-        let flush_every = whole(FLUSH_EVERY, 1, 256)? as u32;
-        let area = Bytes::mib(whole(AREA, 1, 1 << 20)?).min(setup.active_range.length);
+        let flush_every = FLUSH_EVERY.within(settings, 1..=256)?;
+        let area = Bytes::mib(AREA.within(settings, 1..=1 << 20)?).min(setup.active_range.length);
         let blocks = area.0 / block.0 / u64::from(flush_every) * u64::from(flush_every);
         check_blocks(blocks, flush_every)?;
         let first = PowerCutTrial {
@@ -146,7 +141,7 @@ impl PowerCut {
             return_limit: time(RETURN_LIMIT, 24)?,
             seed: 0,
         };
-        let cycles = whole(CYCLES, 1, 100_000)? as u32;
+        let cycles = CYCLES.within(settings, 1..=100_000)?;
         Ok(PowerCut { cycles, within: time(WITHIN, 1)?, first, setup })
     }
 

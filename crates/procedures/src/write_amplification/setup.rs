@@ -183,9 +183,7 @@ impl WriteAmplificationTest {
                 slope_excursion: share(slope)?,
             })
         })?;
-        let window_percent = WINDOW.parse(&settings, |text| {
-            text.parse::<u32>().ok().filter(|percent| (1..=1000).contains(percent))
-        })?;
+        let window_percent = WINDOW.within(&settings, 1..=1000)?;
         let windows_max = LIMIT.parse(&settings, |text| {
             let limit = text.parse::<u32>().ok().filter(|limit| (1..=1000).contains(limit))?;
             Some(limit * 100 / window_percent).filter(|windows| *windows >= STEADY_WINDOWS)

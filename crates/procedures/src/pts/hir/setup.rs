@@ -91,9 +91,7 @@ impl Hir {
         Ok(Hir {
             idle_times: IDLE_TIMES.times(settings)?,
             access_time: ACCESS_TIME.time(settings)?,
-            accesses: ACCESSES.parse(settings, |text| {
-                text.parse::<u32>().ok().filter(|n| (1..=100_000).contains(n))
-            })?,
+            accesses: ACCESSES.within(settings, 1..=100_000)?,
             setup,
             workload,
             demand,

@@ -64,10 +64,8 @@ impl RangedTest for Latency {
             .iter()
             .flat_map(|mix| sizes.iter().map(|size| AccessPattern::random(*size, *mix)))
             .collect();
-        let histogram_time = HISTOGRAM_TIME.parse(&setup.settings, |text| {
-            let possible = Nanos::SECOND..=Nanos::from_secs(86_400);
-            text.parse::<Nanos>().ok().filter(|time| possible.contains(time))
-        })?;
+        let possible = Nanos::SECOND..=Nanos::from_secs(86_400);
+        let histogram_time = HISTOGRAM_TIME.within(&setup.settings, possible)?;
         let mixed_loop = MixedLoop {
             points,
             tracked: vec![TRACKED],

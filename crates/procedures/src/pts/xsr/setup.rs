@@ -114,7 +114,6 @@ impl Xsr {
         Ok(Xsr { setup, segments, recovery_level })
     }
 
-    /// Returns the load of a segment.
     pub(super) fn load(&self, segment: &XsrSegment, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(segment.phase, attempt);
         self.setup.stretch((&phase, 0), &segment.workload, segment.demand, segment.time)

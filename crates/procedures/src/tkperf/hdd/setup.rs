@@ -88,9 +88,7 @@ impl ZoneTest {
             ..method::for_profile(Profile::Tkperf, request.settings.class)
         };
         let setup = ProcedureSetup::new(request, method)?;
-        let count = ZONES.parse(&setup.settings, |text| {
-            text.parse::<u32>().ok().filter(|count| (2..=1024).contains(count))
-        })?;
+        let count = ZONES.within(&setup.settings, 2..=1024)?;
         let zones = zones(setup.active_range, count)?;
         Ok(ZoneTest { demand: setup.settings.demand_or(DEMAND), zones, kind, setup })
     }
