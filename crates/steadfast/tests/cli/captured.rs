@@ -7,58 +7,15 @@ use super::scratch::{TestDirectory, array, findings};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
-use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
-use steadfast_domain::stimulus::{Cursor, Op, Order, Pace};
-use steadfast_domain::{Bytes, Demand, IoStream, JournalEntry, Nanos, Profile, Settings};
+use steadfast_domain::{Profile, Settings};
 use steadfast_runner::Ledger;
 
-/// Three of five streams of a shop's drive in three capture steps, with a pause of 20 s.
-fn workload() -> AppliedWorkload {
-    let stream = |op, order, size, ios| IoStream::new(op, order, Bytes(size)).weighing(ios);
-    let step = |began, streams: Vec<(usize, u64)>, demand, pace| AppliedStep {
-        began: Nanos::from_secs(began),
-        lasted: Nanos::from_secs(10),
-        captured_ios: streams.iter().map(|(_, ios)| *ios).sum::<u64>() + 1,
-        captured_bytes: Bytes(40_960_000),
-        streams,
-        demand,
-        pace,
-        outstanding_mean: Some(0.5),
-        outstanding_max: Some(7),
-        response_mean: Some(Nanos::from_millis(2)),
-        response_max: Some(Nanos::from_millis(90)),
-        threads: None,
-        data_pattern: None,
-    };
-    let paced = Pace::Fixed { ios: 3000, per: Nanos::from_secs(10) };
-    AppliedWorkload {
-        name: "shop".into(),
-        source: "shop.steps".into(),
-        origin: vec![
-            ("Capture tool".into(), "steadfast capture".into()),
-            ("Capture layer".into(), "block".into()),
-        ],
-        streams: vec![
-            stream(Op::Write, Order::Random, 4096, 5000),
-            stream(Op::Read, Order::Random, 8192, 3000),
-            stream(Op::Write, Order::Sequential(Cursor::Own), 65_536, 2000),
-        ],
-        captured_ios: 10_007,
-        captured_bytes: Some(Bytes(200_000_000)),
-        captured_streams: 5,
-        steps: vec![
-            step(0, vec![(0, 2000), (1, 1000)], Demand::new(1, 1), paced),
-            step(10, vec![(1, 2000), (2, 2000)], Demand::new(2, 4), Pace::Closed),
-            step(40, vec![(0, 3000)], Demand::new(1, 8), Pace::Closed),
-        ],
-        ..AppliedWorkload::default()
-    }
-}
+#[path = "../../../procedures/src/testing/workload.rs"]
+mod shop;
 
 fn settings(procedure: &str) -> Settings {
-    let mut settings = Settings::new(procedure, 11);
-    settings.profile = Profile::Quick;
-    settings.workload = Some(Box::new(workload()));
+    let mut settings = shop::settings(procedure);
+    (settings.seed, settings.profile) = (11, Profile::Quick);
     if procedure == "individual-streams" {
         // Sequential writes after random ones become faster until they have gone over the
         // whole drive once: ten cycles are too few for that.
@@ -87,10 +44,9 @@ fn text(findings: &Value) -> String {
 
 /// The weights of every step that is measured are counts of the capture.
 fn weights_are_counts(run: &Path, procedure: &str) {
-    let workload = workload();
+    let workload = shop::workload();
     let mut seen = 0;
-    for line in &Ledger::read(run).unwrap().lines {
-        let JournalEntry::Applied { step, .. } = &line.entry else { continue };
+    for (step, _) in Ledger::read(run).unwrap().steps() {
         let stimulus = step.load.stimulus().unwrap();
         let sum: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum();
         let expected = match step.place.phase.as_str() {
