@@ -3,34 +3,20 @@
 use super::scratch::*;
 use std::path::Path;
 use std::process::{Command, Output};
-use steadfast_domain::JournalEntry;
 use steadfast_runner::Ledger;
 
 /// I/Os per second that the throttle allows: a prime.
 const THROTTLED: u32 = 1009;
 
-fn has_fio() -> bool {
-    let found = Command::new("fio").arg("--version").output().is_ok();
-    if !found {
-        skip("fio is not installed");
-    }
-    found
-}
-
 /// Steps of a run, and how many of them have a job file and an answer.
 fn steps_with_files(run: &Path) -> (usize, usize, usize) {
     let contents = Ledger::read(&run.join("run")).unwrap();
     assert_eq!(contents.plan.engine, "fio");
-    let steps = contents
-        .lines
-        .iter()
-        .filter(|line| matches!(line.entry, JournalEntry::Applied { .. }))
-        .count();
     let names =
         || std::fs::read_dir(run.join("run/fio")).unwrap().map(|entry| entry.unwrap().file_name());
     let ending =
         |ending: &str| names().filter(|name| name.to_string_lossy().ends_with(ending)).count();
-    (steps, ending(".fio"), ending(".json"))
+    (contents.steps().count(), ending(".fio"), ending(".json"))
 }
 
 /// The quick IOPS test on a file, every step of it through fio, to its report;
@@ -234,12 +220,8 @@ fn our_counts(throttle: &Throttle, device: &LoopDevice, directory: &Path, run: &
         throttle.run(steadfast.current_dir(directory))
     });
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let lines = Ledger::read(&directory.join(run)).unwrap().lines;
-    let measurement = lines.iter().find_map(|line| match &line.entry {
-        JournalEntry::Applied { outcome, .. } => Some(outcome.measurement.clone()),
-        _ => None,
-    });
-    let measurement = measurement.unwrap();
+    let contents = Ledger::read(&directory.join(run)).unwrap();
+    let measurement = &contents.steps().next().unwrap().1.measurement;
     let kernel = measurement.kernel.as_ref().unwrap();
     let outside: u64 = measurement.unmeasured.iter().map(|part| part.ios).sum();
     assert_eq!(kernel.reads, measurement.total().ios + outside, "the kernel counts the sum");

@@ -213,8 +213,8 @@ fn send(requests: &mut impl Write, program: &[u8]) {
 #[test]
 fn a_host_that_hears_nothing_ends_its_server() {
     let Some(device) = LoopDevice::new(8) else { return };
-    if Command::new("fio").arg("--version").output().is_err() {
-        return super::scratch::skip("fio is not installed");
+    if !has_fio() {
+        return;
     }
     let program = std::fs::read(env!("CARGO_BIN_EXE_steadfast")).unwrap();
     let here = &TestDirectory::new();

@@ -275,8 +275,8 @@ fn issued(directory: &Path, text: &str) -> Vec<(bool, u64, u64)> {
 
 #[test]
 fn the_real_fio_gives_an_exported_load() {
-    if Command::new("fio").arg("--version").output().is_err() {
-        return skip("fio is not installed");
+    if !has_fio() {
+        return;
     }
     let here = &TestDirectory::new();
     let target = here.join("f.bin");
@@ -447,8 +447,8 @@ fn words_of(text: &str) -> Vec<String> {
 
 #[test]
 fn jobs_touch_what_they_touch_with_the_real_fio() {
-    if Command::new("fio").arg("--version").output().is_err() {
-        return skip("fio is not installed");
+    if !has_fio() {
+        return;
     }
     for text in JOBS {
         let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
@@ -485,8 +485,8 @@ fn jobs_touch_what_they_touch_with_the_real_fio() {
 /// Whatever depth a job asks for, fio waits for each discard with the engines of the kernel.
 #[test]
 fn discards_of_fio_have_a_depth_of_one() {
-    if Command::new("fio").arg("--version").output().is_err() {
-        return skip("fio is not installed");
+    if !has_fio() {
+        return;
     }
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
@@ -510,8 +510,8 @@ fn discards_of_fio_have_a_depth_of_one() {
 
 #[test]
 fn sequential_jobs_of_several_sizes_end_with_the_bytes_of_fio() {
-    if Command::new("fio").arg("--version").output().is_err() {
-        return skip("fio is not installed");
+    if !has_fio() {
+        return;
     }
     for text in SPLITS {
         let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();

@@ -233,6 +233,15 @@ pub fn skip(reason: &str) {
     eprintln!("SKIPPED: {}: {reason}", std::thread::current().name().unwrap_or_default());
 }
 
+/// Returns true if fio is installed; prints that it is not.
+pub fn has_fio() -> bool {
+    let found = Command::new("fio").arg("--version").output().is_ok();
+    if !found {
+        skip("fio is not installed");
+    }
+    found
+}
+
 /// A loop device over a file, removed at the end.
 pub struct LoopDevice {
     pub path: String,

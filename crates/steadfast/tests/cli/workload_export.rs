@@ -36,8 +36,7 @@ fn captured_fio(
     device: &LoopDevice,
     (player, arguments): (&[&str], &[&str]),
 ) -> Option<Vec<IoEvent>> {
-    if Command::new("fio").arg("--version").output().is_err() {
-        skip("no fio");
+    if !has_fio() {
         return None;
     }
     settled(device);
