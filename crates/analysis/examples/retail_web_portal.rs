@@ -86,7 +86,6 @@ impl PortalProgram {
     }
 }
 
-/// A stream of the tutorial.
 struct TutorialStream {
     sequential: bool,
     bytes: u32,

@@ -131,7 +131,6 @@ impl<T> ListingColumn<T> {
         }
     }
 
-    /// Returns the value in JSON.
     fn json(&self, row: &T) -> Value {
         match self.value {
             ColumnValue::Whole(value) => value(row).into(),

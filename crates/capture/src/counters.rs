@@ -57,7 +57,6 @@ impl CaptureCounters {
     }
 }
 
-/// A source of events.
 pub(crate) trait EventSource {
     fn describe(&self) -> String;
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError>;

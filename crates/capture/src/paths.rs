@@ -59,7 +59,6 @@ struct FileAtPath {
     born_ns: u64,
 }
 
-/// The state of an inode.
 #[derive(Default)]
 struct InodeState {
     /// Number of the present file among those that had the inode during the capture.

@@ -23,7 +23,6 @@ pub(crate) fn goes_on<R: ActiveLoad>(running: &Option<R>, step: &Step) -> bool {
     step.continues && running.as_ref().is_some_and(|running| running.is_of(&step.load))
 }
 
-/// Hands the running load over to a step.
 pub(crate) fn hand_over<R: ActiveLoad>(running: &mut Option<R>, step: &Step) -> Handover<R> {
     match running.take_if(|_| step.continues) {
         None => Handover::New,

@@ -28,7 +28,6 @@ pub struct ExploreError {
     pub what: String,
 }
 
-/// One file of a capture.
 struct CaptureFile {
     path: PathBuf,
     file: File,

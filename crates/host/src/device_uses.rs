@@ -19,7 +19,6 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Transport};
 
-/// One use of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DeviceUse {
     /// Part or upper device that is used; `None` for the device itself.
@@ -28,7 +27,6 @@ pub(crate) struct DeviceUse {
     pub kind: UseKind,
 }
 
-/// Kind of a use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum UseKind {
     /// A file system is mounted at this path.

@@ -110,7 +110,6 @@ pub(crate) fn refuse_without_room(
     }
 }
 
-/// Returns the bytes that a file has allocated.
 pub(crate) fn allocated(file: &File, path: &Path) -> Result<Bytes, HostError> {
     let metadata = file.metadata().map_err(|e| HostError::io("examine it", path, e))?;
     Ok(Bytes(metadata.blocks().saturating_mul(512)))

@@ -99,7 +99,6 @@ pub(crate) fn conduct(parts: &[SuitePart], bench: &mut dyn Bench) -> Result<(), 
     })
 }
 
-/// A part and its findings.
 pub(crate) struct PartFindings<'a> {
     /// Name of the part.
     pub name: &'a str,

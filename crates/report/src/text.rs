@@ -34,7 +34,6 @@ pub fn text(findings: &Findings, width: usize) -> String {
     lines.join("\n")
 }
 
-/// Returns the lines of a block of page one.
 fn block_lines(block: &PageOneBlock<'_>, findings: &Findings, width: usize) -> Vec<String> {
     match block {
         PageOneBlock::Conclusion => conclusion(findings, width),

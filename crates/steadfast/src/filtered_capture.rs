@@ -226,7 +226,6 @@ pub fn named(path: &Path, files: usize) -> String {
     }
 }
 
-/// Warns if the files are of several captures.
 fn warn_if_several(name: &str, captured: &Captured<File>) {
     if let Some(captures) = captured.captures().filter(|captures| *captures > 1) {
         let hosts = captured.observed_by_host(&Filter::default()).len();

@@ -113,7 +113,6 @@ enum PanelView {
     Line(TargetLineView),
 }
 
-/// Line of one target.
 struct TargetLineView {
     bars: MultiProgress,
     bar: ProgressBar,

@@ -362,7 +362,6 @@ impl ArrivalSums {
         (since_ns as f64 / (self.mean_ns * PER_WINDOW as f64)) as u64
     }
 
-    /// Returns the process of the arrivals.
     pub(crate) fn into_process(mut self) -> ArrivalProcess {
         self.bursts.add(self.in_burst as f64);
         self.burst_sample.add(self.in_burst);

@@ -80,7 +80,6 @@ pub struct StreamCount {
 }
 
 impl ReplayStep {
-    /// Creates one step of a derivation.
     fn new(derivation: &Derivation, number: u64, step: &CaptureStep) -> Self {
         let CaptureTotals { conditions, workload, step_ns, observed, .. } = &derivation.totals;
         let content = ContentFigures::new(step.times.contents, conditions);

@@ -70,7 +70,6 @@ impl RecorderRun {
     }
 }
 
-/// Result of fio for a run.
 struct FioRunResult {
     ios: u64,
     iops: f64,

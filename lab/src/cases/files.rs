@@ -54,7 +54,6 @@ pub fn guest() -> Guest {
     }
 }
 
-/// The events of a capture.
 struct CapturedEvents {
     conditions: CaptureConditions,
     events: Vec<IoEvent>,

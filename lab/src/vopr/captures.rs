@@ -472,7 +472,6 @@ pub fn play(scenario: &CaptureScenario, bug: Option<PlantedBug>) -> TrialResult 
     capture(scenario, bug).result(scenario)
 }
 
-/// A capture that has ended.
 struct EndedCapture {
     world: Arc<World>,
     history: SharedHistory,

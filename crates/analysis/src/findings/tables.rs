@@ -100,7 +100,6 @@ pub(super) fn drives(study: &Study) -> Table {
     }
 }
 
-/// Returns a table of processes and their streams.
 pub(super) fn process_streams(study: &Study, processes: &ProcessResults) -> Table {
     let names = ["process-streams", "Which process did which I/O streams", "Process, I/O stream"];
     groups(names, &processes.streams, study, GroupFigureSet::Counts)

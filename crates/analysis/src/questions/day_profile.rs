@@ -18,7 +18,6 @@ use steadfast_tracefile::parquet::{Field, Fields};
 /// Maximum number of intervals of all days together.
 const INTERVALS_MAX: usize = 1 << 18;
 
-/// One interval of one day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct DayInterval {
     /// Day, as the clock counts them.

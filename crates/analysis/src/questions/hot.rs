@@ -25,7 +25,6 @@ const APART_MAX: usize = 1 << 18;
 /// Maximum number of processes listed per range.
 const PROCESSES_NAMED: usize = 5;
 
-/// Hits of a range.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct AddressRangeHits {
     reads: u64,

@@ -8,7 +8,6 @@ use steadfast_domain::FineHistogram;
 const OCTAVE: usize = 128;
 const OCTAVES: usize = FineHistogram::LEN / OCTAVE;
 
-/// Counts by bucket.
 #[derive(Debug, Clone)]
 pub(crate) struct BucketCounts {
     /// End of each octave within `counts`; 0 for an octave without counts.

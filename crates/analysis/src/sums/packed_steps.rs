@@ -56,7 +56,6 @@ impl PackedSteps {
         numbers.into_iter().flat_map(|number| self.chunk(number))
     }
 
-    /// Returns the steps of a chunk.
     fn chunk(&self, number: u64) -> BTreeMap<u64, CaptureStep> {
         match self.open.iter().find(|chunk| chunk.number == number) {
             Some(open) => open.steps.clone(),

@@ -30,7 +30,6 @@ pub(crate) struct StreamSums {
     sums: Vec<StreamSum>,
 }
 
-/// Sums of one stream.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StreamSum {
     ios: u32,

@@ -1,6 +1,5 @@
 //! Parses the kernel's `format` files, which give the position of each field in an event.
 
-/// A field of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventField {
     /// Offset of the first byte in the event.

@@ -18,7 +18,6 @@ const REQUEST: &str = "fio-dump-status";
 /// Interval between checks of a process that should end.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Output of fio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FioOutput {
     /// A complete JSON object.

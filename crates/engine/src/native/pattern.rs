@@ -308,7 +308,6 @@ impl PatternWriter {
         self.arena.pages()
     }
 
-    /// Returns the memory of one slot.
     pub(super) fn slot_memory(&self, slot: u32) -> (*mut u8, usize) {
         (self.arena.at(slot as usize * self.area as usize), self.area as usize)
     }

@@ -37,7 +37,6 @@ impl ScriptFeed for DirectFeed {
     }
 }
 
-/// A running script.
 #[derive(Debug)]
 pub(super) struct RunningScript {
     player: ScriptPlayer<DirectFeed>,

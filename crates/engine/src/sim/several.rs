@@ -18,7 +18,6 @@ pub(super) struct ConcurrentLoads {
     idle_since: Option<u64>,
 }
 
-/// One of the loads.
 #[derive(Debug)]
 struct ConcurrentLoad {
     load: RunningLoad,

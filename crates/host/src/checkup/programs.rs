@@ -3,7 +3,6 @@
 use crate::system_roots::{SystemRoots, entries, file_name, read_text};
 use std::path::Path;
 
-/// A running program.
 pub(super) struct RunningProgram {
     /// Process ID.
     pub number: String,

@@ -7,7 +7,6 @@ use crate::system_roots::SystemRoots;
 use std::path::PathBuf;
 use steadfast_domain::{Device, Transport};
 
-/// Subject of the checks.
 pub(super) struct CheckSubject<'a> {
     pub device: &'a Device,
     pub roots: &'a SystemRoots,

@@ -119,7 +119,6 @@ pub(super) fn make_directory(at: &File, path: &OsStr, mode: u32) -> io::Result<(
     uninterrupted(|| unsafe { libc::mkdirat(at.as_raw_fd(), path.as_ptr(), mode) }).map(drop)
 }
 
-/// Removes a file.
 pub(super) fn remove(at: &File, path: &OsStr) -> io::Result<()> {
     let path = c_string(path)?;
     // SAFETY: `path` ends with NUL and outlives the call; `at` is open.

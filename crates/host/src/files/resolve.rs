@@ -27,7 +27,6 @@ pub struct ForeignControl {
     pub why: String,
 }
 
-/// A resolved directory.
 pub(super) struct ResolvedDirectory {
     pub file: File,
     /// Another user who can replace the directory; `None` if nobody can.

@@ -77,7 +77,6 @@ impl fmt::Display for PageNumber {
     }
 }
 
-/// Layout of a page.
 #[derive(Debug)]
 pub(crate) struct PageLayout {
     pub number: PageNumber,

@@ -39,19 +39,16 @@ pub(crate) fn smart_log(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
     read(admin, &smart::PAGE)
 }
 
-/// Reads Identify Controller.
 pub(crate) fn identify_controller(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
     let whole = PageRequest::of_controller(controller::PAGE.length);
     read_as(admin, &controller::PAGE, &PageRequest { nsid: 0, ..whole })
 }
 
-/// Reads Identify Namespace.
 pub(crate) fn identify_namespace(admin: &dyn NvmeAdmin, nsid: u32) -> Result<ReadPage, HostError> {
     let whole = PageRequest::of_controller(namespace::PAGE.length);
     read_as(admin, &namespace::PAGE, &PageRequest { nsid, ..whole })
 }
 
-/// Reads Sanitize Status.
 pub(crate) fn sanitize_status(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
     read(admin, &sanitize::PAGE)
 }
@@ -145,7 +142,6 @@ fn has(page: &ReadPage, field: &PageField, bits: u128) -> bool {
     page.number(field).is_some_and(|value| value & bits != 0)
 }
 
-/// The pages of a drive.
 #[derive(Debug, Default)]
 pub(crate) struct DrivePages {
     /// Pages that were read, each with its endurance group.

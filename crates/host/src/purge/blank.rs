@@ -24,7 +24,6 @@ pub(super) struct SamplePlaces {
     seed: u64,
 }
 
-/// Content of a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PlaceContent {
     Unknown,

@@ -31,7 +31,6 @@ const WORKERS: usize = 16;
 
 const IMAGE: u64 = 2 * MIB;
 
-/// Use of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockUse {
     Mounted,

@@ -12,7 +12,6 @@ pub(crate) fn page(title: &str, exhibits: Vec<Exhibit>) -> Page {
     Page::new(title, exhibits.into_iter().map(drawable).collect())
 }
 
-/// Returns the axis of rounds.
 pub(crate) fn rounds_axis() -> Axis {
     Axis::new("Round", Scale::Integers)
 }

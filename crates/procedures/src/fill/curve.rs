@@ -66,7 +66,6 @@ pub struct ReturnedAmount {
     pub has_dropped: bool,
 }
 
-/// A place in a curve.
 #[derive(Debug, Clone, Copy, Default)]
 struct CurvePlace {
     bytes: f64,

@@ -122,7 +122,6 @@ impl LevelResult<'_> {
         self.curve.first_cliff().map(|(_, next)| next.mb_per_second())
     }
 
-    /// Returns the slowest plateau.
     pub(super) fn slowest(&self) -> Option<Plateau> {
         let rate = |plateau: &Plateau| plateau.mb_per_second();
         self.curve.plateaus.iter().copied().min_by(|a, b| rate(a).total_cmp(&rate(b)))

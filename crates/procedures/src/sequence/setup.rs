@@ -35,7 +35,6 @@ pub struct SequenceProcedure {
     pub(super) left_out: Vec<String>,
 }
 
-/// A step on this device.
 #[derive(Debug, Clone)]
 pub(super) struct DeviceStep {
     /// Number of the step in the sequence, from 1.

@@ -96,7 +96,6 @@ struct ChartAxis {
     names: Vec<String>,
 }
 
-/// A series.
 #[derive(Debug, Serialize)]
 struct ChartSeries {
     name: String,

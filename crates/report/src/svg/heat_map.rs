@@ -43,7 +43,6 @@ struct HeatMapCells {
     folded: bool,
 }
 
-/// Colors of the cells.
 enum CellColors {
     /// A shade for each value of a range.
     Shades(Ruler),
@@ -250,7 +249,6 @@ fn shade_of(part: f64) -> usize {
     ((part * SHADES as f64) as usize).min(SHADES - 1)
 }
 
-/// Returns the color of a shade.
 fn shade_color(shade: usize) -> [u8; 3] {
     let along = shade as f64 / (SHADES - 1) as f64 * (STOPS.len() - 1) as f64;
     let stop = (along as usize).min(STOPS.len() - 2);

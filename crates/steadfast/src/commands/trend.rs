@@ -169,7 +169,6 @@ fn baseline(
     Ok(Some(TrendBaseline::Outside(Box::new(NamedRun { name: chosen.clone(), findings }))))
 }
 
-/// Destination of a trend.
 enum TrendDestination {
     Standard(TrendFormat),
     File(steadfast_host::NewFile, TrendFormat),

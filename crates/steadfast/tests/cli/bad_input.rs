@@ -297,7 +297,6 @@ fn options_without_effect_are_refused() {
     }
 }
 
-/// Returns a result of fio.
 fn fio_result() -> String {
     let result = serde_json::json!({
         "fio version": "fio-3.33",

@@ -23,7 +23,6 @@ fn json(path: &Path) -> Value {
     serde_json::Deserializer::from_str(text).into_iter::<Value>().next().unwrap().unwrap()
 }
 
-/// A cell of a table of findings.
 fn cell(findings: &Value, table: &str, row: &str, column: &str) -> Option<f64> {
     let pages = ["form_pages", "chapters"].iter().flat_map(|part| array(&findings[part]));
     let exhibits = pages.flat_map(|page| array(&page["exhibits"]));

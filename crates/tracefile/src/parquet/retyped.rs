@@ -54,7 +54,6 @@ impl NameTable {
     /// A key that no name has.
     pub(super) const NO_KEY: i32 = -1;
 
-    /// Returns the name of a key.
     pub(super) fn get(&self, key: i32) -> Option<CommandName> {
         let key = usize::try_from(key).ok()?;
         let at = if key < self.dictionary { key } else { key.checked_sub(self.dropped)? };

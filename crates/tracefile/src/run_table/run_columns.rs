@@ -35,7 +35,6 @@ fn caveats(findings: &Findings) -> String {
     ids.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the columns of the run.
 pub(super) fn of_run<'r>() -> [ExportColumn<ExportedRun<'r>>; 25] {
     use ColumnType::{Integer, Moment, Text};
     [

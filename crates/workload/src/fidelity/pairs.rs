@@ -283,7 +283,6 @@ where
     }
 }
 
-/// State of a comparison.
 struct ComparisonState {
     ios: [u64; 2],
     sequence: SequenceComparison,

@@ -39,7 +39,6 @@ fn compared(head: &str, values: [Option<f64>; 2], decimals: u8) -> Row {
     Row::new(head, [original, replay, difference(values)])
 }
 
-/// Returns the table of totals.
 pub(super) fn totals(found: &Fidelity) -> Table {
     let of = |value: &dyn Fn(&FidelitySide) -> Option<f64>| found.sides.each_ref().map(value);
     let total = found.sides.each_ref().map(|side| side.streams.total());

@@ -50,7 +50,6 @@ pub(super) struct HostWork<'w> {
     pub called_off: &'w AtomicBool,
 }
 
-/// Results of a host.
 #[derive(Debug, Default)]
 pub(super) struct HostResult {
     /// Counts at the end of each report, over all calls.

@@ -15,7 +15,6 @@ use steadfast_domain::{Bytes, Nanos, Order, Step, Stimulus};
 /// Separator between the key of a sequential cursor and its host.
 const AT: &str = " @ ";
 
-/// Loads of the hosts.
 #[derive(Debug, Clone)]
 pub(super) struct HostLoads {
     each: Vec<(String, Expression)>,

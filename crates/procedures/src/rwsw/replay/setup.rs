@@ -103,7 +103,6 @@ fn plays_steps(settings: &Settings) -> bool {
     settings.workload.as_ref().is_some_and(|workload| workload.script.is_none())
 }
 
-/// Content of a replay.
 #[derive(Debug, Clone)]
 pub(super) enum ReplayContent {
     /// Capture steps, in order.
@@ -112,7 +111,6 @@ pub(super) enum ReplayContent {
     Script(Box<ScriptLoad>, Nanos),
 }
 
-/// A planned capture step.
 #[derive(Debug, Clone)]
 pub(super) struct PlannedCaptureStep {
     /// Idle time before the step.

@@ -60,7 +60,6 @@ fn remark(text: &String) -> Caveat {
     Caveat::remark(ids::FOREIGN_LOG, format!("{text}."), "")
 }
 
-/// Returns the findings of one test.
 fn part(run: &ForeignRun, test: &ForeignTest) -> Findings {
     let title = match test.kind {
         ForeignKind::Iops => "IOPS",

@@ -20,7 +20,6 @@ pub(super) fn tracked(kind: ForeignKind) -> Option<AccessPattern> {
     }
 }
 
-/// A test and its results.
 pub(super) struct TkperfTestResult<'a> {
     pub test: &'a ForeignTest,
     /// Verdict on TKperf's tracking variable; `None` if the test is not judged.
