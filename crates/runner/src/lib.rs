@@ -49,5 +49,7 @@ pub use run_group::{
 };
 pub use run_plan::RunPlan;
 pub use single_step::{SingleLoad, SingleLoadResult, apply_once};
-pub use start_together::{HostClock, PhaseStart, StartClock, StartSync, StartTicket, start_tickets};
+pub use start_together::{
+    HostClock, PhaseStart, StartClock, StartSync, StartTicket, start_tickets,
+};
 pub use surroundings::HostRequests;
