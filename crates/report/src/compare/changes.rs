@@ -1,7 +1,8 @@
 //! Changes relative to the first run, point by point: matrices of size and mix if the runs have
-//! them, otherwise one line per point. Changes within the noise of the measurement windows are
-//! gray.
+//! them, otherwise one line per point. Changes beyond the noise of the measurement windows are
+//! marked, the others gray.
 
+use super::figures::MARKS;
 use super::side::ComparedRun;
 use steadfast_domain::findings::{
     COMPARED, COMPARED_SECONDARY, Cell, Column, Exhibit, Metric, Page, Row, Table, may_be_noise,
@@ -18,14 +19,13 @@ type NamedMetrics = &'static [(&'static str, &'static str)];
 
 /// Returns the page of changes, or `None` if the runs have no point in common.
 pub(super) fn page(sides: &[ComparedRun<'_>]) -> Option<Page> {
-    let title = "Change against A, %; gray: within the rounds of both, or no rounds";
-    page_of(sides, &COMPARED, "changes", title)
+    page_of(sides, &COMPARED, "changes", &format!("Change against A, %; {MARKS}"))
 }
 
 /// Returns the page of changes of power and processor use, or `None` if no two runs measured them.
 pub(super) fn secondary_page(sides: &[ComparedRun<'_>]) -> Option<Page> {
-    let title = "Change of secondary metrics against A, %";
-    page_of(sides, &COMPARED_SECONDARY, "changes-secondary", title)
+    let title = format!("Change of secondary metrics against A, %; {MARKS}");
+    page_of(sides, &COMPARED_SECONDARY, "changes-secondary", &title)
 }
 
 fn page_of(
@@ -59,15 +59,16 @@ impl Change {
     fn new(from: Option<&Metric>, to: Option<&Metric>) -> Self {
         let both = from.zip(to).filter(|(from, _)| from.value != 0.0);
         let percent = both.map(|(from, to)| (to.value / from.value - 1.0) * 100.0);
-        let may_be_noise = both.is_some_and(|(from, to)| may_be_noise(from.range, to.range));
+        let may_be_noise = both.is_none_or(|(from, to)| may_be_noise(from.range, to.range));
         Change { cell: Cell::change(percent, 1), may_be_noise }
     }
 }
 
-/// Returns a row of changes; those within the noise are gray.
+/// Returns a row of changes; those beyond the noise are marked, the others gray.
 fn row(head: String, changes: Vec<Change>) -> Row {
-    let gray: Vec<usize> = (0..changes.len()).filter(|at| changes[*at].may_be_noise).collect();
-    Row::new(head, changes.into_iter().map(|change| change.cell)).gray(gray)
+    let (gray, marked): (Vec<usize>, Vec<usize>) =
+        (0..changes.len()).partition(|at| changes[*at].may_be_noise);
+    Row::new(head, changes.into_iter().map(|change| change.cell)).gray(gray).marked(marked)
 }
 
 /// Returns a matrix for each metric and each run except the first. Of a metric, either all matrices

@@ -39,20 +39,12 @@ impl FigureComparison<'_> {
         Some(self.value(at)? / base * 100.0)
     }
 
-    /// Returns the widest spread of a run's rounds around its value; `noise unknown` if a run has a
-    /// value without rounds.
-    fn noise_text(&self) -> String {
-        let mut widest: f64 = 0.0;
-        for at in 0..self.runs.len() {
-            match (self.value(at), self.range(at)) {
-                (None, _) => {}
-                (Some(value), Some((low, high))) if value != 0.0 => {
-                    widest = widest.max((high - low) / 2.0 / value.abs() * 100.0);
-                }
-                _ => return "noise unknown".to_owned(),
-            }
-        }
-        format!("± {} %", crate::number::grouped(widest, 1))
+    /// Returns the noise of a run in percent of its value: half the spread of its rounds. `None` if
+    /// it is unknown.
+    fn noise_percent(&self, at: usize) -> Option<f64> {
+        let (low, high) = self.range(at)?;
+        let value = self.value(at).filter(|value| *value != 0.0)?;
+        Some((high - low) / 2.0 / value.abs() * 100.0)
     }
 }
 
@@ -118,26 +110,36 @@ pub(super) fn table(sides: &[ComparedRun<'_>]) -> Option<Table> {
     (!rows.is_empty()).then(|| table.rows(rows))
 }
 
+/// Meaning of the marks in tables of changes.
+pub(super) const MARKS: &str = "bold or *: beyond the noise of both, others: within it or unknown";
+
 /// Returns the table of changes from the first run to each other, in percent: marked if beyond the
-/// noise of the measurement windows, gray if within it or if the noise is unknown.
+/// noise of the measurement windows, gray if within it or if the noise is unknown. The noise of each
+/// run follows if that of any figure is known.
 pub(super) fn changes(sides: &[ComparedRun<'_>]) -> Option<Table> {
     let all = tabulated(sides);
+    let has_noise = |at| all.iter().any(|one| one.noise_percent(at).is_some());
+    let noisy: Vec<usize> =
+        if (0..sides.len()).any(has_noise) { (0..sides.len()).collect() } else { Vec::new() };
     let row = |one: &FigureComparison<'_>| {
-        let cells = (1..sides.len())
+        let changes = (1..sides.len())
             .map(|at| Cell::change(one.percent(at).map(|percent| percent - 100.0), 1));
-        let (noise, beyond): (Vec<usize>, Vec<usize>) =
+        let noise = noisy.iter().map(|at| Cell::number(one.noise_percent(*at), 1));
+        let (within, beyond): (Vec<usize>, Vec<usize>) =
             (1..sides.len()).partition(|at| may_be_noise(one.range(0), one.range(*at)));
-        Row::new(label(one.figure, &all), cells.chain([Cell::text(one.noise_text())]))
+        Row::new(label(one.figure, &all), changes.chain(noise))
             .with_id(&one.figure.id)
             .marked(beyond.into_iter().map(|at| at - 1))
-            .gray(noise.into_iter().map(|at| at - 1))
+            .gray(within.into_iter().map(|at| at - 1))
     };
     let rows: Vec<Row> = all.iter().map(row).collect();
     let letters = sides.iter().skip(1).map(|side| Column::from(side.letter.to_string()));
-    let title =
-        "Change against A, %; bold or *: beyond the noise of both, others: within it or unknown";
-    let noise = Column::new("noise", "Noise");
-    let table = Table::new(CHANGES, title, "Figure").columns(letters).column(noise);
+    let noise = noisy.iter().map(|at| {
+        let letter = sides[*at].letter;
+        Column::new(&format!("noise-{letter}"), format!("Noise {letter}, ± %"))
+    });
+    let title = format!("Change against A, %; {MARKS}");
+    let table = Table::new(CHANGES, title, "Figure").columns(letters.chain(noise));
     (!rows.is_empty()).then(|| table.rows(rows))
 }
 
@@ -167,21 +169,25 @@ fn value_cell(figure: &KeyFigure) -> Cell {
 const RATES: &str = "key-rates-compared";
 const TIMES: &str = "key-times-compared";
 
-/// Maximum change in percent that is drawn; a larger one would dwarf the others.
+/// Largest change in percent that is drawn in full. An axis that reached farther would make small
+/// changes invisible.
 const DRAWN_MAX: f64 = 100.0;
 
 /// Draws the changes relative to the first run as bars, with separate plots for rates and times.
-/// The axis fits the changes, so that one percent is visible.
+/// The axis fits the changes up to [`DRAWN_MAX`], so that one percent is visible.
 pub(super) fn plots(sides: &[ComparedRun<'_>]) -> Vec<Plot> {
     let all = compared(sides);
     let chart = |id, title, goal| {
         let has_goal =
             |one: &&FigureComparison<'_>| MetricGoal::from_unit(&one.figure.unit) == Some(goal);
-        let figures: Vec<&FigureComparison<'_>> = all.iter().filter(has_goal).collect();
+        let has_change =
+            |one: &&FigureComparison<'_>| (1..sides.len()).any(|at| one.percent(at).is_some());
+        let figures: Vec<&FigureComparison<'_>> =
+            all.iter().filter(has_goal).filter(has_change).collect();
         let names = figures.iter().map(|one| label(one.figure, &all)).collect();
         let across = Axis::new("", Scale::Categories(names));
         let plot =
-            Plot::new(PlotKind::Bars, id, title, across, Axis::new("Change, %", Scale::Linear));
+            Plot::new(PlotKind::Bars, id, title, across, Axis::new("Change, %", Scale::Percent));
         with_bars(plot, sides, &figures)
     };
     let rates = chart(RATES, "Rates: change against A (more is better)", MetricGoal::More);
@@ -189,26 +195,25 @@ pub(super) fn plots(sides: &[ComparedRun<'_>]) -> Vec<Plot> {
     rates.into_iter().chain(times).collect()
 }
 
-/// Returns the plot with a bar per figure and run; `None` if there is none to draw.
+/// Returns the plot with a bar per figure and run; `None` if there is none to draw. Bars beyond
+/// [`DRAWN_MAX`] are cut off at the edge; title and caption say so.
 fn with_bars(
     plot: Plot,
     sides: &[ComparedRun<'_>],
     figures: &[&FigureComparison<'_>],
 ) -> Option<Plot> {
-    let change =
-        |one: &FigureComparison<'_>, at: usize| one.percent(at).map(|percent| percent - 100.0);
-    let mut too_large: Vec<String> = Vec::new();
+    let mut cut_off: Vec<String> = Vec::new();
     let mut series = Vec::new();
     for (at, side) in sides.iter().enumerate() {
         let mut points = Vec::new();
         for (x, one) in (0u32..).zip(figures) {
-            let value = change(one, at);
-            let drawn = value.filter(|value| value.abs() <= DRAWN_MAX);
-            if let (Some(value), None) = (value, drawn) {
-                let value = crate::number::grouped(value, 0);
-                too_large.push(format!("{}, {}: {value} %", one.figure.label, side.letter));
+            let change = one.percent(at).map(|percent| percent - 100.0);
+            if let Some(change) = change.filter(|change| change.abs() > DRAWN_MAX) {
+                let sign = if change > 0.0 { "+" } else { "" };
+                let change = crate::number::grouped(change, 0);
+                cut_off.push(format!("{}, {}: {sign}{change} %", one.figure.label, side.letter));
             }
-            points.push((f64::from(x), drawn));
+            points.push((f64::from(x), change));
         }
         let letter = side.letter.to_string();
         series.push(Series::new(letter, Stroke::Measured, points).with_id(side.name.clone()));
@@ -219,11 +224,14 @@ fn with_bars(
     if !series.iter().skip(1).any(is_drawn) {
         return None;
     }
-    let caption = match too_large.as_slice() {
-        [] => String::new(),
-        some => format!("Beyond the drawing: {}.", some.join("; ")),
+    let plot = if cut_off.is_empty() {
+        plot
+    } else {
+        let title = format!("{}; bars cut off at ±{DRAWN_MAX}\u{a0}%", plot.title);
+        let caption = format!("Cut off at the edge: {}.", cut_off.join("; "));
+        Plot { title, ..plot }.caption(caption)
     };
-    Some(plot.caption(caption).series(series))
+    Some(plot.series(series))
 }
 
 /// Number of changes per procedure in the table of all procedures.

@@ -39,7 +39,7 @@ impl Ruler {
         match scale {
             Scale::Linear if (min, max) == (0.0, 0.0) => Ruler::stepped((0.0, 1.0), 0.2),
             Scale::Linear => linear(min.min(0.0), max.max(0.0), 0.0),
-            Scale::Percent => percent(max),
+            Scale::Percent => percent(min, max),
             Scale::LinearFitted => linear(min, max, 0.08),
             Scale::Integers => integers(min, max),
             Scale::Log10 => decades(min, max),
@@ -176,12 +176,19 @@ fn linear(min: f64, max: f64, pad: f64) -> Ruler {
     Ruler::stepped((low, high), step)
 }
 
-/// From zero to 100 at most: no part is larger than the whole. Without any value above zero to
-/// 100: a line along the axis says "none of it".
-fn percent(max: f64) -> Ruler {
-    let max = if max > 0.0 { max.min(100.0) } else { 100.0 };
-    let ruler = linear(0.0, max, 0.0);
-    if ruler.high > 100.0 { Ruler::stepped((0.0, 100.0), nice_step(100.0)) } else { ruler }
+/// From zero to 100 at most: no part is larger than the whole. Changes may be negative, to −100 at
+/// most; drawings cut off what is beyond. Without any value above or below zero to 100: a line along
+/// the axis says "none of it".
+fn percent(min: f64, max: f64) -> Ruler {
+    let (min, max) = (min.clamp(-100.0, 0.0), max.min(100.0));
+    let max = if max > 0.0 || min < 0.0 { max.max(0.0) } else { 100.0 };
+    let ruler = linear(min, max, 0.0);
+    let (low, high) = (ruler.low.max(-100.0), ruler.high.min(100.0));
+    if (low, high) == (ruler.low, ruler.high) {
+        ruler
+    } else {
+        Ruler::stepped((low, high), nice_step(high - low))
+    }
 }
 
 /// Returns the multiples of `step` in a range, at most 50.
@@ -380,6 +387,12 @@ mod tests {
         assert_eq!(labels(&Scale::Log2, &many), ["1", "2", "4", "8", "16", "32"]);
         assert_eq!(labels(&Scale::Percent, &[0.0, 98.5, 100.000_001])[5..], ["100"]);
         assert_eq!(labels(&Scale::Percent, &[2.9]).last().unwrap(), "3");
+        let ends = |values: &[f64]| {
+            let (low, high, _) = Ruler::new(&Scale::Percent, values).span();
+            (low, high)
+        };
+        assert_eq!(ends(&[-40.0, 899.0]), (-60.0, 100.0));
+        assert_eq!(ends(&[-899.0, -1.0]), (-100.0, 0.0));
         for (scale, last) in [(Scale::Percent, "100"), (Scale::Linear, "1")] {
             for values in [&[0.0][..], &[0.0, 0.0]] {
                 let all = labels(&scale, values);

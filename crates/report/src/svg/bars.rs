@@ -1,12 +1,17 @@
 //! Bars side by side: one group per category, with one bar per series.
 
 use super::chart::Chart;
-use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
+use super::frame::{DrawingSize, LETTER, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::paint::{SvgDrawing, color, lighten};
+use crate::number;
 use steadfast_domain::findings::{Plot, Scale};
 
 /// Fraction of a category's width that its bars fill.
 const FILL: f64 = 0.8;
+/// Distance beyond the axis, as a fraction of it, from which a bar counts as cut off.
+const EDGE: f64 = 1e-9;
+/// Letter size of the values of bars that are cut off.
+const NUMBER_SIZE: f64 = 12.0;
 
 pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let bars = plot.series.iter().flat_map(|series| &series.points);
@@ -25,25 +30,64 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let width = FILL / groups as f64 / plot.series.len().max(1) as f64;
     let floor = frame.place(false, 0.0, Some(0.0)).map_or(frame.area.y(0.0), |at| at.1);
     let mut anything = false;
+    let mut cut_off: Vec<CutOffBar> = Vec::new();
     for (index, (series, look)) in plot.series.iter().zip(&looks).enumerate() {
         drawing.begin(index);
         for (x, y) in &series.points {
             let Some(value) = y.filter(|_| (0.0..groups as f64).contains(x)) else { continue };
-            let Some(top) = frame.rulers.y.place(value).map(|part| frame.area.y(part)) else {
-                continue;
-            };
+            let Some(part) = frame.rulers.y.place(value) else { continue };
+            // A bar beyond the axis ends at the edge of the plot.
+            let top = frame.area.y(part.clamp(0.0, 1.0));
             let left = (x + (1.0 - FILL) / 2.0) / groups as f64 + index as f64 * width;
             // A narrow gap between neighbors.
             let (left, right) = (frame.area.x(left), frame.area.x(left + width * 0.94));
             let corners = [(left, floor), (left, top), (right, top), (right, floor)];
             drawing.polygon(&corners, &look.color, "#222222");
+            if !(-EDGE..=1.0 + EDGE).contains(&part) {
+                cut_off.push(CutOffBar { middle: f64::midpoint(left, right), top, floor, value });
+            }
             anything = true;
         }
         drawing.end();
     }
+    number_cut_off(&mut drawing, cut_off);
     frame.finish(&mut drawing, anything);
     let chart = Chart::new(plot, &frame, &looks, false);
     (drawing, Some(chart))
+}
+
+/// A bar that ends at the edge of the plot because its value is beyond the axis.
+struct CutOffBar {
+    middle: f64,
+    top: f64,
+    floor: f64,
+    value: f64,
+}
+
+/// Writes the value of each bar that was cut off into a gap of the bar, upwards. Values that would
+/// overlap the one to their left are omitted.
+fn number_cut_off(drawing: &mut SvgDrawing, mut bars: Vec<CutOffBar>) {
+    bars.sort_by(|one, other| one.middle.total_cmp(&other.middle));
+    let mut free = f64::NEG_INFINITY;
+    for bar in bars {
+        let half_width = NUMBER_SIZE * 0.6;
+        let (left, right) = (bar.middle - half_width, bar.middle + half_width);
+        if left < free {
+            continue;
+        }
+        free = right;
+        let sign = if bar.value > 0.0 { "+" } else { "" };
+        let text = format!("{sign}{}", number::grouped(bar.value, 0));
+        let length = text.chars().count() as f64 * NUMBER_SIZE * LETTER + 6.0;
+        // At the edge, with some of the bar beyond.
+        let towards_floor = if bar.floor > bar.top { 1.0 } else { -1.0 };
+        let begin = bar.top + towards_floor * 5.0;
+        let end = begin + towards_floor * length;
+        let box_corners = [(left, begin), (left, end), (right, end), (right, begin)];
+        drawing.polygon(&box_corners, "#ffffff", "#ffffff");
+        let baseline = bar.middle + NUMBER_SIZE * 0.35;
+        drawing.text_upwards((baseline, f64::midpoint(begin, end)), NUMBER_SIZE, &text);
+    }
 }
 
 /// Returns the look of a series: alternating lightness, so that neighbors differ in gray print.

@@ -54,7 +54,7 @@ const TITLE_SIZE: f64 = 14.0;
 /// Distance between two lines of a title.
 const TITLE_STEP: f64 = 16.0;
 /// Mean width of a letter, rounded up, relative to the font size.
-const LETTER: f64 = 0.56;
+pub const LETTER: f64 = 0.56;
 /// The same for a legend next to the plot, where only the edge of the drawing follows: a browser
 /// may have a wider font.
 const LEGEND_LETTER: f64 = 0.62;

@@ -9,7 +9,7 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Findings};
 use steadfast_report::{
     COMPARED_MAX, CompareError, GroupTarget, StudiedTarget, TargetEnd, combined_findings, compare,
-    html, metrics, pdf, tables, text,
+    html, metrics, pdf, svg, tables, text,
 };
 
 /// Multiplies every number of a table or plot by a factor.
@@ -182,6 +182,51 @@ fn a_change_within_the_noise_is_gray() {
     assert_eq!(gray, [&[0, 1][..], &[0]], "reads without a range; B's writes are A's");
     let page = html(&compared, &PRINTED);
     assert!(page.contains("<td class=\"gray\">+1.0</td>") && page.contains(">+50.0</td>"));
+    assert_eq!(row(1).marked.len(), 7, "beyond the noise in every cell");
+}
+
+/// Every run has a noise of its own, by which a change against A is judged.
+#[test]
+fn the_noise_of_every_run_is_stated() {
+    let mut runs = [measured(0, 1.0), measured(1, 1.0), measured(2, 1.0)];
+    for ((_, found), width) in runs.iter_mut().zip([0.01, 0.02, 0.3]) {
+        found.front.figures = vec![
+            KeyFigure::new("w", "RND 4K write", Some(100.0), "IOPS")
+                .ranging(Some((100.0 * (1.0 - width), 100.0 * (1.0 + width)))),
+            KeyFigure::new("r", "RND 4K read", Some(100.0), "IOPS"),
+        ];
+    }
+    let compared = compare(&runs).unwrap();
+    let all = tables_of(&compared.summary);
+    let changes = all.iter().find(|table| table.id == "key-figure-changes").unwrap();
+    let ids: Vec<&str> = changes.columns.iter().map(|column| column.id.as_str()).collect();
+    assert_eq!(ids, ["B", "C", "noise-A", "noise-B", "noise-C"]);
+    for (noise, expected) in numbers(&changes.rows[0])[2..].iter().zip([1.0, 2.0, 30.0]) {
+        assert!((noise - expected).abs() < 1e-9, "{noise} {expected}");
+    }
+    assert_eq!(changes.rows[1].cells[2..], [Cell::Missing, Cell::Missing, Cell::Missing]);
+}
+
+/// Ten times as fast is a bar that is cut off at the edge, with its number, and the times of a
+/// tenth are drawn in full.
+#[test]
+fn bars_beyond_the_axis_are_cut_off_and_numbered() {
+    let mut runs = [measured(0, 1.0), measured(1, 10.0)];
+    for ((_, found), milliseconds) in runs.iter_mut().zip([1.0, 0.1]) {
+        let time = KeyFigure::new("t", "RND 4K read, mean", Some(milliseconds), "ms");
+        let unknown = KeyFigure::new("u", "RND 4K read, 99.99 %", None, "ms");
+        found.front.figures.extend([time, unknown]);
+    }
+    let compared = compare(&runs).unwrap();
+    let exhibits = compared.form_pages.iter().flat_map(|page| &page.exhibits);
+    let plots: Vec<&Plot> = exhibits.filter_map(Exhibit::as_plot).collect();
+    let [rates, times] = plots.as_slice() else { panic!("{plots:?}") };
+    let values: Vec<f64> = rates.series[1].points.iter().filter_map(|(_, y)| *y).collect();
+    assert!(values.iter().all(|change| (change - 900.0).abs() < 1e-6) && values.len() == 2);
+    assert_eq!(svg(rates).matches(">+900</text>").count(), 2);
+    assert_eq!(rates.caption.matches("+900 %").count(), 2);
+    assert_eq!(times.series[1].points.len(), 1, "a figure without a value has no place");
+    assert!(times.caption.is_empty() && !svg(times).contains("−90</text>"));
 }
 
 /// Twice the power at the same rate is half the IOPS per watt; what only one run measured is a
