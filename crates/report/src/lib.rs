@@ -7,6 +7,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod card;
+mod check_state;
 mod compare;
 mod csv;
 mod date;

@@ -1,6 +1,8 @@
 //! Checks the numbers of a run against limits, such as those of a datasheet. A small TOML file
 //! names values of tables and their limits; each value is judged, and a page reports the verdicts.
 
+use crate::check_state::CheckState;
+use crate::csv::all_tables;
 use crate::parts;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -472,6 +474,18 @@ impl CheckVerdict {
         }
     }
 
+    fn state(&self) -> CheckState {
+        if self.pass {
+            CheckState::Pass
+        } else if !self.finished {
+            CheckState::Unfinished
+        } else if self.limits.iter().all(|judged| judged.pass) {
+            CheckState::NoPass
+        } else {
+            CheckState::Fail
+        }
+    }
+
     fn judgment(&self) -> String {
         let missing = self.limits.iter().filter(|j| j.measured.is_none()).count();
         let outside = self.limits.iter().filter(|j| !j.pass).count() - missing;
@@ -539,7 +553,9 @@ impl CheckVerdict {
         for judged in &self.limits {
             let reason = judged.reason.as_ref().map(|r| format!(" - {r}")).unwrap_or_default();
             // Writing to a String cannot fail.
-            let _ = writeln!(places, "{}: {}{reason}", judged.title, judged.place);
+            let title =
+                if judged.has_title() { format!("{}: ", judged.title) } else { String::new() };
+            let _ = writeln!(places, "{title}{}{reason}", judged.place);
         }
         let mut exhibits = vec![Exhibit::Text(self.outcome())];
         exhibits.extend(self.objection_lines().into_iter().map(Exhibit::Text));
@@ -551,10 +567,15 @@ impl CheckVerdict {
         Page::new("Check against limits", exhibits)
     }
 
-    /// Returns the run's findings with this page before the chapters, and the failures on the
-    /// cover.
+    /// Returns the run's findings with the verdict as their title, badge and ending, the page of
+    /// the check before the chapters, and the failures on the cover.
     pub fn report(&self, findings: &Findings) -> Findings {
         let mut report = findings.clone();
+        report.id = self.state().id().to_owned();
+        report.title = format!("Check: {}", findings.title);
+        report.ending = self.outcome();
+        let own = [&findings.ending, &findings.method].map(String::as_str);
+        report.method = own.join(" ").trim().to_owned();
         report.chapters.insert(0, self.page());
         if !self.pass {
             let failed: Vec<&str> =
@@ -580,7 +601,12 @@ impl CheckVerdict {
         lines.extend(crate::text::table_lines(&self.table(), width));
         for judged in self.limits.iter().filter(|j| j.reason.is_some()) {
             let reason = judged.reason.as_deref().unwrap_or_default();
-            let text = format!("{} ({}): {reason}.", judged.title, judged.place);
+            let name = if judged.has_title() {
+                format!("{} ({})", judged.title, judged.place)
+            } else {
+                judged.place.clone()
+            };
+            let text = format!("{name}: {reason}.");
             lines.extend(wrapped(&text, width, "  "));
         }
         lines.push(String::new());
@@ -589,6 +615,11 @@ impl CheckVerdict {
 }
 
 impl LimitVerdict {
+    /// Returns false if the limit has no title of its own, and its place stands for one.
+    fn has_title(&self) -> bool {
+        !self.place.ends_with(&self.title)
+    }
+
     fn row(&self) -> Row {
         let decimals = [self.min, self.max, self.measured]
             .into_iter()

@@ -1,6 +1,7 @@
 //! Page one, for readers who read nothing else. Derived from the findings alone, for web page, PDF
 //! and terminal.
 
+use crate::check_state::CheckState;
 use crate::layout::is_empty;
 use crate::number;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
@@ -157,7 +158,16 @@ pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
     };
     let (mut badge, reasons) = end_badge(findings.whole_end());
     badge.to = if badge.tone == BadgeTone::Bad { why(reasons) } else { None };
-    let mut badges = vec![badge];
+    let mut badges = Vec::new();
+    if let Some(state) = CheckState::of_report(findings) {
+        let is_pass = state == CheckState::Pass;
+        badges.push(Badge {
+            text: state.word().to_owned(),
+            tone: if is_pass { BadgeTone::Good } else { BadgeTone::Bad },
+            to: if is_pass { None } else { why(&[ids::OUTSIDE_LIMITS]) },
+        });
+    }
+    badges.push(badge);
     let limits = [
         (simulated(findings), "Simulated", ids::SIMULATED),
         (has_lesser(findings), "Not the full method", ids::QUICK),
@@ -191,6 +201,15 @@ pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
         })
     }));
     badges
+}
+
+/// Returns whether the run, or its check against limits, ended as it should; `None` if neither
+/// applies.
+pub(crate) fn is_good(findings: &Findings) -> Option<bool> {
+    match CheckState::of_report(findings) {
+        Some(state) => Some(state == CheckState::Pass),
+        None => findings.whole_end().good(),
+    }
 }
 
 fn count(all: &[Disclosure<'_>], kind: CaveatKind) -> usize {

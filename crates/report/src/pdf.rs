@@ -199,7 +199,7 @@ fn block(block: &PageOneBlock<'_>, findings: &Findings, desk: &mut TypstWorld) -
             "kind": "conclusion",
             "method": findings.method,
             "headline": findings.headline,
-            "good": findings.whole_end().good(),
+            "good": page_one::is_good(findings),
             "ending": findings.ending,
         }),
         PageOneBlock::Attention(lines) => json!({ "kind": "attention", "lines": lines }),

@@ -1,6 +1,7 @@
 //! Numbers judged by limits, with known verdicts.
 
 use super::{PRINTED, findings, golden, html, suite};
+use steadfast_domain::EndState;
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_report::{Limits, check, check_allowed, names, names_text};
 
@@ -67,6 +68,43 @@ fn numbers_are_judged() {
     golden("check.txt", &checked.text(100));
     let page = html(&checked.report(&findings(false)), &PRINTED);
     assert!(page.contains("Check against limits") && page.contains("FAIL: missing"));
+}
+
+/// The report of a check has the verdict as its first badge, whatever the end of the run.
+#[test]
+fn the_report_of_a_check_shows_its_verdict() {
+    let limits = |min: f64| {
+        let text = format!("[[limit]]\ntable='iops'\nrow='4'\ncolumn='0/100'\nmin={min}\n");
+        Limits::parse(&text).unwrap()
+    };
+    let allowed = ["quick".to_owned()];
+    let mut running = findings(false);
+    running.end = EndState::Unfinished;
+    for (run, min, allowed, id, badge, class) in [
+        (&findings(false), 1.0, &allowed[..], "check-pass", "PASS", "steady"),
+        (&findings(false), 1e9, &allowed[..], "check-fail", "FAIL", "not-steady"),
+        (&findings(false), 1.0, &[], "check-no-pass", "NO PASS", "not-steady"),
+        (&running, 1.0, &allowed[..], "check-unfinished", "UNFINISHED", "not-steady"),
+    ] {
+        let checked = check(run, &limits(min), allowed);
+        let report = checked.report(run);
+        assert_eq!(report.id, id);
+        let page = html(&report, &PRINTED);
+        let badges = page.split("<ul class=\"badges\">").nth(1).unwrap();
+        let first = badges.split("</li>").next().unwrap();
+        assert!(first.ends_with(badge) || first.ends_with(&format!("{badge}</a>")), "{first}");
+        assert!(page.contains(&format!("<p class=\"verdict {class}\">")), "{id}");
+    }
+}
+
+/// A limit without a title is named once, by its place.
+#[test]
+fn a_limit_without_a_title_is_named_once() {
+    let limits = "[[limit]]\ntable='iops'\nrow='4K'\ncolumn='0/100'\nmin=1\n";
+    let checked = check(&findings(false), &Limits::parse(limits).unwrap(), &[]);
+    let text = checked.text(400);
+    let reason = text.lines().find(|line| line.contains("no row")).unwrap();
+    assert_eq!(reason.matches("iops, 4K, 0/100").count(), 1, "{reason}");
 }
 
 #[test]
