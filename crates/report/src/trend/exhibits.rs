@@ -6,8 +6,8 @@ use super::series::{LevelChange, MetricTrend, TREND_RUNS_MIN, TrendVerdict};
 use crate::date;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, COMPARED, Cell, Exhibit, FormHeader, Marker, Page, Plot, PlotKind, Row, Scale, Series,
-    Stroke, Table,
+    Axis, COMPARED, COMPARED_SECONDARY, Cell, Exhibit, FormHeader, Marker, Page, Plot, PlotKind,
+    Row, Scale, Series, Stroke, Table,
 };
 use steadfast_domain::{Caveat, EndState, Findings};
 
@@ -46,7 +46,11 @@ impl MetricTrend {
     /// Returns the name in print: `RND 4K W: IOPS`.
     pub fn title(&self) -> String {
         let id = self.metric.metric.as_str();
-        let named = COMPARED.iter().chain(&METRIC_NAMES).find(|(metric, _)| *metric == id);
+        let named = COMPARED
+            .iter()
+            .chain(&COMPARED_SECONDARY)
+            .chain(&METRIC_NAMES)
+            .find(|(metric, _)| *metric == id);
         format!("{}: {}", self.metric.point, named.map_or(id, |(_, name)| name))
     }
 
@@ -83,6 +87,8 @@ impl ProcedureTrend {
         let mut summary: Vec<Table> = self.changes_table().into_iter().collect();
         summary.push(self.runs_table());
         summary.extend(self.left_out_table());
+        let on_page_one: Vec<String> = summary.iter().map(|table| table.id.clone()).collect();
+        summary.push(self.metrics_table());
         let mut exhibits: Vec<Exhibit> = plots.into_iter().map(Exhibit::Plot).collect();
         let not_drawn = self.metrics.len() - drawn.len();
         if not_drawn > 0 {
@@ -106,13 +112,11 @@ impl ProcedureTrend {
             caveats: self.caveats(),
             chapters: vec![
                 Page::new("Every metric over the runs", exhibits).with_id("trend-plots"),
-                Page::new("Metrics", vec![Exhibit::Table(self.metrics_table())])
-                    .with_id("trend-metrics"),
             ],
             long_tables: vec![self.values_table()],
             ..Findings::new(&format!("Trend: {}", self.title), self.header())
         };
-        findings.front.tables = summary.iter().map(|table| table.id.clone()).collect();
+        findings.front.tables = on_page_one;
         findings.front.plots = plot_ids;
         findings.summary = summary.into_iter().map(Exhibit::Table).collect();
         findings
@@ -154,6 +158,8 @@ impl ProcedureTrend {
             format!(
                 "REGRESSION: {worse} of {judged} metrics are worse {than}, {better} better ({runs})."
             )
+        } else if better == 0 && self.metrics.iter().all(|metric| metric.changes.is_empty()) {
+            format!("No regression: none of {judged} metrics changed ({runs}).")
         } else {
             format!("No regression: of {judged} metrics, {better} are better {than} ({runs}).")
         };

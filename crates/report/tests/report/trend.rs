@@ -112,6 +112,19 @@ fn rates_and_times_change_at_the_right_run_and_for_the_worse() {
     assert!(web.contains("REGRESSION: 6 of 6 metrics"), "the outcome is on the page");
 }
 
+/// The terminal prints level, noise and change of every metric, though page one has only changes.
+#[test]
+fn every_metric_is_in_the_summary() {
+    let found = trend(&[1.0; 6], None);
+    let page = found.findings("test");
+    let all: Vec<&str> =
+        page.summary.iter().filter_map(Exhibit::as_table).map(|table| table.id.as_str()).collect();
+    assert_eq!(all, ["trend-runs", "trend-metrics"]);
+    assert_eq!(page.front.tables, ["trend-runs"]);
+    assert_eq!(rows(&page, "trend-metrics").len(), 6);
+    assert!(!found.outcome().contains("better"), "nothing changed: {}", found.outcome());
+}
+
 /// A drive that reports throttling of 0 s in most runs: a time, but no rate or response time.
 #[test]
 fn counts_of_events_are_no_metrics_of_a_trend() {
