@@ -118,10 +118,20 @@ fn compared(sides: &[ComparedTarget<'_>]) -> Result<Findings, CompareError> {
         }));
     }
     whole.summary.insert(0, Exhibit::Table(targets(sides)));
-    let page = vec![
-        Exhibit::Table(table_of_starts(sides)),
-        Exhibit::Facts(skew(sides.iter().flat_map(|side| side.starts))),
-    ];
+    // Loads of simulated drives have no common clock, and none are synchronized.
+    let page = if sides.iter().all(|side| side.starts.is_empty()) {
+        let reason = if whole.simulated {
+            "The loads did not start together: each simulated drive has a virtual time of its own."
+        } else {
+            "No load started at a time agreed between the targets."
+        };
+        vec![Exhibit::Text(reason.to_owned())]
+    } else {
+        vec![
+            Exhibit::Table(table_of_starts(sides)),
+            Exhibit::Facts(skew(sides.iter().flat_map(|side| side.starts))),
+        ]
+    };
     whole.chapters.insert(0, Page::new("Synchronized start", page).with_id("beginning-together"));
     Ok(whole)
 }
@@ -214,6 +224,19 @@ fn skew<'s>(starts: impl Iterator<Item = &'s CommonStart>) -> Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_that_did_not_start_together_have_no_table_of_starts() {
+        let findings = Findings { simulated: true, ..Findings::new("One", Default::default()) };
+        let page = |starts: &[CommonStart]| {
+            let side = |name| ComparedTarget { name, starts, findings: &findings };
+            let whole = compared(&[side("a"), side("b")]).unwrap();
+            whole.chapters.into_iter().find(|page| page.id == "beginning-together").unwrap()
+        };
+        assert!(matches!(page(&[]).exhibits.as_slice(), [Exhibit::Text(_)]));
+        let start = CommonStart { agreed: Nanos(1), late: None, waited: Nanos(0), targets: 2 };
+        assert!(matches!(page(&[start]).exhibits.as_slice(), [Exhibit::Table(_), _]));
+    }
 
     #[test]
     fn the_skew_is_between_loads_of_one_moment() {
