@@ -80,12 +80,12 @@ impl<'a> DuplicateFilter<'a> {
         exhibits.iter().filter_map(|exhibit| self.shown(exhibit)).collect()
     }
 
-    /// Returns the pages that have something not printed before, with their indices.
+    /// Returns the pages that have something not printed before, numbered from 0 without gaps.
     pub fn of_pages(
         &mut self,
         pages: &'a [Page],
     ) -> Vec<(usize, &'a Page, Vec<PrintedExhibit<'a>>)> {
-        let all = pages.iter().enumerate().map(|(at, page)| {
+        let all = pages.iter().map(|page| {
             let mut shown = self.unprinted(&page.exhibits);
             let is_remark = |one: &PrintedExhibit<'_>| {
                 matches!(one, PrintedExhibit::Text(_) | PrintedExhibit::Nothing(_))
@@ -98,9 +98,10 @@ impl<'a> DuplicateFilter<'a> {
                     .map(|table| PrintedExhibit::Nothing(format!("{}: see above.", table.title)));
                 shown.splice(0..0, named);
             }
-            (at, page, shown)
+            (page, shown)
         });
-        all.filter(|(.., shown)| !shown.is_empty()).collect()
+        let printed = all.filter(|(_, shown)| !shown.is_empty()).enumerate();
+        printed.map(|(at, (page, shown))| (at, page, shown)).collect()
     }
 
     fn shown(&mut self, exhibit: &'a Exhibit) -> Option<PrintedExhibit<'a>> {
@@ -272,6 +273,17 @@ mod tests {
         ]);
         let blocks = Table { block: Some(2), ..blocks };
         assert_eq!(measured(&blocks).0.rows.len(), 2, "a group stays or goes as a whole");
+    }
+
+    #[test]
+    fn printed_pages_are_numbered_without_gaps() {
+        let text = |text: &str| Page::new(text, vec![Exhibit::Text(text.to_owned())]);
+        let pages = [text("one"), text("two"), text("three")];
+        let mut once = DuplicateFilter::default();
+        once.unprinted(&pages[0].exhibits);
+        let printed: Vec<(usize, &str)> =
+            once.of_pages(&pages).iter().map(|(at, page, _)| (*at, page.title.as_str())).collect();
+        assert_eq!(printed, [(0, "two"), (1, "three")]);
     }
 
     #[test]
