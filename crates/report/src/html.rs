@@ -261,9 +261,10 @@ fn questions(out: &mut String, all: &[PrintedQuestion<'_>]) {
 fn figures(out: &mut String, figures: &[&KeyFigure]) {
     out.push_str("<dl class=\"figures\">\n");
     for figure in figures {
+        let words = if figure.value.is_none() { " class=\"words\"" } else { "" };
         let _ = writeln!(
             out,
-            "<div><dt>{}</dt><dd>{} <span>{}</span></dd></div>",
+            "<div><dt>{}</dt><dd{words}>{} <span>{}</span></dd></div>",
             escape(&figure.label),
             escape(&number::figure(figure)),
             escape(&number::unit(figure))
@@ -372,7 +373,7 @@ fn part_cover(out: &mut String, part: &Findings, number: usize, with_summary: bo
 
 /// Writes ending, method and headline.
 fn conclusion(out: &mut String, findings: &Findings) {
-    let class = match findings.whole_end().good() {
+    let class = match page_one::is_good(findings) {
         Some(true) => "steady",
         Some(false) => "not-steady",
         None => "plain",
@@ -494,14 +495,19 @@ fn draw_plot(out: &mut String, plot: &Plot) {
 /// Number of letters above which the name of a row may wrap.
 const LONG_NAME: usize = 48;
 
+/// Number of columns above which a table has smaller letters and narrower columns, and the names of
+/// its rows may wrap.
+const NARROW_COLUMNS: usize = 7;
+
 fn draw_table(out: &mut String, table: &Table) {
     let (table, unmeasured) = measured(table);
     let table = table.as_ref();
     let _ = writeln!(
         out,
         "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><table \
-         class=\"values\"><caption>{0}</caption><thead>",
-        escape(&table.title)
+         class=\"values{1}\"><caption>{0}</caption><thead>",
+        escape(&table.title),
+        if table.columns.len() > NARROW_COLUMNS { " wide" } else { "" }
     );
     if let Some(spanner) = &table.spanner {
         let _ = writeln!(
@@ -512,13 +518,10 @@ fn draw_table(out: &mut String, table: &Table) {
         );
     }
     let columns = 0..table.columns.len();
-    let texts: Vec<(bool, bool)> =
-        columns.map(|at| (is_left(table, at), is_prose(table, at))).collect();
+    let sides: Vec<ColumnSide> = columns.map(|at| ColumnSide::new(table, at)).collect();
     let _ = write!(out, "<tr><th scope=\"col\">{}</th>", escape(&table.corner));
     for (at, column) in table.columns.iter().enumerate() {
-        let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at));
-        let words = cells.any(|cell| matches!(cell, Cell::Text(_)));
-        let class = side(words, texts[at]);
+        let class = if sides[at].has_text { sides[at].class } else { "" };
         let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(&column.name));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
@@ -527,11 +530,10 @@ fn draw_table(out: &mut String, table: &Table) {
         let long = if row.head.chars().count() > LONG_NAME { " class=\"long\"" } else { "" };
         let _ = write!(out, "<tr{class}><th scope=\"row\"{long}>{}</th>", escape(&row.head));
         for (at, (cell, text)) in row.cells.iter().zip(printed).enumerate() {
-            let sides = texts.get(at).copied().unwrap_or_default();
             let class = match (row.gray.contains(&at), row.marked.contains(&at)) {
                 (true, _) => " class=\"gray\"",
                 (_, true) => " class=\"strong\"",
-                _ => side(matches!(cell, Cell::Text(_)), sides),
+                _ => sides.get(at).map_or("", |side| side.of(cell)),
             };
             let _ = write!(out, "<td{class}>{}</td>", escape(&text));
         }
@@ -543,14 +545,37 @@ fn draw_table(out: &mut String, table: &Table) {
     }
 }
 
-/// Returns the class attribute for the alignment of a cell: numbers to the right, words centered,
-/// names and sentences to the left.
-fn side(word: bool, (is_left, is_prose): (bool, bool)) -> &'static str {
-    match (word, is_left, is_prose) {
-        (true, _, true) => " class=\"word prose\"",
-        (true, true, false) => " class=\"word left\"",
-        (true, false, false) => " class=\"word\"",
-        (false, ..) => "",
+/// Alignment of a column's cells: numbers to the right, words centered, names and sentences to the
+/// left.
+struct ColumnSide {
+    /// Class attribute of the texts.
+    class: &'static str,
+    has_text: bool,
+    has_number: bool,
+}
+
+impl ColumnSide {
+    fn new(table: &Table, at: usize) -> Self {
+        let cells = || table.rows.iter().filter_map(|row| row.cells.get(at));
+        let class = match (is_left(table, at), is_prose(table, at)) {
+            (_, true) => " class=\"word prose\"",
+            (true, false) => " class=\"word left\"",
+            (false, false) => " class=\"word\"",
+        };
+        ColumnSide {
+            class,
+            has_text: cells().any(|cell| matches!(cell, Cell::Text(_))),
+            has_number: cells().any(|cell| matches!(cell, Cell::Number { .. })),
+        }
+    }
+
+    /// Returns the class attribute of a cell. The dash of a missing text stands where texts do.
+    fn of(&self, cell: &Cell) -> &'static str {
+        match cell {
+            Cell::Text(_) => self.class,
+            Cell::Missing if self.has_text && !self.has_number => self.class,
+            Cell::Missing | Cell::Number { .. } => "",
+        }
     }
 }
 

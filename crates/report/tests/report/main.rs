@@ -431,6 +431,23 @@ fn the_form_has_its_pages_its_words_and_the_same_bytes_every_time() {
     }
 }
 
+/// The dash of a missing text is aligned with the texts of its column, that of a missing number with
+/// the numbers.
+#[test]
+fn a_dash_is_aligned_as_its_column() {
+    let mut found = findings(false);
+    let rows = [
+        Row::new("a", [Cell::text("SIM-1"), Cell::count(7)]),
+        Row::new("b", [Cell::Missing, Cell::Missing]),
+    ];
+    let mixed = Row::new("c", [Cell::Missing, Cell::count(8)]);
+    let table = Table::new("dashes", "Dashes", "").columns(["x", "y"]).rows(rows).row(mixed);
+    found.chapters[0].exhibits.push(Exhibit::Table(table));
+    let page = html(&found, &PRINTED);
+    let table = page.split("<caption>Dashes").nth(1).unwrap().split("</table>").next().unwrap();
+    assert!(table.contains("<td class=\"word\">–</td><td>8</td>"), "{table}");
+}
+
 #[test]
 fn page_one_sums_it_up_and_every_number_has_one_place() {
     let mut steady = findings(false);
