@@ -2,7 +2,6 @@
 //! names values of tables and their limits; each value is judged, and a page reports the verdicts.
 
 use crate::check_state::CheckState;
-use crate::csv::all_tables;
 use crate::parts;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;

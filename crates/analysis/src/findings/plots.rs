@@ -213,7 +213,15 @@ pub(super) fn response_times(study: &Study) -> Plot {
     };
     plot = plot.with(measured("Average", |step| step.times.response_mean()));
     if study.has_percentiles() {
-        plot = plot.with(measured("99 %", |step| step.percentile(0.99)));
+        let percentile = measured("99 %", |step| step.percentile(0.99));
+        plot = if percentile.points.iter().any(|(_, value)| value.is_some()) {
+            plot.with(percentile)
+        } else {
+            plot.caption(
+                "The 99th percentile is not drawn: it needs ten I/Os beyond it, and no step has \
+                 the 1,000 I/Os for that.",
+            )
+        };
     }
     if study.steps.values().any(|step| step.times.queued.count > 0) {
         plot = plot

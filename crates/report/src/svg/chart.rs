@@ -215,6 +215,14 @@ impl ChartAxis {
     }
 }
 
+/// Addition to the name of a series without any value.
+pub const NO_VALUE: &str = ": no value";
+
+/// Returns true if a series has points but no value.
+pub fn is_void(series: &Series) -> bool {
+    !series.points.is_empty() && series.points.iter().all(|(_, y)| y.is_none())
+}
+
 impl ChartSeries {
     fn new(plot: &Plot, series: &Series, look: &SeriesLook) -> ChartSeries {
         // A band is already thinned: its creator reduces both edges in the same way.
@@ -222,7 +230,7 @@ impl ChartSeries {
         let points = if is_band { series.points.clone() } else { envelope(&series.points) };
         let value = |y: Option<f64>| y.filter(|y| y.is_finite()).map(rounded);
         ChartSeries {
-            name: series.name.clone(),
+            name: format!("{}{}", series.name, if is_void(series) { NO_VALUE } else { "" }),
             color: look.color.clone(),
             width: look.width,
             dash: look.dash,

@@ -1,6 +1,6 @@
 //! Lines and clouds of points, with the legend next to the plot.
 
-use super::chart::Chart;
+use super::chart::{Chart, NO_VALUE, is_void};
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::paint::{SvgDrawing, color, dash, plain_dash};
 use steadfast_domain::findings::{Plot, PlotKind, Series, Stroke};
@@ -57,15 +57,9 @@ fn is_cloud(stroke: Stroke) -> bool {
 /// Returns the legend entry of a series. It names the right axis if there are two, and says if the
 /// series has no value.
 pub fn entry(plot: &Plot, series: &Series, look: &SeriesLook) -> LegendEntry {
-    let right = series.right && plot.y_right.is_some();
-    let mut name = series.name.clone();
-    if right {
-        name.push_str(" (right)");
-    }
-    if !series.points.is_empty() && series.points.iter().all(|(_, y)| y.is_none()) {
-        name.push_str(": no value");
-    }
-    LegendEntry { name, look: look.clone() }
+    let right = if series.right && plot.y_right.is_some() { " (right)" } else { "" };
+    let no_value = if is_void(series) { NO_VALUE } else { "" };
+    LegendEntry { name: format!("{}{right}{no_value}", series.name), look: look.clone() }
 }
 
 fn looks(plot: &Plot) -> Vec<SeriesLook> {
