@@ -25,7 +25,7 @@ use steadfast_analysis::questions::streams::ShareMeasure;
 use steadfast_analysis::{
     Captured, Filter, PassOptions, StreamTable, Study, StudyOptions, findings,
 };
-use steadfast_domain::findings::{Exhibit, Plot, Series};
+use steadfast_domain::findings::Series;
 use steadfast_domain::io_event::{CapturedDevice, CommandName};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_tracefile::parquet::Fields;
@@ -328,15 +328,11 @@ fn a_study_shows_every_picture_and_adds_up() {
     let found = study.totals.streams.get(key("SEQ 64K R")).unwrap().count();
     assert_eq!(found, backup.count() as u64 - 1);
     let shown = findings(&study, "test");
-    let pages = shown.form_pages.iter().chain(&shown.chapters);
-    let drawn: Vec<&Plot> =
-        pages.flat_map(|page| &page.exhibits).filter_map(Exhibit::as_plot).collect();
     // No step has the I/Os for a 99th percentile.
-    let response = drawn.iter().find(|plot| plot.id == "response-v-time").unwrap();
+    let response = shown.plot("response-v-time").unwrap();
     let has_value = |one: &Series| one.points.iter().any(|(_, value)| value.is_some());
     assert!(response.series.len() >= 2 && response.series.iter().all(has_value));
     assert!(!response.caption.is_empty());
-    let plots: Vec<&str> = drawn.iter().map(|plot| plot.id.as_str()).collect();
     for id in [
         "streams-v-segments", "iops-v-time", "response-v-time", "oio-v-time",
         "stream-map-frequency", "stream-map-amount", "process-map", "hits-0-read", "hits-1-write",

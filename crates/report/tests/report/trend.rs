@@ -3,7 +3,7 @@
 use super::findings;
 use steadfast_domain::device_log::DEVICE_COUNTS;
 use steadfast_domain::findings::{
-    Cell, FormBlock, FormSubject, FrontPage, Metric, Origin, Row, Setting,
+    Cell, Exhibit, FormBlock, FormSubject, FrontPage, Metric, Origin, Row, Setting,
 };
 use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{EndState, Findings};
