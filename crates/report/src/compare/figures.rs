@@ -136,7 +136,7 @@ pub(super) fn changes(sides: &[ComparedRun<'_>]) -> Option<Table> {
     let letters = sides.iter().skip(1).map(|side| Column::from(side.letter.to_string()));
     let noise = noisy.iter().map(|at| {
         let letter = sides[*at].letter;
-        Column::new(&format!("noise-{letter}"), format!("Noise {letter}, ± %"))
+        Column::new(format!("noise-{letter}"), format!("Noise {letter}, ± %"))
     });
     let title = format!("Change against A, %; {MARKS}");
     let table = Table::new(CHANGES, title, "Figure").columns(letters.chain(noise));

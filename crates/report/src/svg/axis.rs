@@ -391,7 +391,7 @@ mod tests {
             let (low, high, _) = Ruler::new(&Scale::Percent, values).span();
             (low, high)
         };
-        assert_eq!(ends(&[-40.0, 899.0]), (-60.0, 100.0));
+        assert_eq!(ends(&[-40.0, 899.0]), (-50.0, 100.0));
         assert_eq!(ends(&[-899.0, -1.0]), (-100.0, 0.0));
         for (scale, last) in [(Scale::Percent, "100"), (Scale::Linear, "1")] {
             for values in [&[0.0][..], &[0.0, 0.0]] {
