@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Read, Seek, Write};
 use std::sync::Arc;
+use steadfast_domain::text::counted;
 use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::StepWriter;
 use steadfast_tracefile::batch::Batch;
@@ -757,8 +758,9 @@ pub struct CopyCounts {
 
 impl fmt::Display for CopyCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} I/Os", self.ios)?;
-        self.sums.map_or(Ok(()), |rows| write!(f, " in {rows} rows of streams and steps"))
+        f.write_str(&counted(self.ios, "I/O"))?;
+        self.sums
+            .map_or(Ok(()), |rows| write!(f, " in {} of streams and steps", counted(rows, "row")))
     }
 }
 

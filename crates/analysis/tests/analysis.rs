@@ -18,10 +18,10 @@ use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::pass::Checkpoint;
 use steadfast_analysis::questions::compare::Sides;
 use steadfast_analysis::questions::load_shape::{LoadShape, RunLengths};
-use steadfast_analysis::questions::reach::DistinctCounter;
 use steadfast_analysis::questions::read_out::{ReadOut, ReadOutChoice, StreamPlace};
 use steadfast_analysis::questions::steps::Steps;
 use steadfast_analysis::questions::streams::ShareMeasure;
+use steadfast_analysis::questions::working_set::DistinctCounter;
 use steadfast_analysis::{
     Captured, Filter, PassOptions, StreamTable, Study, StudyOptions, findings,
 };

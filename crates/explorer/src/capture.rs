@@ -182,7 +182,7 @@ impl ExploredCapture {
     /// Returns the I/Os, if the files are still those that were opened.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] with status 409 if a file changed.
+    /// Returns an [`HttpError`] with status 409 if a file changed.
     pub fn captured(&self) -> Result<&Captured<File>, HttpError> {
         match self.files.iter().find(|file| !file.identity.still_fits(&file.file)) {
             None => Ok(&self.captured),
@@ -196,7 +196,7 @@ impl ExploredCapture {
     /// Returns the index.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] with status 409 if the index is not built yet, and with 500 if it
+    /// Returns an [`HttpError`] with status 409 if the index is not built yet, and with 500 if it
     /// could not be built.
     pub fn index(&self) -> Result<Arc<Index>, HttpError> {
         match self.index.get() {

@@ -133,7 +133,7 @@ impl ColumnSums {
 }
 
 impl TimeCells {
-    /// Returns the begin of the first cell and the end of the last, in nanoseconds.
+    /// Returns the start of the first cell and the end of the last, in nanoseconds.
     pub fn span_ns(&self) -> (u64, u64) {
         let end = self.first.saturating_add(self.count as u64);
         (self.first.saturating_mul(self.width_ns), end.saturating_mul(self.width_ns))

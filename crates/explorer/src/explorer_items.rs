@@ -45,7 +45,7 @@ impl ExplorerItems {
     /// Answers a question in JSON.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] with status 404 if there is no such question or item, or another
+    /// Returns an [`HttpError`] with status 404 if there is no such question or item, or another
     /// status if there is no answer.
     pub fn answer(&self, what: &str, query: &QueryString) -> Result<Arc<str>, HttpError> {
         query.check_names()?;

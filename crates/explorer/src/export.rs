@@ -48,7 +48,7 @@ const DEVICES_MAX: usize = 4;
 /// Returns the page for everything that is shown.
 ///
 /// # Errors
-/// Returns a [`HttpError`] if a question has no answer, or with status 400 if the page would be too
+/// Returns an [`HttpError`] if a question has no answer, or with status 400 if the page would be too
 /// large.
 pub fn page(shown: &ExplorerItems) -> Result<String, HttpError> {
     let mut answers = AnswersJson { text: String::from("{"), shown };

@@ -39,7 +39,7 @@ pub const READ_MOST: u64 = 1 << 18;
 /// Result of one pass over a capture.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Index {
-    /// Begin of the first capture, in nanoseconds; 0 unless several are read together.
+    /// Start of the first capture, in nanoseconds; 0 unless several are read together.
     pub begin_ns: u64,
     /// Width of the capture steps in nanoseconds; `None` for single I/Os.
     pub step_ns: Option<u64>,

@@ -19,7 +19,7 @@ const TOGETHER: usize = 16;
 /// A segment of the capture, with the checkpoint at its beginning.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct IndexSegment {
-    /// Begin, in nanoseconds.
+    /// Start, in nanoseconds.
     pub from_ns: u64,
     /// Checkpoint from which a pass can begin there; `None` for the beginning of the capture.
     pub start: Option<Checkpoint>,

@@ -27,7 +27,7 @@ impl QueryString {
     /// Rejects names that no question has: a misspelled filter would select everything.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] with status 400 and the first such name.
+    /// Returns an [`HttpError`] with status 400 and the first such name.
     pub fn check_names(&self) -> Result<(), HttpError> {
         match self.0.iter().find(|(name, _)| !NAMES.contains(&name.as_str())) {
             None => Ok(()),
@@ -42,7 +42,7 @@ impl QueryString {
     /// Parses a query.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] with status 400 if the query is longer than [`LENGTH_MAX`] or not
+    /// Returns an [`HttpError`] with status 400 if the query is longer than [`LENGTH_MAX`] or not
     /// percent-encoded text.
     pub fn parse(text: &str) -> Result<Self, HttpError> {
         if text.len() > LENGTH_MAX {
@@ -59,7 +59,7 @@ impl QueryString {
     /// Returns the value of a name; `None` if it is absent.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] with status 400 if the name occurs twice.
+    /// Returns an [`HttpError`] with status 400 if the name occurs twice.
     pub fn one<'a>(&'a self, name: &'a str) -> Result<Option<&'a str>, HttpError> {
         let mut values = self.all(name);
         let first = values.next();
@@ -77,7 +77,7 @@ impl QueryString {
     /// Returns the value of a name as a number; `None` if it is absent.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] with status 400 if the value is no whole number or the name occurs
+    /// Returns an [`HttpError`] with status 400 if the value is no whole number or the name occurs
     /// twice.
     pub fn number(&self, name: &str) -> Result<Option<u64>, HttpError> {
         let Some(text) = self.one(name)? else { return Ok(None) };
@@ -138,7 +138,7 @@ fn hexadecimal(digit: u8) -> Option<u8> {
 /// nanoseconds.
 ///
 /// # Errors
-/// Returns a [`HttpError`] with status 400 if the window is empty.
+/// Returns an [`HttpError`] with status 400 if the window is empty.
 pub fn window(
     query: &QueryString,
     (begin_ns, end_ns): (u64, u64),
@@ -156,7 +156,7 @@ pub fn window(
 /// is selected unless another is asked for, as on the command line.
 ///
 /// # Errors
-/// Returns a [`HttpError`] with status 400 if a value is invalid or names something that the capture
+/// Returns an [`HttpError`] with status 400 if a value is invalid or names something that the capture
 /// does not have.
 pub fn filter(query: &QueryString, conditions: &CaptureConditions) -> Result<Filter, HttpError> {
     let mut filter = Filter { layer: usual_layer(conditions), ..Filter::default() };

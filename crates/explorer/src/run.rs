@@ -58,7 +58,7 @@ fn read(source: &dyn RunSource) -> Result<Arc<RunState>, HttpError> {
 /// Returns the summary of a run for the list of everything shown.
 ///
 /// # Errors
-/// Returns a [`HttpError`] with status 500 if the run cannot be read.
+/// Returns an [`HttpError`] with status 500 if the run cannot be read.
 pub fn meta(source: &dyn RunSource) -> Result<Value, HttpError> {
     let state = read(source)?;
     let record = &state.record;
@@ -75,7 +75,7 @@ pub fn meta(source: &dyn RunSource) -> Result<Value, HttpError> {
 /// Returns a run.
 ///
 /// # Errors
-/// Returns a [`HttpError`] with status 500 if the run cannot be read.
+/// Returns an [`HttpError`] with status 500 if the run cannot be read.
 pub fn view(source: &dyn RunSource) -> Result<Value, HttpError> {
     let state = read(source)?;
     let (record, device) = (&state.record, &state.device);
@@ -296,7 +296,7 @@ fn sensors(record: &Record) -> Value {
 /// Returns one step of a run.
 ///
 /// # Errors
-/// Returns a [`HttpError`] with status 500 if the run cannot be read, with 400 if `i` is missing or
+/// Returns an [`HttpError`] with status 500 if the run cannot be read, with 400 if `i` is missing or
 /// invalid, and with 404 if the run has no such step.
 pub fn step(source: &dyn RunSource, query: &QueryString) -> Result<Value, HttpError> {
     let state = read(source)?;

@@ -35,7 +35,7 @@ impl<'c> IoSelection<'c> {
     /// Returns the selection of a query.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] with status 400 if the query is invalid, and the errors of
+    /// Returns an [`HttpError`] with status 400 if the query is invalid, and the errors of
     /// [`ExploredCapture::index`] if there is no index.
     pub fn from_query(
         capture: &'c ExploredCapture,
@@ -153,7 +153,7 @@ impl<'c> IoSelection<'c> {
     /// Returns the I/Os of the capture.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] with status 409 if a file changed.
+    /// Returns an [`HttpError`] with status 409 if a file changed.
     pub fn captured(&self) -> Result<&'c Captured<File>, HttpError> {
         self.capture.captured()
     }
@@ -162,7 +162,7 @@ impl<'c> IoSelection<'c> {
     /// by all threads.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] if the I/Os cannot be read or the fold is out of room.
+    /// Returns an [`HttpError`] if the I/Os cannot be read or the fold is out of room.
     pub fn fold(&self, window_ns: (u64, u64), fold: &mut dyn Fold) -> Result<(), HttpError> {
         let pass = self.pass(window_ns);
         let captured = self.captured()?;
@@ -228,7 +228,7 @@ impl<'c> IoSelection<'c> {
     /// Returns the cells of the window, from the index or from the I/Os themselves.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] if the I/Os cannot be read.
+    /// Returns an [`HttpError`] if the I/Os cannot be read.
     pub fn scoped(&self, columns: u64, wanted: Breakdowns) -> Result<CellWindow, HttpError> {
         let base_ns = self.index.cells.width_ns;
         if self.is_unfiltered() && self.index_suffices() {
@@ -255,7 +255,7 @@ impl<'c> IoSelection<'c> {
     /// window is extended to whole cells.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] with status 409 if a file changed.
+    /// Returns an [`HttpError`] with status 409 if a file changed.
     pub fn observed(&self, scoped: &CellWindow) -> Result<ObservedTime, HttpError> {
         let observed = self.captured()?.observed(&self.filter);
         let (from, to) = self.window_ns;
@@ -284,7 +284,7 @@ impl<'c> IoSelection<'c> {
     /// Rejects a question about addresses that would overlay those of several devices.
     ///
     /// # Errors
-    /// Returns a [`HttpError`] with status 400 if the selection has more than one block device.
+    /// Returns an [`HttpError`] with status 400 if the selection has more than one block device.
     pub fn check_one_device(&self) -> Result<(), HttpError> {
         let chosen = &self.filter.devices;
         let sides = self.index.sides.iter().filter(|(_, layer)| *layer == Layer::Block);

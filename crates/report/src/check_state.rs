@@ -1,4 +1,4 @@
-//! The verdict of a check against limits on the page of its report.
+//! The verdict of a check as the badge of its report; `limits.rs` decides it.
 
 use steadfast_domain::Findings;
 

@@ -44,7 +44,7 @@ pub struct ReplayRepresentation {
 /// One capture step. Totals cover the whole step, including streams that are not listed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReplayStep {
-    /// Begin in milliseconds since 1970 (UTC).
+    /// Start in milliseconds since 1970 (UTC).
     pub began_unix_ms: u64,
     /// Length in milliseconds.
     pub lasted_ms: u64,
@@ -301,7 +301,7 @@ impl ReplayRepresentation {
         CumulativeWorkload::select(streams, (total.ios, total.bytes.0), by, threshold)
     }
 
-    /// Returns the begin of a step, counted from that of the earliest. The steps may be in any order.
+    /// Returns the start of a step, counted from that of the earliest. The steps may be in any order.
     pub fn step_start(&self, step: &ReplayStep) -> Nanos {
         let began_unix_ms = self.began_unix_ms().unwrap_or(0);
         Nanos(step.began_unix_ms.saturating_sub(began_unix_ms).saturating_mul(1_000_000))

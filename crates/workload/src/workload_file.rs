@@ -89,7 +89,7 @@ impl IoTotals {
 /// The I/Os of one capture step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkloadStep {
-    /// Begin, since the beginning of the capture.
+    /// Start, since the start of the capture.
     pub at: Nanos,
     /// Length.
     pub lasts: Nanos,

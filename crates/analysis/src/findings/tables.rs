@@ -101,20 +101,20 @@ pub(super) fn drives(study: &Study) -> Table {
 }
 
 pub(super) fn process_streams(study: &Study, processes: &ProcessResults) -> Table {
-    let names = ["process-streams", "Which process did which I/O streams", "Process, I/O stream"];
+    let names =
+        ["process-streams", "Which process issued which I/O streams", "Process, I/O stream"];
     groups(names, &processes.streams, study, GroupFigureSet::Counts)
 }
 
 /// Returns queue times and response times by stream.
 pub(super) fn queue_times(study: &Study, processes: &ProcessResults) -> Table {
-    let names = ["queue-times", "Queue time beside response time, ms", "I/O stream"];
+    let names = ["queue-times", "Queue time and response time, ms", "I/O stream"];
     groups(names, &by(processes, Facet::Stream), study, GroupFigureSet::Times)
 }
 
 /// Returns queue times and response times by process.
 pub(super) fn queue_times_of_processes(study: &Study, processes: &ProcessResults) -> Table {
-    let names =
-        ["queue-times-processes", "Queue time beside response time by process, ms", "Process"];
+    let names = ["queue-times-processes", "Queue time and response time by process, ms", "Process"];
     groups(names, &by(processes, Facet::Process), study, GroupFigureSet::Times)
 }
 
@@ -250,7 +250,7 @@ fn process_table(id: &str, processes: &ProcessResults, most: usize) -> Table {
     table([id, "Processes", "Process"], &ProcessFigures::OF_REPORT, rows)
 }
 
-/// Returns a table of every capture step.
+/// Returns a table of the capture steps with I/Os issued or outstanding.
 pub(super) fn steps(study: &Study) -> Table {
     let title = "Capture steps with I/Os issued or outstanding";
     let rows = study.step_figures().map(|step| (step.begin(), step));

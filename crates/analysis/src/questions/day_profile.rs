@@ -179,7 +179,7 @@ impl Fold for DayProfile {
 /// One interval of the day.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileFigures {
-    /// Begin, in nanoseconds after midnight.
+    /// Start, in nanoseconds after midnight.
     pub begin_ns: u64,
     /// Number of days on which the interval was observed, in full or in part.
     pub days: u64,
@@ -207,9 +207,9 @@ impl ProfileFigures {
 
 json_columns! {
     ProfileFigures;
-    /// Begin of the interval, as hour and minute.
+    /// Start of the interval, as hour and minute.
     BEGIN = "time", "Time", Plain(0), Text(|p| hour_and_minute(p.begin_ns));
-    /// Begin of the interval, in nanoseconds after midnight.
+    /// Start of the interval, in nanoseconds after midnight.
     BEGIN_NS = "begin_ns", "ns", Plain(0), Whole(|p| p.begin_ns);
     /// Days on which the interval was observed, in full or in part.
     DAYS = "days", "days", Plain(0), Whole(|p| p.days);

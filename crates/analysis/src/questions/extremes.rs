@@ -22,7 +22,7 @@ pub const STEPS_MAX: u64 = 366 * 24 * 60;
 /// A minute of a capture, or a shorter period of a short capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExtremePeriod {
-    /// Begin, in nanoseconds since the capture began.
+    /// Start, in nanoseconds since the capture began.
     pub from_ns: u64,
     /// End, in nanoseconds since the capture began.
     pub to_ns: u64,

@@ -34,7 +34,7 @@ pub enum HitMapQuantity {
 /// The steps of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HitSteps {
-    /// Begin of the first step, in nanoseconds.
+    /// Start of the first step, in nanoseconds.
     pub begin_ns: u64,
     /// Width of a step, in nanoseconds.
     pub width_ns: u64,
@@ -72,7 +72,7 @@ pub struct HitMap {
     pub steps: usize,
     /// Width of a step, in nanoseconds.
     pub width_ns: u64,
-    /// Begin of step 0, in nanoseconds.
+    /// Start of step 0, in nanoseconds.
     pub begin_ns: u64,
     /// I/Os that lie outside the map in address or time, or that move no data.
     pub outside: u64,

@@ -327,7 +327,7 @@ json_columns! {
     FROM = "from_bytes", "from MB", Megabytes(1), Whole(|r| r.span.0);
     /// Offset of the byte after the last.
     TO = "to_bytes", "to MB", Megabytes(1), Whole(|r| r.span.1);
-    /// Begin of the range, in percent of the device.
+    /// Start of the range, in percent of the device.
     FROM_PERCENT = "from_percent", "from %", Plain(2), Real(|r| r.percent.0);
     /// End of the range, in percent of the device.
     TO_PERCENT = "to_percent", "to %", Plain(2), Real(|r| r.percent.1);

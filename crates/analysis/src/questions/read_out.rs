@@ -18,7 +18,7 @@ const COUNTERS_MAX: usize = 1 << 25;
 /// A time, and how finely it is read out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadOutChoice {
-    /// Begin, in nanoseconds since the capture began.
+    /// Start, in nanoseconds since the capture began.
     pub from_ns: u64,
     /// End, in nanoseconds since the capture began.
     pub to_ns: u64,

@@ -37,10 +37,12 @@ pub const STEPS_MAX: usize = 1 << 20;
 pub struct Steps {
     width_ns: u64,
     until_ns: u64,
+    /// Number of the open step.
     current: u64,
-    /// Begin of the current step, in nanoseconds.
+    /// Start of the current step, in nanoseconds.
     begin_ns: u64,
     open: CaptureStep,
+    /// Response times of the open step, by bucket.
     dense: Vec<u64>,
     closed: PackedSteps,
     busy: OpenBusySpans,
@@ -159,7 +161,7 @@ impl Steps {
         self.busy.take().into_iter().try_for_each(|(_, busy)| self.divide_busy(busy))
     }
 
-    /// Returns the I/Os in all steps.
+    /// Returns the number of I/Os in all steps.
     pub fn ios(&self) -> u64 {
         self.open.ios() + self.closed.iter().map(|(_, step)| step.ios()).sum::<u64>()
     }
@@ -188,7 +190,7 @@ impl Steps {
     /// # Errors
     /// Returns [`TraceError::TooFine`] beyond [`STEPS_MAX`] steps.
     pub(crate) fn take_cell(&mut self, cell: &CubeCell) -> Result<(), TraceError> {
-        // The response times of single I/Os of an open step are in `dense` as well.
+        // Closed first, because `dense` still holds the response times of the open step.
         self.close()?;
         let mut dense = std::mem::take(&mut self.dense);
         let step = self.at(cell.begin_ns / self.width_ns);
@@ -255,7 +257,7 @@ pub(crate) const STEP_FIELDS: Fields = Fields::new(&[
 /// One capture step of a listing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepFigures {
-    /// Begin, in nanoseconds.
+    /// Start, in nanoseconds.
     pub begin_ns: u64,
     /// I/Os of all operations.
     pub count: u64,
@@ -306,7 +308,7 @@ pub struct StepContext<'c> {
     pub width_ns: u64,
     /// Observed time that passes the filter.
     pub observed: &'c ObservedTime,
-    /// Number of devices by whose time the busy time is divided; `None` if busy time is unknown.
+    /// Number of devices whose busy time is summed; `None` if busy time is unknown.
     pub devices: Option<u64>,
     /// Conditions of the capture.
     pub conditions: &'c CaptureConditions,
@@ -366,7 +368,7 @@ impl StepFigures {
         Some(self.qd_mean? / f64::from(self.threads.filter(|threads| *threads > 0)?))
     }
 
-    /// Returns the begin of the step as tables show it.
+    /// Returns the start of the step as tables show it.
     pub fn begin(&self) -> String {
         Self::BEGIN.text(self)
     }
@@ -390,7 +392,7 @@ pub fn is_busy_time_missed(conditions: &CaptureConditions, ios: u64, busy_share:
 
 json_columns! {
     StepFigures + StepFigures::CONTENT;
-    /// Begin of the step.
+    /// Start of the step.
     BEGIN = "begin_ns", "Begin s", Seconds, Whole(|s| s.begin_ns);
     /// I/Os.
     COUNT = "count", "I/Os", Plain(0), Whole(|s| s.count);
@@ -486,7 +488,7 @@ impl StepFigures {
         Self::TABLE[1..].iter().chain(more).copied().collect()
     }
 
-    /// Columns of a report's table, next to the begins of the steps.
+    /// Columns of a report's table, after the start of each step.
     pub const OF_REPORT: [StepFigureColumn; 19] = columns![
         IOPS, MBS, READS, WRITES, DISCARDS, FLUSHES, SEQUENTIAL, ART, P99, MRT, QD_MEAN, QD_MAX,
         QUEUE_MEAN, QUEUE_SHARE, BUSY, THREADS, DEPTH_PER_THREAD, CPU, IO_WAIT

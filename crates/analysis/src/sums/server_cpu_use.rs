@@ -29,7 +29,7 @@ impl ServerCpuUse {
         let (first, last) = (readings.first()?, readings.last()?);
         let (from, to) = (begin_ns.max(first.at_ns), end_ns.min(last.at_ns));
         let width = end_ns.saturating_sub(begin_ns);
-        // The first reading follows the begin of a capture, the last precedes its end.
+        // The first reading follows the start of a capture, the last precedes its end.
         if to <= from || to - from < width / 2 {
             return None;
         }

@@ -8,8 +8,8 @@ use std::io::Cursor;
 use steadfast_analysis::cells::{Dimensions, FilteredCells};
 use steadfast_analysis::device_layer::DeviceLayer;
 use steadfast_analysis::questions::hits::{HitMap, HitSteps};
-use steadfast_analysis::questions::reach::WorkingSet;
 use steadfast_analysis::questions::steps::{CaptureStep, StepTimes};
+use steadfast_analysis::questions::working_set::WorkingSet;
 use steadfast_analysis::{
     AnnotatedRows, Captured, Derivation, Filter, Fold, PassOptions, Study, StudyOptions, findings,
 };

@@ -62,7 +62,7 @@ fn make_in(run: &Directory, name: &OsStr) -> Result<Directory, FileError> {
     }
 }
 
-/// Returns the highest number of a job file in the directory; 0 if it has none.
+/// Returns the number after the highest one of a job file in the directory; 1 if it has none.
 fn next_number(directory: &Directory) -> Result<u32, FileError> {
     let mut last = 0;
     for name in directory.names()? {

@@ -1,4 +1,4 @@
-//! Applies the same stimuli through fio 3.x, for a second opinion.
+//! Applies stimuli through fio 3.x, for a second opinion on the native engine.
 //!
 //! A step becomes a job file ([`expression`]), fio applies it to the armed target's own file
 //! descriptor ([`process`]), and its json+ output becomes the measurement ([`answer`],
@@ -59,16 +59,18 @@ pub struct Fio {
     /// Job files and answers.
     files: FioFiles,
     running: Option<FioLoad>,
+    /// Processes that were killed and still hang in the kernel.
     stranded: Vec<FioProcess>,
+    /// Output lines that a caveat quotes.
     quoted: BTreeSet<String>,
     caveats: Vec<Caveat>,
 }
 
 impl Fio {
-    /// Finds fio and the engine that it can use on this host.
+    /// Finds fio and the I/O engine that it can use on this host.
     ///
     /// # Errors
-    /// Returns [`Halt::Refused`] if fio is missing, older than 3.20, or lacks that engine.
+    /// Returns [`Halt::Refused`] if fio is missing, older than 3.20, or lacks that I/O engine.
     pub fn new(target: Target, stop: StopSignal, mut options: FioOptions) -> Result<Self, Halt> {
         let version = options.locate()?;
         // fio registers its buffers, which count as locked memory.
@@ -83,7 +85,7 @@ impl Fio {
         let known = ask(&options.program, "--enghelp").map_err(Halt::Refused)?;
         if !known.lines().any(|line| line.trim() == interface.name()) {
             return Err(Halt::Refused(format!(
-                "{version} was built without the engine {}; install Debian's package fio",
+                "{version} was built without the I/O engine {}; install Debian's package fio",
                 interface.name()
             )));
         }
@@ -106,7 +108,7 @@ impl Fio {
         &self.version
     }
 
-    /// Returns the engine of fio in use.
+    /// Returns the I/O engine that fio uses.
     pub fn interface(&self) -> FioIoEngine {
         self.interface
     }
@@ -140,7 +142,7 @@ impl Fio {
         }
         Err(Halt::DeviceGone {
             device: self.path().to_owned(),
-            why: "I/Os of an earlier fio have not completed".to_owned(),
+            why: "I/Os of an earlier fio process have not completed".to_owned(),
         })
     }
 
@@ -173,7 +175,7 @@ impl Fio {
         }
         self.refuse_stranded()?;
         let kept = self.files.open()?;
-        // A load that should be continued but has ended meanwhile starts again.
+        // A load that is to be continued but has ended in the meantime starts again.
         let expression = match expression {
             Some(expression) => expression,
             None => self.express(&step.load).map_err(|refusal| refusal.at_step(step))?,
@@ -285,7 +287,7 @@ fn refuse_memory(stimulus: &Stimulus) -> Option<String> {
     let limit = transfer_memory_limit();
     (wanted > limit).then(|| {
         format!(
-            "demand {} with transfers of this size needs {} of memory; this host can provide {}: \
+            "demand {} needs {} of memory for its transfers; this host can provide {}: \
              lower the threads, the queue depth or the transfer size",
             stimulus.demand,
             Bytes(wanted),

@@ -421,7 +421,7 @@ fn a_missing_an_old_and_a_foreign_fio_are_refused_in_one_line() {
     let foreign = refusal(&FakeFio::new("vim", "libaio\\n", "true"));
     assert!(foreign.contains("is not fio"), "{foreign}");
     let poor = refusal(&FakeFio::new("fio-3.40-12-gabcd", "psync\\n", "true"));
-    assert!(poor.contains("without the engine libaio"), "{poor}");
+    assert!(poor.contains("without the I/O engine libaio"), "{poor}");
     let pretender = FakeFio::saying("true");
     fs::remove_file(pretender.directory.path().join("fio")).unwrap();
     let missing = refusal(&pretender);

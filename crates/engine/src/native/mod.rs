@@ -464,7 +464,7 @@ impl Native {
         let limit = kernel::transfer_memory_limit();
         (wanted > limit).then(|| {
             format!(
-                "demand {demand} with transfers of this size needs {} of memory; this host can \
+                "demand {demand} needs {} of memory for its transfers; this host can \
                  provide {}: lower the threads, the queue depth or the transfer size",
                 Bytes(wanted),
                 Bytes(limit)

@@ -32,7 +32,7 @@ pub const QUESTIONS: [&str; 12] = [
 /// Answers a question about a capture in JSON. Answers are cached.
 ///
 /// # Errors
-/// Returns a [`HttpError`] with status 404 if there is no such question, with 400 if its query is
+/// Returns an [`HttpError`] with status 404 if there is no such question, with 400 if its query is
 /// invalid, and otherwise with the status of the failure.
 pub fn answer(
     capture: &ExploredCapture,
@@ -40,6 +40,7 @@ pub fn answer(
     query: &QueryString,
 ) -> Result<Arc<str>, HttpError> {
     let question = format!("{what}?{}", query.sorted());
+    // Refuses if a file changed since it was opened, even where the answer is cached.
     capture.captured()?;
     if let Some(known) = capture.answered(&question) {
         return Ok(known);
@@ -87,7 +88,7 @@ pub fn answer(
 /// Returns an answer as JSON.
 ///
 /// # Errors
-/// Returns a [`HttpError`] with status 500 if the answer cannot be serialized.
+/// Returns an [`HttpError`] with status 500 if the answer cannot be serialized.
 pub fn json<T: Serialize>(answer: &T) -> Result<String, HttpError> {
     serde_json::to_string(answer).map_err(|error| HttpError::failed(error.to_string()))
 }

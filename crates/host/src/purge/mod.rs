@@ -8,6 +8,9 @@
 //! Before the purge, data is written to sample places across the target; afterwards they are read
 //! back ([`blank`]). The purge has failed if they are not blank, unless the method does not
 //! guarantee that.
+//!
+//! Each way to purge has its own time limit: `purge_order` (a purge that the device carries out by
+//! itself), `nvme` (formatting), `ata` (hdparm) and `purge_command_line` (a vendor's command).
 
 mod ata;
 mod blank;

@@ -98,7 +98,7 @@ pub enum TrendError {
 pub struct TrendRun {
     /// Name of the run.
     pub name: String,
-    /// Begin of the run, in milliseconds since 1970 (UTC); 0 if unknown.
+    /// Start of the run, in milliseconds since 1970 (UTC); 0 if unknown.
     pub begin_unix_ms: u64,
     /// Firmware of the device.
     pub firmware: Option<String>,
@@ -135,7 +135,7 @@ impl TrendRun {
 pub struct LeftOutRun {
     /// Name of the run.
     pub name: String,
-    /// Begin of the run, in milliseconds since 1970 (UTC); 0 if unknown.
+    /// Start of the run, in milliseconds since 1970 (UTC); 0 if unknown.
     pub begin_unix_ms: u64,
     /// Reason in words.
     pub reason: String,
@@ -466,7 +466,7 @@ fn listed(groups: &[ValueGroup<'_>]) -> String {
 }
 
 impl TrendRun {
-    /// Returns the begin of the run as printed.
+    /// Returns the start of the run as printed.
     pub(super) fn begin(&self) -> String {
         date::date_time(self.begin_unix_ms)
     }

@@ -3,7 +3,7 @@
 use steadfast_domain::findings::{Metric, MetricGoal, may_be_noise};
 use steadfast_domain::level_changes::{LevelSearch, ln_p_of_difference};
 
-/// Number of runs from which on level changes are searched.
+/// Minimum number of runs for a search for level changes.
 pub const TREND_RUNS_MIN: usize = 5;
 
 /// Number of rounds of a measurement window.
@@ -56,16 +56,16 @@ pub struct MetricTrend {
     pub noise_percent: Option<f64>,
     /// True if that noise follows from the measurement windows: the runs themselves differ less.
     pub noise_of_windows: bool,
-    /// Mean level of each run; `None` for a run without a value, or if nothing was searched.
+    /// Level that each run belongs to; `None` for a run without a value, or without a search.
     pub levels: Vec<Option<f64>>,
     /// Level changes, oldest first.
     pub changes: Vec<LevelChange>,
     /// Value of the baseline.
     pub baseline: Option<f64>,
-    /// Change of the newest level against the baseline, or of the last change, in percent; `None`
-    /// if there is none.
+    /// Change of the newest level in percent: from the baseline or, if none was chosen, from the
+    /// level before; `None` if there is neither.
     pub percent: Option<f64>,
-    /// Index of the first run of the newest level.
+    /// Index of the first run of the newest level; without a search, of the newest run with a value.
     pub first_run: Option<usize>,
     /// Judgment of the newest level.
     pub verdict: TrendVerdict,
@@ -80,6 +80,7 @@ pub(super) struct SeriesInput<'a> {
     pub baseline_run: Option<usize>,
     /// Metric in the baseline.
     pub baseline: Option<&'a Metric>,
+    /// True if a baseline was chosen, even if it lacks this metric.
     pub has_baseline: bool,
 }
 
@@ -102,7 +103,7 @@ struct BaselineChange {
 }
 
 /// Returns the trend of every metric. `change_min` is the smallest change that counts, as a share.
-/// Noise alone has a change in any metric with a probability of at most `false_alarms`.
+/// With noise alone, the probability that any metric has a change is at most `false_alarms`.
 pub(super) fn trends(
     inputs: Vec<SeriesInput<'_>>,
     change_min: f64,
@@ -155,7 +156,7 @@ impl<'a> SearchedSeries<'a> {
         SearchedSeries { input, runs, noise_of_windows, search, points: Vec::new() }
     }
 
-    /// Returns the newest level against the baseline; `None` if it cannot be judged.
+    /// Returns the change of the newest level from the baseline; `None` if it cannot be judged.
     fn against_baseline(&self, change_min: f64) -> Option<BaselineChange> {
         let baseline = self.input.baseline?;
         let percent_from = |base: f64, now: f64| (now / base - 1.0) * 100.0;
@@ -206,13 +207,18 @@ impl<'a> SearchedSeries<'a> {
             (false, _, None) if self.search.is_some() => (None, TrendVerdict::Same),
             (false, _, None) => (None, TrendVerdict::NotJudged),
         };
-        // Nothing is known of a metric that the newest run does not have.
+        // A metric that the newest run lacks is not judged, unless its newest level is worse.
         let is_measured = self.input.values.last().is_some_and(Option::is_some);
         let is_known = is_measured || verdict == TrendVerdict::Worse;
         let verdict = if is_known { verdict } else { TrendVerdict::NotJudged };
         let noise = self.search.as_ref().map(|search| search.noise(&self.points).sigma);
         let noise = noise.or(self.noise_of_windows);
-        let first_run = changes.last().map(|change| change.run).or(self.runs.last().copied());
+        let first_run = match (changes.last(), &self.search) {
+            (Some(change), _) => Some(change.run),
+            (None, Some(_)) => self.runs.first().copied(),
+            // Without a search the newest run alone is judged.
+            (None, None) => self.runs.last().copied(),
+        };
         MetricTrend {
             metric: self.input.metric.clone(),
             values: self.input.values.iter().map(|one| one.map(|metric| metric.value)).collect(),

@@ -168,6 +168,9 @@ fn the_baseline_decides_whether_a_level_is_worse() {
     let found = ProcedureTrend::new(runs(&factors), &chosen).unwrap();
     assert_eq!(verdicts(&found), [TrendVerdict::Worse; 6]);
     assert_eq!(found.runs.len(), 18, "the baseline is no run of the series");
+    let worse = ProcedureTrend::new(runs(&[0.9; 6]), &chosen).unwrap();
+    assert_eq!(verdicts(&worse), [TrendVerdict::Worse; 6]);
+    assert!(worse.metrics.iter().all(|metric| metric.first_run == Some(0)), "one level");
     let unknown = ProcedureTrend::new(runs(&factors), &options(Some("run-77"))).unwrap_err();
     assert!(matches!(unknown, TrendError::Baseline { name, .. } if name == "run-77"));
 }

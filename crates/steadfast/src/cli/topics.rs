@@ -23,7 +23,7 @@ macro_rules! topic {
     };
 }
 
-/// The pages that can be printed. No topic is named like a command.
+/// The pages that can be printed. No topic has the name of a command.
 const TOPICS: [Topic; 14] = [
     topic!("safety", "what is never overwritten, and how a target is confirmed"),
     topic!("targets", "several targets at once"),
@@ -69,13 +69,14 @@ fn plain(markdown: &str, width: usize) -> Vec<String> {
     let mut is_code = false;
     for line in markdown.lines().chain([""]) {
         let is_list_item = line.starts_with("- ");
-        let is_text = !is_code && !line.is_empty() && !line.starts_with(['#', '|', '`']);
+        let is_fence = line.starts_with("```");
+        let is_text = !(is_code || is_fence || line.is_empty() || line.starts_with(['#', '|']));
         if !is_text || is_list_item {
             let indent = if paragraph.starts_with("- ") { "  " } else { "" };
             lines.extend(wrapped(&without_links(&paragraph), width, indent));
             paragraph.clear();
         }
-        if line.starts_with("```") {
+        if is_fence {
             is_code = !is_code;
         } else if is_code {
             lines.push(format!("    {line}"));
@@ -142,10 +143,10 @@ mod tests {
 
     #[test]
     fn markdown_becomes_plain_text() {
-        let page = "# A [b](c.md)\n\nOne [two](x) three\nfour.\n- item\n\n```\ncode  [x](y)\n```\n\
+        let page = "# A [b](c.md)\n\nOne [two](x) three\n`four`.\n- item\n\n```\ncode  [x](y)\n```\n\
                     | a | b \\| c |\n|---|---|\n| [d](e) | f |\n";
         let expected = [
-            "A [b](c.md)", "", "One two three four.", "- item", "", "    code  [x](y)",
+            "A [b](c.md)", "", "One two three `four`.", "- item", "", "    code  [x](y)",
             "a | b | c", "d | f",
         ];
         assert_eq!(plain(page, 80), expected);

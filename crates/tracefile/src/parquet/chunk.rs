@@ -105,7 +105,7 @@ pub(crate) fn lists<R: Read + Seek + Send + 'static, T: DataType>(
         }
         Ok(())
     })?;
-    // Of columns without nulls or lists the library gives no levels.
+    // The library gives no levels for columns without nulls or lists.
     let whole = descriptor.max_def_level();
     if whole == 0 {
         known = vec![0; values.len()];

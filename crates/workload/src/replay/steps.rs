@@ -110,7 +110,7 @@ impl WorkloadStep {
 /// The capture steps of a source, ready to be replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NativeSteps {
-    /// Steps with I/Os of chosen streams, in order. Their times count from the begin of the first;
+    /// Steps with I/Os of chosen streams, in order. Their times count from the start of the first;
     /// their streams are sorted by count.
     pub steps: Vec<WorkloadStep>,
     /// Chosen streams of the whole capture.
@@ -209,7 +209,7 @@ impl NativeSteps {
 
 /// Steps as read from a source, including those without I/Os to play.
 struct UntrimmedSteps {
-    /// Times count from the begin of the capture.
+    /// Times count from the start of the capture.
     steps: Vec<WorkloadStep>,
     workload: CumulativeWorkload,
     caveats: Vec<Caveat>,

@@ -5,7 +5,7 @@
 //! accesses are in memory next to the packed ones.
 
 use super::followed::{PackedAccesses, SampledAccesses, unmixed};
-use super::spans::ReuseTimes;
+use super::reuse_times::ReuseTimes;
 
 /// Cache sizes per doubling.
 const PER_DOUBLING: i32 = 2;

@@ -10,11 +10,11 @@
 
 mod distances;
 mod followed;
-mod spans;
+mod reuse_times;
 
 use self::distances::Distances;
 use self::followed::{HashedAccess, SampledAccesses};
-use self::spans::ReuseTimes;
+use self::reuse_times::ReuseTimes;
 use crate::annotate::data_transfers::DataTransfers;
 use crate::cells::Dimensions;
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};

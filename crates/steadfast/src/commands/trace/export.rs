@@ -17,6 +17,7 @@ use steadfast_analysis::questions::streams::ShareMeasure;
 use steadfast_analysis::{Captured, Derivation, StudyOptions};
 use steadfast_domain::io_event::CapturedDevice;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Pace};
+use steadfast_domain::text::counted;
 use steadfast_domain::{Bytes, IoOp, Nanos, Order, Stimulus};
 use steadfast_engine::fio;
 use steadfast_exchange::iometer::{self, ConfigHeading, IometerVersion};
@@ -669,7 +670,7 @@ fn print_result(
         });
     }
     let file = arguments.output.display();
-    let ios = export.ios.map_or_else(String::new, |ios| format!(", {ios} I/Os"));
+    let ios = export.ios.map_or_else(String::new, |ios| format!(", {}", counted(ios, "I/O")));
     let list =
         loss_list(arguments).map_or_else(String::new, |path| format!(", {}", path.display()));
     terminal::status(&format!("Written: {file} ({format}{ios}){list}. Next: {next}"));

@@ -1,5 +1,5 @@
-//! Times from one access of a block to the next. A capture of a day has many times longer than the
-//! buckets of response times cover; these are also counted in a coarser unit.
+//! Times from one access of a block to the next. In a capture of a day, many of them are longer
+//! than the buckets of response times cover, so each is also counted in a coarser unit.
 
 use crate::sums::response::{ResponseFigures, ResponseHistogram};
 
@@ -58,7 +58,7 @@ mod tests {
     fn times_of_days_have_percentiles_within_their_buckets() {
         const HOUR: u64 = 3_600_000_000_000;
         let mut spans = ReuseTimes::default();
-        // 1 s to 2,000 h, an hour apart but for the first.
+        // From 1 s to 1,999 h and 1 s, an hour apart.
         (0..2000).for_each(|at| spans.add(at * HOUR + 1_000_000_000));
         let figures = spans.figures();
         let (mid, most) = (999 * HOUR + 1_000_000_000, 1999 * HOUR + 1_000_000_000);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn short_times_are_as_response_times_are() {
+    fn short_times_have_the_figures_of_response_times() {
         let (mut spans, mut times) = (ReuseTimes::default(), ResponseHistogram::default());
         for at in 0..10_007 {
             spans.add(at * 1_000_003);

@@ -5,8 +5,8 @@
 //! 2007) of 2^14 registers: 16 KiB of memory each for reads and writes, with a standard error of
 //! 0.81 %. The touched blocks are the union of both. The estimator is the improved one of Ertl
 //! ("New cardinality estimation algorithms for HyperLogLog sketches", 2017, algorithm 6), which has
-//! no bias where the original switches its formula. The positions of the hits are counted exactly,
-//! in granules of at least 1 MiB, larger if a device has more than 16 Mi of them.
+//! no bias where the original switches its formula. Hits are counted exactly, by
+//! granule: 1 MiB, or more if I/Os reach beyond 16 TiB.
 
 use crate::annotate::data_transfers::DataTransfers;
 use crate::cells::Dimensions;
@@ -18,13 +18,15 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Size of the blocks whose distinct number is estimated, in bytes.
-pub const BLOCK: u64 = 4096;
+/// Size of the blocks of which the distinct ones are estimated, in bytes.
+const BLOCK: u64 = 4096;
+/// Maximum number of granules of a device.
 const GRANULES_MAX: u64 = 16 << 20;
-const GRANULE_MIN: u64 = 1 << 20;
+/// Smallest size of a granule.
+const GRANULE_BYTES_MIN: u64 = 1 << 20;
 const REGISTER_BITS: u32 = 14;
 const REGISTERS: usize = 1 << REGISTER_BITS;
-/// Value of a register if all other bits of a hash are 0.
+/// Highest value of a register: that of a hash with only zeros after the register's number.
 const RANK_MAX: usize = 64 - REGISTER_BITS as usize + 1;
 
 /// An estimate of the number of distinct values seen.
@@ -46,8 +48,8 @@ impl Default for DistinctCounter {
 impl DistinctCounter {
     /// Adds a value.
     #[inline]
-    pub fn see(&mut self, thing: u64) {
-        let hash = mix64(thing);
+    pub fn see(&mut self, value: u64) {
+        let hash = mix64(value);
         // Fast path: once many values were seen, most cannot raise any register.
         if hash & self.above == 0 {
             self.raise(hash);
@@ -140,9 +142,9 @@ pub struct WorkingSet {
 }
 
 impl WorkingSet {
-    /// Creates empty figures for a device on which nothing beyond `end` is touched.
+    /// Creates the empty working set of a device that no I/O touches beyond byte `end`.
     pub fn new(device: u16, end: u64) -> Self {
-        let granule = end.div_ceil(GRANULES_MAX).next_power_of_two().max(GRANULE_MIN);
+        let granule = end.div_ceil(GRANULES_MAX).next_power_of_two().max(GRANULE_BYTES_MIN);
         Self::with_granules(device, granule)
     }
 
@@ -272,8 +274,8 @@ pub struct WorkingSetFigures {
     pub granule_bytes: u64,
     /// Granules touched, exact.
     pub granules_touched: u64,
-    /// Percent of the touched granules, and the share of hits that the hottest
-    /// of them received.
+    /// Pairs: a percentage of the touched granules, and the share of all hits (0 to 1) that the
+    /// hottest granules of that percentage received.
     pub hottest: Vec<(u8, f64)>,
 }
 
@@ -294,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn distinct_things_are_estimated_without_bias() {
+    fn distinct_values_are_estimated_without_bias() {
         assert_eq!(DistinctCounter::default().estimate(), 0.0);
         for distinct in
             [10, 100, 1000, 8000, 16_384, 30_000, 36_000, 41_500, 48_000, 60_000, 82_000, 200_000]
@@ -310,9 +312,9 @@ mod tests {
     fn registers_hold_the_highest_rank_of_their_hashes() {
         let mut seen = DistinctCounter::default();
         let mut registers = [0; REGISTERS];
-        for thing in 0..2_000_003 {
-            seen.see(thing);
-            let hash = mix64(thing);
+        for value in 0..2_000_003 {
+            seen.see(value);
+            let hash = mix64(value);
             let place = (hash >> (64 - REGISTER_BITS)) as usize;
             let zeros = (hash << REGISTER_BITS).leading_zeros().min(64 - REGISTER_BITS);
             registers[place] = registers[place].max(zeros as u8 + 1);
