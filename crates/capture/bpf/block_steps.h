@@ -15,7 +15,7 @@ static __always_inline void judge_order(struct journey *journey)
 }
 
 /* Keys of LBA ranges in steps. */
-#define RANGES_MAX 131072
+#define RANGE_KEYS_MAX 131072
 
 /* ebpf::ranges::RangeKey. */
 struct range_key {
@@ -43,7 +43,7 @@ const struct range_tally no_hits SEC(".rodata.hits") = {};
 
 struct range_table {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, RANGES_MAX);
+	__uint(max_entries, RANGE_KEYS_MAX);
 	__type(key, struct range_key);
 	__type(value, struct range_tally);
 } ranges_a SEC(".maps"), ranges_b SEC(".maps");
@@ -57,15 +57,15 @@ struct {
 	.values = { &ranges_a },
 };
 
-/* Ranges of a device that have a place in `recent_ranges`. */
-#define RANGES 1024
+/* Maximum number of LBA ranges of a device: options.rs. */
+#define LBA_RANGES_MAX 1024
 
-/* The same for the two steps in which most I/Os were issued: an array costs a
+/* The tallies of the two steps in which most I/Os were issued: an array costs a
  * third of a hash table. The two halves are used alternately; the loader sets the
  * number of devices. Index: device, half, step, range, operation. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 8 * RANGES);
+	__uint(max_entries, 8 * LBA_RANGES_MAX);
 	__type(key, __u32);
 	__type(value, struct range_tally);
 } recent_ranges SEC(".maps");
@@ -78,9 +78,9 @@ static __always_inline struct range_tally *hits_of(struct range_key *key, __u64 
 	__u64 step = key->step - (turn >> 1);
 	__u32 zero = 0;
 
-	if (step < 2 && key->range < RANGES) {
+	if (step < 2 && key->range < LBA_RANGES_MAX) {
 		__u32 part = key->device * 4 + (turn & 1) * 2 + step;
-		__u32 at = (part * RANGES + key->range) * 2 + key->op;
+		__u32 at = (part * LBA_RANGES_MAX + key->range) * 2 + key->op;
 
 		return bpf_map_lookup_elem(&recent_ranges, &at);
 	}
@@ -96,9 +96,9 @@ static __always_inline struct range_tally *hits_of(struct range_key *key, __u64 
 	return bpf_map_lookup_elem(table, key);
 }
 
-/* Counts a read or a write in the LBA ranges that it touches: in all of them or,
- * if there is no room, in none. Not static: the verifier checks it once. */
-__noinline int count_in_ranges(struct journey *journey)
+/* Counts a read or a write of a step in the LBA ranges that it touches: in all of
+ * them or, if there is no room, in none. Not static: the verifier checks it once. */
+__noinline int count_in_ranges(struct journey *journey, __u64 step)
 {
 	if (!journey)
 		return 0;
@@ -108,7 +108,7 @@ __noinline int count_in_ranges(struct journey *journey)
 		return 0;
 	__u64 begin = journey->sector << 9, end = begin + journey->bytes;
 	struct range_key key = {
-		.step = step_of(journey->issued_ns),
+		.step = step,
 		.range = begin / width,
 		.device = journey->device,
 		.op = journey->op,
@@ -140,7 +140,7 @@ __noinline int count_in_ranges(struct journey *journey)
 static __always_inline void add_to_step(struct journey *journey, __u64 now, int failed)
 {
 	struct step_io io = {
-		.issued_ns = journey->issued_ns,
+		.step = step_of(journey->issued_ns),
 		.response_ns = now ? now - journey->issued_ns : RESPONSE_UNKNOWN,
 		.offset = journey->op == OP_FLUSH ? 0 : journey->sector << 9,
 		.command = journey->submitter.command,
@@ -155,7 +155,7 @@ static __always_inline void add_to_step(struct journey *journey, __u64 now, int 
 	};
 
 	if (count_in_step(&io, 0))
-		count_in_ranges(journey);
+		count_in_ranges(journey, io.step);
 	else
 		count(&counters.lost);
 }

@@ -164,7 +164,7 @@ static __always_inline __u32 bucket_of_time(__u64 time)
 
 /* An I/O as counted in a step. */
 struct step_io {
-	__u64 issued_ns;
+	__u64 step;
 	/* RESPONSE_UNKNOWN if its completion was not seen. */
 	__u64 response_ns;
 	__u64 offset;
@@ -247,12 +247,11 @@ static __always_inline void count_busy(__u32 device, __u64 now, int begins)
 	__sync_fetch_and_add(&busy->lasting, begins ? 1 : -1);
 }
 
-/* Counts an I/O in the step in which it was issued; returns 0 if there is no
- * room. */
+/* Counts an I/O in its step; returns 0 if there is no room. */
 static __always_inline int count_in_step(struct step_io *io, int shared)
 {
 	struct step_key key = {
-		.step = step_of(io->issued_ns),
+		.step = io->step,
 		.cpu = bpf_get_smp_processor_id(),
 		.bytes = io->bytes,
 		.process = io->process,

@@ -23,8 +23,8 @@ pub use content::{ContentSampler, SampledDevice};
 pub use counters::CaptureCounters;
 pub use error::CaptureError;
 pub use options::{
-    CaptureDevice, CaptureFileSystem, CaptureOptions, DEVICES_MAX, FileCaptureMode, RING_BYTES,
-    STEP_NS, SourceName, WHOLE_DISK, usual_buffer,
+    CaptureDevice, CaptureFileSystem, CaptureOptions, DEVICES_MAX, FileCaptureMode, LBA_RANGES_MAX,
+    RING_BYTES, STEP_NS, SourceName, WHOLE_DISK, usual_buffer,
 };
 pub use tracefs::remove_left_behind;
 

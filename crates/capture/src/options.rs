@@ -4,6 +4,8 @@ use steadfast_domain::io_event::Layer;
 
 /// Maximum number of devices in one capture.
 pub const DEVICES_MAX: usize = 16;
+/// Maximum number of LBA ranges of a device.
+pub const LBA_RANGES_MAX: u16 = 1024;
 
 /// Valid lengths of a capture step, in nanoseconds.
 pub const STEP_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;

@@ -115,7 +115,7 @@ pub(crate) struct FilePaths {
     files: u64,
     bytes: usize,
     mounts_read: Option<Instant>,
-    /// Begin of the capture on the clock of birth times.
+    /// Start of the capture on the clock of birth times.
     began_unix_ns: u64,
     /// The kernel's tick, in nanoseconds.
     tick_ns: u64,

@@ -30,5 +30,5 @@ pub use recording::{Output, Recording};
 pub use session::{record, record_from};
 pub use source::{RecordingHost, RecordingSource, StepParts};
 pub use steadfast_capture::{
-    CaptureCounters, CaptureError, FileCaptureMode, SourceName, remove_left_behind,
+    CaptureCounters, CaptureError, FileCaptureMode, LBA_RANGES_MAX, SourceName, remove_left_behind,
 };

@@ -15,7 +15,7 @@ const READINGS_MAX: usize = 8192;
 /// Takes readings of the host's processor time at the edges of intervals.
 pub(crate) struct ProcessorLog {
     interval_ns: u64,
-    /// Begin of the interval in which the next reading is due, in nanoseconds.
+    /// Start of the interval in which the next reading is due, in nanoseconds.
     due_ns: u64,
 }
 

@@ -3,6 +3,7 @@
 //! between them.
 
 use super::plain::PlainData;
+use crate::options::LBA_RANGES_MAX;
 use std::collections::BTreeMap;
 use steadfast_domain::io_event::RangeInStep;
 use steadfast_domain::{IoEvent, IoOp};
@@ -16,7 +17,7 @@ pub(super) const IN_USE: &str = "ranges_now";
 pub(super) const RECENT: &str = "recent_ranges";
 pub(super) const TURN: &str = ".data.turn";
 /// Elements of [`RECENT`] per device: halves, steps, ranges and operations.
-pub(super) const RECENT_PER_DEVICE: u32 = 2 * 2 * 1024 * 2;
+pub(super) const RECENT_PER_DEVICE: u32 = 2 * 2 * LBA_RANGES_MAX as u32 * 2;
 
 /// `struct range_key` of the programs.
 #[repr(C)]
