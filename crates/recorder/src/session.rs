@@ -313,7 +313,10 @@ where
         // Marks may have come while the last I/Os were waited for.
         match self.host.last_marks(self.began_ns) {
             Ok(marks) => self.conditions.marks.extend(marks),
-            Err(error) => self.add_remark(format!("The last marks cannot be read: {error}.")),
+            Err(error) => {
+                self.read_marks();
+                self.add_remark(format!("The last marks cannot be read: {error}."));
+            }
         }
         let (complete, counters) = self.finish(file)?;
         self.previous.take().into_iter().chain([complete]).try_for_each(CompleteFile::sync)?;

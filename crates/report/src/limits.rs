@@ -616,7 +616,7 @@ impl CheckVerdict {
 impl LimitVerdict {
     /// Returns false if the limit has no title of its own, and its place stands for one.
     fn has_title(&self) -> bool {
-        !self.place.ends_with(&self.title)
+        self.place != self.title && !self.place.ends_with(&format!(": {}", self.title))
     }
 
     fn row(&self) -> Row {

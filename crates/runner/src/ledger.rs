@@ -647,7 +647,10 @@ fn measured_digest(lines: &[JournalLine]) -> String {
 /// Returns the line with which the run ended, or its last line so far.
 fn last_line(lines: &[JournalLine]) -> Option<&JournalLine> {
     // A later process may restore the host, or find nothing left to do.
-    let measured = lines.iter().rposition(|line| is_measured(&line.entry)).unwrap_or(0);
+    let is_of_end = |line: &JournalLine| {
+        is_measured(&line.entry) && !matches!(line.entry, JournalEntry::Noted(_))
+    };
+    let measured = lines.iter().rposition(is_of_end).unwrap_or(0);
     let ended = lines.iter().skip(measured).find(|line| matches!(line.entry, JournalEntry::Ended));
     let is_of_run = |line: &&JournalLine| !matches!(line.entry, JournalEntry::HostRestored(_));
     ended.or_else(|| lines.iter().rfind(is_of_run))

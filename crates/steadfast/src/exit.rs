@@ -76,8 +76,8 @@ pub const HELP: &str = "Exit codes:
   6  device or host would distort the numbers: ATTENTION or BAD (doctor)
 
 Signals: SIGINT (Ctrl-C), SIGTERM and SIGQUIT end a command cleanly: a run
-halts and can be resumed; a second signal ends it at once. SIGUSR1, SIGUSR2
-and SIGALRM act like SIGTERM. After SIGHUP (a lost terminal) the run
+halts and can be resumed; a second signal, a second or more after the first,
+ends it at once. SIGUSR1, SIGUSR2 and SIGALRM act like SIGTERM. After SIGHUP (a lost terminal) the run
 continues without the terminal. All signals: steadfast help exit-codes";
 
 /// A mistake on the command line that only shows after it was parsed.

@@ -84,8 +84,11 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
         return study(run);
     }
     if run.is_dir() {
+        // Results of another tool, and the runs of a group, may be newer than a report on them.
         let stored = run.join("findings.json");
-        return if stored.is_file() { findings_of(&stored) } else { of_directory(run) };
+        let is_report =
+            stored.is_file() && !run.join("targets.json").is_file() && results_in(run)?.is_empty();
+        return if is_report { findings_of(&stored) } else { of_directory(run) };
     }
     // A journal next to the file has more details and is checked line by line.
     let directory = run.parent().filter(|_| run.ends_with("findings.json"));

@@ -15,7 +15,7 @@ use steadfast_host::monotonic;
 /// signals a process and then its group.
 const REPEATED_NS: u64 = 1_000_000_000;
 
-/// Time of the first signal of [`STOPPING`]; 0 before it.
+/// Time of the first signal that requested a stop; 0 before it.
 static FIRST_NS: AtomicU64 = AtomicU64::new(0);
 
 /// Signals that request a stop; a second one ends the process at once.
@@ -56,6 +56,12 @@ pub fn stop_on_signals() -> anyhow::Result<StopSignal> {
         signal_hook::flag::register(signal, stop.flag())?;
     }
     for signal in REQUESTING.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX()) {
+        // SAFETY: the action reads a clock and an atomic.
+        unsafe {
+            signal_hook::low_level::register(signal, || {
+                is_first_or_repeated(&FIRST_NS, monotonic().0);
+            })?;
+        }
         signal_hook::flag::register(signal, stop.flag())?;
     }
     // Under nohup SIGHUP stays ignored.

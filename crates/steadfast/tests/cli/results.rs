@@ -204,6 +204,12 @@ fn several_files_are_rounds_and_are_judged() {
     refuse(here, "report rounds -o out", &["exists", "--force"]);
     std::fs::create_dir(here.join("empty")).unwrap();
     refuse(here, "report empty", &["not a run directory"]);
+    // The directory of a report is read again, but never in place of results that may be newer.
+    succeed(here, "report rounds -o stored --format json");
+    assert_eq!(read(&["report", "stored"])["verdict"], steady["verdict"]);
+    std::fs::rename(here.join("stored/findings.json"), here.join("rounds/findings.json")).unwrap();
+    std::fs::remove_file(here.join("rounds/9.json")).unwrap();
+    assert_eq!(read(&["report", "rounds"])["verdict"]["window"][0], 1);
 }
 
 /// Every door names a file of another kind and the command that takes it.

@@ -99,8 +99,8 @@ pub(super) fn caveats(
         caveats.push(Caveat::remark(
             ids::REPLAY_LATE,
             format!(
-                "One I/O in a hundred was handed over {} late or more, {} at most; the mean is what \
-                 decides whether the target kept up.",
+                "One I/O in a hundred was handed over {} late or more, {} at most; mean and drift \
+                 decide whether the target kept up.",
                 start_error_text(late),
                 start_error_text(sum.late.max)
             ),

@@ -36,6 +36,12 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
         let head = format!("\n; {}\n", single_line(&step.place.to_string()));
         match section(step, number, &filename, &contents.plan.device) {
             Ok(section) => {
+                if section.contains(", rounded from ") {
+                    terminal::warn(&format!(
+                        "Note: step {number}, {}: rates are rounded; the file has the exact ones",
+                        step.place
+                    ));
+                }
                 jobs.push_str(&(head + &section));
                 written += 1;
             }
