@@ -7,7 +7,6 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod card;
-mod check_state;
 mod compare;
 mod csv;
 mod date;
@@ -17,6 +16,7 @@ mod json;
 mod layout;
 mod limit_names;
 mod limits;
+mod limits_outcome;
 mod number;
 mod page_one;
 mod parts;

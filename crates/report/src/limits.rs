@@ -1,7 +1,7 @@
 //! Checks the numbers of a run against limits, such as those of a datasheet. A small TOML file
 //! names values of tables and their limits; each value is judged, and a page reports the verdicts.
 
-use crate::check_state::CheckState;
+use crate::limits_outcome::LimitsOutcome;
 use crate::parts;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -473,15 +473,15 @@ impl CheckVerdict {
         }
     }
 
-    fn state(&self) -> CheckState {
+    fn state(&self) -> LimitsOutcome {
         if self.pass {
-            CheckState::Pass
+            LimitsOutcome::Pass
         } else if !self.finished {
-            CheckState::Unfinished
+            LimitsOutcome::Unfinished
         } else if self.limits.iter().all(|judged| judged.pass) {
-            CheckState::NoPass
+            LimitsOutcome::NoPass
         } else {
-            CheckState::Fail
+            LimitsOutcome::Fail
         }
     }
 

@@ -1,8 +1,8 @@
 //! Page one, for readers who read nothing else. Derived from the findings alone, for web page, PDF
 //! and terminal.
 
-use crate::check_state::CheckState;
 use crate::layout::is_empty;
+use crate::limits_outcome::LimitsOutcome;
 use crate::number;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
 use std::borrow::Cow;
@@ -159,8 +159,8 @@ pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
     let (mut badge, reasons) = end_badge(findings.whole_end());
     badge.to = if badge.tone == BadgeTone::Bad { why(reasons) } else { None };
     let mut badges = Vec::new();
-    if let Some(state) = CheckState::of_report(findings) {
-        let is_pass = state == CheckState::Pass;
+    if let Some(state) = LimitsOutcome::of_report(findings) {
+        let is_pass = state == LimitsOutcome::Pass;
         badges.push(Badge {
             text: state.word().to_owned(),
             tone: if is_pass { BadgeTone::Good } else { BadgeTone::Bad },
@@ -206,8 +206,8 @@ pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
 /// Returns whether the run, or its check against limits, ended as it should; `None` if neither
 /// applies.
 pub(crate) fn is_good(findings: &Findings) -> Option<bool> {
-    match CheckState::of_report(findings) {
-        Some(state) => Some(state == CheckState::Pass),
+    match LimitsOutcome::of_report(findings) {
+        Some(state) => Some(state == LimitsOutcome::Pass),
         None => findings.whole_end().good(),
     }
 }

@@ -31,7 +31,7 @@ const CALLS: u64 = 50;
 
 /// A command without a run directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Command {
+enum SettingCommand {
     /// Measures the drive of this number.
     Measure(usize),
     Restore,
@@ -40,22 +40,22 @@ enum Command {
 /// Commands that are started at the same time.
 #[derive(Debug, Clone)]
 struct CommandLife {
-    commands: Vec<Command>,
+    commands: Vec<SettingCommand>,
     faults: Vec<PlannedFault>,
 }
 
 impl CommandLife {
     fn new(dice: &mut Dice) -> CommandLife {
-        use Command::{Measure, Restore};
         use InjectedFault::{
             DeviceErrors, Error, Full, HostError, Interrupted, Kill, LostSync, NoSpace, PowerLoss,
             Short,
         };
+        use SettingCommand::{Measure, Restore};
         let all = [
             DeviceErrors, Error, Error, Full, HostError, HostError, Interrupted, Kill, Kill,
             LostSync, NoSpace, PowerLoss, PowerLoss, Short,
         ];
-        let commands: [&[Command]; 6] = [
+        let commands: [&[SettingCommand]; 6] = [
             &[Measure(0)],
             &[Measure(0), Measure(1)],
             &[Measure(0), Measure(1), Restore],
@@ -126,7 +126,7 @@ impl Shrink for ChangesScenario {
 pub fn play(scenario: &ChangesScenario, bug: Option<PlantedBug>) -> TrialResult {
     let world = World::new(scenario.seed, bug, true);
     world.state().setting_is_kept = scenario.setting_is_kept;
-    let last = CommandLife { commands: vec![Command::Restore], faults: Vec::new() };
+    let last = CommandLife { commands: vec![SettingCommand::Restore], faults: Vec::new() };
     for (number, life) in (0..).zip(scenario.lives.iter().chain([&last])) {
         world.state().say(|| format!("-- {:?}, {:?}", life.commands, life.faults));
         if let Err(violation) = live(&world, number, life) {
@@ -146,12 +146,12 @@ fn live(world: &Arc<World>, number: u64, life: &CommandLife) -> Result<(), Strin
     let is_clean = journaled(world)?.is_empty();
     let processes = world.start(life.commands.len(), &life.faults);
     let ends: Vec<Option<Result<(), String>>> = thread::scope(|scope| {
-        let start = |(process, command): (&Process, &Command)| {
+        let start = |(process, command): (&Process, &SettingCommand)| {
             let (process, command) = (process.clone(), *command);
             scope.spawn(move || {
                 process.run(|| match command {
-                    Command::Measure(drive) => measure(&process, drive, number),
-                    Command::Restore => restore(&process),
+                    SettingCommand::Measure(drive) => measure(&process, drive, number),
+                    SettingCommand::Restore => restore(&process),
                 })
             })
         };
@@ -162,7 +162,7 @@ fn live(world: &Arc<World>, number: u64, life: &CommandLife) -> Result<(), Strin
     for (command, end) in life.commands.iter().zip(&ends) {
         world.state().say(|| format!("       {command:?}: {end:?}"));
         // Otherwise the setting may be that of a dead process, which `restore` takes away.
-        if let (Command::Measure(drive), Some(Ok(())), true) = (command, end, is_clean)
+        if let (SettingCommand::Measure(drive), Some(Ok(())), true) = (command, end, is_clean)
             && starts.iter().any(|start| start.drive == *drive && start.setting != WANTED_SETTING)
         {
             return Err(format!("the setting of drive {drive} was undone while it was measured"));
@@ -174,14 +174,14 @@ fn live(world: &Arc<World>, number: u64, life: &CommandLife) -> Result<(), Strin
         world.state().drives.iter().map(|drive| drive.setting.clone()).collect();
     for (drive, setting) in settings.iter().enumerate() {
         let has_succeeded = life.commands.iter().zip(&ends).any(|(command, end)| {
-            *command == Command::Measure(drive) && *end == Some(Ok(())) && is_clean
+            *command == SettingCommand::Measure(drive) && *end == Some(Ok(())) && is_clean
         });
         let is_journaled = !has_succeeded && open.contains(&(drive, setting.clone()));
         if setting != ORIGINAL_SETTING && !is_journaled {
             return Err(format!("the setting of drive {drive} is {setting}; journaled: {open:?}"));
         }
     }
-    if life.commands == [Command::Restore] && life.faults.is_empty() && !open.is_empty() {
+    if life.commands == [SettingCommand::Restore] && life.faults.is_empty() && !open.is_empty() {
         return Err(format!("an undisturbed restore leaves changes in journals: {open:?}"));
     }
     Ok(())

@@ -5,7 +5,7 @@ use steadfast_domain::Findings;
 /// How a check ended. The report of a check has its id in place of the procedure's, so that page
 /// one shows the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CheckState {
+pub(crate) enum LimitsOutcome {
     /// Every number is within its limits and counts.
     Pass,
     /// A number is outside its limits or missing.
@@ -16,9 +16,13 @@ pub(crate) enum CheckState {
     Unfinished,
 }
 
-impl CheckState {
-    const ALL: [CheckState; 4] =
-        [CheckState::Pass, CheckState::Fail, CheckState::NoPass, CheckState::Unfinished];
+impl LimitsOutcome {
+    const ALL: [LimitsOutcome; 4] = [
+        LimitsOutcome::Pass,
+        LimitsOutcome::Fail,
+        LimitsOutcome::NoPass,
+        LimitsOutcome::Unfinished,
+    ];
 
     /// Returns the state of a report of a check; `None` for other reports.
     pub fn of_report(findings: &Findings) -> Option<Self> {
@@ -28,20 +32,20 @@ impl CheckState {
     /// Returns the id of the report.
     pub const fn id(self) -> &'static str {
         match self {
-            CheckState::Pass => "check-pass",
-            CheckState::Fail => "check-fail",
-            CheckState::NoPass => "check-no-pass",
-            CheckState::Unfinished => "check-unfinished",
+            LimitsOutcome::Pass => "check-pass",
+            LimitsOutcome::Fail => "check-fail",
+            LimitsOutcome::NoPass => "check-no-pass",
+            LimitsOutcome::Unfinished => "check-unfinished",
         }
     }
 
     /// Returns the word of the badge.
     pub const fn word(self) -> &'static str {
         match self {
-            CheckState::Pass => "PASS",
-            CheckState::Fail => "FAIL",
-            CheckState::NoPass => "NO PASS",
-            CheckState::Unfinished => "UNFINISHED",
+            LimitsOutcome::Pass => "PASS",
+            LimitsOutcome::Fail => "FAIL",
+            LimitsOutcome::NoPass => "NO PASS",
+            LimitsOutcome::Unfinished => "UNFINISHED",
         }
     }
 }
