@@ -67,7 +67,7 @@ pub fn compare(runs: &[(String, Findings)]) -> Result<Findings, CompareError> {
     Ok(whole)
 }
 
-/// Returns the caveats of whole runs of which only parts are compared.
+/// Returns the caveats that belong to a whole run if only some of its procedures are compared.
 fn of_covers(
     runs: &[(String, Findings)],
     groups: &[(String, Vec<ComparedRun<'_>>)],

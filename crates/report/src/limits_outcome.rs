@@ -2,8 +2,8 @@
 
 use steadfast_domain::Findings;
 
-/// How a check ended. The report of a check has its id in place of the procedure's, so that page
-/// one shows the verdict.
+/// Outcome of a check. The report of a check has its id in place of the procedure's, by which page
+/// one knows the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LimitsOutcome {
     /// Every number is within its limits and counts.
@@ -24,7 +24,7 @@ impl LimitsOutcome {
         LimitsOutcome::Unfinished,
     ];
 
-    /// Returns the state of a report of a check; `None` for other reports.
+    /// Returns the outcome in a report of a check; `None` for other reports.
     pub fn of_report(findings: &Findings) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.id() == findings.id)
     }

@@ -223,15 +223,15 @@ pub enum LedgerError {
         /// Target whose run it held.
         target: String,
     },
-    /// The list of targets cannot be parsed, or lacks something.
+    /// The list of targets cannot be parsed, or lacks a field.
     #[error(
         "{path} cannot be read: {why}. Restore the original file, or resume each run by its own \
          directory: steadfast resume {}", .path.with_file_name("RUN_DIR").display()
     )]
     BadList {
-        /// The file.
+        /// Path of the list.
         path: PathBuf,
-        /// The parser's error.
+        /// Error of the parser.
         why: String,
     },
     /// The settings cannot be parsed.

@@ -62,7 +62,7 @@ pub struct NewMember<'m> {
     pub target: &'m str,
     /// Name of the run directory.
     pub directory: &'m str,
-    /// The run.
+    /// Plan of the run.
     pub plan: &'m RunPlan,
 }
 

@@ -43,6 +43,7 @@ use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::text::{excerpt, printable};
 use steadfast_domain::units::parse_percent;
 use steadfast_domain::{Bytes, Demand, Layer, Nanos, PurgeChoice, PurgeFailure};
+use steadfast_recorder::LBA_RANGES_MAX;
 use steadfast_runner::StartSync;
 use steadfast_runner::calibrate::CalibrationPoint;
 
@@ -919,7 +920,7 @@ pub struct CaptureArguments {
     pub totals_every: Option<Nanos>,
     /// Count the reads and writes of N equal LBA ranges of each device (up to 1024)
     /// in every step of --totals-every, for trace hits
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=steadfast_recorder::LBA_RANGES_MAX.into()),
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=LBA_RANGES_MAX.into()),
           requires = "totals_every")]
     pub totals_ranges: Option<u16>,
     /// I/Os of this process only; by its number

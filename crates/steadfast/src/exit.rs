@@ -77,8 +77,8 @@ pub const HELP: &str = "Exit codes:
 
 Signals: SIGINT (Ctrl-C), SIGTERM and SIGQUIT end a command cleanly: a run
 halts and can be resumed; a second signal, a second or more after the first,
-ends it at once. SIGUSR1, SIGUSR2 and SIGALRM act like SIGTERM. After SIGHUP (a lost terminal) the run
-continues without the terminal. All signals: steadfast help exit-codes";
+ends it at once. SIGUSR1, SIGUSR2 and SIGALRM act like SIGTERM. After SIGHUP
+(a lost terminal) the run continues without the terminal. All signals: steadfast help exit-codes";
 
 /// A mistake on the command line that only shows after it was parsed.
 #[derive(Debug)]
@@ -141,8 +141,8 @@ fn is_misuse(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<Misuse>() || cause.is::<ProcedureError>())
 }
 
-/// Formats an error with its causes. Left out is a cause that the text already contains, and a
-/// context with which its cause begins, such as the name of a file.
+/// Formats an error with its causes. Omits a cause that the text already contains, and a context
+/// with which its cause begins, such as the name of a file.
 pub fn error_text(error: &anyhow::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     for cause in error.chain() {

@@ -35,7 +35,7 @@ pub struct OpenRun {
 
 /// Several targets that are tested at once.
 pub struct TestedGroup {
-    /// The list.
+    /// The list that `targets.json` must hold.
     pub list: TargetList,
     /// Plan of each run.
     pub plans: Vec<RunPlan>,

@@ -18,7 +18,7 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Size of the blocks of which the distinct ones are estimated, in bytes.
+/// Block size of the estimate of distinct blocks, in bytes.
 const BLOCK: u64 = 4096;
 /// Maximum number of granules of a device.
 const GRANULES_MAX: u64 = 16 << 20;

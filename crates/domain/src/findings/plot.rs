@@ -191,7 +191,7 @@ impl TimeUnit {
 pub enum Scale {
     /// Linear from zero.
     Linear,
-    /// Percent, evenly from zero; the axis never reaches beyond 100.
+    /// Percent, evenly from zero; the axis never reaches beyond 100, nor below -100.
     Percent,
     /// Evenly, over the range of the values only.
     LinearFitted,

@@ -193,6 +193,9 @@ pub fn playable_pace(pace: &Pace) -> Pace {
     }
 }
 
+/// Words of a comment in a job on a rate that was rounded; the exact rate follows.
+pub const ROUNDED: &str = "per second, rounded from";
+
 /// Returns the option with the I/Os per second of every job, by direction. fio's rates are whole
 /// numbers; a comment names what was rounded.
 fn rate(stimulus: &Stimulus, ios: u64, per: Nanos) -> Result<String, String> {
@@ -211,9 +214,8 @@ fn rate(stimulus: &Stimulus, ios: u64, per: Nanos) -> Result<String, String> {
                 above as f64 / below as f64
             ));
         }
-        let note = (whole * below != above).then(|| {
-            format!("; {named} per second, rounded from {:.2}\n", above as f64 / below as f64)
-        });
+        let note = (whole * below != above)
+            .then(|| format!("; {named} {ROUNDED} {:.2}\n", above as f64 / below as f64));
         let rate = if whole > 0 { whole.to_string() } else { String::new() };
         Ok((rate, note.unwrap_or_default()))
     });

@@ -16,7 +16,7 @@ mod process;
 mod running;
 mod version;
 
-pub use export::{WHOLE_RATES, job, playable_pace};
+pub use export::{ROUNDED, WHOLE_RATES, job, playable_pace};
 pub use hosts::FioHosts;
 pub use options::{FioIoEngine, FioOptions};
 
@@ -175,7 +175,7 @@ impl Fio {
         }
         self.refuse_stranded()?;
         let kept = self.files.open()?;
-        // A load that is to be continued but has ended in the meantime starts again.
+        // A load that was to continue but has already ended starts again.
         let expression = match expression {
             Some(expression) => expression,
             None => self.express(&step.load).map_err(|refusal| refusal.at_step(step))?,

@@ -107,7 +107,7 @@ fn too_many_steps() -> ParseError {
 #[derive(Default)]
 struct SuiteSteps {
     sequence: Sequence,
-    /// How often each label was taken, so that the next number is found at once.
+    /// Last number given to each label; the next step of that label gets the one after it.
     labels: BTreeMap<String, u64>,
     wrong: Vec<ParseError>,
     /// Templates that were found wrong, so that each is said once.

@@ -47,7 +47,7 @@ pub(super) fn key(sequence: &Sequence, results: &SequenceResults<'_>) -> Vec<Key
 }
 
 /// Returns the paces of the loads of a step as the end of a label; `None` if no load has a pace.
-fn held_to(step: &SequenceStep) -> Option<String> {
+pub(super) fn held_to(step: &SequenceStep) -> Option<String> {
     let paces: Vec<Option<String>> = step.loads().map(|(_, load)| pace_text(&load.pace)).collect();
     paces.iter().any(Option::is_some).then(|| {
         let paces = paces.into_iter().map(|pace| pace.unwrap_or_else(|| "no rate".to_owned()));

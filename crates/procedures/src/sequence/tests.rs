@@ -1,15 +1,16 @@
 //! Tests of sequences: their steps, their results, and the settings that are refused.
 
-use super::{NAME, SequenceProcedure};
+use super::{NAME, SequenceProcedure, figures};
 use crate::catalogue::procedure_request;
 use crate::testing::scripted::{GEOMETRY, number, record, scripted, steps, table};
 use crate::testing::sequence::sequence;
 use steadfast_domain::findings::{Cell, Exhibit};
+use steadfast_domain::sequence::NamedLoad;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::step::phase_numbers;
 use steadfast_domain::stimulus::{Pace, Zone};
 use steadfast_domain::{
-    Bytes, EndState, Findings, JournalEntry, Nanos, Procedure, Settings, caveats,
+    Bytes, EndState, Findings, JournalEntry, Nanos, Procedure, SequenceLoad, Settings, caveats,
 };
 
 fn settings() -> Settings {
@@ -171,6 +172,12 @@ fn a_rate_that_was_held_or_missed_is_said() {
     assert!(!is_missed(&burst) && table(&burst, "sequence-rates").rows.len() == 1);
     let label = &held.front.figures[1].label;
     assert_eq!(label, "writes, held to 1,000 IOPS, evenly");
+    let mut step = settings().sequence.unwrap().steps[2].clone();
+    assert_eq!(figures::held_to(&step), None);
+    let load =
+        SequenceLoad { pace: Pace::Fixed { ios: 7, per: Nanos::SECOND }, ..step.load.clone() };
+    step.beside = vec![NamedLoad { name: "own".into(), load }];
+    assert_eq!(figures::held_to(&step).unwrap(), ", held to no rate + 7 IOPS, evenly");
 }
 
 #[test]

@@ -421,6 +421,10 @@ fn exports_say_what_they_lose_and_replace_nothing() {
     let onto_list = [&export("t.parquet", "csv")[..], &["-o", "new.csv"]].concat();
     refuse(here, &onto_list, &["new.csv.lost.txt", "--force"]);
     assert!(!here.join("new.csv").exists());
+    // The user did not name this file.
+    refuse(here, &[&onto_list[..], &["--force"]].concat(), &["new.csv.lost.txt", "no list"]);
+    assert_eq!(std::fs::read_to_string(here.join("new.csv.lost.txt")).unwrap(), "mine");
+    succeed(here, &[&export("t.parquet", "csv")[..], &["-o", "s.csv", "--force"]].concat());
     let job = std::fs::read_to_string(here.join("t.fio")).unwrap();
     assert!(job.contains("rate_iops="), "{job}");
     let seconds = events[1008].issued_ns / 1_000_000_000 + 1;

@@ -125,7 +125,7 @@ pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
     Ok(ExportedIos { ios: written, lost })
 }
 
-/// What a writer must know of the chosen I/Os before it writes the first.
+/// Properties of all chosen I/Os that a writer needs before it writes the first.
 struct IoSurvey {
     /// Sentences on what the format cannot express, for the beginning of the file.
     lost: Vec<String>,

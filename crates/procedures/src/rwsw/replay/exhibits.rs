@@ -14,7 +14,6 @@ use crate::exhibits::response::{FIVE_NINES, percentile_table};
 use crate::exhibits::secondary;
 use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::report_notation::number;
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{RwswSegment, distribution, secondary_figures, streams_table};
 use steadfast_domain::findings::{
@@ -22,6 +21,7 @@ use steadfast_domain::findings::{
     Series, Setting, Stroke, Table,
 };
 use steadfast_domain::script::{ScriptLoad, Timing};
+use steadfast_domain::text::grouped;
 use steadfast_domain::{
     Bytes, Caveat, Measurement, Nanos, Op, Record, Step, Tally, caveats as ids,
 };
@@ -111,9 +111,8 @@ impl ProcedureReport for Replay {
                 format!("{done} of {} capture steps were played", steps.len())
             }
             ReplayContent::Script(script, _) => {
-                let count = |ios: u64| number(ios as f64, 0);
                 let (played, all) = (run.results.played(), script.counts.total());
-                format!("{} of {} I/Os were played", count(played), count(all))
+                format!("{} of {} I/Os were played", grouped(played), grouped(all))
             }
         };
         if !run.record.has_ended() {

@@ -4,12 +4,12 @@
 //! never negative: the engine submits no I/O early.
 
 use super::results::{RwswReplayResults, unplayed};
-use crate::report_notation::number;
 use steadfast_domain::findings::{
     Axis, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke, TimeUnit,
 };
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::script::{ScriptLoad, Timing};
+use steadfast_domain::text::{grouped, number};
 use steadfast_domain::{
     Caveat, Measurement, Nanos, Op, Record, ReplayResult, Tally, caveats as ids,
 };
@@ -137,13 +137,12 @@ pub(super) fn served(results: &RwswReplayResults<'_>, op: Op) -> Tally {
 /// Returns the facts on how many I/Os were played, left out and late.
 pub(super) fn facts(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Facts {
     let sum = ReplaySums::new(results);
-    let count = |ios: u64| number(ios as f64, 0);
     Facts::new("Single I/Os").rows([
         Setting::identity("SHA-256 of the I/Os", &script.digest),
-        Setting::outcome("I/Os in the script", count(script.counts.total())),
-        Setting::outcome("I/Os played", count(results.played())),
-        Setting::outcome("I/Os left out", count(sum.left_out)),
-        Setting::outcome("I/Os that overlapped", count(sum.overlaps)),
+        Setting::outcome("I/Os in the script", grouped(script.counts.total())),
+        Setting::outcome("I/Os played", grouped(results.played())),
+        Setting::outcome("I/Os left out", grouped(sum.left_out)),
+        Setting::outcome("I/Os that overlapped", grouped(sum.overlaps)),
         Setting::outcome("Handed over late, on average", sum.mean().map(start_error_text)),
         Setting::outcome("Handed over late, at most", start_error_text(sum.late.max)),
     ])

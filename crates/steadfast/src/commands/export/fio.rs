@@ -8,7 +8,7 @@ use crate::terminal;
 use anyhow::bail;
 use std::path::Path;
 use steadfast_domain::{Device, Load, Step};
-use steadfast_engine::fio::job;
+use steadfast_engine::fio::{ROUNDED, job};
 use steadfast_runner::Ledger;
 use steadfast_runner::ledger::LedgerContents;
 
@@ -36,9 +36,9 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
         let head = format!("\n; {}\n", single_line(&step.place.to_string()));
         match section(step, number, &filename, &contents.plan.device) {
             Ok(section) => {
-                if section.contains(", rounded from ") {
+                if section.contains(ROUNDED) {
                     terminal::warn(&format!(
-                        "Note: step {number}, {}: rates are rounded; the file has the exact ones",
+                        "Note: step {number}, {}: rates are rounded; comments in the file have the exact ones",
                         step.place
                     ));
                 }

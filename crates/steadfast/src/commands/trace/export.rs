@@ -22,6 +22,7 @@ use steadfast_domain::{Bytes, IoOp, Nanos, Order, Stimulus};
 use steadfast_engine::fio;
 use steadfast_exchange::iometer::{self, ConfigHeading, IometerVersion};
 use steadfast_exchange::vdbench;
+use steadfast_host::{NewFile, read_regular};
 use steadfast_tracefile::NotRecorded;
 use steadfast_workload::export::{
     ExportedIos, Expressed, IoTextFormat, LoadChoice, PortableLoad, copy_ios,
@@ -97,14 +98,14 @@ pub fn run(arguments: &WorkloadExportArguments) -> anyhow::Result<ExitState> {
     let (opened, export) = if let Some(format) = single_ios(arguments.output_format) {
         refuse_options_of_loads(arguments)?;
         let file = rule.create(&arguments.output)?;
-        let list_file = loss_list(arguments).map(|path| rule.create(&path)).transpose()?;
+        let list_file = loss_list(arguments).map(|path| create_list(&rule, &path)).transpose()?;
         let opened = open()?;
         let export = write_single_ios(&opened, format, arguments, file.handle()?)?;
-        file.persist()?;
         if let Some(list_file) = list_file {
             let lines = comment_lines(&export.lost).join("\n") + "\n";
             list_file.write_and_persist(lines.as_bytes())?;
         }
+        file.persist()?;
         (opened, export)
     } else {
         let output = rule.create_text(&arguments.output)?;
@@ -122,11 +123,29 @@ pub fn run(arguments: &WorkloadExportArguments) -> anyhow::Result<ExitState> {
     Ok(if is_whole || filter.accept_damage { ExitState::Done } else { ExitState::Incomplete })
 }
 
+/// Beginning of the list of what a file lacks.
+const WRITTEN_BY: &str = "Written by ";
+
+/// Maximum size of a list in bytes.
+const LIST_MAX: u64 = 1 << 20;
+
 /// Returns the file that lists what the export lacks, if the format cannot: CSV has no comments.
 fn loss_list(arguments: &WorkloadExportArguments) -> Option<PathBuf> {
     let mut name = arguments.output.clone().into_os_string();
     name.push(".lost.txt");
     (arguments.output_format == WorkloadFormat::Csv).then(|| name.into())
+}
+
+/// Creates the list. The user did not name it, so that even `--force` replaces only an earlier list.
+fn create_list(rule: &OutputRule, path: &Path) -> anyhow::Result<NewFile> {
+    let is_there = path.symlink_metadata().is_ok();
+    if is_there && !read_regular(path, LIST_MAX)?.starts_with(WRITTEN_BY.as_bytes()) {
+        return Err(misuse(format!(
+            "{} exists and is no list of an export; choose another --output",
+            path.display()
+        )));
+    }
+    Ok(rule.create(path)?)
 }
 
 /// Returns the text format of single I/Os, `None` in it for a trace file; `None` for a format of
@@ -436,9 +455,9 @@ fn ios_of(load: &Stimulus) -> u64 {
 /// Returns what the format cannot express, as lines for the top of the file.
 fn comment_lines(lost: &[String]) -> Vec<String> {
     if lost.is_empty() {
-        return vec![format!("Written by {SOFTWARE}.")];
+        return vec![format!("{WRITTEN_BY}{SOFTWARE}.")];
     }
-    let heading = format!("Written by {SOFTWARE}. The file cannot say:");
+    let heading = format!("{WRITTEN_BY}{SOFTWARE}. The file cannot say:");
     let printable = |sentence: &String| sentence.replace(|c: char| c.is_control() || c == '$', " ");
     std::iter::once(heading).chain(lost.iter().map(printable)).collect()
 }
