@@ -1,18 +1,16 @@
 //! Conducts the runs of a group in one process, each in its own thread, and synchronizes the starts
 //! of their loads.
 
-use crate::forecast::Outline;
 use crate::ledger::{JournalLine, Ledger};
 use crate::progress::ProgressSink;
-use crate::rehearsal::steps_of;
 use crate::rig::Rig;
 use crate::run::{self, RunOutcome};
 use crate::run_plan::RunPlan;
-use crate::start_together::{PhaseStart, StartClock, StartSync, shared_host, start_tickets};
+use crate::start_order::StartOrder;
+use crate::start_together::{StartClock, StartSync, shared_host, start_tickets};
 use crate::storage::RunStorage;
 use std::sync::Arc;
-use steadfast_domain::step::phase_numbers;
-use steadfast_domain::{Caveat, Halt, JournalEntry, Note, Procedure, StepPlace};
+use steadfast_domain::{Caveat, Halt, JournalEntry, Note, Procedure};
 use steadfast_host::Directory;
 
 /// A run that is ready to start.
@@ -87,10 +85,10 @@ pub fn start_together<D: RunStorage>(
     if runs.iter().filter(|run| !run.rig.is_simulated()).count() < 2 {
         return Ok(());
     }
-    let phases = phases(runs)?;
+    let order = StartOrder::rehearse(runs.iter().map(|run| run.procedure.as_ref()))?;
     let mut real: Vec<_> = runs.iter_mut().filter(|run| !run.rig.is_simulated()).collect();
     let paths: Vec<String> = real.iter().map(|run| run.rig.device().path.clone()).collect();
-    let tickets = start_tickets(real.len(), phases, together, clock);
+    let tickets = start_tickets(real.len(), order, together, clock);
     for (at, (run, ticket)) in real.iter_mut().zip(tickets).enumerate() {
         let others = paths.iter().enumerate().filter(|(other, _)| *other != at);
         let others: Vec<&str> = others.map(|(_, path)| path.as_str()).collect();
@@ -99,40 +97,6 @@ pub fn start_together<D: RunStorage>(
         run.rig.join(ticket, Some(caveat).filter(|_| !is_known));
     }
     Ok(())
-}
-
-/// Returns the phases of all procedures in order. Runs of one sequence may have different steps;
-/// their numbers determine the order. A phase that continues after others is in the list again.
-fn phases<D: RunStorage>(runs: &[ReadyRun<D>]) -> Result<Vec<PhaseStart>, Halt> {
-    let mut phases: Vec<String> = Vec::new();
-    for run in runs {
-        for section in Outline::rehearse(run.procedure.as_ref(), None)?.sections {
-            if !phases.contains(&section.phase) {
-                phases.push(section.phase);
-            }
-        }
-    }
-    if phases.iter().all(|phase| phase_numbers(phase).is_some()) {
-        phases.sort_by_key(|phase| phase_numbers(phase));
-    }
-    let mut starts: Vec<PhaseStart> =
-        phases.into_iter().map(|phase| PhaseStart { phase, point: 0 }).collect();
-    for run in runs {
-        let places = steps_of(run.procedure.as_ref())?.into_iter().map(|step| step.place);
-        let places: Vec<StepPlace> = places.collect();
-        for (at, place) in places.iter().enumerate().skip(1) {
-            let before = &places[at - 1].phase;
-            if *before == place.phase || !places[..at].iter().any(|p| p.phase == place.phase) {
-                continue;
-            }
-            let start = PhaseStart { phase: place.phase.clone(), point: place.point };
-            if !starts.contains(&start) {
-                let others = starts.iter().rposition(|other| other.phase == *before);
-                starts.insert(others.map_or(starts.len(), |others| others + 1), start);
-            }
-        }
-    }
-    Ok(starts)
 }
 
 /// Returns true if the journal contains this caveat.

@@ -30,6 +30,7 @@ pub mod run_plan;
 mod run_position;
 pub mod simulated_rig;
 pub mod single_step;
+mod start_order;
 pub mod start_together;
 pub mod storage;
 mod surroundings;
@@ -49,7 +50,6 @@ pub use run_group::{
 };
 pub use run_plan::RunPlan;
 pub use single_step::{SingleLoad, SingleLoadResult, apply_once};
-pub use start_together::{
-    HostClock, PhaseStart, StartClock, StartSync, StartTicket, start_tickets,
-};
+pub use start_order::StartOrder;
+pub use start_together::{HostClock, StartClock, StartSync, StartTicket, start_tickets};
 pub use surroundings::HostRequests;

@@ -48,6 +48,11 @@ pub struct PlannedStep {
 }
 
 impl PlannedStep {
+    /// Returns true for a purge or an idle time.
+    pub(crate) fn is_pause(&self) -> bool {
+        (self.round, self.point) == (0, 0)
+    }
+
     /// Returns a purge or an idle time, which moves no data.
     fn pause(what: &str, time: Option<Nanos>) -> Self {
         PlannedStep {

@@ -9,12 +9,12 @@
 //!
 //! A load that continues from step to step waits only before its first step.
 
+use crate::start_order::StartOrder;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use steadfast_domain::measurement::CommonStart;
-use steadfast_domain::step::base_phase;
 use steadfast_domain::{Caveat, Halt, Load, Nanos, Step, StepPlace, caveats};
 use steadfast_engine::StopSignal;
 
@@ -84,18 +84,8 @@ struct StartBarrier {
 #[derive(Debug)]
 struct BarrierState {
     runs: Vec<BarrierSlot>,
-    /// Phases in order: a run in an earlier one is behind.
-    phases: Vec<PhaseStart>,
+    order: StartOrder,
     sync: StartSync,
-}
-
-/// The start of a phase, or its continuation after others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PhaseStart {
-    /// Name of the phase.
-    pub phase: String,
-    /// Point of the first step of a continuation; otherwise 0.
-    pub point: u32,
 }
 
 /// State of a run.
@@ -122,14 +112,14 @@ struct Agreement {
     targets: u32,
 }
 
-/// Creates tickets for this many runs. `phases` are the known phases of the procedure, in order.
+/// Creates tickets for this many runs. `order` has the known loads of their procedures.
 pub fn start_tickets(
     runs: usize,
-    phases: Vec<PhaseStart>,
+    order: StartOrder,
     sync: StartSync,
     clock: Arc<dyn StartClock>,
 ) -> Vec<StartTicket> {
-    let state = Mutex::new(BarrierState { runs: vec![BarrierSlot::Busy; runs], phases, sync });
+    let state = Mutex::new(BarrierState { runs: vec![BarrierSlot::Busy; runs], order, sync });
     let barrier = Arc::new(StartBarrier { clock, state, changed: Condvar::new() });
     let ticket = |number| StartTicket { barrier: Arc::clone(&barrier), number, sync, phase: None };
     (0..runs).map(ticket).collect()
@@ -247,25 +237,13 @@ impl BarrierState {
         }
     }
 
-    /// Returns a key that orders places by time. A further attempt at a phase is as early as the
-    /// first, which the other runs may have behind them. A phase that only a further attempt has,
-    /// such as the preconditioning before it, is earlier than all.
+    /// Returns a key that orders places by time.
     fn key(&mut self, place: &StepPlace) -> (usize, u32, u32) {
-        let name = base_phase(&place.phase);
-        let is_of = |start: &PhaseStart| start.phase == name && start.point <= place.point;
-        let known = self.phases.iter().rposition(is_of);
-        let phase = match known {
-            Some(position) => position + 1,
-            None if name != place.phase => 0,
-            None => {
-                self.phases.push(PhaseStart { phase: name.to_owned(), point: 0 });
-                self.phases.len()
-            }
-        };
-        // Runs need not begin a phase with the same step.
+        let position = self.order.position(place);
         match self.sync {
-            StartSync::Phases => (phase, 0, 0),
-            StartSync::Steps | StartSync::Start => (phase, place.round, place.point),
+            // Runs need not begin a phase with the same step.
+            StartSync::Phases => (self.order.start_of_phase(position), 0, 0),
+            StartSync::Steps | StartSync::Start => (position, place.round, place.point),
         }
     }
 }
@@ -336,15 +314,15 @@ mod tests {
         })
     }
 
-    fn start_of(phase: &str) -> PhaseStart {
-        PhaseStart { phase: phase.to_owned(), point: 0 }
+    fn order(places: &[(&str, u32, u32)]) -> StartOrder {
+        let places = places.iter().map(|place| StepPlace::new(place.0, place.1, place.2, ""));
+        StartOrder::new(vec![places.collect()])
     }
 
     fn tickets(runs: usize) -> Vec<StartTicket> {
-        let mut phases = ["wipc", "rounds", "end"].map(start_of).to_vec();
         // The last step is of the second phase again.
-        phases.push(PhaseStart { point: 9, ..start_of("rounds") });
-        start_tickets(runs, phases, StartSync::Steps, Arc::new(HostClock))
+        let order = order(&[("wipc", 0, 1), ("rounds", 1, 1), ("end", 0, 1), ("rounds", 0, 9)]);
+        start_tickets(runs, order, StartSync::Steps, Arc::new(HostClock))
     }
 
     #[test]
@@ -401,6 +379,26 @@ mod tests {
         assert_eq!(quick.join().unwrap()[1].1.unwrap().agreed, slow[3].1.unwrap().agreed);
     }
 
+    /// Rounds may span several phases, as in `factors`.
+    #[test]
+    fn a_run_that_repeats_a_step_of_an_earlier_phase_and_round_is_behind() {
+        let places = [("a", 1, 1), ("b", 1, 1), ("a", 2, 1), ("b", 2, 1)];
+        for (sync, common) in [
+            (StartSync::Steps, [true, true, false, true, true]),
+            (StartSync::Phases, [true, true, false, true, true]),
+        ] {
+            let mut tickets =
+                start_tickets(2, order(&places), sync, Arc::new(HostClock)).into_iter();
+            let quick = run(tickets.next().unwrap(), places.to_vec());
+            let mut steps = places.to_vec();
+            steps.insert(2, ("b (attempt 2)", 1, 1));
+            let slow = run(tickets.next().unwrap(), steps).join().unwrap();
+            let met: Vec<bool> = slow.iter().map(|(_, met)| met.is_some()).collect();
+            assert_eq!(met, common, "{sync:?}");
+            assert!(quick.join().unwrap().iter().all(|(_, met)| met.is_some()), "{sync:?}");
+        }
+    }
+
     #[test]
     fn who_ends_or_fails_keeps_nobody_waiting() {
         let mut tickets = tickets(3).into_iter();
@@ -442,7 +440,8 @@ mod tests {
     #[test]
     fn only_the_first_load_where_no_more_is_wanted() {
         let places = vec![("rounds", 1, 1), ("rounds", 1, 2)];
-        let tickets = start_tickets(2, Vec::new(), StartSync::Start, Arc::new(HostClock));
+        let tickets =
+            start_tickets(2, StartOrder::default(), StartSync::Start, Arc::new(HostClock));
         let runs: Vec<_> = tickets.into_iter().map(|ticket| run(ticket, places.clone())).collect();
         for run in runs {
             let met = run.join().unwrap();
@@ -452,8 +451,8 @@ mod tests {
 
     #[test]
     fn the_first_load_of_every_phase_whatever_its_number_is() {
-        let phases = ["wipc", "replay"].map(start_of).to_vec();
-        let tickets = start_tickets(2, phases, StartSync::Phases, Arc::new(HostClock));
+        let order = order(&[("wipc", 0, 1), ("replay", 0, 1)]);
+        let tickets = start_tickets(2, order, StartSync::Phases, Arc::new(HostClock));
         let places = [
             vec![("wipc", 0, 1), ("replay", 0, 1), ("replay", 0, 2)],
             vec![("wipc", 0, 1), ("wipc", 0, 2), ("replay", 0, 3), ("replay", 0, 5)],

@@ -24,8 +24,8 @@ pub struct PlannedRun {
 #[cfg(test)]
 pub const FIRST_RUNS: usize = 6;
 
-/// All runs, which are short. New ones are added at the end.
-pub const RUNS: [PlannedRun; 14] = [
+/// All runs, which are short. New ones are added before the longer ones.
+pub const RUNS: [PlannedRun; 23] = [
     PlannedRun { name: "throughput", adjust: |s| s.rounds_max = Some(2), compares: false },
     PlannedRun { name: "latency", adjust: |s| s.rounds_max = Some(1), compares: false },
     PlannedRun { name: "iops", adjust: |s| s.rounds_max = Some(1), compares: false },
@@ -98,6 +98,52 @@ pub const RUNS: [PlannedRun; 14] = [
         compares: false,
     },
     PlannedRun {
+        name: "composite",
+        adjust: |s| {
+            set(s, &[("between-time", "2s"), ("least-fills", "0"), ("histogram-time", "1s")]);
+            s.rounds_max = Some(2);
+        },
+        compares: false,
+    },
+    PlannedRun {
+        name: "xsr",
+        adjust: |s| set(s, &[("first-time", "3s"), ("middle-time", "2s"), ("last-time", "3s")]),
+        compares: false,
+    },
+    PlannedRun {
+        name: "hir",
+        adjust: |s| {
+            set(s, &[("between-time", "2s"), ("idle-times", "1s,2s"), ("accesses", "2")]);
+            s.rounds_max = Some(2);
+        },
+        compares: false,
+    },
+    PlannedRun {
+        name: "write-amplification",
+        adjust: |s| {
+            set(s, &[("workloads", "uniform"), ("used", "10"), ("window", "10"), ("limit", "1")]);
+        },
+        compares: false,
+    },
+    PlannedRun {
+        name: "individual-streams",
+        adjust: |s| {
+            set(s, &[("preconditioning", "none"), ("between-time", "2s"), ("least-fills", "0")]);
+            s.workload = Some(Box::new(workload()));
+            s.rounds_max = Some(2);
+        },
+        compares: false,
+    },
+    PlannedRun {
+        name: "rwsw-dirth",
+        adjust: |s| {
+            set(s, &[("preconditioning", "none"), ("run-in", "1s"), ("histogram-time", "1s")]);
+            s.workload = Some(Box::new(workload()));
+            s.rounds_max = Some(1);
+        },
+        compares: false,
+    },
+    PlannedRun {
         name: "portrait",
         adjust: |s| {
             set(
@@ -113,11 +159,38 @@ pub const RUNS: [PlannedRun; 14] = [
         },
         compares: false,
     },
+    PlannedRun {
+        name: "factors",
+        adjust: |s| {
+            set(s, &[("rounds", "2"), ("used", "100"), ("entropies", "0,100")]);
+            set(s, &[("random-percents", "0,100"), ("alignments", "4K"), ("sustained-steps", "2")]);
+        },
+        compares: false,
+    },
+    PlannedRun { name: "suite", adjust: |s| s.rounds_max = Some(1), compares: false },
+    PlannedRun {
+        name: "dirth",
+        adjust: |s| {
+            set(s, &[("histogram-time", "1s"), ("pre-write", "1s"), ("loops", "2,1")]);
+            set(s, &[("point-pre-write", "1s"), ("between-time", "2s")]);
+            // A round with a gap does not count.
+            s.rounds_max = Some(6);
+        },
+        compares: false,
+    },
 ];
 
-/// Runs that are played on several targets: those with few calls.
-const GROUP_RUNS: [&str; 6] =
-    ["throughput", "verify-write", "commit", "fill", "load-curve", "idle-exit"];
+/// Number of runs before the longer ones, which are chosen a quarter as often.
+const SHORT_RUNS: usize = 19;
+
+/// Runs that are played on several targets: those with few calls, and one whose rounds span several
+/// phases. New ones are added at the end.
+const GROUP_RUNS: [&str; 7] =
+    ["throughput", "verify-write", "commit", "fill", "load-curve", "idle-exit", "factors"];
+
+/// Number of them that existed when the regression seeds of `tests.rs` were found.
+#[cfg(test)]
+const FIRST_GROUP_RUNS: usize = 6;
 
 /// Sets parameters of a procedure.
 fn set(settings: &mut Settings, parameters: &[(&str, &str)]) {
@@ -198,8 +271,18 @@ impl Scenario {
 
     /// Returns the scenario of a seed that plays a group of runs.
     pub fn of_group(seed: u64, calls: &[u64]) -> Scenario {
+        Scenario::of_group_of(&GROUP_RUNS, seed, calls)
+    }
+
+    /// Returns the scenario of a seed that plays a group of one of the first runs.
+    #[cfg(test)]
+    pub fn of_first_group(seed: u64, calls: &[u64]) -> Scenario {
+        Scenario::of_group_of(&GROUP_RUNS[..FIRST_GROUP_RUNS], seed, calls)
+    }
+
+    fn of_group_of(names: &[&str], seed: u64, calls: &[u64]) -> Scenario {
         let mut dice = Dice::new(seed ^ 0x6772_6f75_7073_2121);
-        let name = dice.choose(&GROUP_RUNS);
+        let name = dice.choose(names);
         let run = RUNS.iter().position(|run| run.name == *name).unwrap_or(0);
         let targets = 2 + dice.below(DRIVES_MAX as u64 - 1);
         let calls = calls[run] * targets;
@@ -260,11 +343,13 @@ impl Shrink for Scenario {
     }
 }
 
-/// Chooses a run. If all of [`RUNS`] are available, the last is chosen a quarter as often as each
-/// of the others, because it is the longest.
+/// Chooses a run. If all of [`RUNS`] are available, the longer ones are chosen a quarter as often as
+/// the others.
 fn choose_run(dice: &mut Dice, runs: usize) -> usize {
-    let chances = if runs == RUNS.len() { 4 } else { 1 };
-    (dice.below((runs * chances - (chances - 1)) as u64) / chances as u64) as usize
+    let short = runs.min(SHORT_RUNS);
+    let chances = if runs > short { 4 } else { 1 };
+    let chosen = dice.below((short * chances + runs - short) as u64) as usize;
+    if chosen < short * chances { chosen / chances } else { short + chosen - short * chances }
 }
 
 fn choose_life(dice: &mut Dice, calls: u64, compares: bool) -> Life {

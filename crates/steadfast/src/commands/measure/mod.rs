@@ -25,7 +25,8 @@ use steadfast_engine::{PreparedStep, StopSignal};
 use steadfast_host::{Consent, HostsConsent};
 use steadfast_report::text_table;
 use steadfast_runner::{
-    HostClock, NamedTarget, Rig, SingleLoad, SingleLoadResult, StartSync, apply_once,
+    HostClock, NamedTarget, Rig, SingleLoad, SingleLoadResult, StartOrder, StartSync, apply_once,
+    start_tickets,
 };
 use steadfast_workload::WorkloadFile;
 use watch::TargetBars;
@@ -391,7 +392,7 @@ fn start_together(all: &mut [PreparedTarget<'_>]) {
         return;
     }
     let (sync, clock) = (StartSync::Steps, Arc::new(HostClock));
-    let tickets = steadfast_runner::start_tickets(real.len(), Vec::new(), sync, clock);
+    let tickets = start_tickets(real.len(), StartOrder::default(), sync, clock);
     real.into_iter().zip(tickets).for_each(|(one, ticket)| one.armed.rig.join(ticket, None));
 }
 
