@@ -419,10 +419,11 @@ fn exports_say_what_they_lose_and_replace_nothing() {
     }
     std::fs::write(here.join("new.csv.lost.txt"), "mine").unwrap();
     let onto_list = [&export("t.parquet", "csv")[..], &["-o", "new.csv"]].concat();
-    refuse(here, &onto_list, &["new.csv.lost.txt", "--force"]);
-    assert!(!here.join("new.csv").exists());
-    // The user did not name this file.
-    refuse(here, &[&onto_list[..], &["--force"]].concat(), &["new.csv.lost.txt", "no list"]);
+    // The user did not name this file, so `--force` does not replace it either.
+    for force in [&[][..], &["--force"]] {
+        refuse(here, &[&onto_list[..], force].concat(), &["new.csv.lost.txt", "no list"]);
+        assert!(!here.join("new.csv").exists());
+    }
     assert_eq!(std::fs::read_to_string(here.join("new.csv.lost.txt")).unwrap(), "mine");
     succeed(here, &[&export("t.parquet", "csv")[..], &["-o", "s.csv", "--force"]].concat());
     let job = std::fs::read_to_string(here.join("t.fio")).unwrap();
