@@ -581,7 +581,7 @@ fn rates_and_busy_time_of_a_cut_step_are_of_what_passes() {
     let figures: Vec<_> = found.figures(trace.conditions()).collect();
     let told = |at: usize| {
         let step = &figures[at];
-        (step.begin_ns, step.count, step.iops, step.bytes_per_second, step.utilisation)
+        (step.begin_ns, step.count, step.iops, step.bytes_per_second, step.busy_share)
     };
     assert_eq!(figures.len(), 2);
     assert_eq!(told(0), (0, 2, Some(4.0), Some(16_384.0), Some(0.4)));
