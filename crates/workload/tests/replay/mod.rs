@@ -178,7 +178,7 @@ fn a_part_of_a_trace_is_due_from_its_first_io_or_from_a_common_beginning() {
 fn a_threshold_chooses_streams_of_all_ios() {
     let trace = of(&known());
     let choose = |text: &str| {
-        at_threshold(&trace, &PassOptions::default(), (ShareMeasure::Count, text.parse().unwrap()))
+        at_threshold(&trace, &PassOptions::default(), ShareMeasure::Count, text.parse().unwrap())
     };
     let filter = choose("10%").unwrap();
     assert_eq!(filter.streams, [key("RND 4K R"), key("SEQ 128K W"), key("RND 8K W")]);
