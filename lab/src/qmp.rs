@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// Timeout for answers. QEMU answers at once, but a guest under load may keep it busy for a moment.
-const PATIENCE: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// QEMU's id of a guest's network.
 pub const NETWORK: &str = "network";
@@ -49,7 +49,7 @@ impl Qmp {
         loop {
             let line = self
                 .said
-                .recv_timeout(PATIENCE)
+                .recv_timeout(ANSWER_TIMEOUT)
                 .with_context(|| format!("QEMU does not answer {command}"))?;
             let answer: Value = serde_json::from_str(&line)
                 .with_context(|| format!("QEMU's answer is not JSON: {line}"))?;

@@ -59,11 +59,11 @@ pub struct IndexOrigin {
     pub bytes: Option<u64>,
 }
 
-/// Answers by question.
+/// Answers by name and sorted query of their question.
 #[derive(Default)]
 struct AnswerCache {
     bytes: usize,
-    by_question: HashMap<String, Arc<str>>,
+    by_key: HashMap<String, Arc<str>>,
 }
 
 /// Opens captures in the order of their first files; files of one capture are read together. `crew`
@@ -253,20 +253,20 @@ impl ExploredCapture {
         Ok(index)
     }
 
-    /// Returns the cached answer to a question.
-    pub fn answered(&self, question: &str) -> Option<Arc<str>> {
-        self.answers().by_question.get(question).cloned()
+    /// Returns the cached answer of a key.
+    pub fn answered(&self, cache_key: &str) -> Option<Arc<str>> {
+        self.answers().by_key.get(cache_key).cloned()
     }
 
     /// Caches an answer.
-    pub fn keep(&self, question: String, answer: &Arc<str>) {
+    pub fn keep(&self, cache_key: String, answer: &Arc<str>) {
         let mut answers = self.answers();
         if answers.bytes + answer.len() > ANSWERS_MAX {
             *answers = AnswerCache::default();
         }
         if answer.len() < ANSWERS_MAX / 4 {
-            answers.bytes += answer.len() + question.len();
-            answers.by_question.insert(question, Arc::clone(answer));
+            answers.bytes += answer.len() + cache_key.len();
+            answers.by_key.insert(cache_key, Arc::clone(answer));
         }
     }
 

@@ -177,7 +177,7 @@ impl<D: MarkStorage> MarkFile<D> {
     /// # Errors
     /// The file cannot be removed or read.
     pub fn end(&mut self, began_ns: u64) -> io::Result<Vec<Mark>> {
-        self.directory.remove_file(&self.name, &self.file);
+        self.directory.remove_own(&self.name, &self.file);
         if D::has_name(&self.file)? {
             return Err(io::Error::other("further marks cannot be kept out"));
         }
@@ -187,7 +187,7 @@ impl<D: MarkStorage> MarkFile<D> {
 
 impl<D: MarkStorage> Drop for MarkFile<D> {
     fn drop(&mut self) {
-        self.directory.remove_file(&self.name, &self.file);
+        self.directory.remove_own(&self.name, &self.file);
     }
 }
 
@@ -334,7 +334,7 @@ impl<D: MarkStorage> MarkedCapture<D> {
             Err(TryLockError::Error(error)) => Err(error),
             // Left by a killed capture.
             Ok(()) => {
-                directory.remove_file(name, &marks);
+                directory.remove_own(name, &marks);
                 Ok(None)
             }
         }

@@ -63,12 +63,12 @@ pub fn compare(runs: &[(String, Findings)]) -> Result<Findings, CompareError> {
         }
         _ => covered(runs, compared),
     };
-    whole.caveats.extend(of_covers(runs, &groups));
+    whole.caveats.extend(cover_caveats(runs, &groups));
     Ok(whole)
 }
 
 /// Returns the caveats that belong to a whole run if only some of its procedures are compared.
-fn of_covers(
+fn cover_caveats(
     runs: &[(String, Findings)],
     groups: &[(String, Vec<ComparedRun<'_>>)],
 ) -> Vec<Caveat> {

@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(received, own);
         let newest = || {
             let read = read_logs(&directory, place.open_to_read().unwrap(), 9).unwrap();
-            (read.newest().map(|flush| flush.sequence), read.flushes())
+            (read.newest().map(|flush| flush.sequence), read.flush_count())
         };
         assert_eq!(newest(), (Some(96), 3));
         std::fs::write(scratch.path().join(CUT_LOG), &own[..own.len() - 9]).unwrap();
@@ -438,14 +438,14 @@ mod tests {
                     let found = read(log, NEXT);
                     let about = format!("{log} torn at {torn_at} before {zeros} zeros");
                     assert_eq!(
-                        (found.flushes(), found.newest()),
+                        (found.flush_count(), found.newest()),
                         (4, appended.newest()),
                         "{about}"
                     );
-                    assert_eq!(read(log, TORN).flushes(), kept(zeros), "{about}");
+                    assert_eq!(read(log, TORN).flush_count(), kept(zeros), "{about}");
                 }
                 let both = read_logs(&directory, place.open_to_read().unwrap(), NEXT).unwrap();
-                assert_eq!((both.flushes(), both.newest()), (4, appended.newest()));
+                assert_eq!((both.flush_count(), both.newest()), (4, appended.newest()));
                 // The file is a second log to the trial after the next, too.
                 CutLog::open(&directory, Some(&place), 11).unwrap();
             }

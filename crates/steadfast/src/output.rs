@@ -305,6 +305,18 @@ pub fn report_line(directory: &Path) -> String {
     format!("Report: {}", files.join(", "))
 }
 
+/// Writes the report as [`write`] does and prints the paths of its files.
+pub fn write_and_list(
+    directory: &OutputDir,
+    findings: &Findings,
+    formats: &[Format],
+) -> anyhow::Result<()> {
+    for file in write(directory, findings, formats)? {
+        terminal::print(&file.display().to_string())?;
+    }
+    Ok(())
+}
+
 /// Writes the report in these formats into a directory and returns the files.
 pub fn write(
     directory: &OutputDir,

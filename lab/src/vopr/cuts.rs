@@ -109,7 +109,7 @@ impl TrialOnDrive {
     ) -> Result<(), String> {
         let attempted = if self.plan.key() == plan.key() { self.attempted.as_slice() } else { &[] };
         let is_read = |flush: &&Acknowledgment| log.flushed_at(flush.sequence) == Some(flush.at);
-        if log.flushes() != attempted.iter().filter(is_read).count() as u64 {
+        if log.flush_count() != attempted.iter().filter(is_read).count() as u64 {
             return Err(format!("an acknowledgment was made up: {log:?} of {attempted:?}"));
         }
         if attempted.is_empty() {

@@ -175,7 +175,7 @@ impl RunStorage for SimulatedDirectory {
         removed.map_err(self.failed("remove it", &name))
     }
     fn remove_own(&self, name: &OsStr, file: &SimulatedFile) {
-        OutputStorage::remove_file(self, name, file);
+        OutputStorage::remove_own(self, name, file);
     }
     fn sync(&self) -> io::Result<()> {
         self.call(CallKind::SyncDirectory, "", |state, directory| {
@@ -222,7 +222,7 @@ impl OutputStorage for SimulatedDirectory {
             state.disk.rename(directory, &from, &to)
         })
     }
-    fn remove_file(&self, name: &OsStr, file: &SimulatedFile) {
+    fn remove_own(&self, name: &OsStr, file: &SimulatedFile) {
         // A killed process, which unwinds, makes no more calls.
         if !std::thread::panicking() && self.has_file(name, file) {
             let _ = RunStorage::remove(self, name);

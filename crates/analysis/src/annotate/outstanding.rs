@@ -7,7 +7,8 @@ use std::collections::{BinaryHeap, VecDeque};
 /// Maximum number of outstanding I/Os that are tracked. Beyond it the queue depth is unknown.
 const OUTSTANDING_MAX: usize = 1 << 16;
 
-/// Maximum number of later completions that a new one is inserted before in the sorted queue.
+/// Maximum number of later completions that an I/O may pass in the sorted queue. If there are more,
+/// it enters the heap.
 const PASSED_MAX: usize = 32;
 
 /// Completion times of the outstanding I/Os. Most I/Os complete nearly in issue order and enter a
@@ -15,64 +16,68 @@ const PASSED_MAX: usize = 32;
 #[derive(Default)]
 pub(crate) struct OutstandingSet {
     /// In ascending order.
-    line: VecDeque<u64>,
-    aside: BinaryHeap<Reverse<u64>>,
+    queue: VecDeque<u64>,
+    heap: BinaryHeap<Reverse<u64>>,
     /// Time until which I/Os beyond the limit are outstanding.
-    unfollowed_until: u64,
+    untracked_until: u64,
 }
 
-/// Completion times of the outstanding I/Os, as a checkpoint stores them: those of the tracked I/Os
-/// in ascending order, and the time until which others are outstanding.
+/// An [`OutstandingSet`] as a checkpoint stores it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OutstandingState {
-    all: Vec<u64>,
-    unfollowed_until: u64,
+    /// Completion times of the tracked I/Os, in ascending order.
+    tracked: Vec<u64>,
+    untracked_until: u64,
 }
 
 impl OutstandingSet {
     /// Restores the outstanding I/Os from a checkpoint.
-    pub(crate) fn resume_from(completions: &OutstandingState) -> Self {
-        let OutstandingState { all, unfollowed_until } = completions;
-        let line = all.iter().copied().collect();
-        OutstandingSet { line, aside: BinaryHeap::new(), unfollowed_until: *unfollowed_until }
+    pub(crate) fn from_state(state: &OutstandingState) -> Self {
+        OutstandingSet {
+            queue: state.tracked.iter().copied().collect(),
+            heap: BinaryHeap::new(),
+            untracked_until: state.untracked_until,
+        }
     }
 
     /// Returns the state for a checkpoint.
-    pub(crate) fn completions(&self) -> OutstandingState {
-        let aside = self.aside.iter().map(|end| end.0);
-        let mut all: Vec<u64> = self.line.iter().copied().chain(aside).collect();
-        all.sort_unstable();
-        OutstandingState { all, unfollowed_until: self.unfollowed_until }
+    pub(crate) fn state(&self) -> OutstandingState {
+        let in_heap = self.heap.iter().map(|completed| completed.0);
+        let mut tracked: Vec<u64> = self.queue.iter().copied().chain(in_heap).collect();
+        tracked.sort_unstable();
+        OutstandingState { tracked, untracked_until: self.untracked_until }
     }
 
     /// Adds an I/O that is issued at `issued` and completes at `completed`. Returns the number of
     /// I/Os outstanding at `issued` including this one, or 0 while there are more than can be
     /// tracked.
     #[inline]
-    pub(crate) fn with(&mut self, issued: u64, completed: u64) -> u32 {
-        while self.line.front().is_some_and(|first| *first <= issued) {
-            self.line.pop_front();
+    pub(crate) fn add(&mut self, issued: u64, completed: u64) -> u32 {
+        while self.queue.front().is_some_and(|first| *first <= issued) {
+            self.queue.pop_front();
         }
-        while self.aside.peek().is_some_and(|first| first.0 <= issued) {
-            self.aside.pop();
+        while self.heap.peek().is_some_and(|first| first.0 <= issued) {
+            self.heap.pop();
         }
-        if self.line.len() + self.aside.len() >= OUTSTANDING_MAX {
-            self.unfollowed_until = self.unfollowed_until.max(completed);
+        if self.queue.len() + self.heap.len() >= OUTSTANDING_MAX {
+            self.untracked_until = self.untracked_until.max(completed);
             return 0;
         }
-        self.enter(completed);
-        let are_all = self.unfollowed_until <= issued;
-        if are_all { (self.line.len() + self.aside.len()) as u32 } else { 0 }
+        self.insert(completed);
+        if self.untracked_until > issued {
+            return 0;
+        }
+        (self.queue.len() + self.heap.len()) as u32
     }
 
     #[inline]
-    fn enter(&mut self, completed: u64) {
-        let later = self.line.iter().rev().take(PASSED_MAX + 1);
-        let passed = later.take_while(|end| **end > completed).count();
+    fn insert(&mut self, completed: u64) {
+        let newest = self.queue.iter().rev().take(PASSED_MAX + 1);
+        let passed = newest.take_while(|other| **other > completed).count();
         match passed {
-            0 => self.line.push_back(completed),
-            1..=PASSED_MAX => self.line.insert(self.line.len() - passed, completed),
-            _ => self.aside.push(Reverse(completed)),
+            0 => self.queue.push_back(completed),
+            1..=PASSED_MAX => self.queue.insert(self.queue.len() - passed, completed),
+            _ => self.heap.push(Reverse(completed)),
         }
     }
 }
@@ -83,10 +88,10 @@ mod tests {
     use steadfast_domain::step::mix64;
 
     #[test]
-    fn those_in_line_and_those_aside_are_all_that_are_outstanding() {
+    fn queue_and_heap_hold_all_outstanding_ios() {
         let mut found = OutstandingSet::default();
         let mut all: Vec<u64> = Vec::new();
-        let mut aside = 0;
+        let mut in_heap = 0;
         for at in 0..30_011u64 {
             // Some I/Os are issued out of order, some take long, some take no time.
             let issued = (at * 10).saturating_sub(mix64(at) % 25);
@@ -97,27 +102,27 @@ mod tests {
             };
             all.retain(|end| *end > issued);
             all.push(issued + took);
-            assert_eq!(found.with(issued, issued + took) as usize, all.len(), "{at}");
-            aside = aside.max(found.aside.len());
+            assert_eq!(found.add(issued, issued + took) as usize, all.len(), "{at}");
+            in_heap = in_heap.max(found.heap.len());
             if at % 1009 == 0 {
                 all.sort_unstable();
-                assert_eq!(found.completions().all, all);
-                found = OutstandingSet::resume_from(&found.completions());
+                assert_eq!(found.state().tracked, all);
+                found = OutstandingSet::from_state(&found.state());
             }
         }
-        assert!(aside > 0);
+        assert!(in_heap > 0);
     }
 
     #[test]
     fn too_many_are_not_counted() {
         let mut found = OutstandingSet::default();
         for number in 1..=OUTSTANDING_MAX as u64 {
-            assert_eq!(u64::from(found.with(0, number)), number);
+            assert_eq!(u64::from(found.add(0, number)), number);
         }
         // The untracked I/O completes at 70,000.
-        assert_eq!(found.with(0, 70_000), 0);
-        assert_eq!((found.with(65_000, 90_000), found.with(69_999, 90_000)), (0, 0));
-        let mut found = OutstandingSet::resume_from(&found.completions());
-        assert_eq!((found.with(69_999, 90_000), found.with(70_000, 90_000)), (0, 4));
+        assert_eq!(found.add(0, 70_000), 0);
+        assert_eq!((found.add(65_000, 90_000), found.add(69_999, 90_000)), (0, 0));
+        let mut found = OutstandingSet::from_state(&found.state());
+        assert_eq!((found.add(69_999, 90_000), found.add(70_000, 90_000)), (0, 4));
     }
 }

@@ -203,7 +203,7 @@ impl Sequencer {
         let device = |state: &DeviceState| SavedDevice {
             busy_until: state.busy_until,
             was_busy: state.was_busy,
-            outstanding: state.outstanding.completions(),
+            outstanding: state.outstanding.state(),
         };
         SequencerState {
             window: self.window,
@@ -219,7 +219,7 @@ impl Sequencer {
         let device = |saved: &SavedDevice| DeviceState {
             busy_until: saved.busy_until,
             was_busy: saved.was_busy,
-            outstanding: OutstandingSet::resume_from(&saved.outstanding),
+            outstanding: OutstandingSet::from_state(&saved.outstanding),
         };
         self.window = before.window;
         self.scratch = LookbackScratch::new(before.window);
@@ -368,7 +368,7 @@ impl Sequencer {
                 self.busy[row] = part;
             }
             if counts {
-                let counted = device.outstanding.with(issued, completed);
+                let counted = device.outstanding.add(issued, completed);
                 let depth = &mut self.depth[row];
                 if *depth == 0 {
                     *depth = counted;
@@ -398,7 +398,7 @@ impl Sequencer {
         let Some(CompletedIo { place, issued, completed }) = times.of_row(row) else { return };
         if completed > last {
             let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
-            self.devices[slot].outstanding.with(issued, completed);
+            self.devices[slot].outstanding.add(issued, completed);
         }
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn capture_facts(study: &Study) -> Facts {
     let conditions = &study.totals.conditions;
     let total = study.totals.streams.total();
     let untransferred = total.amount().saturating_sub(total.transfers().bytes);
-    let lasted = study.totals.span_ns.1.saturating_sub(study.totals.span_ns.0);
+    let span = study.totals.span_ns.1.saturating_sub(study.totals.span_ns.0);
     let figures = total.times.responses.figures();
     let time = |ns: Option<u64>| ns.map(|ns| format!("{:.3} ms", ns as f64 / 1e6));
     let span_label = if study.single_ios.is_some() {
@@ -38,7 +38,7 @@ pub(super) fn capture_facts(study: &Study) -> Facts {
             "Observed time",
             Nanos(study.totals.observed.total_ns()).elapsed_text(),
         ))
-        .with(Setting::outcome(span_label, Nanos(lasted).elapsed_text()))
+        .with(Setting::outcome(span_label, Nanos(span).elapsed_text()))
         .with(Setting::outcome("I/O streams", grouped(study.totals.streams.len() as u64)))
         .rows(processes.map(|count| Setting::outcome("Processes", count)))
         .with(Setting::outcome("Average response time", time(figures.mean_ns)))
@@ -53,7 +53,8 @@ pub(super) fn capture_facts(study: &Study) -> Facts {
         .rows(incomplete(conditions))
 }
 
-/// Returns mean and maximum of the threads with I/Os in a capture step, and the mean depth of each.
+/// Returns the mean and the maximum number of threads with I/Os in a capture step, and the mean
+/// queue depth per thread.
 fn threads(study: &Study) -> Vec<Setting> {
     let steps: Vec<StepFigures> =
         study.step_figures().filter(|step| step.threads.is_some() && step.count > 0).collect();
@@ -61,15 +62,15 @@ fn threads(study: &Study) -> Vec<Setting> {
     let Some(most) = counts().max() else { return Vec::new() };
     let mean = counts().map(f64::from).sum::<f64>() / steps.len() as f64;
     let depths: Vec<f64> = steps.iter().filter_map(StepFigures::depth_per_thread).collect();
-    let depth = depths.iter().sum::<f64>() / depths.len() as f64;
-    let depth = (!depths.is_empty()).then(|| format!("{depth:.2}"));
+    let mean_depth = depths.iter().sum::<f64>() / depths.len() as f64;
+    let mean_depth = (!depths.is_empty()).then(|| format!("{mean_depth:.2}"));
     let width = Nanos(study.totals.step_ns);
     vec![
         Setting::outcome(
             &format!("Threads in a step of {width}"),
             format!("{mean:.1} on average, {most} at most"),
         ),
-        Setting::outcome("Queue depth per thread", depth),
+        Setting::outcome("Queue depth per thread", mean_depth),
     ]
 }
 
@@ -78,10 +79,9 @@ fn processors(study: &Study) -> Vec<Setting> {
     let readings = &study.totals.conditions.processors;
     let Some((first, last)) = readings.first().zip(readings.last()) else { return Vec::new() };
     let cpu_use = ServerCpuUse::between(&study.totals.conditions, first.at_ns, last.at_ns);
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
     vec![
-        Setting::outcome("Processor use of the server", cpu_use.map(|cpu| percent(cpu.busy))),
-        Setting::outcome("I/O wait of the server", cpu_use.map(|cpu| percent(cpu.io_wait))),
+        Setting::outcome("Processor use of the server", cpu_use.map(|cpu| percent_text(cpu.busy))),
+        Setting::outcome("I/O wait of the server", cpu_use.map(|cpu| percent_text(cpu.io_wait))),
     ]
 }
 
@@ -94,7 +94,7 @@ fn queue_depths(total: &IoSums) -> [Setting; 2] {
 fn contents(conditions: &CaptureConditions) -> [Setting; 3] {
     let ratio = conditions.compression_ratio.map(|ratio| format!("{ratio:.2}"));
     let duplicates = conditions.duplicates().map(|share| share.to_string());
-    let sample = conditions.content.map(|sample| sampled(&sample));
+    let sample = conditions.content.map(|sample| sample_text(&sample));
     [
         Setting::outcome("Compression ratio", ratio),
         Setting::outcome("Duplication ratio", duplicates),
@@ -116,7 +116,7 @@ fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
 }
 
 /// Describes the sample that both ratios are based on.
-fn sampled(sample: &ContentSample) -> String {
+fn sample_text(sample: &ContentSample) -> String {
     let bound = match sample.duplicate_share() {
         Some(Share::AtLeast(_)) => "; a duplicate is detected only if both blocks were read",
         Some(Share::Exact(_)) | None => "",
@@ -129,23 +129,30 @@ pub(super) fn working_set_facts(study: &Study, set: &DeviceWorkingSet) -> Facts 
     let granules = format!("Granules of {} MiB touched", figures.granule_bytes >> 20);
     let hottest = figures.hottest.iter().map(|(percent, share)| {
         let label = format!("Accesses to the hottest {percent} % of the granules");
-        Setting::outcome(&label, format!("{:.1} %", share * 100.0))
+        Setting::outcome(&label, percent_text(*share))
     });
     let name = device_name(&study.totals.conditions, *device);
     Facts::new(format!("Working set of {name}"))
-        .with(Setting::outcome("Working set, 4 KiB blocks touched", size(figures.touched_bytes)))
-        .with(Setting::outcome("Working set of reads", size(figures.read_bytes)))
-        .with(Setting::outcome("Working set of writes", size(figures.written_bytes)))
-        .with(Setting::outcome("Accesses per touched block, average", times(figures.reuse)))
-        .with(Setting::outcome("Writes per written block, average", times(figures.rewrite)))
+        .with(Setting::outcome(
+            "Working set, 4 KiB blocks touched",
+            estimated_size(figures.touched_bytes),
+        ))
+        .with(Setting::outcome("Working set of reads", estimated_size(figures.read_bytes)))
+        .with(Setting::outcome("Working set of writes", estimated_size(figures.written_bytes)))
+        .with(Setting::outcome("Accesses per touched block, average", times_text(figures.reuse)))
+        .with(Setting::outcome("Writes per written block, average", times_text(figures.rewrite)))
         .with(Setting::outcome(&granules, figures.granules_touched.to_string()))
         .rows(hottest)
 }
 
-fn times(value: Option<f64>) -> Option<String> {
-    value.map(|times| format!("{times:.2} times"))
+fn percent_text(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
 }
 
-fn size(bytes: u64) -> String {
+fn times_text(times: Option<f64>) -> Option<String> {
+    times.map(|times| format!("{times:.2} times"))
+}
+
+fn estimated_size(bytes: u64) -> String {
     format!("{} (estimated, standard error 0.8 %)", Bytes(bytes))
 }

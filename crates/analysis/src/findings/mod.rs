@@ -190,7 +190,7 @@ fn utilization_page(study: &Study) -> Page {
     if !study.has_busy_time {
         return Page::new("Sequentiality and operations", over_time.to_vec());
     }
-    let busy = Exhibit::Plot(plots::utilisation(study));
+    let busy = Exhibit::Plot(plots::busy_share(study));
     Page::new("Disk utilization and sequentiality", [vec![busy], over_time.to_vec()].concat())
         .with_id("Disk utilisation and sequentiality")
 }

@@ -493,13 +493,13 @@ pub(super) fn depths_over_time(study: &Study, singles: &SingleIoResults) -> Opti
 }
 
 /// Plots the share of time with at least one I/O outstanding.
-pub(super) fn utilisation(study: &Study) -> Plot {
+pub(super) fn busy_share(study: &Study) -> Plot {
     let timeline = Timeline::new(study);
     let plot = timeline
         .plot(PlotKind::Lines, "utilisation", "Disk utilization", "Busy (%)")
         .caption("Time with at least one I/O outstanding; the rest is disk idle time.");
     let parts =
-        study.step_figures().map(|step| (step.begin_ns / study.totals.step_ns, step.utilisation));
+        study.step_figures().map(|step| (step.begin_ns / study.totals.step_ns, step.busy_share));
     let parts: BTreeMap<u64, Option<f64>> = parts.collect();
     // A step without an I/O is idle only if it was observed.
     let busy = |step: u64| {

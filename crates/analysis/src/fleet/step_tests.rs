@@ -244,7 +244,7 @@ fn busy_time_may_fill_an_hour_and_is_unknown_where_it_was_missed() {
     let file = open(writer.finish(&conditions).unwrap());
     let found = file.steps(&PassOptions::default(), Some(hour)).unwrap().found;
     let shares: Vec<Option<f64>> =
-        found.figures(&conditions).map(|figures| figures.utilisation).collect();
+        found.figures(&conditions).map(|figures| figures.busy_share).collect();
     assert_eq!(shares, [Some(1.0), None]);
 }
 

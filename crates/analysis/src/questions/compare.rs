@@ -8,7 +8,7 @@ use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::steps::{CaptureStep, STEP_FIELDS, Steps};
 use crate::sums::io_sums::SumColumns;
-use crate::sums::step_width::made_of;
+use crate::sums::step_width::check_is_multiple;
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -327,7 +327,7 @@ impl Fold for Sides {
         Ok(())
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        made_of(self.width_ns, cells.step_ns)?;
+        check_is_multiple(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
             match self.steps(DeviceLayer { device: cell.device, layer: cell.layer })? {
                 Some(steps) => steps.take_cell(cell)?,

@@ -5,7 +5,7 @@ use crate::clock::{CaptureClock, DAY_NS, hour_and_minute};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::io_sums::{IoSums, SumColumns};
-use crate::sums::step_width::made_of;
+use crate::sums::step_width::check_is_multiple;
 use std::collections::BTreeMap;
 use std::mem;
 use std::ops::Range;
@@ -162,7 +162,7 @@ impl Fold for DayProfile {
         Ok(())
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        made_of(self.width_ns, cells.step_ns)?;
+        check_is_multiple(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
             self.at(cell.begin_ns)?.add_cell(cell, cells.dimensions.single_ios, false);
         }

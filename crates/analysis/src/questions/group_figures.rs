@@ -277,11 +277,11 @@ json_columns! {
     /// Median time in the queue.
     QUEUE_P50 = "queued.p50_ns", "queue 50%", Milliseconds, MaybeWhole(|g| g.queued.p50_ns);
     /// 99th percentile of the times in the queue.
-    QUEUE_P99 = "queued.p99_ns", "queue 99%", Milliseconds, MaybeWhole(|g| g.queued.p99_ns);
+    QUEUE_P99 = "queued.p99_ns", "queue 99% ms", Milliseconds, MaybeWhole(|g| g.queued.p99_ns);
     /// 99.9th percentile of the times in the queue.
-    QUEUE_P99_9 = "queued.p99_9_ns", "queue 99.9%", Milliseconds, MaybeWhole(|g| g.queued.p99_9_ns);
+    QUEUE_P99_9 = "queued.p99_9_ns", "queue 99.9% ms", Milliseconds, MaybeWhole(|g| g.queued.p99_9_ns);
     /// Longest time in the queue.
-    QUEUE_MAX = "queued.max_ns", "queue max", Milliseconds, MaybeWhole(|g| g.queued.max_ns);
+    QUEUE_MAX = "queued.max_ns", "queue max ms", Milliseconds, MaybeWhole(|g| g.queued.max_ns);
     /// Share of the time from queue insertion to completion that was spent in the queue.
     QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(GroupFigures::queue_share);
     /// Share of the I/Os with the flag `sync`; null if flags were not recorded.

@@ -193,7 +193,7 @@ json_columns! {
     /// Average time in the queue.
     QUEUE_MEAN = "queue_mean_ns", "queue ms", Milliseconds, MaybeWhole(|p| p.sums.times.queued.total.mean_ns());
     /// Longest time in the queue.
-    QUEUE_MAX = "queue_max_ns", "queue max", Milliseconds, MaybeWhole(|p| p.sums.times.queued.total.longest_ns());
+    QUEUE_MAX = "queue_max_ns", "queue max ms", Milliseconds, MaybeWhole(|p| p.sums.times.queued.total.longest_ns());
     /// Share of the time from queue insertion to completion that was spent in the queue.
     QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|p| p.sums.times.together.share());
     /// Issue times of the first and the last I/O, in nanoseconds since the capture began.

@@ -33,6 +33,7 @@ pub struct Completeness {
     pub failed: u64,
     /// I/Os that end beyond the size of their device; `None` if only sums were kept.
     pub beyond_device: Option<u64>,
+    /// Sizes of the devices in bytes, by device number.
     #[serde(skip)]
     sizes: Vec<Option<u64>>,
 }
@@ -49,9 +50,9 @@ impl Completeness {
         self.count_unknown(rows, range);
         self.count_beyond(rows, range);
         let flags = rows.batch.narrow(Field::Flags);
-        let any = simd::bits_of_flags(flags.part(range.clone())).cast_unsigned();
         let failed = u32::from(flags::FAILED);
-        self.failed += count(rows, range, any & failed != 0, |row| flags.at(row) & failed != 0);
+        let may_fail = simd::bits_of_flags(flags.part(range.clone())).cast_unsigned() & failed != 0;
+        self.failed += count(rows, range, may_fail, |row| flags.at(row) & failed != 0);
     }
 
     fn count_layers(&mut self, rows: &AnnotatedRows<'_>, range: &Range<usize>) {
@@ -68,19 +69,20 @@ impl Completeness {
     }
 
     fn count_unknown(&mut self, rows: &AnnotatedRows<'_>, range: &Range<usize>) {
-        let (batch, here) = (rows.batch, || range.clone());
+        let batch = rows.batch;
         let (response, queued) = (batch.wide(Field::Response), batch.wide(Field::Queued));
         let (pid, layer) = (batch.narrow(Field::Pid), batch.narrow(Field::Layer));
-        let may_be = simd::bits_of_any(response.part(here())) < 0;
-        self.no_response += count(rows, range, may_be, |row| response.at(row) == RESPONSE_UNKNOWN);
-        let (_, may_be) = simd::bits_of_depths(&rows.depth[here()]);
-        self.no_depth += count(rows, range, may_be, |row| rows.depth[row] == 0);
-        let may_be = simd::any_zero(pid.part(here()));
-        let is_nobody = |row| pid.at(row) == 0 && batch.command(row).is_empty();
-        *self.no_process.get_or_insert(0) += count(rows, range, may_be, is_nobody);
-        let may_be = simd::any_below_one(queued.part(here()));
+        let any_unknown = simd::bits_of_any(response.part(range.clone())) < 0;
+        self.no_response +=
+            count(rows, range, any_unknown, |row| response.at(row) == RESPONSE_UNKNOWN);
+        let (_, any_zero_depth) = simd::bits_of_depths(&rows.depth[range.clone()]);
+        self.no_depth += count(rows, range, any_zero_depth, |row| rows.depth[row] == 0);
+        let any_zero_pid = simd::any_zero(pid.part(range.clone()));
+        let lacks_process = |row| pid.at(row) == 0 && batch.command(row).is_empty();
+        *self.no_process.get_or_insert(0) += count(rows, range, any_zero_pid, lacks_process);
+        let any_unqueued = simd::any_below_one(queued.part(range.clone()));
         let is_unqueued = |row| queued.at(row) == 0 && layer.layer(row) == Layer::Block;
-        *self.no_queue_time.get_or_insert(0) += count(rows, range, may_be, is_unqueued);
+        *self.no_queue_time.get_or_insert(0) += count(rows, range, any_unqueued, is_unqueued);
     }
 
     fn count_beyond(&mut self, rows: &AnnotatedRows<'_>, range: &Range<usize>) {
@@ -89,13 +91,12 @@ impl Completeness {
         let (layer, device) = (batch.narrow(Field::Layer), batch.narrow(Field::Device));
         let smallest = self.sizes.iter().flatten().min().copied().unwrap_or(u64::MAX);
         let furthest = simd::furthest_end(offset.part(range.clone()), bytes.part(range.clone()));
-        let may_be = furthest.is_none_or(|end| end > smallest);
+        let any_beyond = furthest.is_none_or(|end| end > smallest);
         let end = |row| offset.at(row).saturating_add(u64::from(bytes.at(row)));
         let is_beyond = |row| {
             end(row) > self.end_of(device.at(row) & 0xffff) && layer.layer(row) == Layer::Block
         };
-        let beyond = count(rows, range, may_be, is_beyond);
-        *self.beyond_device.get_or_insert(0) += beyond;
+        *self.beyond_device.get_or_insert(0) += count(rows, range, any_beyond, is_beyond);
     }
 
     /// Returns the end of a device; `u64::MAX` if its size is unknown.
@@ -105,8 +106,8 @@ impl Completeness {
     }
 }
 
-/// Counts the selected rows of a range for which a property holds. Each property is tested for all
-/// rows before the next one, and only if `may_hold` says that any row may have it.
+/// Counts the selected rows of a range for which `holds` returns true. Returns 0 at once unless
+/// `may_hold`, which says that a row of the range may have the property.
 #[inline(always)]
 fn count(
     rows: &AnnotatedRows<'_>,
@@ -118,6 +119,14 @@ fn count(
         return 0;
     }
     range.clone().map(|row| u64::from(rows.kept[row] && holds(row))).sum()
+}
+
+/// Adds two numbers; if only one is known, returns that one.
+fn add_known(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (a, b) => a.or(b),
+    }
 }
 
 impl Fold for Completeness {
@@ -151,14 +160,14 @@ impl Fold for Completeness {
         let (mut no_process, mut no_queue_time, mut beyond) = (0u64, 0u64, 0u64);
         for cell in cells.cells {
             let is_block = cell.layer == Layer::Block;
-            let unnamed = cell.who.pid == 0 && cell.who.command.is_empty();
+            let lacks_process = cell.who.pid == 0 && cell.who.command.is_empty();
             let at_block_layer = |count: u64| if is_block { count } else { 0 };
             self.ios = self.ios.saturating_add(cell.ios);
             self.at_block_layer = self.at_block_layer.saturating_add(at_block_layer(cell.ios));
             self.no_response += cell.ios.saturating_sub(cell.responses.total.count);
             self.no_depth += cell.ios.saturating_sub(cell.depths.count);
             self.failed = self.failed.saturating_add(cell.flag(flags::FAILED));
-            no_process += if unnamed { cell.ios } else { 0 };
+            no_process += if lacks_process { cell.ios } else { 0 };
             no_queue_time += at_block_layer(cell.ios.saturating_sub(cell.queued.total.count));
             beyond = beyond.saturating_add(cell.beyond);
         }
@@ -172,18 +181,14 @@ impl Fold for Completeness {
         Ok(())
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        let both = |a: Option<u64>, b: Option<u64>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.saturating_add(b)),
-            (a, b) => a.or(b),
-        };
         self.ios = self.ios.saturating_add(other.ios);
         self.at_block_layer = self.at_block_layer.saturating_add(other.at_block_layer);
         self.no_response = self.no_response.saturating_add(other.no_response);
-        self.no_process = both(self.no_process, other.no_process);
-        self.no_queue_time = both(self.no_queue_time, other.no_queue_time);
+        self.no_process = add_known(self.no_process, other.no_process);
+        self.no_queue_time = add_known(self.no_queue_time, other.no_queue_time);
         self.no_depth = self.no_depth.saturating_add(other.no_depth);
         self.failed = self.failed.saturating_add(other.failed);
-        self.beyond_device = both(self.beyond_device, other.beyond_device);
+        self.beyond_device = add_known(self.beyond_device, other.beyond_device);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
 use crate::sums::io_count::IoCount;
-use crate::sums::step_width::made_of;
+use crate::sums::step_width::check_is_multiple;
 use crate::tables::recent_cache::RecentCache;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -38,20 +38,20 @@ enum SeriesKeys {
 struct SeriesCells {
     width_ns: u64,
     /// Number of series. The last one holds the I/Os that belong to no chosen one.
-    series: usize,
+    series_count: usize,
     steps: BTreeMap<u64, Vec<IoCount>>,
 }
 
 impl SeriesCells {
-    /// Returns the cells of a step, and creates them if the step is new.
+    /// Returns the cells of a step; creates them if the step is new.
     fn of_step(&mut self, step: u64) -> Result<&mut Vec<IoCount>, TraceError> {
-        if self.steps.len() * self.series >= CELLS_MAX && !self.steps.contains_key(&step) {
+        if self.steps.len() * self.series_count >= CELLS_MAX && !self.steps.contains_key(&step) {
             let what = "the map over time has too many cells; choose wider steps with --step, or a \
                         higher --threshold";
             return Err(TraceError::TooFine(what.into()));
         }
-        let series = self.series;
-        Ok(self.steps.entry(step).or_insert_with(|| vec![IoCount::default(); series]))
+        let series_count = self.series_count;
+        Ok(self.steps.entry(step).or_insert_with(|| vec![IoCount::default(); series_count]))
     }
 
     /// Adds each row to the series that `series_of` returns for it.
@@ -86,7 +86,7 @@ pub struct SeriesOverTime {
 impl SeriesOverTime {
     /// Creates empty series over steps of `width_ns` nanoseconds.
     pub fn new(width_ns: u64, choice: &SeriesSelection) -> Self {
-        let (keys, chosen) = match choice {
+        let (keys, chosen_count) = match choice {
             SeriesSelection::Streams(keys) => {
                 (SeriesKeys::Streams(keys.iter().copied().zip(0..).collect()), keys.len())
             }
@@ -94,8 +94,12 @@ impl SeriesOverTime {
                 (SeriesKeys::Processes(keys.iter().copied().zip(0..).collect()), keys.len())
             }
         };
-        let (width_ns, series) = (width_ns.max(1), chosen + 1);
-        SeriesOverTime { keys, cells: SeriesCells { width_ns, series, steps: BTreeMap::new() } }
+        let cells = SeriesCells {
+            width_ns: width_ns.max(1),
+            series_count: chosen_count + 1,
+            steps: BTreeMap::new(),
+        };
+        SeriesOverTime { keys, cells }
     }
 
     /// Returns the steps by number, counted from the beginning of the capture. The last cell of
@@ -126,24 +130,26 @@ impl Fold for SeriesOverTime {
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let (batch, others) = (rows.batch, self.cells.series - 1);
+        let (batch, others) = (rows.batch, self.cells.series_count - 1);
         match &self.keys {
-            SeriesKeys::Streams(known) => {
+            SeriesKeys::Streams(series_by_key) => {
                 let (ops, sizes) = (batch.narrow(Field::Op), batch.narrow(Field::Bytes));
                 let mut recent = RecentCache::new();
                 self.cells.add(rows, |row| {
                     let (op, sequential) = (ops.op(row), rows.sequential[row]);
                     let key = StreamKey { op, sequential, bytes: sizes.at(row) };
                     let stream = StreamKey::packed(op, sequential, key.bytes);
-                    recent.get_or(stream, stream, || known.get(&key).copied().unwrap_or(others))
+                    recent.get_or(stream, stream, || {
+                        series_by_key.get(&key).copied().unwrap_or(others)
+                    })
                 })
             }
-            SeriesKeys::Processes(known) => {
+            SeriesKeys::Processes(series_by_key) => {
                 let pids = batch.narrow(Field::Pid);
                 let mut recent = RecentCache::new();
                 self.cells.add(rows, |row| {
                     let key = ProcessKey { pid: pids.at(row), command: batch.command(row) };
-                    let find = || known.get(&key).copied().unwrap_or(others);
+                    let find = || series_by_key.get(&key).copied().unwrap_or(others);
                     recent.get_or(u64::from(key.pid), key, find)
                 })
             }
@@ -162,16 +168,18 @@ impl Fold for SeriesOverTime {
 
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         let width_ns = self.cells.width_ns;
-        made_of(width_ns, cells.step_ns)?;
+        check_is_multiple(width_ns, cells.step_ns)?;
         for cell in cells.cells {
             let CubeCell { op, sequential, bytes, who, .. } = *cell;
             let series = match &self.keys {
-                SeriesKeys::Streams(known) => known.get(&StreamKey { op, sequential, bytes }),
-                SeriesKeys::Processes(known) => {
-                    known.get(&ProcessKey { pid: who.pid, command: who.command })
+                SeriesKeys::Streams(series_by_key) => {
+                    series_by_key.get(&StreamKey { op, sequential, bytes })
+                }
+                SeriesKeys::Processes(series_by_key) => {
+                    series_by_key.get(&ProcessKey { pid: who.pid, command: who.command })
                 }
             };
-            let series = series.copied().unwrap_or(self.cells.series - 1);
+            let series = series.copied().unwrap_or(self.cells.series_count - 1);
             let more = IoCount { ios: cell.ios, bytes: cell.amount() };
             self.add_cell(cell.begin_ns / width_ns, series, more)?;
         }

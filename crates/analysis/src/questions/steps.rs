@@ -18,7 +18,7 @@ use crate::sums::io_sums::SumColumns;
 pub use crate::sums::io_times::StepTimes;
 use crate::sums::packed_steps::PackedSteps;
 use crate::sums::server_cpu_use::ServerCpuUse;
-use crate::sums::step_width::made_of;
+use crate::sums::step_width::check_is_multiple;
 use std::collections::BTreeMap;
 use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
@@ -229,7 +229,7 @@ impl Fold for Steps {
         Ok(())
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        made_of(self.width_ns, cells.step_ns)?;
+        check_is_multiple(self.width_ns, cells.step_ns)?;
         cells.cells.iter().try_for_each(|cell| self.take_cell(cell))?;
         cells.busy.iter().try_for_each(|busy| self.take_busy(busy))
     }
@@ -286,7 +286,7 @@ pub struct StepFigures {
     /// Share of the time from queue insertion to completion that was spent in the queue, 0 to 1.
     pub queue_share: Option<f64>,
     /// Share of the time with at least one I/O outstanding, 0 to 1; `None` if unknown.
-    pub utilisation: Option<f64>,
+    pub busy_share: Option<f64>,
     /// Threads with I/Os in the step; `None` if unknown.
     pub threads: Option<u32>,
     /// Processor use of the captured host; `None` if unknown.
@@ -340,7 +340,7 @@ impl StepFigures {
             qd_max: times.depths.largest(),
             queued: times.queued,
             queue_share: times.together.share(),
-            utilisation: devices
+            busy_share: devices
                 .filter(|devices| *devices > 0 && is_known)
                 .map(|devices| busy_share(step.busy_ns, observed_ns, devices))
                 .filter(|share| !is_busy_time_missed(conditions, step.ios(), *share)),
@@ -427,11 +427,11 @@ json_columns! {
     /// Average time in the queue.
     QUEUE_MEAN = "queue_mean_ns", "queue ms", Milliseconds, MaybeWhole(|s| s.queued.mean_ns());
     /// Longest time in the queue.
-    QUEUE_MAX = "queue_max_ns", "queue max", Milliseconds, MaybeWhole(|s| s.queued.longest_ns());
+    QUEUE_MAX = "queue_max_ns", "queue max ms", Milliseconds, MaybeWhole(|s| s.queued.longest_ns());
     /// Share of the time from queue insertion to completion that was spent in the queue.
     QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|s| s.queue_share);
     /// Share of the time with at least one I/O outstanding.
-    BUSY = "utilisation", "busy %", Percent(1), MaybeReal(|s| s.utilisation);
+    BUSY = "utilisation", "busy %", Percent(1), MaybeReal(|s| s.busy_share);
     /// Threads with I/Os in the step; null if unknown.
     THREADS = "threads", "threads", Plain(0), MaybeWhole(|s| s.threads.map(u64::from));
     /// Average queue depth divided by the threads; null if unknown.

@@ -130,7 +130,7 @@ json_columns! {
     /// Average time in the queue.
     QUEUE_MEAN = "queued.mean_ns", "queue ms", Milliseconds, MaybeWhole(|s| s.sums.times.queued.total.mean_ns());
     /// Longest time in the queue.
-    QUEUE_MAX = "queued.max_ns", "queue max", Milliseconds, MaybeWhole(|s| s.sums.times.queued.total.longest_ns());
+    QUEUE_MAX = "queued.max_ns", "queue max ms", Milliseconds, MaybeWhole(|s| s.sums.times.queued.total.longest_ns());
     /// Share of the time from queue insertion to completion that was spent in the queue.
     QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|s| s.sums.times.together.share());
     /// Failed I/Os.

@@ -11,7 +11,7 @@ const STEPS_AIM: u64 = 240;
 ///
 /// # Errors
 /// Returns [`TraceError::TooFine`] if `width_ns` is no multiple of `kept_ns`.
-pub(crate) fn made_of(width_ns: u64, kept_ns: u64) -> Result<(), TraceError> {
+pub(crate) fn check_is_multiple(width_ns: u64, kept_ns: u64) -> Result<(), TraceError> {
     if width_ns.is_multiple_of(kept_ns) {
         return Ok(());
     }
@@ -42,7 +42,7 @@ pub(crate) fn step_width_of(
     most: u64,
 ) -> Result<u64, TraceError> {
     if let Some(width) = asked {
-        made_of(width, kept_ns)?;
+        check_is_multiple(width, kept_ns)?;
         return step_width(asked, span_ns, most);
     }
     let span = span_ns.1.saturating_sub(span_ns.0);

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const PROGRAM: &str = "bpftrace";
 
 /// Longest time for compiling and attaching.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// bpftrace has read all its events when it used less processor time than this in [`PAUSE`].
 const IDLE_NS: u64 = 3_000_000;
@@ -124,7 +124,7 @@ impl BpftraceProcess {
         let began = Instant::now();
         while self.kernel()?.awake < self.programs {
             let ended = self.process.try_wait()?.is_some();
-            if ended || began.elapsed() > PATIENCE {
+            if ended || began.elapsed() > START_TIMEOUT {
                 let said = fs::read_to_string(self.directory.path().join(ERRORS))?;
                 return Err(format!("bpftrace did not attach its programs: {said}").into());
             }

@@ -1,9 +1,9 @@
 //! The log of acknowledged writes, which survives the power cut.
 //!
-//! One line per flush: `power-cut KEY SEQUENCE NANOSECONDS CHECK`, the first and the last in
-//! hexadecimal. A serial console or a listener on another host may add its own lines, and the last
-//! line may be torn; other lines are skipped. A missing line only weakens the test, because fewer
-//! writes are required to have survived.
+//! One line per flush: `power-cut KEY SEQUENCE NANOSECONDS CHECK`, with KEY and CHECK in
+//! hexadecimal. A serial console or a listener on another host may add lines of its own, which are
+//! skipped; the last line may be torn. A missing line only weakens the test, because fewer writes
+//! are required to have survived.
 
 use crate::random_bits::mix64;
 use crate::units::Nanos;
@@ -21,32 +21,36 @@ pub struct Acknowledgment {
 }
 
 impl Acknowledgment {
-    fn check(self, key: u64) -> u64 {
+    fn checksum(self, key: u64) -> u64 {
         mix64(key ^ mix64(self.sequence ^ mix64(self.at.0)))
     }
 
     /// Returns the line in a trial's log, with its line feed.
     pub fn line(self, key: u64) -> String {
         let Acknowledgment { sequence, at } = self;
-        format!("{WORD} {key:016x} {sequence} {} {:016x}\n", at.0, self.check(key))
+        format!("{WORD} {key:016x} {sequence} {} {:016x}\n", at.0, self.checksum(key))
     }
 
     /// Parses a line. Returns `None` for a line that does not belong to the trial with this key,
     /// and an error for a damaged line.
     fn parse(line: &str, key: u64) -> Option<Result<Self, DamagedLine>> {
         let rest = line.strip_prefix(WORD)?.strip_prefix(' ')?;
-        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let hexadecimal = |word: &str| u64::from_str_radix(word, 16).ok();
-        let parsed = || {
-            let &[of, sequence, at, check] = words.as_slice() else { return None };
-            let (sequence, at) = (sequence.parse().ok()?, Nanos(at.parse().ok()?));
-            Some((hexadecimal(of)?, Acknowledgment { sequence, at }, hexadecimal(check)?))
-        };
-        let Some((of, found, check)) = parsed() else { return Some(Err(DamagedLine)) };
-        if check != found.check(of) {
-            return Some(Err(DamagedLine));
+        match Self::parse_words(rest) {
+            Some((line_key, flush)) => (line_key == key).then_some(Ok(flush)),
+            None => Some(Err(DamagedLine)),
         }
-        (of == key).then_some(Ok(found))
+    }
+
+    /// Parses the words after the first one and returns the key of the line too; `None` if the line
+    /// is damaged.
+    fn parse_words(text: &str) -> Option<(u64, Self)> {
+        let words: Vec<&str> = text.split_ascii_whitespace().collect();
+        let &[key, sequence, at, checksum] = words.as_slice() else { return None };
+        let key = u64::from_str_radix(key, 16).ok()?;
+        let checksum = u64::from_str_radix(checksum, 16).ok()?;
+        let flush =
+            Acknowledgment { sequence: sequence.parse().ok()?, at: Nanos(at.parse().ok()?) };
+        (checksum == flush.checksum(key)).then_some((key, flush))
     }
 }
 
@@ -87,7 +91,7 @@ impl AcknowledgedWrites {
     }
 
     /// Returns the number of flushes.
-    pub fn flushes(&self) -> u64 {
+    pub fn flush_count(&self) -> u64 {
         self.flushes.len() as u64
     }
 
@@ -99,7 +103,7 @@ impl AcknowledgedWrites {
     /// Returns the time at which the first flush that covers this write returned; `None` if none
     /// did.
     pub fn flushed_at(&self, sequence: u64) -> Option<Nanos> {
-        let at = self.flushes.partition_point(|flush| flush.sequence < sequence);
-        self.flushes.get(at).map(|flush| flush.at)
+        let index = self.flushes.partition_point(|flush| flush.sequence < sequence);
+        self.flushes.get(index).map(|flush| flush.at)
     }
 }

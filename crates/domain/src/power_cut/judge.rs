@@ -186,7 +186,7 @@ pub fn judge(plan: &WritePlan, log: &AcknowledgedWrites, found: &[FoundBlock]) -
     let (by_log, by_order) = (plan.newest_writes(acknowledged), plan.newest_writes(proven));
     let mut outcome = PowerCutOutcome {
         acknowledged,
-        flushes: log.flushes(),
+        flushes: log.flush_count(),
         written_for: newest.map_or(Nanos::ZERO, |newest| newest.at),
         blocks: found.len() as u64,
         damaged_lines: log.damaged_lines,

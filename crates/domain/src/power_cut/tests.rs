@@ -183,7 +183,7 @@ proptest! {
         read.add_log(&log[..cut], 9);
         // The end of a line is not part of it.
         let whole = |line: &&String| log.find(line.as_str()).unwrap() + line.len() - 1 <= cut;
-        prop_assert_eq!(read.flushes(), lines.iter().filter(whole).count() as u64);
+        prop_assert_eq!(read.flush_count(), lines.iter().filter(whole).count() as u64);
         prop_assert!(read.damaged_lines <= 1);
         read.add_log(&log, 9);
         prop_assert_eq!(read.newest(), Some(Acknowledgment { sequence: 96, at: Nanos(3) }));

@@ -40,10 +40,10 @@ use steadfast_host::{Directory, Target};
 use version::ask;
 
 /// Longest wait for the outstanding I/Os of a load that is ended.
-const END_PATIENCE: Duration = Duration::from_secs(60);
+const END_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Longest wait for a load that failed or was stopped.
-const PATIENCE: Duration = Duration::from_secs(3);
+const ABORT_WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// Maximum number of output lines of fio quoted in caveats.
 const QUOTES_LIMIT: usize = 10;
@@ -168,7 +168,7 @@ impl Fio {
         match hand_over(&mut self.running, step) {
             Handover::Same(running) => return Ok(running),
             Handover::Other(running, halt) => {
-                self.stranded.extend(running.end(PATIENCE));
+                self.stranded.extend(running.end(ABORT_WAIT_MAX));
                 return Err(halt);
             }
             Handover::New => self.end_load(),
@@ -183,12 +183,12 @@ impl Fio {
         if let Some(begins) = start.begins {
             steadfast_host::wait_until(begins);
         }
-        FioLoad::new(expression.going_on_from(start), step, &mut self.means(&kept).0)
+        FioLoad::new(expression.going_on_from(start), step, &mut self.context(&kept).0)
     }
 
     /// Returns what a load needs, and the list for processes that hang.
-    fn means<'e>(&'e mut self, kept: &'e Directory) -> (FioContext<'e>, &'e mut Vec<FioProcess>) {
-        let means = FioContext {
+    fn context<'e>(&'e mut self, kept: &'e Directory) -> (FioContext<'e>, &'e mut Vec<FioProcess>) {
+        let context = FioContext {
             program: &self.options.program,
             directory: kept,
             target: &self.target,
@@ -196,7 +196,7 @@ impl Fio {
             stop: &self.stop,
             number: &mut self.files.number,
         };
-        (means, &mut self.stranded)
+        (context, &mut self.stranded)
     }
 }
 
@@ -236,13 +236,13 @@ impl Engine for Fio {
         let step = &step;
         let mut running = self.load_for(step, expression, start)?;
         let kept = self.files.open()?;
-        let (mut means, stranded) = self.means(&kept);
-        let result = running.measure(step, &mut means, watch);
+        let (mut context, stranded) = self.context(&kept);
+        let result = running.measure(step, &mut context, watch);
         let result = result.and_then(|measurement| refuse_void(measurement, step));
         let text = running.text.clone();
         match &result {
             Ok(measurement) if !measurement.complete => self.running = Some(running),
-            _ => stranded.extend(running.end(PATIENCE)),
+            _ => stranded.extend(running.end(ABORT_WAIT_MAX)),
         }
         self.quote(step, &text);
         result
@@ -250,7 +250,7 @@ impl Engine for Fio {
 
     fn end_load(&mut self) {
         if let Some(running) = self.running.take() {
-            self.stranded.extend(running.end(END_PATIENCE));
+            self.stranded.extend(running.end(END_WAIT_MAX));
         }
     }
 }
@@ -274,7 +274,7 @@ impl TargetEngine for Fio {
 impl Drop for Fio {
     fn drop(&mut self) {
         if let Some(running) = self.running.take() {
-            drop(running.end(PATIENCE));
+            drop(running.end(ABORT_WAIT_MAX));
         }
     }
 }

@@ -35,8 +35,8 @@ const EARLY: Nanos = steadfast_domain::step::SHORTFALL_MAX;
 /// its last answer anyway.
 const SLACK: Nanos = Nanos::from_millis(200);
 
-/// Longest overrun of a call of fio before the load is called off.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest time that fio may run beyond its end time before the load is called off.
+pub(super) const OVERRUN_MAX: Duration = Duration::from_secs(60);
 
 /// Maximum number of lines of text kept of a load.
 const TEXT_LIMIT: usize = 200;
@@ -114,7 +114,7 @@ impl FioLoad {
     pub(super) fn new(
         expression: Expression,
         step: &Step,
-        means: &mut FioContext<'_>,
+        context: &mut FioContext<'_>,
     ) -> Result<FioLoad, Halt> {
         let Some(stimulus) = step.load.stimulus() else {
             return Err(Halt::Refused(format!("{}: the step was not prepared", step.place)));
@@ -142,28 +142,28 @@ impl FioLoad {
             text: Vec::new(),
             sizes,
         };
-        running.call_next(step, means)?;
+        running.call_next(step, context)?;
         Ok(running)
     }
 
     /// Starts the next call of fio. Returns false if the load is complete.
-    fn call_next(&mut self, step: &Step, means: &mut FioContext<'_>) -> Result<bool, Halt> {
+    fn call_next(&mut self, step: &Step, context: &mut FioContext<'_>) -> Result<bool, Halt> {
         let done = &self.latest;
         let Some(part) = self.expression.next_part(done.elapsed, done.ios()) else {
             return Ok(false);
         };
-        self.name = format!("{:04}-{}", means.number, slug(step));
-        *means.number += 1;
-        let target = means.target.fd();
+        self.name = format!("{:04}-{}", context.number, slug(step));
+        *context.number += 1;
+        let target = context.target.fd();
         let filename = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&target));
         let text = self.expression.job_file(&part, &filename, &step.place.to_string());
-        keep(means.directory, &format!("{}.fio", self.name), &text)?;
+        keep(context.directory, &format!("{}.fio", self.name), &text)?;
         let process = FioProcess::begin(&FioCall {
-            program: means.program,
+            program: context.program,
             job: &text,
-            directory: means.directory,
+            directory: context.directory,
             target,
-            writable: means.target.is_writable(),
+            writable: context.target.is_writable(),
         })
         .map_err(|error| Halt::Refused(format!("cannot start fio: {error}")))?;
         self.process = Some(process);
@@ -179,17 +179,17 @@ impl FioLoad {
     pub(super) fn measure(
         &mut self,
         step: &Step,
-        means: &mut FioContext<'_>,
+        context: &mut FioContext<'_>,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
         let (interval, intervals) = (step.interval(), Vec::new());
         let mut meter = FioMeter { interval, intervals, closed: self.begin.clone() };
         let watchdog = Watchdog::new();
         let complete = loop {
-            match self.turn(step, means, &watchdog)? {
+            match self.turn(step, context, &watchdog)? {
                 FioWaitOutcome::Waiting => self.ask_in_time(step)?,
                 FioWaitOutcome::Counted => {
-                    self.pass_ramp(&mut meter, step, means)?;
+                    self.pass_ramp(&mut meter, step, context)?;
                     if self.is_cut(step) {
                         break false;
                     }
@@ -198,8 +198,8 @@ impl FioLoad {
                     }
                 }
                 FioWaitOutcome::CallOver => {
-                    self.pass_ramp(&mut meter, step, means)?;
-                    if !self.call_next(step, means)? {
+                    self.pass_ramp(&mut meter, step, context)?;
+                    if !self.call_next(step, context)? {
                         break true;
                     }
                 }
@@ -208,7 +208,7 @@ impl FioLoad {
         if self.latest != meter.closed {
             watch(meter.close(&self.latest, &self.begin));
         }
-        self.keep(step, means)?;
+        self.keep(step, context)?;
         Ok(self.conclude(meter, complete))
     }
 
@@ -216,10 +216,10 @@ impl FioLoad {
     fn turn(
         &mut self,
         step: &Step,
-        means: &mut FioContext<'_>,
+        context: &mut FioContext<'_>,
         watchdog: &Watchdog,
     ) -> Result<FioWaitOutcome, Halt> {
-        if means.stop.is_requested() {
+        if context.stop.is_requested() {
             return Err(Halt::Stopped);
         }
         self.check_runtime(step)?;
@@ -238,16 +238,16 @@ impl FioLoad {
             }
             FioOutputEvent::Said(FioOutput::Torn(text)) => {
                 self.answer = text;
-                self.keep(step, means)?;
+                self.keep(step, context)?;
                 Ok(FioWaitOutcome::Waiting)
             }
             FioOutputEvent::Said(FioOutput::Answer(text)) => {
                 self.answer = text;
-                self.take_answer(step, means)?;
+                self.take_answer(step, context)?;
                 Ok(FioWaitOutcome::Counted)
             }
             FioOutputEvent::Closed => {
-                self.finish_call(step, means)?;
+                self.finish_call(step, context)?;
                 Ok(FioWaitOutcome::CallOver)
             }
         }
@@ -263,10 +263,14 @@ impl FioLoad {
     }
 
     /// Parses the last answer and updates the counts.
-    fn take_answer(&mut self, step: &Step, means: &mut FioContext<'_>) -> Result<FioReport, Halt> {
+    fn take_answer(
+        &mut self,
+        step: &Step,
+        context: &mut FioContext<'_>,
+    ) -> Result<FioReport, Halt> {
         let answer = match answer::read(&self.answer, self.expression.sections) {
             Ok(answer) => answer,
-            Err(why) => return Err(self.unreadable(&why, step, means)),
+            Err(why) => return Err(self.unreadable(&why, step, context)),
         };
         let counts = FioCounts::add(&answer, &self.before_call);
         if counts.ios() > self.before_call.ios() {
@@ -278,50 +282,50 @@ impl FioLoad {
         }
         self.latest = counts;
         let faults = self.latest.since(&self.begin).faults;
-        if faults > means.fault_limit {
-            return Err(self.faults(faults, step, means));
+        if faults > context.fault_limit {
+            return Err(self.faults(faults, step, context));
         }
         Ok(answer)
     }
 
     /// Checks how a call ended, and its last answer.
-    fn finish_call(&mut self, step: &Step, means: &mut FioContext<'_>) -> Result<(), Halt> {
+    fn finish_call(&mut self, step: &Step, context: &mut FioContext<'_>) -> Result<(), Halt> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
-        let status = process.ended(PATIENCE).map_err(|error| lost(&error))?;
+        let status = process.ended(OVERRUN_MAX).map_err(|error| lost(&error))?;
         let Some(status) = status else {
             process.end(LOOK);
-            return Err(self.failed("closed its output but did not exit", step, means));
+            return Err(self.failed("closed its output but did not exit", step, context));
         };
         let how = ending(status);
         if status.code().is_none() {
-            return Err(self.failed(&how, step, means));
+            return Err(self.failed(&how, step, context));
         }
         if self.answer.is_empty() || !self.answer.ends_with("\n}\n") {
-            return Err(self.failed(&format!("{how} without an answer"), step, means));
+            return Err(self.failed(&format!("{how} without an answer"), step, context));
         }
-        let answer = self.take_answer(step, means)?;
+        let answer = self.take_answer(step, context)?;
         if let Some(section) = answer.sections.iter().find(|s| s.error != 0)
             && !status.success()
         {
             self.latest.first_error = section.error;
             let count = self.latest.since(&self.begin).faults.max(1);
-            return Err(self.faults(count, step, means));
+            return Err(self.faults(count, step, context));
         }
         if !status.success() {
-            return Err(self.failed(&how, step, means));
+            return Err(self.failed(&how, step, context));
         }
         if let Err(why) = answer::check_final(&answer, &self.sizes) {
-            return Err(self.unreadable(&why, step, means));
+            return Err(self.unreadable(&why, step, context));
         }
-        self.check_length(step, means)?;
-        self.keep(step, means)
+        self.check_length(step, context)?;
+        self.keep(step, context)
     }
 
     /// Checks that a call did all that was requested, whatever its exit status.
     ///
     /// # Errors
     /// Returns an error if it did less.
-    fn check_length(&mut self, step: &Step, means: &mut FioContext<'_>) -> Result<(), Halt> {
+    fn check_length(&mut self, step: &Step, context: &mut FioContext<'_>) -> Result<(), Halt> {
         let ran = self.latest.elapsed.saturating_sub(self.before_call.elapsed);
         let ios = self.latest.ios() - self.before_call.ios() + self.latest.faults;
         if self.part.is_done(ran, ios) {
@@ -331,7 +335,7 @@ impl FioLoad {
             (Some(time), _) => time.to_string(),
             (None, ios) => format!("{} I/Os", ios.unwrap_or_default()),
         };
-        Err(self.failed(&format!("ended after {ran} and {ios} I/Os of {asked}"), step, means))
+        Err(self.failed(&format!("ended after {ran} and {ios} I/Os of {asked}"), step, context))
     }
 
     /// Requests counts when an interval, the ramp or the step should end.
@@ -357,7 +361,7 @@ impl FioLoad {
             next = next.min(self.begin.elapsed + cut);
         }
         if self.call_ends().is_some_and(|end| next + SLACK > end) {
-            return self.at + PATIENCE;
+            return self.at + OVERRUN_MAX;
         }
         self.at + next.saturating_sub(self.latest.elapsed).to_duration()
     }
@@ -398,12 +402,12 @@ impl FioLoad {
         &mut self,
         meter: &mut FioMeter,
         step: &Step,
-        means: &FioContext<'_>,
+        context: &FioContext<'_>,
     ) -> Result<(), Halt> {
         if self.ramp == Nanos::ZERO || self.elapsed() + EARLY < self.ramp {
             return Ok(());
         }
-        self.keep_as("ramp.json", step, means)?;
+        self.keep_as("ramp.json", step, context)?;
         self.begin_unix_ms += self.elapsed().0 / 1_000_000;
         for op in &self.expression.ops {
             let sum = self.latest.direction(*op);
@@ -422,14 +426,14 @@ impl FioLoad {
     /// Returns [`Halt::Refused`] if it does.
     fn check_runtime(&mut self, step: &Step) -> Result<(), Halt> {
         let Some(time) = self.part.time else { return Ok(()) };
-        if self.called.elapsed() < time.to_duration() + PATIENCE {
+        if self.called.elapsed() < time.to_duration() + OVERRUN_MAX {
             return Ok(());
         }
         Err(Halt::Refused(format!(
             "{}: fio did not exit within {} s after its end time; the device hangs, or fio does \
              (see {}.fio)",
             step.place,
-            PATIENCE.as_secs(),
+            OVERRUN_MAX.as_secs(),
             self.name
         )))
     }
@@ -459,19 +463,19 @@ impl FioLoad {
     }
 
     /// Stores the answer at the end of a step or a call, and fio's other output.
-    fn keep(&self, step: &Step, means: &FioContext<'_>) -> Result<(), Halt> {
-        self.keep_as("json", step, means)?;
+    fn keep(&self, step: &Step, context: &FioContext<'_>) -> Result<(), Halt> {
+        self.keep_as("json", step, context)?;
         if self.text.is_empty() {
             return Ok(());
         }
-        keep(means.directory, &self.file("txt", step), &(self.text.join("\n") + "\n"))
+        keep(context.directory, &self.file("txt", step), &(self.text.join("\n") + "\n"))
     }
 
-    fn keep_as(&self, ending: &str, step: &Step, means: &FioContext<'_>) -> Result<(), Halt> {
+    fn keep_as(&self, ending: &str, step: &Step, context: &FioContext<'_>) -> Result<(), Halt> {
         if self.answer.is_empty() {
             return Ok(());
         }
-        keep(means.directory, &self.file(ending, step), &self.answer)
+        keep(context.directory, &self.file(ending, step), &self.answer)
     }
 
     /// Returns the name of a file next to the job file, made of the number of the call and the
@@ -482,39 +486,39 @@ impl FioLoad {
     }
 
     /// Returns the halt for an answer that cannot be parsed or is inconsistent.
-    fn unreadable(&self, why: &str, step: &Step, means: &FioContext<'_>) -> Halt {
-        if let Err(halt) = self.keep(step, means) {
+    fn unreadable(&self, why: &str, step: &Step, context: &FioContext<'_>) -> Halt {
+        if let Err(halt) = self.keep(step, context) {
             return halt;
         }
         Halt::Refused(format!(
             "{}: fio's answer ({}) is unexpected: {why}. None of it was used; use the engine \
              uring, or another version of fio",
             step.place,
-            means.directory.path().join(self.file("json", step)).display()
+            context.directory.path().join(self.file("json", step)).display()
         ))
     }
 
     /// Returns the halt for a failed call.
-    fn failed(&self, how: &str, step: &Step, means: &FioContext<'_>) -> Halt {
-        if let Err(halt) = self.keep(step, means) {
+    fn failed(&self, how: &str, step: &Step, context: &FioContext<'_>) -> Halt {
+        if let Err(halt) = self.keep(step, context) {
             return halt;
         }
         let said = match self.text.first() {
             Some(line) => format!("; its output: '{}'", line.trim_start_matches("stderr: ")),
             None => String::new(),
         };
-        let path = means.directory.path().join(format!("{}.fio", self.name));
+        let path = context.directory.path().join(format!("{}.fio", self.name));
         Halt::Refused(format!("{}: fio {how} ({}){said}", step.place, path.display()))
     }
 
-    fn faults(&self, count: u64, step: &Step, means: &FioContext<'_>) -> Halt {
-        if let Err(halt) = self.keep(step, means) {
+    fn faults(&self, count: u64, step: &Step, context: &FioContext<'_>) -> Halt {
+        if let Err(halt) = self.keep(step, context) {
             return halt;
         }
         let errno = self.latest.first_error;
         let why = fault_text(errno);
-        if matches!(errno, libc::ENODEV | libc::ENXIO) || means.target.has_vanished() {
-            return Halt::DeviceGone { device: means.target.device().path.clone(), why };
+        if matches!(errno, libc::ENODEV | libc::ENXIO) || context.target.has_vanished() {
+            return Halt::DeviceGone { device: context.target.device().path.clone(), why };
         }
         let place = self.text.iter().find(|line| line.contains("io_u error"));
         let place = place.map_or("fio does not report where".to_owned(), Clone::clone);

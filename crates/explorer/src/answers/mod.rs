@@ -39,10 +39,10 @@ pub fn answer(
     what: &str,
     query: &QueryString,
 ) -> Result<Arc<str>, HttpError> {
-    let question = format!("{what}?{}", query.sorted());
+    let cache_key = format!("{what}?{}", query.sorted());
     // Refuses if a file changed since it was opened, even where the answer is cached.
     capture.captured()?;
-    if let Some(known) = capture.answered(&question) {
+    if let Some(known) = capture.answered(&cache_key) {
         return Ok(known);
     }
     let view = match (what, query.one("kind")?) {
@@ -81,7 +81,7 @@ pub fn answer(
         _ => Err(HttpError::missing(format!("there is no question '{what}'"))),
     }?;
     let text: Arc<str> = text.into();
-    capture.keep(question, &text);
+    capture.keep(cache_key, &text);
     Ok(text)
 }
 

@@ -16,11 +16,12 @@ use steadfast_domain::IoOp;
 use steadfast_tracefile::StreamKey;
 use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
 
-/// Default and largest number of columns.
-const USUAL: u64 = 1024;
-const MOST: u64 = 4096;
+/// Default number of columns.
+const COLUMNS_DEFAULT: u64 = 1024;
+/// Largest number of columns or capture steps.
+const COLUMNS_MAX: u64 = 4096;
 /// Default number of capture steps.
-const STEPS: u64 = 120;
+const STEPS_DEFAULT: u64 = 120;
 
 /// Identification of a series.
 #[derive(Debug, Serialize)]
@@ -66,15 +67,15 @@ pub fn answer(
     mut selection: IoSelection<'_>,
     query: &QueryString,
 ) -> Result<SeriesAnswer, HttpError> {
-    let columns = query.within("cells", USUAL, MOST)?;
+    let columns = query.within("cells", COLUMNS_DEFAULT, COLUMNS_MAX)?;
     let by = match query.one("by")? {
         None | Some("none") => SeriesBreakdown::None,
         Some("op") => SeriesBreakdown::Op,
         Some("stream") => SeriesBreakdown::Stream,
         Some("process") => SeriesBreakdown::Process,
         Some(other) => {
-            let what = format!("'{other}' is no split: none, op, stream or process");
-            return Err(HttpError::bad(what));
+            let why = format!("'{other}' is no split: none, op, stream or process");
+            return Err(HttpError::bad(why));
         }
     };
     if let Some(key) = query.one("key")? {
@@ -86,7 +87,7 @@ pub fn answer(
     };
     let scoped = selection.scoped(columns, wanted)?;
     let observed = selection.observed(&scoped)?;
-    Ok(filled(&selection, &scoped, by, &observed))
+    Ok(fill(&selection, &scoped, by, &observed))
 }
 
 /// Restricts the selection to the I/Os of one series.
@@ -100,15 +101,15 @@ fn narrow(
         SeriesBreakdown::Stream => filter.streams = vec![key.parse::<StreamKey>()?],
         SeriesBreakdown::Process => filter.process = Some(ProcessSelector::parse(key)),
         SeriesBreakdown::Op => {
-            let what = || HttpError::bad(format!("'{key}' is no operation"));
-            filter.ops = vec![op_named(key).ok_or_else(what)?];
+            let unknown = || HttpError::bad(format!("'{key}' is no operation"));
+            filter.ops = vec![op_named(key).ok_or_else(unknown)?];
         }
         SeriesBreakdown::None => return Err(HttpError::bad("'key' needs 'by'")),
     }
     Ok(())
 }
 
-fn filled(
+fn fill(
     selection: &IoSelection<'_>,
     scoped: &CellWindow,
     by: SeriesBreakdown,
@@ -117,11 +118,12 @@ fn filled(
     let axis = scoped.axis;
     let keys = keys(scoped, by);
     let columns = axis.first..axis.first + axis.columns as u64;
-    let known = columns.map(|number| {
-        let observed_ns = observed.of_step(number, axis.width_ns);
-        rate_is_known(observed_ns, axis.width_ns).then_some(observed_ns)
-    });
-    let observed_ns: Vec<Option<u64>> = known.collect();
+    let observed_ns: Vec<Option<u64>> = columns
+        .map(|number| {
+            let observed_ns = observed.of_step(number, axis.width_ns);
+            rate_is_known(observed_ns, axis.width_ns).then_some(observed_ns)
+        })
+        .collect();
     let mut series = SeriesAnswer {
         from: axis.first.saturating_mul(axis.width_ns),
         width_ns: axis.width_ns,
@@ -140,7 +142,8 @@ fn filled(
         busy: vec![None; axis.columns],
         keys,
     };
-    let (mut any_response, devices) = (false, selection.devices(scoped));
+    let mut any_response = false;
+    let devices = selection.devices(scoped);
     let conditions = selection.capture.conditions();
     for (busy, observed_ns) in series.busy.iter_mut().zip(&observed_ns) {
         *busy = devices.and(observed_ns.map(|_| 0.0));
@@ -148,11 +151,11 @@ fn filled(
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
         let step = column.step();
         any_response |= step.times.responses.count > 0;
-        let known = devices.zip(observed_ns[at]);
-        let share = known.map(|(n, observed)| busy_share(step.busy_ns, observed, n));
-        let ios = step.ios();
-        series.busy[at] = share.filter(|share| !is_busy_time_missed(conditions, ios, *share));
-        series.put(at, (column, &step), by);
+        series.busy[at] = devices
+            .zip(observed_ns[at])
+            .map(|(devices, observed_ns)| busy_share(step.busy_ns, observed_ns, devices))
+            .filter(|share| !is_busy_time_missed(conditions, step.ios(), *share));
+        series.put(at, column, &step, by);
     });
     if !any_response {
         series.busy.fill(None);
@@ -178,10 +181,11 @@ fn keys(scoped: &CellWindow, by: SeriesBreakdown) -> Vec<SeriesKey> {
 }
 
 impl SeriesAnswer {
-    fn put(&mut self, at: usize, (column, step): (&ColumnSums, &CaptureStep), by: SeriesBreakdown) {
+    fn put(&mut self, at: usize, column: &ColumnSums, step: &CaptureStep, by: SeriesBreakdown) {
         match by {
             SeriesBreakdown::None => {
-                (self.ios[0][at], self.bytes[0][at]) = (step.ios(), step.transferred_bytes())
+                self.ios[0][at] = step.ios();
+                self.bytes[0][at] = step.transferred_bytes();
             }
             SeriesBreakdown::Op => {
                 for (op, sums) in step.ops.iter().enumerate() {
@@ -220,7 +224,7 @@ pub struct StepsAnswer {
 
 /// Answers `steps`, with the numbers of `steadfast trace steps --step` for this width.
 pub fn steps(selection: &IoSelection<'_>, query: &QueryString) -> Result<StepsAnswer, HttpError> {
-    let count = query.within("cells", STEPS, MOST)?;
+    let count = query.within("cells", STEPS_DEFAULT, COLUMNS_MAX)?;
     let scoped = selection.scoped(count, Breakdowns::default())?;
     let axis = scoped.axis;
     let mut found: Vec<(u64, CaptureStep)> = Vec::new();

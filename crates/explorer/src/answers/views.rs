@@ -15,14 +15,15 @@ const OF_SINGLE_IOS: [(&str, &str); 6] = [
 
 /// Returns the views that the capture cannot show, with the reasons.
 pub fn refused(capture: &ExploredCapture) -> BTreeMap<&'static str, String> {
-    let counted = match capture.conditions().lba_ranges {
-        Some(_) => " The LBA ranges that it counted are printed by: steadfast trace hits.",
-        None => "",
-    };
-    let refusal = |(view, what): (&'static str, &str)| {
-        let counted = if what == "addresses" { counted } else { "" };
-        Some((view, capture.lacks(what)? + counted))
-    };
-    let of_processes = capture.lacks_processes().map(|reason| ("processes", reason));
-    OF_SINGLE_IOS.into_iter().filter_map(refusal).chain(of_processes).collect()
+    let has_lba_ranges = capture.conditions().lba_ranges.is_some();
+    let mut refused = BTreeMap::new();
+    for (view, needed) in OF_SINGLE_IOS {
+        let Some(mut reason) = capture.lacks(needed) else { continue };
+        if needed == "addresses" && has_lba_ranges {
+            reason += " The LBA ranges that it counted are printed by: steadfast trace hits.";
+        }
+        refused.insert(view, reason);
+    }
+    refused.extend(capture.lacks_processes().map(|reason| ("processes", reason)));
+    refused
 }

@@ -30,7 +30,7 @@ pub use reading::{LogReading, SelfTest};
 pub(crate) use smart::{counted_power_losses, reading};
 
 /// Number of consecutive failures after which a device that answered before is not read again.
-const PATIENCE: u32 = 3;
+const FAILURES_MAX: u32 = 3;
 
 /// Way of reading the logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl DeviceLogs {
 
     fn fail(&mut self, why: String) -> Option<LogReading> {
         self.failures += 1;
-        if !self.answered || self.failures >= PATIENCE {
+        if !self.answered || self.failures >= FAILURES_MAX {
             self.way = None;
             self.given_up = Some(why);
         }

@@ -131,7 +131,7 @@ fn a_device_that_answered_before_is_given_some_patience() {
     let sata = machine.sata("sda", "8:0", 1000);
     let mut logs = logs(&machine, &sata);
     logs.answered = true;
-    for _ in 1..PATIENCE {
+    for _ in 1..FAILURES_MAX {
         assert_eq!(logs.read(), None);
         assert!(logs.are_there());
     }

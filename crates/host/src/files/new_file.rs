@@ -132,7 +132,7 @@ impl<D: OutputStorage> NewFile<D> {
 impl<D: OutputStorage> Drop for NewFile<D> {
     fn drop(&mut self) {
         if let Some(unfinished) = self.unfinished.take() {
-            self.directory.remove_file(&unfinished, &self.file);
+            self.directory.remove_own(&unfinished, &self.file);
         }
     }
 }

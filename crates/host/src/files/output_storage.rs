@@ -41,7 +41,7 @@ pub trait OutputStorage: Clone + std::fmt::Debug {
     /// Returns an error if the system refuses.
     fn give_used_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()>;
     /// Removes the entry if it is this open file.
-    fn remove_file(&self, name: &OsStr, file: &Self::File);
+    fn remove_own(&self, name: &OsStr, file: &Self::File);
     /// Makes the names in the directory durable.
     ///
     /// # Errors
@@ -84,8 +84,8 @@ impl OutputStorage for Directory {
     fn give_used_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         self.rename_over(from, to)
     }
-    fn remove_file(&self, name: &OsStr, file: &File) {
-        self.remove_own(name, file);
+    fn remove_own(&self, name: &OsStr, file: &File) {
+        Directory::remove_own(self, name, file);
     }
     fn sync_names(&self) -> io::Result<()> {
         self.sync()

@@ -22,7 +22,7 @@ const SHELL: &str = include_str!("attend.sh");
 const CHUNK: usize = 1 << 18;
 
 /// Time limit for an answer. Logging in may wait for a name server.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum length of an answer in bytes; a valid answer is far shorter.
 const ANSWER_MAX: usize = 16 << 20;
 
@@ -32,7 +32,7 @@ const LINE_MAX: usize = 1 << 20;
 /// Lines that wait for their request; a host that sends more has to wait.
 const LINES_AHEAD: usize = 16;
 
-/// Interval between two keep-alive lines. A host that receives nothing for [`PATIENCE`] ends
+/// Interval between two keep-alive lines. A host that receives nothing for [`ANSWER_TIMEOUT`] ends
 /// everything.
 const PULSE: Duration = Duration::from_secs(3);
 
@@ -97,7 +97,7 @@ impl RemoteSession {
         };
         let there = format!("/tmp/steadfast-{name}");
         let socket = directory.join(format!("{name}.socket"));
-        let (path, place, silence) = (quoted(device), quoted(&there), PATIENCE.as_secs());
+        let (path, place, silence) = (quoted(device), quoted(&there), ANSWER_TIMEOUT.as_secs());
         let version = concat!("version='steadfast ", env!("CARGO_PKG_VERSION"), "'");
         let text = format!("device={path}\nplace={place}\n{version}\nsilence={silence}\n{SHELL}");
         let mut command = command(Path::new("ssh")).map_err(failed)?;
@@ -200,7 +200,7 @@ impl RemoteSession {
     }
 
     /// Waits for the lines of an answer, as long as sending the program makes progress and
-    /// [`PATIENCE`] beyond that.
+    /// [`ANSWER_TIMEOUT`] beyond that.
     pub fn answer(&mut self) -> Result<Vec<String>, RemoteError> {
         let mut begun = Instant::now();
         let mut sent = self.sent.load(Ordering::Relaxed);
@@ -240,10 +240,10 @@ impl RemoteSession {
                         sent = now;
                         begun = Instant::now();
                     }
-                    if begun.elapsed() > PATIENCE {
+                    if begun.elapsed() > ANSWER_TIMEOUT {
                         // A late answer would be mistaken for the answer to the next request.
                         self.hang_up();
-                        let seconds = PATIENCE.as_secs();
+                        let seconds = ANSWER_TIMEOUT.as_secs();
                         return Err(self.error(format!("no answer within {seconds} s")));
                     }
                 }

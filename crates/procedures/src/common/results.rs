@@ -72,28 +72,34 @@ impl LoopResults {
     }
 }
 
-/// Returns the rounds of the window; without a window, the last complete rounds, as many as a
-/// window has, except void ones. Void rounds are never averaged.
+/// Returns the rounds of the window. Without a window, returns the last complete rounds, as many as
+/// a window has, without void ones: they are never averaged.
 fn reported(verdict: &Verdict, rounds: &[RoundValues]) -> Vec<u32> {
     if let Some((first, last)) = verdict.window {
         return (first..=last).collect();
     }
-    let last = rounds.len().saturating_sub(verdict.criteria.window as usize);
-    rounds[last..].iter().filter(|round| !round.is_void()).map(|round| round.round).collect()
+    let first = rounds.len().saturating_sub(verdict.criteria.window as usize);
+    rounds[first..].iter().filter(|round| !round.is_void()).map(|round| round.round).collect()
 }
 
 fn cells(mixed_loop: &MixedLoop, record: &Record, rounds: &[u32]) -> Vec<PointResult> {
     let mut per_point: Vec<Vec<&Measurement>> = vec![Vec::new(); mixed_loop.points.len()];
-    let inside = record.steps().filter(|(step, _)| {
-        step.place.phase == mixed_loop.phase && rounds.contains(&step.place.round)
-    });
-    for (step, outcome) in inside {
+    for (step, outcome) in record.steps() {
+        if step.place.phase != mixed_loop.phase || !rounds.contains(&step.place.round) {
+            continue;
+        }
+        // Points are numbered from 1.
         let index = (step.place.point as usize).wrapping_sub(1);
         if let Some(measurements) = per_point.get_mut(index) {
             measurements.push(&outcome.measurement);
         }
     }
-    mixed_loop.points.iter().zip(per_point).map(|(point, m)| cell(*point, &m)).collect()
+    mixed_loop
+        .points
+        .iter()
+        .zip(per_point)
+        .map(|(pattern, measurements)| cell(*pattern, &measurements))
+        .collect()
 }
 
 fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> PointResult {

@@ -2,11 +2,11 @@
 
 use steadfast_domain::findings::{Plot, Series};
 
-/// Number of points above which a curve is thinned, since a page cannot show more.
+/// Maximum number of points that a page can show; longer curves are thinned.
 const DRAWN_POINTS: usize = 1000;
 
 /// Number of points kept per slice: first, lowest, highest, last.
-const KEPT_OF_A_SLICE: usize = 4;
+const KEPT_PER_SLICE: usize = 4;
 
 /// Returns the plot with long curves thinned, and a caption that says so.
 pub(super) fn thinned(mut plot: Plot) -> Plot {
@@ -31,46 +31,66 @@ fn thin(series: &mut Series) -> usize {
         series.points = kept;
         return every;
     }
-    let edges = points.into_iter().zip(std::mem::take(&mut series.upper));
-    let edges: Vec<BandPoint> = edges.map(|((x, low), high)| (x, low, high)).collect();
-    let (kept, every) = envelope_of_band(edges);
-    series.points = kept.iter().map(|(x, low, _)| (*x, *low)).collect();
-    series.upper = kept.iter().map(|(_, _, high)| *high).collect();
+    let band = points
+        .into_iter()
+        .zip(std::mem::take(&mut series.upper))
+        .map(|((x, low), high)| BandPoint { x, low, high })
+        .collect();
+    let (kept, every) = envelope_of_band(band);
+    series.points = kept.iter().map(|point| (point.x, point.low)).collect();
+    series.upper = kept.iter().map(|point| point.high).collect();
     every
 }
 
-/// Point of a band: x, lower edge, upper edge.
-type BandPoint = (f64, Option<f64>, Option<f64>);
-
-/// Thins a band to the lowest lower and highest upper edge of every slice, from its first to its
-/// last x. A missing value ends a slice and is kept.
-fn envelope_of_band(edges: Vec<BandPoint>) -> (Vec<BandPoint>, usize) {
-    if edges.len() <= DRAWN_POINTS {
-        return (edges, 1);
-    }
-    let every = (edges.len() * 2).div_ceil(DRAWN_POINTS);
-    let is_there = |edges: &BandPoint| edges.1.is_some() && edges.2.is_some();
-    let runs = edges.chunk_by(|a, b| is_there(a) == is_there(b));
-    let slices = runs.flat_map(|run| run.chunks(every));
-    let widest = |slice: &[BandPoint]| {
-        let low = slice.iter().filter_map(|edges| edges.1).min_by(f64::total_cmp);
-        let high = slice.iter().filter_map(|edges| edges.2).max_by(f64::total_cmp);
-        let mut ends: Vec<f64> =
-            [slice.first(), slice.last()].into_iter().flatten().map(|edges| edges.0).collect();
-        ends.dedup();
-        let both = low.is_some() && high.is_some() && slice.iter().all(is_there);
-        ends.into_iter().map(move |x| if both { (x, low, high) } else { (x, None, None) })
-    };
-    (slices.flat_map(widest).collect::<Vec<_>>(), every)
+/// The lower and the upper edge of a band at one x.
+struct BandPoint {
+    x: f64,
+    low: Option<f64>,
+    high: Option<f64>,
 }
 
-/// Thins a curve; also returns the number of points per slice. A missing value ends a slice and is
+impl BandPoint {
+    fn has_edges(&self) -> bool {
+        self.low.is_some() && self.high.is_some()
+    }
+}
+
+/// Thins a band to the lowest lower and highest upper edge of every slice, from its first to its
+/// last x. Also returns the number of points per slice. A missing value ends a slice and is kept.
+fn envelope_of_band(band: Vec<BandPoint>) -> (Vec<BandPoint>, usize) {
+    if band.len() <= DRAWN_POINTS {
+        return (band, 1);
+    }
+    let every = (band.len() * 2).div_ceil(DRAWN_POINTS);
+    let runs = band.chunk_by(|a, b| a.has_edges() == b.has_edges());
+    let slices = runs.flat_map(|run| run.chunks(every));
+    (slices.flat_map(outline).collect(), every)
+}
+
+/// Returns the first and last x of a slice with its lowest and highest edge, without duplicates; a
+/// slice of missing values has no edges.
+fn outline(slice: &[BandPoint]) -> Vec<BandPoint> {
+    let (low, high) = if slice.iter().all(BandPoint::has_edges) {
+        (
+            slice.iter().filter_map(|point| point.low).min_by(f64::total_cmp),
+            slice.iter().filter_map(|point| point.high).max_by(f64::total_cmp),
+        )
+    } else {
+        (None, None)
+    };
+    let mut ends: Vec<f64> =
+        [slice.first(), slice.last()].into_iter().flatten().map(|point| point.x).collect();
+    ends.dedup();
+    ends.into_iter().map(|x| BandPoint { x, low, high }).collect()
+}
+
+/// Thins a curve. Also returns the number of points per slice. A missing value ends a slice and is
 /// kept.
 fn envelope(points: Vec<(f64, Option<f64>)>) -> (Vec<(f64, Option<f64>)>, usize) {
     if points.len() <= DRAWN_POINTS {
         return (points, 1);
     }
-    let every = (points.len() * KEPT_OF_A_SLICE).div_ceil(DRAWN_POINTS);
+    let every = (points.len() * KEPT_PER_SLICE).div_ceil(DRAWN_POINTS);
     let runs = points.chunk_by(|a, b| a.1.is_some() == b.1.is_some());
     let slices = runs.flat_map(|run| run.chunks(every));
     (slices.flat_map(extremes).collect(), every)
@@ -149,11 +169,13 @@ mod tests {
                 // A slice may begin before a part and end in it.
                 prop_assert!(!of_part.is_empty());
             }
-            let edges: Vec<BandPoint> =
-                points.iter().map(|(x, low)| (*x, *low, low.map(|low| low + wide))).collect();
-            let (band, _) = envelope_of_band(edges);
-            let low: Vec<_> = band.iter().map(|edges| (edges.0, edges.1)).collect();
-            let high: Vec<_> = band.iter().map(|edges| (edges.0, edges.2)).collect();
+            let band = points
+                .iter()
+                .map(|(x, low)| BandPoint { x: *x, low: *low, high: low.map(|low| low + wide) })
+                .collect();
+            let (band, _) = envelope_of_band(band);
+            let low: Vec<_> = band.iter().map(|point| (point.x, point.low)).collect();
+            let high: Vec<_> = band.iter().map(|point| (point.x, point.high)).collect();
             let (least, _, lines) = reach(&points);
             let greatest = reach(&points).1.map(|high| high + wide);
             prop_assert_eq!((reach(&low).0, reach(&low).2), (least, lines));

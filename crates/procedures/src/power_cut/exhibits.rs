@@ -39,7 +39,7 @@ impl ProcedureReport for PowerCut {
     }
 
     fn form(run: &PowerCutRun<'_>) -> ReportForm {
-        let trial = run.test.common_trial();
+        let trial = &run.test.common_trial;
         let settings = run.choices.settings;
         let (by, origin) = match &settings.cut_command {
             Some(command) => (format!("by the command {command}"), Origin::Chosen),
@@ -173,7 +173,7 @@ impl ProcedureReport for PowerCut {
                 "blocks",
             )
             .noted(has_any.then(|| {
-                let trial = run.test.common_trial();
+                let trial = &run.test.common_trial;
                 format!(
                     "each cut tests {} blocks, {}",
                     number(trial.blocks as f64, 0),

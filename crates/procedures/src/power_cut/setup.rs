@@ -15,6 +15,9 @@ use steadfast_domain::{Bytes, Demand, Nanos, Profile, StepPlace};
 /// Name of the procedure.
 pub const NAME: &str = "power-cut";
 
+const HOUR: Nanos = Nanos::from_secs(3600);
+const DAY: Nanos = Nanos::from_secs(24 * 3600);
+
 /// Maximum number of blocks; each takes about 60 bytes of memory (our choice).
 const BLOCKS_MAX: u64 = 4 << 20;
 
@@ -90,10 +93,10 @@ pub struct PowerCut {
     pub(super) setup: ProcedureSetup,
     /// Number of cycles.
     pub(super) cycles: u32,
-    /// Longest time until the cut.
+    /// Longest time from the first write to the cut.
     within: Nanos,
-    /// The first trial. The time of the cut and the seed differ between cycles.
-    first: PowerCutTrial,
+    /// Settings that all trials share; each cycle sets its number, cut time and seed.
+    pub(super) common_trial: PowerCutTrial,
 }
 
 impl PowerCut {
@@ -118,18 +121,16 @@ impl PowerCut {
             ..method::for_profile(Profile::Pts20, settings.class)
         };
         let setup = ProcedureSetup::new(request, method)?;
-        let time = |parameter: Parameter, hours: u64| {
-            parameter.within(settings, Nanos::SECOND..=Nanos::from_secs(hours * 3600))
-        };
         let block = BLOCK.parse(settings, |text| {
             let kib = text.parse().ok().filter(|kib: &u64| kib.is_power_of_two());
             kib.filter(|kib| (4..=1024).contains(kib)).map(Bytes::kib)
         })?;
         let flush_every = FLUSH_EVERY.within(settings, 1..=256)?;
         let area = Bytes::mib(AREA.within(settings, 1..=1 << 20)?).min(setup.active_range.length);
+        // Only whole batches.
         let blocks = area.0 / block.0 / u64::from(flush_every) * u64::from(flush_every);
         check_blocks(blocks, flush_every)?;
-        let first = PowerCutTrial {
+        let common_trial = PowerCutTrial {
             cycle: 1,
             start: setup.active_range.start,
             block,
@@ -137,12 +138,13 @@ impl PowerCut {
             sector: setup.geometry.logical_sector,
             flush_every,
             cut_after: Nanos::ZERO,
-            cut_limit: time(CUT_LIMIT, 1)?,
-            return_limit: time(RETURN_LIMIT, 24)?,
+            cut_limit: CUT_LIMIT.within(settings, Nanos::SECOND..=HOUR)?,
+            return_limit: RETURN_LIMIT.within(settings, Nanos::SECOND..=DAY)?,
             seed: 0,
         };
         let cycles = CYCLES.within(settings, 1..=100_000)?;
-        Ok(PowerCut { cycles, within: time(WITHIN, 1)?, first, setup })
+        let within = WITHIN.within(settings, Nanos::SECOND..=HOUR)?;
+        Ok(PowerCut { setup, cycles, within, common_trial })
     }
 
     /// Returns the trial of a cycle. The time of the cut is random, but the same in every run with
@@ -151,7 +153,7 @@ impl PowerCut {
         let seed = StepPlace::new(NAME, 0, cycle, "").seed(self.setup.settings.seed);
         let earliest = self.within.0 / 10;
         let cut_after = Nanos(earliest + mix64(seed) % (self.within.0 - earliest + 1));
-        PowerCutTrial { cycle, seed, cut_after, ..self.first.clone() }
+        PowerCutTrial { cycle, seed, cut_after, ..self.common_trial.clone() }
     }
 
     pub(super) fn choices(&self) -> RunChoices<'_> {
@@ -166,12 +168,7 @@ impl PowerCut {
 
     /// Returns the threads that write, with one outstanding I/O each.
     pub(super) fn demand(&self) -> Demand {
-        Demand::new(self.first.flush_every, 1)
-    }
-
-    /// Returns the trial that all cycles have in common.
-    pub(super) fn common_trial(&self) -> &PowerCutTrial {
-        &self.first
+        Demand::new(self.common_trial.flush_every, 1)
     }
 }
 

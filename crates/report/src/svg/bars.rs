@@ -8,18 +8,21 @@ use steadfast_domain::findings::{Plot, Scale};
 
 /// Fraction of a category's width that its bars fill.
 const FILL: f64 = 0.8;
-/// Distance beyond the axis, as a fraction of it, from which a bar counts as cut off.
-const EDGE: f64 = 1e-9;
+/// Distance beyond the axis, as a fraction of it, up to which a bar does not count as cut off.
+const CUT_OFF_TOLERANCE: f64 = 1e-9;
 /// Letter size of the values of bars that are cut off.
 const NUMBER_SIZE: f64 = 12.0;
 
 pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
-    let bars = plot.series.iter().flat_map(|series| &series.points);
-    let values: Vec<f64> = bars.filter_map(|(_, y)| *y).collect();
+    let points = plot.series.iter().flat_map(|series| &series.points);
+    let values: Vec<f64> = points.filter_map(|(_, y)| *y).collect();
     let looks: Vec<SeriesLook> = (0..plot.series.len()).map(look).collect();
-    let named = plot.series.iter().zip(&looks);
-    let legend =
-        named.map(|(s, look)| LegendEntry { name: s.name.clone(), look: look.clone() }).collect();
+    let legend = plot
+        .series
+        .iter()
+        .zip(&looks)
+        .map(|(series, look)| LegendEntry { name: series.name.clone(), look: look.clone() })
+        .collect();
     let frame = PlotFrame::new(plot, size, Rulers::new(plot, &[], &values), legend);
     let mut drawing = frame.sheet();
     frame.grid(&mut drawing);
@@ -29,7 +32,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     };
     let width = FILL / groups as f64 / plot.series.len().max(1) as f64;
     let floor = frame.place(false, 0.0, Some(0.0)).map_or(frame.area.y(0.0), |at| at.1);
-    let mut anything = false;
+    let mut has_bars = false;
     let mut cut_off: Vec<CutOffBar> = Vec::new();
     for (index, (series, look)) in plot.series.iter().zip(&looks).enumerate() {
         drawing.begin(index);
@@ -43,15 +46,15 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
             let (left, right) = (frame.area.x(left), frame.area.x(left + width * 0.94));
             let corners = [(left, floor), (left, top), (right, top), (right, floor)];
             drawing.polygon(&corners, &look.color, "#222222");
-            if !(-EDGE..=1.0 + EDGE).contains(&part) {
+            if !(-CUT_OFF_TOLERANCE..=1.0 + CUT_OFF_TOLERANCE).contains(&part) {
                 cut_off.push(CutOffBar { middle: f64::midpoint(left, right), top, floor, value });
             }
-            anything = true;
+            has_bars = true;
         }
         drawing.end();
     }
-    number_cut_off(&mut drawing, cut_off);
-    frame.finish(&mut drawing, anything);
+    write_cut_off_values(&mut drawing, cut_off);
+    frame.finish(&mut drawing, has_bars);
     let chart = Chart::new(plot, &frame, &looks, false);
     (drawing, Some(chart))
 }
@@ -64,22 +67,22 @@ struct CutOffBar {
     value: f64,
 }
 
-/// Writes the value of each bar that was cut off into a gap of the bar, upwards. Values that would
-/// overlap the one to their left are omitted.
-fn number_cut_off(drawing: &mut SvgDrawing, mut bars: Vec<CutOffBar>) {
+/// Writes the value of each bar that is cut off into a gap in the bar, running upwards. Omits
+/// values that would overlap the one to their left.
+fn write_cut_off_values(drawing: &mut SvgDrawing, mut bars: Vec<CutOffBar>) {
     bars.sort_by(|one, other| one.middle.total_cmp(&other.middle));
-    let mut free = f64::NEG_INFINITY;
+    let mut free_from = f64::NEG_INFINITY;
     for bar in bars {
         let half_width = NUMBER_SIZE * 0.6;
         let (left, right) = (bar.middle - half_width, bar.middle + half_width);
-        if left < free {
+        if left < free_from {
             continue;
         }
-        free = right;
+        free_from = right;
         let sign = if bar.value > 0.0 { "+" } else { "" };
         let text = format!("{sign}{}", number::grouped(bar.value, 0));
         let length = text.chars().count() as f64 * NUMBER_SIZE * LETTER + 6.0;
-        // At the edge, with some of the bar beyond.
+        // A short piece of the bar remains between the edge and the gap.
         let towards_floor = if bar.floor > bar.top { 1.0 } else { -1.0 };
         let begin = bar.top + towards_floor * 5.0;
         let end = begin + towards_floor * length;

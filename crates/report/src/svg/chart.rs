@@ -56,7 +56,8 @@ impl ChartGrid {
     pub fn new(
         label: &str,
         series: &[String],
-        (cells, folded): (&[Vec<Option<f64>>], bool),
+        cells: &[Vec<Option<f64>>],
+        folded: bool,
     ) -> ChartGrid {
         let rows = cells.len().max(1);
         let columns = cells.first().map_or(0, Vec::len);
@@ -308,12 +309,12 @@ mod tests {
         cells[3][999] = Some(123_456.0);
         cells[4][0..3].fill(None);
         let names: Vec<String> = (0..200).map(|row| format!("{row} %")).collect();
-        let grid = ChartGrid::new("LBA", &names, (&cells, false));
+        let grid = ChartGrid::new("LBA", &names, &cells, false);
         assert!(grid.folded && grid.values[0].len() * grid.values.len() <= CELLS);
         assert_eq!((grid.values[3].last(), grid.values[4][0]), (Some(&Some(123_500.0)), None));
         assert_eq!((grid.names.len(), grid.names[7].as_str()), (100, "14 %"));
         assert_eq!((grid.columns, grid.together), (1000, 3));
-        let small = ChartGrid::new("", &["a".into()], (&[vec![Some(7.0), None]], false));
+        let small = ChartGrid::new("", &["a".into()], &[vec![Some(7.0), None]], false);
         assert_eq!((small.folded, small.values), (false, vec![vec![Some(7.0), None]]));
     }
 

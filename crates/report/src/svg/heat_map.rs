@@ -1,7 +1,7 @@
-//! Heat maps. Each series is a row of cells, the first at the bottom, and the shade is the value:
-//! `y` gives its quantity and scale, `y_right` the quantity of the rows. If `y` has categories, a
-//! value is the index of a category and has its color. Series on the right axis are lines over the
-//! grid.
+//! Heat maps. Each series is a row of cells, the first at the bottom. The shade of a cell is its
+//! value: `y` gives the quantity and scale of the values, `y_right` the quantity of the rows. If
+//! `y` has categories, a value is the index of a category and has its color. Series on the right
+//! axis are lines over the grid.
 
 use super::axis::Ruler;
 use super::chart::{Chart, ChartGrid};
@@ -15,17 +15,30 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use steadfast_domain::findings::{Axis, Plot, Scale, Series};
 
-/// Maximum number of cells in either direction; of more, several are combined into one with the
-/// largest of their values.
-const CELLS: usize = 1000;
+/// Maximum number of cells in either direction. Beyond it, several cells are combined into one with
+/// the largest of their values.
+const CELLS_MAX: usize = 1000;
 /// Number of shades, without the one for a missing value.
 const SHADES: usize = 64;
-/// Width of the scale bar with its labels, and the gap before it, in drawings as wide as a page and
-/// in drawings half as wide.
-const ROOM: (f64, f64) = (super::frame::BESIDE_TIME, 26.0);
-const ROOM_SMALL: (f64, f64) = (118.0, 12.0);
+
+/// The space to the right of the cells, for the scale bar.
+#[derive(Clone, Copy)]
+struct ScaleBarSpace {
+    /// Width of the gap, the bar and its labels.
+    width: f64,
+    /// Gap before the bar.
+    gap: f64,
+    /// Maximum number of letters of the title.
+    letters: usize,
+}
+
+/// Space in drawings as wide as a page.
+const WIDE_SPACE: ScaleBarSpace =
+    ScaleBarSpace { width: super::frame::BESIDE_TIME, gap: 26.0, letters: 34 };
+/// Space in drawings half as wide.
+const NARROW_SPACE: ScaleBarSpace = ScaleBarSpace { width: 118.0, gap: 12.0, letters: 22 };
 /// Maximum number of row names.
-const NAMES: usize = 18;
+const ROW_NAMES_MAX: usize = 18;
 /// Colors from light to dark in one hue, in the same order in gray print. Even a single cell of the
 /// lightest is distinguishable from white.
 const STOPS: [[f64; 3]; 4] =
@@ -33,7 +46,6 @@ const STOPS: [[f64; 3]; 4] =
 
 /// Values by row from the bottom and by column.
 struct HeatMapCells {
-    columns: usize,
     values: Vec<Vec<Option<f64>>>,
     /// Names of the series, from the bottom.
     names: Vec<String>,
@@ -59,14 +71,14 @@ impl CellColors {
     }
 
     /// Returns the index of a value in the palette; `None` if it has no color.
-    fn place(&self, value: f64) -> Option<usize> {
+    fn palette_index(&self, value: f64) -> Option<usize> {
         match self {
-            CellColors::Shades(scale) => {
-                scale.place(value).map(|part| shade_of(part.clamp(0.0, 1.0)))
+            CellColors::Shades(ruler) => {
+                ruler.place(value).map(|part| shade_of(part.clamp(0.0, 1.0)))
             }
             CellColors::Colors(names) => {
-                let place = (value >= 0.0).then_some(value as usize)?;
-                (place < names.len()).then_some(place % PALETTE_MAX)
+                let category = (value >= 0.0).then_some(value as usize)?;
+                (category < names.len()).then_some(category % PALETTE_MAX)
             }
         }
     }
@@ -75,8 +87,8 @@ impl CellColors {
         match self {
             CellColors::Shades(_) => (0..SHADES).map(shade_color).collect(),
             CellColors::Colors(names) => {
-                let colors = names.iter().take(PALETTE_MAX).enumerate();
-                colors.map(|(place, name)| rgb(&of_category(place, name))).collect()
+                let names = names.iter().take(PALETTE_MAX).enumerate();
+                names.map(|(category, name)| rgb(&category_color(category, name))).collect()
             }
         }
     }
@@ -87,95 +99,88 @@ const PALETTE_MAX: usize = 250;
 
 /// Returns the color of a category: the colors of series, then the same in a lighter tone, as for
 /// layers.
-fn of_category(place: usize, name: &str) -> String {
+fn category_color(category: usize, name: &str) -> String {
     if name == OTHERS {
-        return OTHERS_COLOR.to_owned();
-    }
-    match place / COLORS.len() % 2 {
-        0 => color(place).to_owned(),
-        _ => lighten(color(place), 0.6),
+        OTHERS_COLOR.to_owned()
+    } else if (category / COLORS.len()).is_multiple_of(2) {
+        color(category).to_owned()
+    } else {
+        lighten(color(category), 0.6)
     }
 }
 
 pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
-    let (over, rows): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.right);
+    let (overlays, rows): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.right);
     let cells = HeatMapCells::new(plot, &rows);
     let values: Vec<f64> = cells.values.iter().flatten().flatten().copied().collect();
-    let shading = CellColors::new(plot, &values);
+    let colors = CellColors::new(plot, &values);
     let x = match plot.x.scale {
         Scale::Categories(_) => Ruler::across(&plot.x, &[]),
         _ => Ruler::exact(&plot.x, cells.range.0, cells.range.1),
     };
     let rulers = Rulers { x, y: Ruler::new(&rows_axis(&cells.names).scale, &[]), right: None };
-    let rows = plot.y_right.as_ref().map(|axis| axis.label.as_str()).unwrap_or_default();
-    let room = if size.is_small() { ROOM_SMALL } else { ROOM };
-    let frame = PlotFrame::with_room(plot, size, rulers, room.0).entitled(rows, "");
-    let frame = frame.explained(legend(&shading, &over));
+    let row_quantity = plot.y_right.as_ref().map(|axis| axis.label.as_str()).unwrap_or_default();
+    let space = if size.is_small() { NARROW_SPACE } else { WIDE_SPACE };
+    let frame = PlotFrame::with_room(plot, size, rulers, space.width)
+        .entitled(row_quantity, "")
+        .explained(legend(&colors, &overlays));
     let mut drawing = frame.sheet();
     let area = &frame.area;
-    if values.iter().any(|value| shading.place(*value).is_some()) {
-        let dots = |value| shading.place(value);
-        if let Some(png) = picture((cells.columns, &shading.palette()), &cells.values, dots) {
+    if values.iter().any(|value| colors.palette_index(*value).is_some()) {
+        let palette_index = |value| colors.palette_index(value);
+        if let Some(png) = picture(&cells.values, &colors.palette(), palette_index) {
             let size = (area.width, area.height);
             drawing.picture((area.left, area.top), size, &STANDARD.encode(png));
         }
-        if let CellColors::Shades(scale) = &shading {
-            let colors = shading.palette();
-            scale_bar(&mut drawing, &frame, room, (scale, &colors, &plot.y.label));
+        if let CellColors::Shades(ruler) = &colors {
+            scale_bar(&mut drawing, &frame, space, ruler, &plot.y.label);
         }
     } else {
         frame.no_values(&mut drawing);
     }
-    over.iter().enumerate().for_each(|(index, series)| {
+    for (index, series) in overlays.iter().enumerate() {
         // A white edge separates a line from dark cells.
-        for look in [edge(), over_cells(index)] {
-            lines::draw_series(&mut drawing, &frame, series, &look, (index, over.len()));
+        for look in [edge_look(), line_look(index)] {
+            lines::draw_series(&mut drawing, &frame, series, &look, (index, overlays.len()));
         }
-    });
+    }
     frame.axes(&mut drawing);
     frame.marks(&mut drawing);
     frame.legend(&mut drawing);
-    let looks: Vec<SeriesLook> = (0..over.len()).map(over_cells).collect();
-    let grid = ChartGrid::new(rows, &cells.names, (&cells.values, cells.folded));
-    let chart = Chart::of_cells(plot, &frame, &over, &looks, grid);
+    let looks: Vec<SeriesLook> = (0..overlays.len()).map(line_look).collect();
+    let grid = ChartGrid::new(row_quantity, &cells.names, &cells.values, cells.folded);
+    let chart = Chart::of_cells(plot, &frame, &overlays, &looks, grid);
     (drawing, Some(chart))
 }
 
-/// Returns the legend of colors and lines.
-fn legend(shading: &CellColors, over: &[&Series]) -> Vec<LegendEntry> {
-    let colors = match shading {
-        CellColors::Shades(_) => &[][..],
-        CellColors::Colors(names) => names,
-    };
-    let filled = |(place, name): (usize, &String)| LegendEntry {
-        name: name.clone(),
-        look: SeriesLook {
-            color: of_category(place, name),
-            width: 1.0,
-            dash: None,
-            marker: None,
-            fill: Some(1.0),
-        },
-    };
-    let line = |(index, series): (usize, &&Series)| LegendEntry {
-        name: series.name.clone(),
-        look: over_cells(index),
-    };
-    colors.iter().enumerate().map(filled).chain(over.iter().enumerate().map(line)).collect()
+/// Returns the legend of categories and lines.
+fn legend(colors: &CellColors, overlays: &[&Series]) -> Vec<LegendEntry> {
+    let mut entries = Vec::new();
+    if let CellColors::Colors(names) = colors {
+        for (category, name) in names.iter().enumerate() {
+            let color = category_color(category, name);
+            let look = SeriesLook { color, width: 1.0, dash: None, marker: None, fill: Some(1.0) };
+            entries.push(LegendEntry { name: name.clone(), look });
+        }
+    }
+    for (index, series) in overlays.iter().enumerate() {
+        entries.push(LegendEntry { name: series.name.clone(), look: line_look(index) });
+    }
+    entries
 }
 
 /// Returns the look of a line over cells, in a color that no shade has.
-fn over_cells(index: usize) -> SeriesLook {
-    const OVER: [&str; 3] = ["#d55e00", "#009e73", "#cc79a7"];
-    let color = OVER[index % OVER.len()].to_owned();
+fn line_look(index: usize) -> SeriesLook {
+    const LINE_COLORS: [&str; 3] = ["#d55e00", "#009e73", "#cc79a7"];
+    let color = LINE_COLORS[index % LINE_COLORS.len()].to_owned();
     SeriesLook { color, width: 1.8, dash: plain_dash(index), marker: None, fill: None }
 }
 
-fn edge() -> SeriesLook {
+fn edge_look() -> SeriesLook {
     SeriesLook { color: "#ffffff".to_owned(), width: 3.6, dash: None, marker: None, fill: None }
 }
 
-/// Returns the axis of the shades, from the smallest value to the largest; a linear one includes
+/// Returns the ruler of the shades, from the smallest value to the largest. A linear scale includes
 /// zero.
 fn shade_ruler(plot: &Plot, values: &[f64]) -> Ruler {
     let logarithmic = matches!(plot.y.scale, Scale::Log10 | Scale::Log2);
@@ -185,19 +190,19 @@ fn shade_ruler(plot: &Plot, values: &[f64]) -> Ruler {
         usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
     let (low, high) = if low <= high { (low, high) } else { (1.0, 10.0) };
     let axis = Axis::new("", if logarithmic { Scale::Log10 } else { Scale::LinearFitted });
-    match (logarithmic, plot.y.scale == Scale::Linear) {
-        (true, _) => Ruler::exact(&axis, low, if high > low { high } else { low * 10.0 }),
-        (false, true) => Ruler::exact(&axis, low.min(0.0), if high > 0.0 { high } else { 1.0 }),
-        (false, false) => {
-            Ruler::exact(&axis, low, if high > low { high } else { low + low.abs().max(1.0) })
-        }
+    if logarithmic {
+        Ruler::exact(&axis, low, if high > low { high } else { low * 10.0 })
+    } else if plot.y.scale == Scale::Linear {
+        Ruler::exact(&axis, low.min(0.0), if high > 0.0 { high } else { 1.0 })
+    } else {
+        Ruler::exact(&axis, low, if high > low { high } else { low + low.abs().max(1.0) })
     }
 }
 
-/// Returns an axis with the names of rows; if there are many, most are blank.
+/// Returns an axis with the names of rows; of many names, most are blank.
 fn rows_axis(names: &[String]) -> Axis {
-    // Rows of equal height have round names at round distances.
-    let least = names.len().div_ceil(NAMES).max(1);
+    // A round step, so that the names that remain are round numbers.
+    let least = names.len().div_ceil(ROW_NAMES_MAX).max(1);
     let every = [1, 2, 5, 10, 20, 25, 50, 100].into_iter().find(|step| *step >= least);
     let every = every.unwrap_or(least);
     let shown = names.iter().enumerate().map(|(index, name)| {
@@ -217,31 +222,32 @@ impl HeatMapCells {
         let step = if step.is_finite() { step } else { 1.0 };
         let first = xs.first().copied().unwrap_or(0.0);
         let last = xs.last().copied().unwrap_or(0.0) + step;
-        // Evenly spaced, so that a column without values is a gap.
+        // Columns are evenly spaced, so that one without values is a gap.
         let wanted = ((last - first) / step).round().max(1.0);
         let (first, step, wanted) = match &plot.x.scale {
             Scale::Categories(names) => (0.0, 1.0, names.len().max(1) as f64),
             _ => (first, step, wanted),
         };
-        let (columns, rows) =
-            (wanted.min(CELLS as f64) as usize, series_of_rows.len().clamp(1, CELLS));
+        let columns = wanted.min(CELLS_MAX as f64) as usize;
+        let rows = series_of_rows.len().clamp(1, CELLS_MAX);
         let mut values = vec![vec![None; columns]; rows];
         for (row, series) in series_of_rows.iter().enumerate() {
             let row = row * rows / series_of_rows.len().max(1);
             for (x, value) in &series.points {
+                let Some(value) = value.filter(|v| v.is_finite()) else { continue };
                 let column = ((x - first) / step).round();
-                let inside = column.is_finite() && (0.0..wanted).contains(&column);
-                let (true, Some(value)) = (inside, value.filter(|v| v.is_finite())) else {
+                // This also skips a column that is not a number.
+                if !(0.0..wanted).contains(&column) {
                     continue;
-                };
+                }
                 let column = ((column * columns as f64 / wanted) as usize).min(columns - 1);
                 let cell: &mut Option<f64> = &mut values[row][column];
-                *cell = Some(cell.map_or(value, |there| there.max(value)));
+                *cell = Some(cell.map_or(value, |largest| largest.max(value)));
             }
         }
         let names: Vec<String> = series_of_rows.iter().map(|s| s.name.clone()).collect();
-        let folded = wanted > CELLS as f64 || names.len() > CELLS;
-        HeatMapCells { columns, values, names, range: (first, first + step * wanted), folded }
+        let folded = wanted > CELLS_MAX as f64 || names.len() > CELLS_MAX;
+        HeatMapCells { values, names, range: (first, first + step * wanted), folded }
     }
 }
 
@@ -259,25 +265,28 @@ fn shade_color(shade: usize) -> [u8; 3] {
 /// Encodes the cells as a PNG with a palette, white for missing values. Every cell is several dots
 /// wide, so that viewers do not blur it into its neighbors.
 fn picture(
-    (columns, colors): (usize, &[[u8; 3]]),
     rows: &[Vec<Option<f64>>],
-    shade: impl Fn(f64) -> Option<usize>,
+    colors: &[[u8; 3]],
+    palette_index: impl Fn(f64) -> Option<usize>,
 ) -> Option<Vec<u8>> {
-    let (across, up) = (1600usize.div_ceil(columns).min(40), 900usize.div_ceil(rows.len()).min(40));
-    let mut dots = Vec::with_capacity(columns * across * rows.len() * up);
+    let columns = rows.first()?.len();
+    let cell_width = 1600usize.div_ceil(columns).min(40);
+    let cell_height = 900usize.div_ceil(rows.len()).min(40);
+    let mut dots = Vec::with_capacity(columns * cell_width * rows.len() * cell_height);
     for row in rows.iter().rev() {
         let line: Vec<u8> = row
             .iter()
-            .map(|value| value.and_then(&shade).map_or(0, |shade| shade as u8 + 1))
-            .flat_map(|dot| std::iter::repeat_n(dot, across))
+            .map(|value| value.and_then(&palette_index).map_or(0, |index| index as u8 + 1))
+            .flat_map(|dot| std::iter::repeat_n(dot, cell_width))
             .collect();
-        (0..up).for_each(|_| dots.extend_from_slice(&line));
+        (0..cell_height).for_each(|_| dots.extend_from_slice(&line));
     }
     let mut palette = vec![255; 3];
     palette.extend(colors.iter().flatten());
     let mut out = Vec::new();
-    let size = ((columns * across) as u32, (rows.len() * up) as u32);
-    let mut encoder = png::Encoder::new(&mut out, size.0, size.1);
+    let width = (columns * cell_width) as u32;
+    let height = (rows.len() * cell_height) as u32;
+    let mut encoder = png::Encoder::new(&mut out, width, height);
     encoder.set_color(png::ColorType::Indexed);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_palette(palette);
@@ -293,34 +302,33 @@ fn picture(
 fn scale_bar(
     drawing: &mut SvgDrawing,
     frame: &PlotFrame,
-    (room, gap): (f64, f64),
-    (scale, colors, label): (&Ruler, &[[u8; 3]], &str),
+    space: ScaleBarSpace,
+    ruler: &Ruler,
+    label: &str,
 ) {
     let area = &frame.area;
-    let (left, width, top, height) = (area.x(1.0) + gap, 18.0, area.top, area.height - 34.0);
+    let (left, width, top, height) = (area.x(1.0) + space.gap, 18.0, area.top, area.height - 34.0);
     let y = |part: f64| top + (1.0 - part) * height;
     let shades: Vec<Vec<Option<f64>>> = (0..SHADES).map(|shade| vec![Some(shade as f64)]).collect();
-    if let Some(png) = picture((1, colors), &shades, |shade| Some(shade as usize)) {
+    let colors: Vec<[u8; 3]> = (0..SHADES).map(shade_color).collect();
+    if let Some(png) = picture(&shades, &colors, |shade| Some(shade as usize)) {
         drawing.picture((left, top), (width, height), &STANDARD.encode(png));
     }
     drawing.frame(left, top, width, height);
-    let mut free = f64::INFINITY;
-    for (part, name) in &scale.ticks.labelled {
-        if free - y(*part) < 13.0 {
+    let mut last_tick = f64::INFINITY;
+    for (part, name) in &ruler.ticks.labelled {
+        let tick = y(*part);
+        if last_tick - tick < 13.0 {
             continue;
         }
-        free = y(*part);
-        drawing.line((left + width, free), (left + width + 4.0, free), INK, 1.0);
-        drawing.text((left + width + 7.0, free + 4.5), LETTERS, TextAnchor::Start, name);
+        last_tick = tick;
+        drawing.line((left + width, tick), (left + width + 4.0, tick), INK, 1.0);
+        drawing.text((left + width + 7.0, tick + 4.5), LETTERS, TextAnchor::Start, name);
     }
     drawing.frame(left, area.y(0.0) - 15.0, width, 15.0);
     drawing.text((left + width + 7.0, area.y(0.0) - 3.0), LETTERS, TextAnchor::Start, "none");
-    let edge = area.x(1.0) + room - 8.0;
-    drawing.text_upwards(
-        (edge, y(0.5)),
-        14.0,
-        &super::frame::shown(label, if room < ROOM.0 { 22 } else { 34 }),
-    );
+    let edge = area.x(1.0) + space.width - 8.0;
+    drawing.text_upwards((edge, y(0.5)), 14.0, &super::frame::shown(label, space.letters));
 }
 
 #[cfg(test)]
@@ -355,9 +363,9 @@ mod tests {
             .with(row("foot", [Some(0.0), Some(64.0), None]))
             .with(row("head", [Some(32.0), Some(f64::NAN), Some(63.9)]));
         let cells = HeatMapCells::new(&plot, &plot.series.iter().collect::<Vec<_>>());
-        assert_eq!((cells.columns, cells.range), (4, (10.0, 50.0)));
+        assert_eq!((cells.values[0].len(), cells.range), (4, (10.0, 50.0)));
         let colors: Vec<[u8; 3]> = (0..SHADES).map(shade_color).collect();
-        let png = picture((cells.columns, &colors), &cells.values, |v| Some(shade_of(v / 64.0)));
+        let png = picture(&cells.values, &colors, |v| Some(shade_of(v / 64.0)));
         let png = png.unwrap();
         // The top row comes first; the column at 30 has no values.
         assert_eq!(decoded(&png, 4, 2), [[33, 0, 0, 64], [1, 64, 0, 0]]);
@@ -372,7 +380,7 @@ mod tests {
         };
         assert_eq!(named(3), ["0", "1", "2"]);
         assert_eq!(named(200)[..3], ["0", "20", "40"]);
-        assert!(named(1000).len() <= NAMES);
+        assert!(named(1000).len() <= ROW_NAMES_MAX);
     }
 
     #[test]
@@ -401,12 +409,12 @@ mod tests {
         let colors = of(Scale::Categories(names));
         let cells = HeatMapCells::new(&colors, &colors.series.iter().collect::<Vec<_>>());
         let shading = CellColors::new(&colors, &[]);
-        let png = picture((2, &shading.palette()), &cells.values, |v| shading.place(v)).unwrap();
+        let png = picture(&cells.values, &shading.palette(), |v| shading.palette_index(v)).unwrap();
         // 7 is not a category.
         assert_eq!(decoded(&png, 2, 2), [[0, 0], [1, 2]]);
-        let twenty = (0..20).map(|place| of_category(place, "RND 4K R"));
+        let twenty = (0..20).map(|category| category_color(category, "RND 4K R"));
         let all: std::collections::BTreeSet<String> =
-            twenty.chain([of_category(1, OTHERS)]).collect();
+            twenty.chain([category_color(1, OTHERS)]).collect();
         assert_eq!(all.len(), 21);
         let drawn = draw(&colors, super::super::frame::FULL).0.finish("");
         assert!(drawn.contains("RND 4K R") && drawn.contains("others"));

@@ -25,24 +25,21 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
             )?;
             let directory = Ledger::find(run)?;
             let findings = output::study_in(&directory)?;
-            let output_dir = OutputDir::of_run(&directory);
-            for file in output::write(&output_dir, &findings, formats)? {
-                terminal::print(&file.display().to_string())?;
-            }
+            output::write_and_list(&OutputDir::of_run(&directory), &findings, formats)?;
             Ok(ExitState::Done)
         }
         _ => foreign(arguments),
     }
 }
 
-/// Form of a card, by the end of its file name.
+/// Image format of a card.
 enum CardForm {
     Svg,
     Png,
 }
 
 impl CardForm {
-    fn named(path: &Path) -> anyhow::Result<Self> {
+    fn from_path(path: &Path) -> anyhow::Result<Self> {
         match path.extension().and_then(|end| end.to_str()) {
             Some("svg") => Ok(CardForm::Svg),
             Some("png") => Ok(CardForm::Png),
@@ -56,7 +53,7 @@ impl CardForm {
 
 /// Writes the card of one run.
 fn card(arguments: &ReportArguments, path: &Path) -> anyhow::Result<ExitState> {
-    let form = CardForm::named(path)?;
+    let form = CardForm::from_path(path)?;
     let [run] = arguments.runs.as_slice() else {
         return Err(misuse("a card shows one run; name one run directory"));
     };
@@ -79,10 +76,12 @@ fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
         Some(path) => Some(OutputDir::open(path, rule, &output::names(formats))?),
         None => {
             refuse_unused(&arguments.writing.given(), "nothing is written without -o DIR")?;
-            let is_printed =
+            let can_print =
                 matches!(arguments.format.as_slice(), [] | [Format::Json | Format::Text]);
-            let options = [("--format", !is_printed)];
-            refuse_unused(&options, "only text or json is printed; give -o DIR for files")?;
+            refuse_unused(
+                &[("--format", !can_print)],
+                "only text or json is printed; give -o DIR for files",
+            )?;
             None
         }
     };
@@ -91,11 +90,7 @@ fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
         rounds => output::of_results(rounds)?,
     };
     match output_dir {
-        Some(output_dir) => {
-            for file in output::write(&output_dir, &findings, formats)? {
-                terminal::print(&file.display().to_string())?;
-            }
-        }
+        Some(output_dir) => output::write_and_list(&output_dir, &findings, formats)?,
         None => output::print(&findings, arguments.format == [Format::Json])?,
     }
     Ok(ExitState::Done)

@@ -23,9 +23,9 @@ use steadfast_workload::WorkloadDetails;
 use steadfast_workload::replay::script::at_threshold;
 use steadfast_workload::replay::{MapRule, ReplayTarget, ScriptOptions, TraceScript};
 
-/// Outstanding I/Os if the trace does not record how many there were: enough that hardly any I/O
-/// waits for a free slot.
-const UNKNOWN: u32 = 64;
+/// Number of outstanding I/Os if the trace does not record it: enough that hardly any I/O waits for
+/// a free slot.
+const DEPTH_DEFAULT: u32 = 64;
 
 /// Returns the workload with the script of its single I/Os.
 pub(super) fn workload(
@@ -44,15 +44,16 @@ pub(super) fn workload(
     // The script has every offset and time: zones and arrivals are not applied.
     let details = WorkloadDetails::default();
     let mut provenance = provenance(&opened, &choice, &native.workload, &details);
-    provenance.origin.push(("Replay".to_owned(), manner(&script, &load)));
+    provenance.origin.push(("Replay".to_owned(), describe_replay(&script, &load)));
     let mut workload = native.applied(provenance);
-    let caveat = |caveat: steadfast_domain::Caveat| {
-        format!("{} {}", caveat.text, caveat.remedy).trim_end().to_owned()
-    };
-    workload.remarks = script.caveats().into_iter().map(caveat).collect();
+    workload.remarks = script
+        .caveats()
+        .into_iter()
+        .map(|caveat| format!("{} {}", caveat.text, caveat.remedy).trim_end().to_owned())
+        .collect();
     workload.script = Some(load);
     workload.script_source = Some(Box::new(ScriptSource {
-        files: full_paths(&chosen.workload)?,
+        files: chosen.workload.iter().map(full_path).collect::<Result<_, _>>()?,
         chosen: chosen_ios(options.pass.filter),
         window: options.pass.window,
         issue_at: script.issue_at(),
@@ -64,18 +65,15 @@ pub(super) fn workload(
 
 /// Returns the demand that the user gave; `None` if neither option is set.
 fn demand(threads: Option<u32>, depth: Option<u32>) -> Option<Demand> {
-    let given = threads.is_some() || depth.is_some();
-    given.then(|| Demand::new(threads.unwrap_or(1), depth.unwrap_or(1)))
+    let is_given = threads.is_some() || depth.is_some();
+    is_given.then(|| Demand::new(threads.unwrap_or(1), depth.unwrap_or(1)))
 }
 
-fn full_paths(files: &[String]) -> anyhow::Result<Vec<String>> {
-    let full = |file: &String| {
-        let path = Path::new(file).canonicalize();
-        let path = path.with_context(|| format!("{file} cannot be found again"))?;
-        let text = path.to_str().map(str::to_owned);
-        text.with_context(|| format!("{file}: its full path is no UTF-8; move it"))
-    };
-    files.iter().map(full).collect()
+fn full_path(file: &String) -> anyhow::Result<String> {
+    let path = Path::new(file).canonicalize();
+    let path = path.with_context(|| format!("{file} cannot be found again"))?;
+    let text = path.to_str().map(str::to_owned);
+    text.with_context(|| format!("{file}: its full path is no UTF-8; move it"))
 }
 
 /// Returns the options that select the I/Os and map their addresses.
@@ -87,8 +85,8 @@ fn options(
     let captured = single_ios(opened)?;
     let mut pass = opened.pass.clone();
     if let Some(threshold) = replay.threshold {
-        let chosen = at_threshold(captured, &pass, (replay.shares, threshold));
-        pass.filter = chosen.with_context(|| opened.name.clone())?;
+        let filter = at_threshold(captured, &pass, replay.shares, threshold);
+        pass.filter = filter.with_context(|| opened.name.clone())?;
     }
     Ok(ScriptOptions {
         pass,
@@ -111,8 +109,9 @@ fn load(
     demand: Option<Demand>,
 ) -> ScriptLoad {
     let timing = replay.timing.unwrap_or_default();
-    let unknown = script.summary().outstanding_max.is_none() && timing != Timing::Closed;
-    let mut load = script.load(demand.or_else(|| unknown.then(|| Demand::new(1, UNKNOWN))));
+    let needs_default = script.summary().outstanding_max.is_none() && timing != Timing::Closed;
+    let mut load =
+        script.load(demand.or_else(|| needs_default.then(|| Demand::new(1, DEPTH_DEFAULT))));
     load.timing = timing;
     load.overlaps = replay.overlaps.unwrap_or_default();
     load
@@ -182,7 +181,7 @@ pub(super) fn first_due(
 }
 
 fn single_ios(opened: &SelectedSource) -> anyhow::Result<&Captured<File>> {
-    let holds = match &opened.source {
+    let refusal = match &opened.source {
         WorkloadSource::Capture(captured) if captured.tells(NotRecorded::SingleIos).is_ok() => {
             return Ok(captured);
         }
@@ -191,14 +190,14 @@ fn single_ios(opened: &SelectedSource) -> anyhow::Result<&Captured<File>> {
         WorkloadSource::Representation(_) => "is a Replay representation: it holds capture steps",
     };
     bail!(
-        "{} {holds} and no single I/O; leave out --exact to replay its steps, or capture again \
+        "{} {refusal} and no single I/O; leave out --exact to replay its steps, or capture again \
          without --totals-every",
         opened.name
     )
 }
 
 /// Describes the replay in words.
-fn manner(script: &TraceScript<File>, load: &ScriptLoad) -> String {
+fn describe_replay(script: &TraceScript<File>, load: &ScriptLoad) -> String {
     format!(
         "exact: {} single I/Os, timing {}, due at {} time, overlaps {}, addresses {}",
         load.counts.total(),
@@ -247,12 +246,12 @@ pub fn reopen(run: &mut RunPlan) -> anyhow::Result<()> {
         overlaps: kept.overlaps,
         ..script.load(Some(kept.demand))
     };
-    let differs = differences(kept, &found);
-    if !differs.is_empty() {
+    let differences = differences(kept, &found);
+    if !differences.is_empty() {
         bail!(
             "{name}: these are not the I/Os that this run began with ({}); restore the original \
              file, and resume again",
-            differs.join("; ")
+            differences.join("; ")
         );
     }
     kept.open = found.open;
@@ -264,27 +263,31 @@ fn differences(kept: &ScriptLoad, found: &ScriptLoad) -> Vec<String> {
     if kept == found {
         return Vec::new();
     }
-    let shown = |script: &ScriptLoad| {
-        [
-            ("I/Os", script.counts.total().to_string()),
-            ("bytes", script.bytes.0.to_string()),
-            ("length", script.span.to_string()),
-            ("largest I/O", script.largest.0.to_string()),
-            ("last byte", script.reach.0.to_string()),
-            ("outstanding", script.demand.to_string()),
-            ("addresses", script.mapping.clone()),
-            ("SHA-256", script.digest.clone()),
-        ]
-    };
-    let pairs = shown(kept).into_iter().zip(shown(found));
-    let differs = pairs.filter(|(before, now)| before != now);
-    let differences: Vec<String> =
-        differs.map(|((what, before), (_, now))| format!("{what} {now}, not {before}")).collect();
+    let differences: Vec<String> = properties(kept)
+        .into_iter()
+        .zip(properties(found))
+        .filter(|(before, now)| before != now)
+        .map(|((name, before), (_, now))| format!("{name} {now}, not {before}"))
+        .collect();
     if differences.is_empty() {
         vec!["the way they are played differs".to_owned()]
     } else {
         differences
     }
+}
+
+/// Returns the properties of a script that a user can compare, by name.
+fn properties(script: &ScriptLoad) -> [(&'static str, String); 8] {
+    [
+        ("I/Os", script.counts.total().to_string()),
+        ("bytes", script.bytes.0.to_string()),
+        ("length", script.span.to_string()),
+        ("largest I/O", script.largest.0.to_string()),
+        ("last byte", script.reach.0.to_string()),
+        ("outstanding", script.demand.to_string()),
+        ("addresses", script.mapping.clone()),
+        ("SHA-256", script.digest.clone()),
+    ]
 }
 
 #[cfg(test)]

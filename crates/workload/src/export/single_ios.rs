@@ -47,35 +47,39 @@ const fn property(
     IoProperty { loss, is_present, kept_by }
 }
 
+/// Formats other than fio's iolog.
+const ALL_BUT_IOLOG: &[IoTextFormat] = &[Blkparse, Csv];
+
 /// Flags that blkparse's letters express.
 const LETTERED: u16 = flags::SYNC | flags::FUA | flags::PREFLUSH | flags::META | flags::READ_AHEAD;
 
 const PROPERTIES: [IoProperty; 15] = [
-    property("have an unknown operation and are left out", |e| e.op == IoOp::Other, NOT_IOLOG),
-    property("are discards, which fio before 3.34 skips", |e| e.op == IoOp::Discard, NOT_IOLOG),
-    property("lose the part of their time below 1 us", |e| e.issued_ns % 1000 > 0, NOT_IOLOG),
+    property("have an unknown operation and are left out", |e| e.op == IoOp::Other, ALL_BUT_IOLOG),
+    property("are discards, which fio before 3.34 skips", |e| e.op == IoOp::Discard, ALL_BUT_IOLOG),
+    property("lose the part of their time below 1 us", |e| e.issued_ns % 1000 > 0, ALL_BUT_IOLOG),
     property("are extended to sectors of 512 bytes", is_off_sector, &[FioIolog, Csv]),
-    property("lose their response time", |e| e.response_ns != RESPONSE_UNKNOWN, NOT_IOLOG),
-    property("lose their time in the queue", |e| e.queued_ns > 0, NOT_IOLOG),
-    property("lose their process", |e| e.pid > 0 || !e.command.is_empty(), NOT_IOLOG),
+    property("lose their response time", |e| e.response_ns != RESPONSE_UNKNOWN, ALL_BUT_IOLOG),
+    property("lose their time in the queue", |e| e.queued_ns > 0, ALL_BUT_IOLOG),
+    property("lose their process", |e| e.pid > 0 || !e.command.is_empty(), ALL_BUT_IOLOG),
     property("lose their thread", |e| e.tid > 0 || !e.thread.is_empty(), &[Csv]),
-    property("lose their processor", |e| e.cpu > 0, NOT_IOLOG),
+    property("lose their processor", |e| e.cpu > 0, ALL_BUT_IOLOG),
     property("lose their cgroup", |e| e.cgroup > 0, &[]),
-    property("lose flags such as FUA and sync", |e| e.flags & LETTERED > 0, NOT_IOLOG),
-    property("lose that they failed", |e| e.flags & flags::FAILED > 0, NOT_IOLOG),
-    property("lose that they were requeued, written back, direct or merged", has_more, &[Csv]),
+    property("lose flags such as FUA and sync", |e| e.flags & LETTERED > 0, ALL_BUT_IOLOG),
+    property("lose that they failed", |e| e.flags & flags::FAILED > 0, ALL_BUT_IOLOG),
+    property(
+        "lose that they were requeued, written back, direct or merged",
+        has_csv_only_state,
+        &[Csv],
+    ),
     property("lose their file", |e| e.inode > 0, &[Csv]),
     property("lose the compression of their data", |e| e.content.blocks > 0, &[]),
 ];
-
-/// Formats other than fio's iolog.
-const NOT_IOLOG: &[IoTextFormat] = &[Blkparse, Csv];
 
 fn is_off_sector(event: &IoEvent) -> bool {
     !(event.offset | u64::from(event.bytes)).is_multiple_of(SECTOR)
 }
 
-fn has_more(event: &IoEvent) -> bool {
+fn has_csv_only_state(event: &IoEvent) -> bool {
     event.merged > 0 || event.flags & !(LETTERED | flags::FAILED) > 0
 }
 
@@ -127,9 +131,10 @@ pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
 
 /// Properties of all chosen I/Os that a writer needs before it writes the first.
 struct IoSurvey {
-    /// Sentences on what the format cannot express, for the beginning of the file.
+    /// Sentences on what the format cannot express.
     lost: Vec<String>,
-    /// Longest time in the queue, in nanoseconds: blkparse prints in order of time.
+    /// Longest time in the queue, in nanoseconds. The blkparse writer needs it to sort its lines by
+    /// time.
     longest_wait_ns: u64,
 }
 
@@ -178,8 +183,8 @@ pub fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
     out: W,
 ) -> Result<(W, ExportedIos), TraceError> {
     let mut conditions = captured.conditions().clone();
-    let chosen = pass.filter.describe(&conditions);
-    conditions.remarks.extend(chosen.map(|part| format!("Only part of a trace: {part}.")));
+    let filter = pass.filter.describe(&conditions);
+    conditions.remarks.extend(filter.map(|filter| format!("Only part of a trace: {filter}.")));
     conditions.remarks.extend(captured.integrity().missing());
     let mut writer = TraceWriter::new(out, &conditions)?;
     let mut events = Vec::with_capacity(4096);
@@ -203,9 +208,10 @@ fn each_io<R: Read + Seek + Send + 'static>(
     mut take: impl FnMut(&IoEvent) -> Result<(), TraceError>,
 ) -> Result<u64, TraceError> {
     if captured.conditions().layers.len() > 1 && pass.filter.layer.is_none() {
-        let what = "the trace has two layers, which cannot be exported together; choose one \
-                    with --layer";
-        return Err(TraceError::Unsuitable(what.to_owned()));
+        return Err(TraceError::Unsuitable(
+            "the trace has two layers, which cannot be exported together; choose one with --layer"
+                .to_owned(),
+        ));
     }
     let mut batches = captured.ios(pass, Fields::ALL)?;
     let mut ios = 0;
@@ -244,14 +250,14 @@ fn begin_iolog(
 ) -> Result<(), TraceError> {
     writeln!(out, "fio version 3 iolog")?;
     let names: BTreeSet<_> = devices.iter().collect();
-    // fio has no comment lines, but ignores what follows the action, up to 4,095 bytes a line.
-    let mut comment = match lost {
-        [] => String::new(),
-        _ => format!(" # The file cannot say: {}", lost.join(" ")),
-    };
     // Times start at 1: fio ignores the delay after a line with time 0.
-    for name in &names {
-        writeln!(out, "1 {name} add{}", std::mem::take(&mut comment))?;
+    for (index, name) in names.iter().enumerate() {
+        write!(out, "1 {name} add")?;
+        // fio has no comment lines, but ignores what follows the action, up to 4,095 bytes a line.
+        if index == 0 && !lost.is_empty() {
+            write!(out, " # The file cannot say: {}", lost.join(" "))?;
+        }
+        writeln!(out)?;
     }
     for name in &names {
         writeln!(out, "1 {name} open")?;

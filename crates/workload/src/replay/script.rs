@@ -33,14 +33,15 @@ use steadfast_tracefile::parquet::Trace;
 pub fn at_threshold<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     pass: &PassOptions,
-    (by, threshold): (ShareMeasure, Threshold),
+    measure: ShareMeasure,
+    threshold: Threshold,
 ) -> Result<Filter, ReplayError> {
     let PassResult { found: table, account } = captured.streams(pass)?;
     if account.kept == 0 {
         let filter = pass.filter.describe(captured.conditions());
         return Err(ReplayError::Empty { events: account.events, filter });
     }
-    let workload = CumulativeWorkload::new(&table, by, threshold);
+    let workload = CumulativeWorkload::new(&table, measure, threshold);
     if workload.streams.is_empty() {
         return Err(ReplayError::BelowThreshold(threshold));
     }

@@ -16,7 +16,7 @@ use steadfast_domain::script::{DueTimeSource, MapRule};
 use steadfast_domain::{CaptureConditions, Layer, Op};
 use steadfast_tracefile::parquet::Trace;
 
-/// Most devices that are named in the error for a choice of several devices.
+/// Maximum number of devices that the error for a choice of several devices names.
 const DEVICES_NAMED: usize = 8;
 
 /// The result of the first pass.
@@ -32,13 +32,17 @@ pub(super) struct ReplaySurvey {
     pub(super) fua: FuaFlushes,
     pub(super) layers: BTreeSet<Layer>,
     devices: BTreeSet<u16>,
-    /// Number of playable I/Os other than flushes.
-    moving: u64,
-    /// First due time by issue, and by queue entry, in nanoseconds.
-    first_ns: Option<(u64, u64)>,
-    queued_max_ns: u64,
+    /// Number of playable I/Os with an address: all but flushes.
+    addressed: u64,
+    /// First issue time, in nanoseconds.
+    first_issued_ns: Option<u64>,
+    /// First time of entry into the queue, in nanoseconds.
+    first_queued_ns: Option<u64>,
+    /// Longest time in the queue, in nanoseconds.
+    waited_max_ns: u64,
     /// End of the last whole sector of the target that an I/O reaches, in bytes.
     end: u64,
+    /// Number of I/Os that end beyond the target.
     beyond: u64,
     touched: Granules,
 }
@@ -51,54 +55,57 @@ impl ReplaySurvey {
         let mut survey = ReplaySurvey::default();
         let mut ios = options.pass.read(trace, FIELDS);
         while let Some(rows) = ios.next_batch()? {
-            rows.iter().try_for_each(|row| survey.see(&rows, row, options))?;
+            rows.iter().try_for_each(|row| survey.add(&rows, row, options))?;
         }
         survey.account = ios.account();
         survey.check(trace.conditions(), options)?;
         Ok(survey)
     }
 
-    fn see(
+    fn add(
         &mut self,
         rows: &AnnotatedRows<'_>,
         row: usize,
         options: &ScriptOptions,
     ) -> Result<(), ReplayError> {
-        let (batch, set) = (rows.batch, rows.batch.flags(row));
+        let batch = rows.batch;
         if self.devices.len() < DEVICES_NAMED {
             self.devices.insert(batch.device(row));
         }
         self.layers.insert(batch.layer(row));
         let io = match chosen(rows, row, DueTimeSource::Issue) {
             Ok(io) => io,
-            Err(why) => {
-                self.left_out.count(why);
+            Err(reason) => {
+                self.left_out.count(reason);
                 return Ok(());
             }
         };
-        self.flush_before += u64::from(io.op == Op::Write && set & flags::PREFLUSH != 0);
+        self.flush_before +=
+            u64::from(io.op == Op::Write && batch.flags(row) & flags::PREFLUSH != 0);
         if io.fua {
             self.fua.write(io.completed_ns);
         }
+        self.ios += 1;
+        self.add_time(io.due_ns, batch.queued_ns(row));
         if io.op == Op::Flush {
             self.fua.flush(io.due_ns);
+            return Ok(());
         }
-        self.ios += 1;
-        self.see_time(io.due_ns, batch.queued_ns(row));
-        if io.op == Op::Flush { Ok(()) } else { self.see_place(&io, options) }
+        self.add_range(&io, options)
     }
 
-    fn see_time(&mut self, issued_ns: u64, queued_ns: u64) {
-        let entered = issued_ns.saturating_sub(queued_ns);
-        let (issue, queue) = self.first_ns.unwrap_or((issued_ns, entered));
-        self.first_ns = Some((issue.min(issued_ns), queue.min(entered)));
-        self.queued_max_ns = self.queued_max_ns.max(queued_ns);
+    /// Adds an I/O that was issued after `waited_ns` in the queue.
+    fn add_time(&mut self, issued_ns: u64, waited_ns: u64) {
+        let queued_ns = issued_ns.saturating_sub(waited_ns);
+        self.first_issued_ns = Some(self.first_issued_ns.unwrap_or(issued_ns).min(issued_ns));
+        self.first_queued_ns = Some(self.first_queued_ns.unwrap_or(queued_ns).min(queued_ns));
+        self.waited_max_ns = self.waited_max_ns.max(waited_ns);
     }
 
-    fn see_place(&mut self, io: &CapturedIo, options: &ScriptOptions) -> Result<(), ReplayError> {
+    fn add_range(&mut self, io: &CapturedIo, options: &ScriptOptions) -> Result<(), ReplayError> {
         let (begin, size) = options.space.whole_sectors(io.offset, io.size);
         let end = begin.saturating_add(size);
-        self.moving += 1;
+        self.addressed += 1;
         self.end = self.end.max(end);
         self.beyond += u64::from(end > options.space.end());
         if options.map == Some(MapRule::Pack) { self.touched.touch(begin, end) } else { Ok(()) }
@@ -125,7 +132,7 @@ impl ReplaySurvey {
         if self.layers.len() > 1 {
             return Err(ReplayError::SeveralLayers);
         }
-        if self.moving > 0 {
+        if self.addressed > 0 {
             return Ok(());
         }
         if self.ios == kept {
@@ -140,17 +147,20 @@ impl ReplaySurvey {
         conditions: &CaptureConditions,
         options: &ScriptOptions,
     ) -> Result<ReplayPlan, ReplayError> {
-        let issue_at = match (options.issue_at, self.queued_max_ns > 0) {
-            (Some(DueTimeSource::Queue), false) => return Err(ReplayError::NoQueueTimes),
-            (Some(at), _) => at,
-            (None, true) => DueTimeSource::Queue,
-            (None, false) => DueTimeSource::Issue,
+        let has_queue_times = self.waited_max_ns > 0;
+        let issue_at = match options.issue_at {
+            Some(DueTimeSource::Queue) if !has_queue_times => {
+                return Err(ReplayError::NoQueueTimes);
+            }
+            Some(source) => source,
+            None if has_queue_times => DueTimeSource::Queue,
+            None => DueTimeSource::Issue,
         };
-        let (issue, queue) = self.first_ns.unwrap_or_default();
         let (first_ns, slack_ns) = match issue_at {
-            DueTimeSource::Queue => (queue, self.queued_max_ns),
-            DueTimeSource::Issue => (issue, 0),
+            DueTimeSource::Queue => (self.first_queued_ns, self.waited_max_ns),
+            DueTimeSource::Issue => (self.first_issued_ns, 0),
         };
+        let first_ns = first_ns.unwrap_or_default();
         let fits = self.beyond == 0;
         let rule = options.map.unwrap_or(if fits { MapRule::Same } else { MapRule::Wrap });
         if rule == MapRule::Same && !fits {
@@ -164,9 +174,9 @@ impl ReplaySurvey {
         let device = self.devices.first().map_or(0, |device| usize::from(*device));
         let capacity = conditions.devices.get(device).and_then(|device| device.capacity);
         let touched = std::mem::take(&mut self.touched).ranked();
-        let reached = CaptureExtent { end: self.end, capacity, touched };
+        let extent = CaptureExtent { end: self.end, capacity, touched };
         Ok(ReplayPlan {
-            map: AddressMap::new(rule, options.space, reached)?,
+            map: AddressMap::new(rule, options.space, extent)?,
             options: options.clone(),
             issue_at,
             origin_ns: options.origin_ns.unwrap_or(first_ns).min(first_ns),

@@ -178,7 +178,7 @@ fn a_part_of_a_trace_is_due_from_its_first_io_or_from_a_common_beginning() {
 fn a_threshold_chooses_streams_of_all_ios() {
     let trace = of(&known());
     let choose = |text: &str| {
-        at_threshold(&trace, &PassOptions::default(), (ShareMeasure::Count, text.parse().unwrap()))
+        at_threshold(&trace, &PassOptions::default(), ShareMeasure::Count, text.parse().unwrap())
     };
     let filter = choose("10%").unwrap();
     assert_eq!(filter.streams, [key("RND 4K R"), key("SEQ 128K W"), key("RND 8K W")]);
@@ -581,7 +581,7 @@ fn rates_and_busy_time_of_a_cut_step_are_of_what_passes() {
     let figures: Vec<_> = found.figures(trace.conditions()).collect();
     let told = |at: usize| {
         let step = &figures[at];
-        (step.begin_ns, step.count, step.iops, step.bytes_per_second, step.utilisation)
+        (step.begin_ns, step.count, step.iops, step.bytes_per_second, step.busy_share)
     };
     assert_eq!(figures.len(), 2);
     assert_eq!(told(0), (0, 2, Some(4.0), Some(16_384.0), Some(0.4)));

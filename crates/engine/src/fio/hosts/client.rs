@@ -8,7 +8,7 @@ use super::super::answer::{self, FioReport};
 use super::super::counts::FioCounts;
 use super::super::expression::{Expression, FioCallSpec};
 use super::super::process::{confine, ending, fault_text, signal};
-use super::super::running::keep;
+use super::super::running::{OVERRUN_MAX, keep};
 use crate::stop::StopSignal;
 use std::ffi::CStr;
 use std::fs::File;
@@ -24,9 +24,6 @@ use steadfast_host::Directory;
 
 /// Interval between checks of a running client.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// Longest overrun of a client before the load is called off.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Time that a client may take to end on request.
 const FAREWELL: Duration = Duration::from_secs(3);
@@ -160,7 +157,7 @@ impl HostWork<'_> {
             if let Some(status) = child.try_wait().map_err(lost)? {
                 return Ok(status);
             }
-            let late = part.time.filter(|time| begun.elapsed() > time.to_duration() + PATIENCE);
+            let late = part.time.filter(|time| begun.elapsed() > time.to_duration() + OVERRUN_MAX);
             let over = self.stop.is_requested() || self.called_off.load(Ordering::Relaxed);
             if over || late.is_some() {
                 end(&mut child);
@@ -172,7 +169,7 @@ impl HostWork<'_> {
                 return Err(self.failed(&format!(
                     "did not answer within {} s after the end of its load; it hangs, or its \
                      device does",
-                    PATIENCE.as_secs()
+                    OVERRUN_MAX.as_secs()
                 )));
             }
             std::thread::sleep(LOOK);

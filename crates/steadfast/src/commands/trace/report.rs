@@ -4,9 +4,9 @@ use super::step_time_format;
 use crate::cli::trace::ReportArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
+use crate::output;
 use crate::output_files::{OutputDir, OutputRule};
 use crate::run_settings::SOFTWARE;
-use crate::{output, terminal};
 use steadfast_analysis::{Study, StudyOptions, findings};
 
 /// Writes the report of a capture in every chosen format.
@@ -26,8 +26,6 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     };
     let study = selected.ask(|captured, _| Study::read(captured, &options))?;
     let findings = findings(&study, SOFTWARE);
-    for file in output::write(&output_dir, &findings, formats)? {
-        terminal::print(&file.display().to_string())?;
-    }
+    output::write_and_list(&output_dir, &findings, formats)?;
     Ok(selected.ending())
 }
