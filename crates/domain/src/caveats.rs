@@ -225,8 +225,6 @@ pub const PURGE_NOT_BLANK: &str = "purge-not-blank";
 pub const QUICK: &str = "quick";
 /// Reads were of blocks that had not been written.
 pub const READS_UNWRITTEN: &str = "reads-unwritten";
-/// Blocks that were sampled before reads contain only zeros. Added by the bench.
-pub const READS_ZEROS: &str = "reads-zeros";
 /// The mapping of a capture's addresses to those of the target.
 pub const REPLAY_ADDRESSES: &str = "replay-addresses";
 /// The number of I/Os outstanding in the capture is unknown.
@@ -365,9 +363,9 @@ pub const NOT_STEADY: [&str; 2] = [STEADY_STATE_NOT_ACHIEVED, PART_NOT_STEADY];
 
 /// Caveats that the bench or its engine adds itself. They do not come from the procedure, so a
 /// resumed procedure does not add them again.
-pub const BENCH_CAVEATS: [&str; 12] = [
+pub const BENCH_CAVEATS: [&str; 11] = [
     CONDITIONS_CHANGED, FIO_MESSAGES, FLASH_COUNT_WAITED, FUA_EMULATED, HOSTS_FIO_VERSIONS,
-    HOSTS_LOAD, HOSTS_SKEW, HOSTS_UNSEEN, HOSTS_USE, HOST_LAGS, READS_ZEROS, SHARED_HOST,
+    HOSTS_LOAD, HOSTS_SKEW, HOSTS_UNSEEN, HOSTS_USE, HOST_LAGS, SHARED_HOST,
 ];
 
 /// Returns true if this is the ID of a caveat, of any run.

@@ -40,7 +40,6 @@ mod refusal;
 mod remote;
 mod retry;
 mod run_queue;
-mod sample_blocks;
 mod scratch;
 mod scratch_mark;
 mod sensors;
@@ -89,7 +88,6 @@ pub use remote::{
     plain_hosts, unseen,
 };
 pub use run_queue::RunQueueTime;
-pub use sample_blocks::{SampledBlocks, sample_blocks};
 pub use scratch::create_scratch;
 pub use scratch_mark::{ScratchMark, scratch_mark};
 pub use sensors::{

@@ -15,8 +15,8 @@ use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::settings::StartBelow;
 use steadfast_domain::{
-    Caveat, Conditions, Device, Halt, Host, IoControl, Measurement, Nanos, Op, Proof, Purge,
-    PurgeChoice, PurgeMethod, Step, Stimulus, WriteCache, caveats as ids,
+    Caveat, Conditions, Device, Halt, Host, IoControl, Measurement, Nanos, Proof, Purge,
+    PurgeChoice, PurgeMethod, Step, WriteCache, caveats as ids,
 };
 use steadfast_engine::power_cut::{CutWatch, WritesEnd, read_blocks, write_until_failure};
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart, StopSignal, TargetEngine};
@@ -25,9 +25,6 @@ use steadfast_host::{
 };
 
 pub use steadfast_host::wall_clock_unix_ms;
-
-/// Share of zero blocks among those sampled from which reads have a caveat (our choice).
-const ZERO_LIMIT: f64 = 0.25;
 
 /// Pause before the kernel's counters are read again.
 const REREAD_PAUSE: Duration = Duration::from_millis(1);
@@ -45,8 +42,6 @@ pub struct DeviceRig {
     at_step_end: Option<KernelCounters>,
     /// True if the run has its caveat on FUA writes.
     has_noted_fua: bool,
-    /// True once a load has altered data, or blocks were sampled before the first one that reads.
-    knows_content: bool,
     /// Control groups that this run made for its loads.
     groups: Option<LoadCgroups>,
     /// Rule of these groups that was set last.
@@ -84,31 +79,6 @@ impl DeviceRig {
         self.caveats.push(Caveat::remark(ids::FUA_EMULATED, text, remedy));
     }
 
-    /// Before a first load that reads, adds a caveat if its range seems not to be written.
-    fn sample_content(&mut self, step: &Step) {
-        if std::mem::replace(&mut self.knows_content, true) {
-            return;
-        }
-        let reads = |stimulus: &&Stimulus| stimulus.streams.iter().any(|one| one.op == Op::Read);
-        let Some(stimulus) = step.load.stimuli().iter().find(reads) else { return };
-        let (target, range) = (self.engine.target(), stimulus.active_range);
-        let Some(sampled) = steadfast_host::sample_blocks(target, range, stimulus.seed) else {
-            return;
-        };
-        if f64::from(sampled.zero) < ZERO_LIMIT * f64::from(sampled.blocks) {
-            return;
-        }
-        let text = format!(
-            "{} of {} blocks sampled in the active range contain only zeros, as blocks do that \
-             were never written or were discarded. A device answers their reads without its \
-             medium, faster than others.",
-            sampled.zero, sampled.blocks
-        );
-        let remedy = "Unless the data are zeros, write the range first, for example with: \
-                      steadfast measure \"SEQ 128K W\"";
-        self.caveats.push(Caveat::deviation(ids::READS_ZEROS, text, remedy));
-    }
-
     /// Creates a rig around an engine that holds an armed target.
     pub fn new(engine: impl TargetEngine + 'static, roots: SystemRoots, stop: StopSignal) -> Self {
         let device = engine.target().device();
@@ -124,7 +94,6 @@ impl DeviceRig {
             caveats: Vec::new(),
             at_step_end: None,
             has_noted_fua: false,
-            knows_content: false,
             groups: None,
             rule: None,
             wanted: Conditions::default(),
@@ -365,7 +334,6 @@ impl Rig for DeviceRig {
         watch: IntervalCallback<'_>,
     ) -> Result<Measurement, Halt> {
         let step = &prepared.step().clone();
-        self.sample_content(step);
         let device = self.engine.target().device().clone();
         let DeviceRig { engine, ticket, stop, surroundings, roots, .. } = self;
         let mut baseline = surroundings.begin_step(step);

@@ -6,13 +6,14 @@
 //! namespaces of a controller requires each of them to be unused and confirmed.
 //!
 //! Before the purge, data is written to sample places across the target; afterwards they are read
-//! back ([`crate::sample_blocks`]). The purge has failed if they are not blank, unless the method does not
+//! back ([`blank`]). The purge has failed if they are not blank, unless the method does not
 //! guarantee that.
 //!
 //! Each way to purge has its own time limit: `purge_order` (a purge that the device carries out by
 //! itself), `nvme` (formatting), `ata` (hdparm) and `purge_command_line` (a vendor's command).
 
 mod ata;
+mod blank;
 mod discard;
 mod nvme;
 mod plan;
@@ -26,11 +27,11 @@ pub use purge_command_line::PurgeCommandLine;
 pub use purge_order::{PurgeOrder, PurgeProgress, PurgeWatch};
 
 use crate::error::HostError;
-use crate::sample_blocks::SamplePlaces;
 use crate::scratch;
 use crate::system_roots::SystemRoots;
 use crate::target::Target;
 use crate::tool::{HDPARM, InstalledTools, Tools};
+use blank::SamplePlaces;
 use discard::no_discard;
 use plan::{PurgeCommand, PurgePlan};
 use purge_order::{PurgeContext, PurgeOutcome};

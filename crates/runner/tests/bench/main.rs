@@ -8,7 +8,6 @@ mod one_pass;
 mod portrait;
 mod power_cut;
 mod read_back;
-mod sampled;
 mod scripts;
 mod verify_write;
 

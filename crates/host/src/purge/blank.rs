@@ -1,25 +1,23 @@
-//! Sample blocks of a target: compared before and after a purge, or read to find out whether the
-//! target was written.
+//! Verification read: compares sample blocks across a target before and after a purge.
 
 use crate::error::HostError;
 use crate::target::Target;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use steadfast_domain::step::mix64;
-use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Bytes, DirectBuffer, ReadBack};
 
 /// Number of places: the first and the last block, the others drawn at random. If a fraction p of
 /// the device kept its content, all places miss it with probability (1 - p)^254: a remainder of 1 %
 /// is missed in 8 of 100 runs.
-const PLACES: usize = 256;
+pub(super) const PLACES: usize = 256;
 
 /// Bytes read at each place; more if the device's alignment is larger, less if the target is
 /// smaller.
 const UNIT: u64 = 4096;
 
 /// Sample places of a target and their content before the purge.
-pub(crate) struct SamplePlaces {
+pub(super) struct SamplePlaces {
     unit: u64,
     before: Vec<(u64, PlaceContent)>,
     marked: u32,
@@ -110,32 +108,6 @@ impl SamplePlaces {
         }
         Ok(read)
     }
-}
-
-/// Result of reading sample blocks of a range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SampledBlocks {
-    /// Number of blocks read.
-    pub blocks: u32,
-    /// Number of them that contain only zeros, as a block that was never written or was discarded
-    /// does on most devices.
-    pub zero: u32,
-}
-
-/// Reads up to 256 blocks of a range, at places that depend on the seed. `None` if one cannot be
-/// read.
-pub fn sample_blocks(target: &Target, range: ActiveRange, seed: u64) -> Option<SampledBlocks> {
-    let alignment = u64::from(target.offset_alignment().max(1));
-    let unit = UNIT.max(alignment).min(range.length.round_down(alignment).0);
-    let block = &mut *DirectBuffer::new(usize::try_from(unit).ok().filter(|unit| *unit > 0)?);
-    let mut sampled = SampledBlocks { blocks: 0, zero: 0 };
-    for offset in places(range.length, unit, seed) {
-        let offset = range.start.0.checked_add(offset)?;
-        target.file().read_exact_at(block, offset).ok()?;
-        sampled.blocks += 1;
-        sampled.zero += u32::from(PlaceContent::classify(block) == PlaceContent::Zero);
-    }
-    Some(sampled)
 }
 
 fn mark(block: &mut [u8], seed: u64) {
