@@ -158,10 +158,10 @@ fn what_the_program_gives_is_as_its_schemas_say() {
     let script = "import json, sys, jsonschema\n\
         checks = {}\n\
         schemas = json.load(open('schemas.json'))\n\
+        jsonschema.Draft202012Validator.check_schema(schemas)\n\
         for name, document in json.load(open('all.json')):\n\
         \x20   if name not in checks:\n\
         \x20       schema = {**schemas, '$ref': f'#/$defs/{name}'}\n\
-        \x20       jsonschema.Draft202012Validator.check_schema(schema)\n\
         \x20       checks[name] = jsonschema.Draft202012Validator(schema)\n\
         \x20   for error in checks[name].iter_errors(document):\n\
         \x20       sys.exit(f'{name}: {error.json_path}: {error.message[:500]}')\n\
