@@ -15,7 +15,7 @@
 use crate::backing::FileId;
 use crate::created_files::is_new;
 use crate::device_checks::{
-    claim, listed, refuse_in_use, refuse_other_users, refuse_writers, verify_handle,
+    claim, find_node, refuse_in_use, refuse_other_users, refuse_writers, verify_handle,
 };
 use crate::error::HostError;
 use crate::file_checks::{
@@ -55,7 +55,7 @@ pub enum Consent {
 /// once, so the file inspected is the file opened.
 ///
 /// # Errors
-/// Returns a [`ArmRefusal`]; nothing was written in that case.
+/// Returns an [`ArmRefusal`]; nothing was written in that case.
 pub fn arm(
     device: &Device,
     consent: &Consent,
@@ -84,13 +84,13 @@ pub fn arm(
 /// Checks again that nothing else uses a block device that this process holds.
 ///
 /// # Errors
-/// Returns a [`ArmRefusal`] that names the user.
+/// Returns an [`ArmRefusal`] that names the user.
 pub(crate) fn verify_still_free(
     target: &mut Target,
     roots: &SystemRoots,
 ) -> Result<(), ArmRefusal> {
     let found = target.device().clone();
-    let node = listed(&found, roots)?;
+    let node = find_node(&found, roots)?;
     verify_handle(target, &node, roots)?;
     let stack = refuse_in_use(&node, &found, &[], roots)?;
     claim(target, &stack, roots)?;
@@ -120,7 +120,7 @@ impl ArmCandidate<'_> {
     }
 
     fn block_for_reading(self) -> Result<Target, ArmRefusal> {
-        let node = listed(&self.found, self.roots)?;
+        let node = find_node(&self.found, self.roots)?;
         let target = self.open(AccessMode::Read)?;
         verify_handle(&target, &node, self.roots)?;
         Ok(target)
@@ -129,7 +129,7 @@ impl ArmCandidate<'_> {
     fn block(self, confirmation: Option<&str>) -> Result<Target, ArmRefusal> {
         let roots = self.roots;
         processes::require_all(roots)?;
-        let node = listed(&self.found, roots)?;
+        let node = find_node(&self.found, roots)?;
         let stack = refuse_in_use(&node, &self.found, self.keep, roots)?;
         if let Some(place) = signatures::zfs_member(&node, roots)? {
             return Err(ArmRefusal::ZfsMember { device: self.found.path, place });
@@ -165,16 +165,16 @@ impl ArmCandidate<'_> {
         verify_length(&target)?;
         lock(&target, &ids, roots)?;
         let ids = check.refuse_newcomers(&target)?;
-        let standing = scratch_mark::standing(target.file())
+        let status = scratch_mark::mark_status(target.file())
             .map_err(|e| HostError::io("examine it", &name, e))?;
-        if standing != MarkStatus::Ours {
+        if status != MarkStatus::Ours {
             refuse_kept_file(&name, &ids, keep)?;
-            if standing != MarkStatus::Unmarked || !is_new(id) {
-                require_file_confirmation(&target, &name, &standing, confirmation)?;
+            if status != MarkStatus::Unmarked || !is_new(id) {
+                require_file_confirmation(&target, &name, &status, confirmation)?;
             }
         }
         // A user's own file keeps needing a confirmation, even after it was overwritten once.
-        if standing != MarkStatus::Unmarked {
+        if status != MarkStatus::Unmarked {
             target.keep_mark();
         }
         Ok(target)
@@ -215,8 +215,8 @@ impl ArmCandidate<'_> {
         };
         let group = [node.clone(), node.whole()].into_iter().chain(node.partitions());
         let numbers = group.filter_map(|node| node.device_number()).collect();
-        let sought = OpenFileQuery { numbers, files: BTreeSet::new() };
-        let by = processes::openers(&sought, self.roots, false).unwrap_or_default();
+        let query = OpenFileQuery { numbers, files: BTreeSet::new() };
+        let by = processes::openers(&query, self.roots, false).unwrap_or_default();
         by.into_iter().map(|process| format!("open in {process}")).collect()
     }
 }
@@ -225,8 +225,7 @@ impl ArmCandidate<'_> {
 /// looking up `files`.
 fn lock(target: &Target, files: &BTreeSet<FileId>, roots: &SystemRoots) -> Result<(), ArmRefusal> {
     let device = target.device().path.clone();
-    let taken = retry_until(|| locks::take(target.file()), |taken| matches!(taken, Ok(true)));
-    match taken {
+    match retry_until(|| locks::take(target.file()), |taken| matches!(taken, Ok(true))) {
         Ok(true) => Ok(()),
         Ok(false) => {
             // The lock alone decides; its owner is only for the message.

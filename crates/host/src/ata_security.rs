@@ -126,11 +126,6 @@ pub(crate) fn set_password(device: &str, tools: &dyn Tools) -> Result<(), HostEr
     tools.run(HDPARM, &arguments, COMMAND_TIMEOUT).map(drop)
 }
 
-/// Returns true if a user password is set.
-pub(crate) fn has_password(device: &str, tools: &dyn Tools) -> Result<bool, HostError> {
-    AtaSecurity::read(device, tools).map(|security| security.enabled)
-}
-
 /// Removes a drive's user password; unlocks the drive first if it is locked. Returns true if a
 /// password was set.
 ///
@@ -154,7 +149,7 @@ pub(crate) fn clear_password(
     let failed = |how: &str| HostError::ToolFailed {
         command: format!("hdparm --security-disable {device}"),
         how: how.to_owned(),
-        said: "the drive's password is still set".into(),
+        output: "the drive's password is still set".into(),
     };
     if before.frozen {
         return Err(failed(UNFREEZE));

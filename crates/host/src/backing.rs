@@ -85,36 +85,35 @@ const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
 /// # Errors
 /// The loop device is in use and its backing file cannot be determined.
 pub(crate) fn backing(
-    over: &SysfsNode,
+    node: &SysfsNode,
     roots: &SystemRoots,
 ) -> Result<Option<LoopBacking>, HostError> {
-    if !over.is_loop() || !over.directory.join("loop").exists() {
+    if !node.is_loop() || !node.directory.join("loop").exists() {
         return Ok(None);
     }
-    let unknown = |why: String| HostError::Unclear {
-        what: format!("device below {}", over.path(roots).display()),
-        why,
-    };
-    let status = match status(over, roots) {
+    let path = node.path(roots);
+    let status = match status(node, roots) {
         // The device was detached in the meantime.
         Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return Ok(None),
-        other => {
-            other.map_err(|e| HostError::io("find what it is built on", &over.path(roots), e))?
-        }
+        other => other.map_err(|e| HostError::io("find what it is built on", &path, e))?,
     };
     if status.node_of == 0 {
         return Ok(Some(LoopBacking::File(FileId { device: status.device, inode: status.inode })));
     }
     let (major, minor) = (libc::major(status.node_of), libc::minor(status.node_of));
-    SysfsNode::from_major_minor(major, minor, roots)
-        .map(|node| Some(LoopBacking::Device(node)))
-        .ok_or_else(|| unknown(format!("sysfs does not list block device {major}:{minor}")))
+    match SysfsNode::from_major_minor(major, minor, roots) {
+        Some(below) => Ok(Some(LoopBacking::Device(below))),
+        None => Err(HostError::Unclear {
+            what: format!("device below {}", path.display()),
+            why: format!("sysfs does not list block device {major}:{minor}"),
+        }),
+    }
 }
 
-fn status(over: &SysfsNode, roots: &SystemRoots) -> io::Result<LoopStatus> {
+fn status(node: &SysfsNode, roots: &SystemRoots) -> io::Result<LoopStatus> {
     match &roots.loops {
-        Some(loops) => LoopStatus::from_text(&loops.join(&over.name)),
-        None => LoopStatus::read(&open_node(over, roots, 0)?),
+        Some(loops) => LoopStatus::from_text(&loops.join(&node.name)),
+        None => LoopStatus::read(&open_node(node, roots, 0)?),
     }
 }
 
@@ -147,17 +146,17 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_device_that_cannot_be_asked_is_an_error() {
+    fn a_loop_device_whose_backing_is_unknown_is_an_error() {
         let machine = MachineFixture::new();
-        let free = machine.block("virtual/block/loop0", "7:0", 0);
-        assert_eq!(backing(&free, &machine.roots).unwrap(), None);
-        let silent = machine.block("virtual/block/loop1", "7:1", 9);
-        machine.set(&silent, "loop/offset", "0");
-        let error = backing(&silent, &machine.roots).unwrap_err().to_string();
+        let detached = machine.block("virtual/block/loop0", "7:0", 0);
+        assert_eq!(backing(&detached, &machine.roots).unwrap(), None);
+        let unreadable = machine.block("virtual/block/loop1", "7:1", 9);
+        machine.set(&unreadable, "loop/offset", "0");
+        let error = backing(&unreadable, &machine.roots).unwrap_err().to_string();
         assert!(error.contains("loop1: cannot find what it is built on"), "{error}");
-        let over = machine.block("virtual/block/loop2", "7:2", 9);
-        machine.lay(&over, &LoopStatus::new(5, 6, libc::makedev(8, 99)));
-        let error = backing(&over, &machine.roots).unwrap_err().to_string();
+        let unlisted = machine.block("virtual/block/loop2", "7:2", 9);
+        machine.lay(&unlisted, &LoopStatus::new(5, 6, libc::makedev(8, 99)));
+        let error = backing(&unlisted, &machine.roots).unwrap_err().to_string();
         assert!(error.contains("does not list block device 8:99"), "{error}");
     }
 }

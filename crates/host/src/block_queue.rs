@@ -38,7 +38,7 @@ pub struct Partition {
 
 /// Returns the queue facts of a block device; `None` for a file or a simulated drive.
 pub fn block_queue(device: &Device, roots: &SystemRoots) -> Option<BlockQueue> {
-    facts_of_node(&SysfsNode::from_name(&device.name, roots)?)
+    queue_of_node(&SysfsNode::from_name(&device.name, roots)?)
 }
 
 /// Returns true if the kernel passes FUA writes on to the device, false if it writes and flushes
@@ -65,7 +65,7 @@ pub fn sends_flushes(device: &Device, roots: &SystemRoots) -> Option<bool> {
 /// number. It changes if another disk gets the number or the medium is exchanged. `None` if no
 /// disk has the number; 0 on kernels before 5.15.
 pub fn disk_sequence(number: (u32, u32), roots: &SystemRoots) -> Option<u64> {
-    let node = SysfsNode::from_device_number(libc::makedev(number.0, number.1), roots)?;
+    let node = SysfsNode::from_major_minor(number.0, number.1, roots)?;
     Some(node.whole().number("diskseq").unwrap_or(0))
 }
 
@@ -138,7 +138,7 @@ fn file_systems_of(node: SysfsNode, roots: &SystemRoots) -> Vec<DeviceFileSystem
     kinds.into_iter().map(|(number, kind)| DeviceFileSystem { number, kind }).collect()
 }
 
-fn facts_of_node(node: &SysfsNode) -> Option<BlockQueue> {
+fn queue_of_node(node: &SysfsNode) -> Option<BlockQueue> {
     let whole = node.whole();
     Some(BlockQueue {
         number: node.device_number()?,
@@ -165,28 +165,28 @@ mod tests {
 
     #[test]
     fn bio_based_devices_and_partitions_are_recognized() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1 << 21);
+        let (machine, disk) = MachineFixture::with_sata(1 << 21);
         let part = machine.partition(&disk, "sda1", "8:1", 1 << 20);
         std::fs::write(part.directory.join("start"), "2048\n").unwrap();
-        let bios = facts_of_node(&disk).unwrap();
-        assert_eq!((bios.number, bios.bio_based, bios.partition_of), ((8, 0), true, None));
+        let queue = queue_of_node(&disk).unwrap();
+        assert_eq!((queue.number, queue.bio_based, queue.partition_of), ((8, 0), true, None));
         std::fs::create_dir_all(disk.directory.join("mq")).unwrap();
-        assert!(!facts_of_node(&disk).unwrap().bio_based);
-        let part = facts_of_node(&part).unwrap();
-        assert_eq!((part.number, part.bio_based), ((8, 1), false));
-        let lies = part.partition_of.unwrap();
-        assert_eq!((lies.disk.as_str(), lies.disk_number), ("sda", (8, 0)));
-        assert_eq!(lies.sectors, 2048..2048 + (1 << 20));
+        assert!(!queue_of_node(&disk).unwrap().bio_based);
+        let queue = queue_of_node(&part).unwrap();
+        assert_eq!((queue.number, queue.bio_based), ((8, 1), false));
+        let partition = queue.partition_of.unwrap();
+        assert_eq!((partition.disk.as_str(), partition.disk_number), ("sda", (8, 0)));
+        assert_eq!(partition.sectors, 2048..2048 + (1 << 20));
     }
 
     #[test]
     fn a_write_through_queue_below_the_device_drops_flushes() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1 << 21);
+        let (machine, disk) = MachineFixture::with_sata(1 << 21);
         machine.partition(&disk, "sda1", "8:1", 1 << 20);
-        let mut device = Device::new("/dev/sda1", Transport::Sata, Bytes::gib(1));
-        device.name = "sda1".into();
+        let device = Device {
+            name: "sda1".into(),
+            ..Device::new("/dev/sda1", Transport::Sata, Bytes::gib(1))
+        };
         assert_eq!(sends_flushes(&device, &machine.roots), Some(true));
         std::fs::write(disk.directory.join("queue/write_cache"), "write through\n").unwrap();
         assert_eq!(sends_flushes(&device, &machine.roots), Some(false));
@@ -196,16 +196,15 @@ mod tests {
 
     #[test]
     fn file_systems_are_found_on_partitions_and_under_numbers_of_their_own() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1 << 21);
+        let (machine, disk) = MachineFixture::with_sata(1 << 21);
         machine.partition(&disk, "sda1", "8:1", 1 << 20);
         machine.sata("sdb", "8:16", 1 << 21);
         let lines = "36 35 0:32 / /data rw - btrfs /dev/sda1 rw\n\
                      37 35 0:33 / /other rw - btrfs /dev/sdb rw\n";
         machine.write("proc/self/mountinfo", lines);
-        let place =
+        let on =
             |number, kind: Option<&str>| DeviceFileSystem { number, kind: kind.map(str::to_owned) };
-        let expected = [place((0, 32), Some("btrfs")), place((8, 0), None), place((8, 1), None)];
+        let expected = [on((0, 32), Some("btrfs")), on((8, 0), None), on((8, 1), None)];
         assert_eq!(file_systems_of(disk, &machine.roots), expected);
     }
 }

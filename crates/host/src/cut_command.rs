@@ -5,7 +5,7 @@ use crate::tool;
 use std::time::Duration;
 
 /// Time limit of the command, which usually waits before it restores the power.
-const LIMIT: Duration = Duration::from_secs(600);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Runs the command without a shell; it is split at blanks.
 ///
@@ -14,17 +14,17 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// [`HostError::PowerCutUnknown`] if it takes longer than ten minutes or leaves a program behind
 /// that holds its output open.
 pub fn cut_power(command: &str) -> Result<(), HostError> {
-    cut_power_within(command, LIMIT)
+    cut_power_within(command, COMMAND_TIMEOUT)
 }
 
-fn cut_power_within(command: &str, limit: Duration) -> Result<(), HostError> {
+fn cut_power_within(command: &str, timeout: Duration) -> Result<(), HostError> {
     let mut words = command.split_whitespace();
     let program = words.next().unwrap_or_default();
     let arguments: Vec<&str> = words.collect();
-    let answer = match tool::ask(program, tool::UNKNOWN_PACKAGE, &arguments, limit) {
+    let answer = match tool::ask(program, &arguments, timeout) {
         // The command began, so the power may be off.
-        Err(HostError::ToolFailed { command, how, said }) => {
-            return Err(HostError::PowerCutUnknown { command, how, said });
+        Err(HostError::ToolFailed { command, how, output }) => {
+            return Err(HostError::PowerCutUnknown { command, how, output });
         }
         answer => answer?,
     };
@@ -34,7 +34,7 @@ fn cut_power_within(command: &str, limit: Duration) -> Result<(), HostError> {
     Err(HostError::ToolFailed {
         command: command.to_owned(),
         how: answer.status.to_string(),
-        said: format!("{} {}", answer.stdout.trim(), answer.stderr.trim()).trim().to_owned(),
+        output: format!("{} {}", answer.stdout.trim(), answer.stderr.trim()).trim().to_owned(),
     })
 }
 
@@ -53,12 +53,12 @@ mod tests {
             fs::set_permissions(&relay, PermissionsExt::from_mode(0o755)).unwrap();
             cut_power_within(&format!("{} off", relay.display()), limit)
         };
-        run("[ $# = 1 ] && [ $1 = off ]", LIMIT).unwrap();
-        let error = run("echo port 7 is locked; exit 2", LIMIT).unwrap_err();
+        run("[ $# = 1 ] && [ $1 = off ]", COMMAND_TIMEOUT).unwrap();
+        let error = run("echo port 7 is locked; exit 2", COMMAND_TIMEOUT).unwrap_err();
         assert!(matches!(&error, HostError::ToolFailed { .. }), "{error}");
         for (script, limit, reason) in [
             ("echo off; exec sleep 600", Duration::from_millis(50), "no answer within"),
-            ("echo off; sleep 30 &", LIMIT, "keeps its output open"),
+            ("echo off; sleep 30 &", COMMAND_TIMEOUT, "keeps its output open"),
         ] {
             let error = run(script, limit).unwrap_err();
             let HostError::PowerCutUnknown { how, .. } = &error else { panic!("{error}") };

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::Device;
 use steadfast_domain::text::shell_quoted;
 
-/// Returns the entry of an inspected device in sysfs.
-pub(crate) fn listed(found: &Device, roots: &SystemRoots) -> Result<SysfsNode, HostError> {
+/// Finds an inspected device in sysfs.
+pub(crate) fn find_node(found: &Device, roots: &SystemRoots) -> Result<SysfsNode, HostError> {
     SysfsNode::from_name(&found.name, roots).ok_or_else(|| HostError::Unlisted {
         path: found.path.clone().into(),
         sys: roots.sys.clone(),
@@ -39,17 +39,17 @@ pub(crate) fn verify_handle(
     let length =
         target::length_of(target.file()).map_err(|e| HostError::io("read its size", path, e))?;
     let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
-    let same = metadata.file_type().is_block_device() && node.device_number() == Some(number);
-    if same && length == device.capacity.0 {
-        let now = describe(node, path, roots);
-        return if now.is_same(device) {
-            Ok(())
-        } else {
-            Err(ArmRefusal::Changed { device: title(device), now: title(&now) })
-        };
+    let is_node = metadata.file_type().is_block_device() && node.device_number() == Some(number);
+    if !is_node || length != device.capacity.0 {
+        let now = format!("block device {}:{} of {length} bytes", number.0, number.1);
+        return Err(ArmRefusal::Changed { device: title(device), now });
     }
-    let now = format!("block device {}:{} of {length} bytes", number.0, number.1);
-    Err(ArmRefusal::Changed { device: title(device), now })
+    let now = describe(node, path, roots);
+    if now.is_same(device) {
+        Ok(())
+    } else {
+        Err(ArmRefusal::Changed { device: title(device), now: title(&now) })
+    }
 }
 
 /// Refuses a device that must not be written according to the kernel's lists (in use, holding data
@@ -155,7 +155,7 @@ fn refuse_kept(
 ) -> Result<(), ArmRefusal> {
     let own = snapshot.disks_below(node)?;
     let mut kept = Vec::new();
-    for (what, path) in precious(keep) {
+    for (what, path) in protected_paths(keep) {
         let remedy = match path.to_str() {
             _ if keep.contains(&path) => "give -o DIR on a file system of a disk or in memory",
             Some("/") => ANOTHER_ROOT,
@@ -179,10 +179,12 @@ fn refuse_kept(
 }
 
 /// Returns the paths whose disks must not be written, with a description.
-fn precious(keep: &[PathBuf]) -> Vec<(String, PathBuf)> {
-    let mut paths = vec![("the root file system".to_owned(), PathBuf::from("/"))];
-    // The program's path may lead to another file in this namespace.
-    paths.push(("this program".to_owned(), "/proc/self/exe".into()));
+fn protected_paths(keep: &[PathBuf]) -> Vec<(String, PathBuf)> {
+    let mut paths = vec![
+        ("the root file system".to_owned(), PathBuf::from("/")),
+        // The program's path may lead to another file in this namespace.
+        ("this program".to_owned(), "/proc/self/exe".into()),
+    ];
     paths.extend(keep.iter().map(|path| (path.display().to_string(), path.clone())));
     paths
 }
@@ -234,9 +236,9 @@ pub(crate) fn refuse_writers(
     // The creator of a loop device may keep its file open; a program that works on the file locks
     // it.
     let numbers = stack.nodes.iter().filter_map(SysfsNode::device_number).collect();
-    let sought = OpenFileQuery { numbers, files: BTreeSet::new() };
-    let look = || processes::openers(&sought, roots, true);
-    let by = retry_until(look, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
+    let query = OpenFileQuery { numbers, files: BTreeSet::new() };
+    let writers = || processes::openers(&query, roots, true);
+    let by = retry_until(writers, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
     if by.is_empty() {
         Ok(())
     } else {
@@ -270,7 +272,7 @@ mod tests {
     use crate::testing::machine::MachineFixture;
 
     fn refusal(machine: &MachineFixture, name: &str, keep: &[PathBuf]) -> String {
-        let node = SysfsNode::from_name(name, &machine.roots).unwrap();
+        let node = machine.node(name);
         let device = describe(&node, Path::new(name), &machine.roots);
         refuse_in_use(&node, &device, keep, &machine.roots)
             .map_or_else(|refusal| refusal.to_string(), |_| "armed".into())
@@ -278,29 +280,20 @@ mod tests {
 
     #[test]
     fn the_root_disk_is_refused_through_every_layer() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
+        let (machine, disk) = MachineFixture::with_sata(1000);
         let part = machine.partition(&disk, "sda2", "8:2", 500);
         machine.partition(&disk, "sda3", "8:3", 100);
-        let volumes: Vec<SysfsNode> = ["dm-0", "dm-1"]
-            .iter()
-            .enumerate()
-            .map(|(n, name)| {
-                let node = machine.block(&format!("virtual/block/{name}"), &format!("252:{n}"), 9);
-                machine.stack(&node, &part);
-                machine.write(&format!("tables/{name}"), format!("0 9 linear 8:2 {}\n", n * 9));
-                node
-            })
-            .collect();
-        assert_eq!(volumes.len(), 2);
+        for (n, name) in ["dm-0", "dm-1"].iter().enumerate() {
+            let node = machine.block(&format!("virtual/block/{name}"), &format!("252:{n}"), 9);
+            machine.stack(&node, &part);
+            machine.write(&format!("tables/{name}"), format!("0 9 linear 8:2 {}\n", n * 9));
+        }
         machine.nvme(0, 1, 1000);
         machine.mount(&[("252:0", "/", "ext4", "/dev/mapper/vg-root")]);
         for unused in ["sda3", "dm-1"] {
-            let said = refusal(&machine, unused, &[]);
-            assert_eq!(
-                said,
-                format!("{unused} lies on the disk (sda) that holds the root file system")
-            );
+            let expected =
+                format!("{unused} lies on the disk (sda) that holds the root file system");
+            assert_eq!(refusal(&machine, unused, &[]), expected);
         }
         assert!(refusal(&machine, "sda", &[]).contains("sda2: held by dm-0"));
         assert_eq!(refusal(&machine, "nvme0n1", &[]), "armed");
@@ -308,8 +301,7 @@ mod tests {
 
     #[test]
     fn the_disk_of_a_kept_path_is_refused() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
+        let (machine, disk) = MachineFixture::with_sata(1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.partition(&disk, "sda2", "8:2", 100);
         let runs = machine.path("runs");
@@ -319,15 +311,14 @@ mod tests {
             ("0:33", runs.to_str().unwrap(), "btrfs", "/dev/sda1"),
         ]);
         let keep = runs.join("run-1");
-        let said = refusal(&machine, "sda2", std::slice::from_ref(&keep));
-        assert_eq!(said, format!("sda2 lies on the disk (sda) that holds {}", keep.display()));
+        let expected = format!("sda2 lies on the disk (sda) that holds {}", keep.display());
+        assert_eq!(refusal(&machine, "sda2", std::slice::from_ref(&keep)), expected);
         assert_eq!(refusal(&machine, "sda2", &[]), "armed");
     }
 
     #[test]
     fn a_read_only_disk_makes_its_partitions_read_only() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
+        let (machine, disk) = MachineFixture::with_sata(1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.set(&disk, "ro", "1");
         assert_eq!(refusal(&machine, "sda1", &[]), "sda1 is read-only");
@@ -341,11 +332,9 @@ mod tests {
             let node = machine.nvme(n as u32, 1, 1000);
             machine.set(&node, "device/serial", serial);
         }
-        let disk = SysfsNode::from_name("nvme0n1", &machine.roots).unwrap();
-        machine.partition(&disk, "nvme0n1p3", "259:99", 100);
+        machine.partition(&machine.node("nvme0n1"), "nvme0n1p3", "259:99", 100);
         let expected = |name: &str| {
-            let node = SysfsNode::from_name(name, &machine.roots).unwrap();
-            let device = describe(&node, Path::new(name), &machine.roots);
+            let device = describe(&machine.node(name), Path::new(name), &machine.roots);
             identity::confirmation(&device, &machine.roots).unwrap()
         };
         let at = |name: &str| machine.roots.dev.join(name).display().to_string();
@@ -355,10 +344,9 @@ mod tests {
         assert_eq!(expected("nvme2n1"), "S2");
         // Two namespaces of one drive have names of their own; a hidden path is no device.
         machine.nvme(2, 2, 1000);
-        let second = SysfsNode::from_name("nvme2n2", &machine.roots).unwrap();
-        machine.set(&second, "device/serial", "S2");
+        machine.set(&machine.node("nvme2n2"), "device/serial", "S2");
         assert_eq!((expected("nvme2n1"), expected("nvme2n2")), ("S2-n1".into(), "S2-n2".into()));
-        machine.set(&SysfsNode::from_name("nvme1n1", &machine.roots).unwrap(), "hidden", "1");
+        machine.set(&machine.node("nvme1n1"), "hidden", "1");
         assert_eq!(expected("nvme0n1"), "S1");
     }
 
@@ -368,8 +356,8 @@ mod tests {
             point: "/mnt/it's $(reboot)".into(),
             process: "77".to_owned(),
         };
-        let said = remedies(&[DeviceUse { place: None, kind }]);
-        assert!(said.contains(r"--mount umount '/mnt/it'\''s $(reboot)')"), "{said}");
+        let remedy = remedies(&[DeviceUse { place: None, kind }]);
+        assert!(remedy.contains(r"--mount umount '/mnt/it'\''s $(reboot)')"), "{remedy}");
     }
 
     #[test]

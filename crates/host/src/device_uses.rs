@@ -404,10 +404,9 @@ impl<'a> DeviceUses<'a> {
         let mut labels = Vec::new();
         for node in SysfsNode::try_all(self.roots)? {
             // The hidden paths of an NVMe namespace have no device node; their head has.
-            let is_hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
             // A pool on a volume of another pool belongs to a virtual machine.
             let is_volume = node.name.strip_prefix("zd").is_some_and(|n| n.parse::<u32>().is_ok());
-            if node.capacity().0 == 0 || is_hidden || is_volume {
+            if node.capacity().0 == 0 || node.is_hidden() || is_volume {
                 continue;
             }
             let own = signatures::zfs_labels(&node, self.roots)?;
@@ -695,7 +694,7 @@ mod tests {
     use crate::testing::machine::MachineFixture;
 
     fn uses_of(machine: &MachineFixture, name: &str) -> Vec<String> {
-        seen_uses(&SysfsNode::from_name(name, &machine.roots).unwrap(), &machine.roots)
+        seen_uses(&machine.node(name), &machine.roots)
     }
 
     fn disk_names(disks: BTreeSet<SysfsNode>) -> Vec<String> {
@@ -703,9 +702,8 @@ mod tests {
     }
 
     #[test]
-    fn a_mounted_partition_bars_its_disk_and_not_its_neighbour() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
+    fn a_mounted_partition_bars_its_disk_and_not_its_neighbor() {
+        let (machine, disk) = MachineFixture::with_sata(1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.partition(&disk, "sda2", "8:2", 100);
         machine.mount(&[("8:1", "/boot", "ext4", "/dev/sda1")]);
@@ -713,9 +711,7 @@ mod tests {
         assert_eq!(uses_of(&machine, "sda1"), ["mounted on /boot"]);
         assert_eq!(uses_of(&machine, "sda2"), Vec::<String>::new());
         machine.process(8);
-        let link = machine.path("proc/8/ns/mnt");
-        std::fs::remove_file(&link).unwrap();
-        std::os::unix::fs::symlink("mnt:[2]", link).unwrap();
+        machine.relink("proc/8/ns/mnt", "mnt:[2]");
         let mounts = "40 1 8:1 / /boot rw - ext4 /dev/sda1 rw\n\
                       41 1 8:2 / /in rw - xfs /dev/sda2 rw\n";
         machine.write("proc/8/mountinfo", mounts);
@@ -727,8 +723,7 @@ mod tests {
     /// An isohybrid image: its second partition lies in the first.
     #[test]
     fn partitions_that_share_sectors_share_their_uses() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1_000_000);
+        let (machine, disk) = MachineFixture::with_sata(1_000_000);
         let image = machine.partition(&disk, "sda1", "8:1", 1);
         let efi = machine.partition(&disk, "sda2", "8:2", 1);
         let free = machine.partition(&disk, "sda3", "8:3", 1);
@@ -766,17 +761,13 @@ mod tests {
         machine.place(&efi, 131_072 + 64, 1);
         assert_eq!(uses_of(&machine, "sda1"), Vec::<String>::new());
         fs::remove_file(free.directory.join("start")).unwrap();
-        assert!(
-            uses_of(&machine, "sda1")[0].starts_with("unknown"),
-            "{:?}",
-            uses_of(&machine, "sda1")
-        );
+        let unknown = uses_of(&machine, "sda1");
+        assert!(unknown[0].starts_with("unknown"), "{unknown:?}");
     }
 
     #[test]
     fn an_extended_partition_has_the_uses_of_its_logical_ones() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1_000_000);
+        let (machine, disk) = MachineFixture::with_sata(1_000_000);
         machine.partition(&disk, "sda1", "8:1", 1000);
         let extended = machine.partition(&disk, "sda2", "8:2", 2);
         machine.partition(&disk, "sda5", "8:5", 1000);
@@ -798,8 +789,7 @@ mod tests {
     /// Two volumes that a table lays over the same sectors.
     #[test]
     fn mapped_devices_over_the_same_sectors_share_their_uses() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1_000_000);
+        let (machine, disk) = MachineFixture::with_sata(1_000_000);
         let part = machine.partition(&disk, "sda1", "8:1", 100_000);
         let other = machine.partition(&disk, "sda2", "8:2", 100_000);
         for number in 0..4 {
@@ -823,7 +813,7 @@ mod tests {
         }
         let snapshot = DeviceUses::take(&machine.roots).unwrap();
         let claims = |name: &str| {
-            let node = SysfsNode::from_name(name, &machine.roots).unwrap();
+            let node = machine.node(name);
             disk_names(snapshot.stack(&node).unwrap().claims)
         };
         assert_eq!(claims("dm-0"), ["dm-1"]);
@@ -847,8 +837,7 @@ mod tests {
     /// Volumes of one pool never share sectors, the pool's device has all of them.
     #[test]
     fn thin_volumes_of_one_pool_are_apart() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1_000_000);
+        let (machine, disk) = MachineFixture::with_sata(1_000_000);
         let pool = machine.block("virtual/block/dm-0", "252:0", 9000);
         machine.stack(&pool, &disk);
         for number in 1..4 {
@@ -870,8 +859,7 @@ mod tests {
 
     #[test]
     fn a_loop_device_over_what_is_below_is_seen() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1_000_000);
+        let (machine, disk) = MachineFixture::with_sata(1_000_000);
         let part = machine.partition(&disk, "sda1", "8:1", 100_000);
         let volume = machine.block("virtual/block/dm-0", "252:0", 1000);
         machine.stack(&volume, &part);
@@ -885,8 +873,7 @@ mod tests {
 
     #[test]
     fn a_mounted_whole_disk_bars_its_partitions() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
+        let (machine, disk) = MachineFixture::with_sata(1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.mount(&[("8:0", "/mnt", "ext4", "/dev/sda")]);
         assert_eq!(uses_of(&machine, "sda1"), ["sda: mounted on /mnt"]);
@@ -894,8 +881,7 @@ mod tests {
 
     #[test]
     fn what_is_stacked_is_followed_to_its_uses() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
+        let (machine, disk) = MachineFixture::with_sata(1000);
         let part = machine.partition(&disk, "sda2", "8:2", 500);
         let crypt = machine.block("virtual/block/dm-0", "252:0", 500);
         machine.set(&crypt, "dm/name", "vault");
@@ -928,8 +914,7 @@ mod tests {
 
     #[test]
     fn md_and_bcache_hold_their_members() {
-        let machine = MachineFixture::new();
-        let one = machine.nvme(0, 1, 1000);
+        let (machine, one) = MachineFixture::with_nvme(1000);
         let two = machine.nvme(1, 1, 1000);
         let raid = machine.block("virtual/block/md127", "9:127", 1000);
         machine.stack(&raid, &one);
@@ -961,8 +946,7 @@ mod tests {
 
     #[test]
     fn a_loop_device_holds_the_disk_it_is_laid_over() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
+        let (machine, disk) = MachineFixture::with_sata(1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         let over = machine.block("virtual/block/loop3", "7:3", 100);
         machine.lay_over(&over, "/dev/sda1");
@@ -990,8 +974,7 @@ mod tests {
 
     #[test]
     fn the_disk_below_a_virtual_device_is_known_or_refused() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
+        let (machine, disk) = MachineFixture::with_sata(1000);
         machine.nvme(0, 1, 1000);
         let head = machine.block("virtual/nvme-subsystem/nvme-subsys0/nvme5n1", "259:50", 1000);
         machine.set(&head, "device/model", "an NVMe namespace with two paths");
@@ -1009,23 +992,11 @@ mod tests {
             ("loop7", "7:7"),
             ("ramdisk", "249:0"),
         ] {
-            let node = machine.block(&format!("virtual/block/{name}"), number, 1000);
-            let below = match name {
-                "dm-1" => machine.partition(&disk, "sda1", "8:1", 100),
-                "zram1" => {
-                    machine.set(&node, "backing_dev", "/dev/sda\n");
-                    continue;
-                }
-                _ => continue,
-            };
-            machine.stack(&node, &below);
+            machine.block(&format!("virtual/block/{name}"), number, 1000);
         }
-        let part = machine.partition(
-            &SysfsNode::from_name("nbd0", &machine.roots).unwrap(),
-            "nbd0p1",
-            "43:1",
-            9,
-        );
+        machine.stack(&machine.node("dm-1"), &machine.partition(&disk, "sda1", "8:1", 100));
+        machine.set(&machine.node("zram1"), "backing_dev", "/dev/sda\n");
+        let part = machine.partition(&machine.node("nbd0"), "nbd0p1", "43:1", 9);
         let disks = |number: &str| {
             machine.mount(&[(number, "/", "ext4", "/dev/root")]);
             let snapshot = DeviceUses::take(&machine.roots).unwrap();
@@ -1053,10 +1024,10 @@ mod tests {
             ("249:0", "ramdisk"),
             ("7:7", "loop7"),
         ] {
-            let said = disks(number).unwrap_err();
-            assert!(said.contains(&format!("virtual device {unknown},")), "{number}: {said}");
+            let error = disks(number).unwrap_err();
+            assert!(error.contains(&format!("virtual device {unknown},")), "{number}: {error}");
         }
-        // What is named itself is its own disk.
+        // A device that is given is its own disk.
         assert_eq!(disk_names(disks_below(&part, &machine.roots)), ["nbd0"]);
     }
 

@@ -1,6 +1,7 @@
 //! Errors of this crate. Each message says what failed, on which device or file, and what to do.
 
 use crate::nvme::NvmeStatus;
+use crate::user::permission_advice;
 use std::io;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Bytes;
@@ -197,7 +198,7 @@ pub enum HostError {
     /// The user's power-cut command did not end by itself.
     #[error(
         "the power command '{command}' did not end by itself ({how}), so it is unknown whether the \
-         power was cut: {said}; see that the device has power, then resume the run"
+         power was cut: {output}; see that the device has power, then resume the run"
     )]
     PowerCutUnknown {
         /// Command that the user gave.
@@ -205,7 +206,7 @@ pub enum HostError {
         /// Reason why its end is unknown.
         how: String,
         /// Output of the command.
-        said: String,
+        output: String,
     },
     /// A device tool is not installed, or this user may not execute it.
     #[error("'{tool}' is not installed or may not be run; install the package {package}")]
@@ -216,14 +217,14 @@ pub enum HostError {
         package: &'static str,
     },
     /// A device tool failed or its output could not be parsed.
-    #[error("'{command}' failed ({how}): {said}")]
+    #[error("'{command}' failed ({how}): {output}")]
     ToolFailed {
         /// Program and arguments.
         command: String,
         /// Exit status, or why the run failed without one (time limit, unknown output).
         how: String,
         /// Text from stderr, or from stdout if stderr is empty.
-        said: String,
+        output: String,
     },
     /// An NVMe controller completed a command with an error.
     #[error("{path}: {command} failed: {status}")]
@@ -295,9 +296,9 @@ pub enum HostError {
 
 impl HostError {
     /// Returns the error for tool output that could not be parsed; quotes its first 200 characters.
-    pub(crate) fn not_understood(command: String, said: &str) -> Self {
-        let said = said.trim().chars().take(200).collect();
-        HostError::ToolFailed { command, how: "its output cannot be parsed".into(), said }
+    pub(crate) fn not_understood(command: String, output: &str) -> Self {
+        let output = output.trim().chars().take(200).collect();
+        HostError::ToolFailed { command, how: "its output cannot be parsed".into(), output }
     }
 
     /// Returns the error for a failed system call on a path.
@@ -310,11 +311,7 @@ fn advice(path: &Path, source: &io::Error) -> &'static str {
     // Users do not type paths in /proc and /sys: "check the spelling" would mislead there.
     let is_system = ["/proc", "/sys"].iter().any(|root| path.starts_with(root));
     match source.kind() {
-        // SAFETY: geteuid has no preconditions and cannot fail.
-        io::ErrorKind::PermissionDenied if unsafe { libc::geteuid() } == 0 => {
-            "; root may not do this here: a container, a mount option or a security module forbids it"
-        }
-        io::ErrorKind::PermissionDenied => "; run as root",
+        io::ErrorKind::PermissionDenied => permission_advice("; run as root"),
         io::ErrorKind::NotFound if is_system => "; check that /proc and /sys are mounted",
         io::ErrorKind::NotFound => "; check the spelling and whether the device is attached",
         _ => "",

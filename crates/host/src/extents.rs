@@ -63,7 +63,6 @@ pub(crate) fn is_extended(part: &SysfsNode) -> Result<bool, HostError> {
     Ok(is_table && whole.try_partitions()?.iter().any(is_logical))
 }
 
-/// Number of the first logical partition.
 const FIRST_LOGICAL: u32 = 5;
 
 fn is_logical(part: &SysfsNode) -> bool {
@@ -106,7 +105,6 @@ impl MappedSectors {
         MappedSectors { on, sectors: SectorRange::ALL, volume: None }
     }
 
-    /// Returns true if two pieces have sectors in common.
     fn overlaps(&self, other: &MappedSectors) -> bool {
         if self.on != other.on {
             return false;
@@ -140,13 +138,11 @@ pub(crate) fn pieces(
     roots: &SystemRoots,
 ) -> Result<Vec<MappedSectors>, HostError> {
     let below = whole.slaves()?;
-    if !whole.name.starts_with("dm-") || below.is_empty() {
-        return Ok(below.into_iter().map(MappedSectors::all).collect());
+    let mut found = Vec::new();
+    if whole.name.starts_with("dm-") && !below.is_empty() {
+        let text = table(whole, roots).ok();
+        found = text.and_then(|text| parse_table(&text, roots)).unwrap_or_default();
     }
-    let Some(mut found) = table(whole, roots).ok().and_then(|text| parse_table(&text, roots))
-    else {
-        return Ok(below.into_iter().map(MappedSectors::all).collect());
-    };
     // A device below that the table does not name has an unknown use: count all of it.
     let unnamed: Vec<SysfsNode> =
         below.into_iter().filter(|node| found.iter().all(|piece| piece.on != *node)).collect();
@@ -286,7 +282,7 @@ fn table(whole: &SysfsNode, roots: &SystemRoots) -> io::Result<String> {
             data: [0; 7],
         };
         let at = buffer.as_mut_ptr().cast::<DmIoctl>();
-        // SAFETY: the buffer is longer than a MapperCall, aligned for it, and outlives the request,
+        // SAFETY: the buffer is longer than a DmIoctl, aligned for it, and outlives the request,
         // which writes at most `data_size` bytes.
         let call = unsafe {
             at.write(call);
@@ -369,9 +365,8 @@ mod tests {
     }
 
     #[test]
-    fn only_a_table_that_is_understood_says_which_sectors() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 10_000);
+    fn only_a_table_that_can_be_parsed_says_which_sectors() {
+        let (machine, disk) = MachineFixture::with_sata(10_000);
         let part = machine.partition(&disk, "sda1", "8:1", 5000);
         let upper = machine.block("virtual/block/dm-0", "252:0", 500);
         machine.stack(&upper, &part);

@@ -70,9 +70,12 @@ fn range_length(range: &str) -> Option<u32> {
 }
 
 fn memory(roots: &SystemRoots) -> Option<Bytes> {
-    let text = fs::read_to_string(roots.proc.join("meminfo")).ok()?;
-    let kib =
-        value_of(&text, "MemTotal", ':')?.trim_end_matches("kB").trim().parse::<u64>().ok()?;
+    memory_amount(&fs::read_to_string(roots.proc.join("meminfo")).ok()?, "MemTotal")
+}
+
+/// Returns an amount in the text of `/proc/meminfo`.
+pub(crate) fn memory_amount(meminfo: &str, name: &str) -> Option<Bytes> {
+    let kib = value_of(meminfo, name, ':')?.trim_end_matches("kB").trim().parse::<u64>().ok()?;
     kib.checked_mul(1024).map(Bytes)
 }
 
@@ -86,29 +89,26 @@ fn controller(device: &Device, roots: &SystemRoots) -> Option<String> {
     if device.transport == Transport::File {
         return None;
     }
-    let whole = SysfsNode::from_name(&device.name, roots)?.whole();
-    let mut places: Vec<PathBuf> = controllers(&whole);
-    places.push(whole.directory);
-    let function = places.iter().find_map(|place| pci_function(place))?;
+    let function = pci_function(&SysfsNode::from_name(&device.name, roots)?.whole())?;
     let driver = fs::read_link(function.join("driver")).map(|link| file_name(&link));
     let address = file_name(&function);
     Some(driver.map_or(address.clone(), |driver| format!("{address} {driver}")))
 }
 
-pub(crate) fn pci_function(place: &Path) -> Option<PathBuf> {
-    place
-        .ancestors()
-        .find(|above| {
-            ["class", "vendor", "device"].iter().all(|name| above.join(name).is_file())
-                && file_name(above).contains(':')
-        })
-        .map(Path::to_owned)
+/// Returns the sysfs directory of the PCI function that a whole device belongs to.
+pub(crate) fn pci_function(whole: &SysfsNode) -> Option<PathBuf> {
+    let is_function = |path: &&Path| {
+        ["class", "vendor", "device"].iter().all(|name| path.join(name).is_file())
+            && file_name(path).contains(':')
+    };
+    let mut places = controllers(whole);
+    places.push(whole.directory.clone());
+    places.iter().find_map(|place| place.ancestors().find(is_function)).map(Path::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::describe;
     use crate::testing::machine::MachineFixture;
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_tells_about_itself() {
+    fn the_facts_of_a_machine_are_read() {
         let machine = MachineFixture::new();
         let disk = machine.nvme(1, 1, 1000);
         let function = "sys/devices/pci0000:00/0000:00:1d.0/0000:01:00.0";
@@ -146,7 +146,7 @@ mod tests {
             machine.write(&format!("{function}/{attribute}"), "0x1\n");
         }
         machine.link(&format!("{function}/driver"), "sys/bus/pci/drivers/nvme");
-        let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
+        let device = machine.device(&disk);
         let text = |text: &str| Some(text.to_owned());
         let expected = Host {
             name: text("bench"),
@@ -162,9 +162,9 @@ mod tests {
             hba: text("0000:01:00.0 nvme"),
         };
         assert_eq!(host_facts(&machine.roots, &device), expected);
-        let told = "cpu MHz\t\t: 2593.906\n";
         let silent = MachineFixture::new();
-        assert_eq!(cpu_frequency(&silent.roots, told), Some(2_593_906_000));
+        let cpuinfo = "cpu MHz\t\t: 2593.906\n";
+        assert_eq!(cpu_frequency(&silent.roots, cpuinfo), Some(2_593_906_000));
         assert_eq!(host_facts(&silent.roots, &device), Host::default());
     }
 }

@@ -2,10 +2,11 @@
 //! inodes, and it is no file that must be kept.
 
 use crate::backing::FileId;
-use crate::created_files::is_made_here;
+use crate::created_files::is_created_here;
 use crate::device_uses::DeviceUses;
 use crate::error::HostError;
 use crate::fuse::refuse_fuse;
+use crate::handles::{handle_path, open_for_reading};
 use crate::layers::{Inodes, MountTable};
 use crate::locks::{self, WriterPresence};
 use crate::mounts::mounts;
@@ -14,13 +15,11 @@ use crate::processes::{self, OpenFileQuery};
 use crate::refusal::{ArmRefusal, title};
 use crate::retry::retry_until;
 use crate::scratch_mark::MarkStatus;
-use crate::system_roots::{SystemRoots, file_name, listed as listed_in};
+use crate::system_roots::{SystemRoots, file_name, try_entries};
 use crate::target::{self, Target};
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Device;
 
@@ -51,7 +50,11 @@ impl SharedFileCheck<'_> {
         };
         let inodes = self.inodes(snapshot.as_ref().ok())?;
         for handle in &inodes.handles {
-            openers.add(&FileOpeners::count(&reopen(handle)?));
+            let path = handle_path(handle);
+            let reading = open_for_reading(&path);
+            let reading =
+                reading.map_err(|e| HostError::io("open it by another inode", &path, e))?;
+            openers.add(&FileOpeners::count(&reading));
         }
         if openers.are_none() {
             return Ok(inodes);
@@ -67,8 +70,8 @@ impl SharedFileCheck<'_> {
         if openers.writers == WriterPresence::Nobody {
             return Ok(inodes);
         }
-        let sought = OpenFileQuery::files(inodes.ids.clone());
-        let mut by = processes::openers(&sought, self.roots, true)?;
+        let query = OpenFileQuery::files(inodes.ids.clone());
+        let mut by = processes::openers(&query, self.roots, true)?;
         if openers.writers == WriterPresence::Somebody && by.is_empty() {
             by.push("the kernel or a process that is not visible from here".into());
         }
@@ -95,9 +98,9 @@ impl SharedFileCheck<'_> {
             return Ok(inodes.ids);
         }
         self.refuse_listed_uses(&snapshot?, &inodes)?;
-        let sought = OpenFileQuery::files(inodes.ids.clone());
-        let look = || processes::openers(&sought, self.roots, true);
-        let by = retry_until(look, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
+        let query = OpenFileQuery::files(inodes.ids.clone());
+        let writers = || processes::openers(&query, self.roots, true);
+        let by = retry_until(writers, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
         if by.is_empty() {
             Ok(inodes.ids)
         } else {
@@ -137,7 +140,7 @@ impl SharedFileCheck<'_> {
             None => MountTable::new(mounts(self.roots)?, self.roots).inodes(file),
         };
         match found {
-            Err(_) if is_made_here(self.id) => Ok(Inodes::single(self.id)),
+            Err(_) if is_created_here(self.id) => Ok(Inodes::single(self.id)),
             other => other.map_err(|why| {
                 let what = format!("use of {}", self.found.path);
                 let why = format!("{why}; name a file that does not exist, and --size creates it");
@@ -145,16 +148,6 @@ impl SharedFileCheck<'_> {
             }),
         }
     }
-}
-
-/// Opens a file for reading by the handle of one of its inodes.
-fn reopen(handle: &File) -> Result<File, HostError> {
-    let path = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-        .open(&path)
-        .map_err(|e| HostError::io("open it by another inode", &path, e))
 }
 
 /// Other openers of a file, by the kernel's counts.
@@ -238,7 +231,7 @@ fn lies_in(name: &Path, kept: &fs::Metadata) -> Result<bool, HostError> {
 /// Returns true if the file has a name in the directory or below it: a hard link, or a file bound
 /// elsewhere.
 fn has_inside(directory: &Path, ids: &BTreeSet<FileId>) -> Result<bool, HostError> {
-    for path in listed_in(directory)? {
+    for path in try_entries(directory)? {
         let metadata = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             other => other.map_err(|e| HostError::io("examine it", &path, e))?,
@@ -256,7 +249,7 @@ fn has_inside(directory: &Path, ids: &BTreeSet<FileId>) -> Result<bool, HostErro
 pub(crate) fn require_file_confirmation(
     target: &Target,
     name: &Path,
-    standing: &MarkStatus,
+    status: &MarkStatus,
     confirmation: Option<&str>,
 ) -> Result<(), ArmRefusal> {
     let device = target.device();
@@ -268,7 +261,7 @@ pub(crate) fn require_file_confirmation(
         device: title(device),
         expected: file_name(name),
         given: confirmation.map(str::to_owned),
-        losses: vec![match standing {
+        losses: vec![match status {
             MarkStatus::Doubtful(why) => {
                 format!("all {} bytes of the file ({why})", device.capacity.0)
             }

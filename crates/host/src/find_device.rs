@@ -35,10 +35,10 @@ pub fn find_again(device: &Device, roots: &SystemRoots) -> Result<Device, HostEr
     match found.as_slice() {
         [node] => Ok(describe(node, &path_to(node, path, roots), roots)),
         [] => Err(absent(device, inspect(path, roots).ok())),
-        several => Err(HostError::Ambiguous {
-            wanted: title(device),
-            found: several.iter().map(|n| n.name.as_str()).collect::<Vec<_>>().join(", "),
-        }),
+        several => {
+            let names: Vec<&str> = several.iter().map(|node| node.name.as_str()).collect();
+            Err(HostError::Ambiguous { wanted: title(device), found: names.join(", ") })
+        }
     }
 }
 
@@ -56,14 +56,13 @@ pub fn has_returned(device: &Device, roots: &SystemRoots) -> bool {
 
 /// Returns all disks and partitions, without the hidden paths of NVMe drives.
 fn every_node(roots: &SystemRoots) -> Vec<SysfsNode> {
-    SysfsNode::all(roots)
-        .into_iter()
-        .filter(|node| node.text("hidden").is_none_or(|hidden| hidden == "0"))
-        .flat_map(|whole| {
-            let parts = whole.partitions();
-            std::iter::once(whole).chain(parts)
-        })
-        .collect()
+    let mut nodes = Vec::new();
+    for whole in SysfsNode::all(roots).into_iter().filter(|node| !node.is_hidden()) {
+        let parts = whole.partitions();
+        nodes.push(whole);
+        nodes.extend(parts);
+    }
+    nodes
 }
 
 /// Returns true if a device found now is the wanted one, as far as its identity shows.
@@ -125,8 +124,7 @@ mod tests {
     use std::fs;
 
     fn facts(machine: &MachineFixture, name: &str) -> Device {
-        let node = SysfsNode::from_name(name, &machine.roots).unwrap();
-        describe(&node, &node.path(&machine.roots), &machine.roots)
+        machine.device(&machine.node(name))
     }
 
     /// Simulates a machine whose drives were named in another order after a reboot.
@@ -142,8 +140,7 @@ mod tests {
     }
 
     fn earlier() -> Device {
-        let machine = MachineFixture::new();
-        let node = machine.nvme(0, 1, 1000);
+        let (machine, node) = MachineFixture::with_nvme(1000);
         machine.set(&node, "device/serial", "AAA");
         machine.set(&node, "wwid", "eui.AAA");
         facts(&machine, "nvme0n1")
@@ -159,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_that_is_gone_is_not_taken_for_its_neighbour() {
+    fn a_drive_that_is_gone_is_not_taken_for_its_neighbor() {
         let (machine, device) = after_restart(&earlier(), &[(0, "BBB")]);
         let error = find_again(&device, &machine.roots).unwrap_err();
         assert!(matches!(error, HostError::Absent { .. }), "{error}");
@@ -190,9 +187,8 @@ mod tests {
     }
 
     #[test]
-    fn partitions_of_one_size_are_told_apart() {
-        let machine = MachineFixture::new();
-        let disk = machine.nvme(0, 1, 1000);
+    fn partitions_of_the_same_size_are_distinguished() {
+        let (machine, disk) = MachineFixture::with_nvme(1000);
         machine.partition(&disk, "nvme0n1p1", "259:91", 100);
         machine.partition(&disk, "nvme0n1p2", "259:92", 100);
         let second = facts(&machine, "nvme0n1p2");

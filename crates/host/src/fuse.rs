@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::Device;
 
 /// Device number of `/dev/fuse` (Documentation/admin-guide/devices.txt).
-const DEVICE: (u32, u32) = (10, 229);
+const FUSE_DEVICE: (u32, u32) = (10, 229);
 
 /// Refuses a file that a FUSE server has open.
 ///
@@ -41,7 +41,7 @@ pub(crate) fn refuse_fuse(
 fn servers(files: &BTreeSet<FileId>, roots: &SystemRoots) -> Result<Vec<String>, HostError> {
     let mut found = Vec::new();
     for process in processes::all(roots)? {
-        let serves = processes::look(&process, roots, || serves(&process, files));
+        let serves = processes::examine(&process, roots, || serves(&process, files));
         let failed = |error| HostError::io("list its open files", &process, error);
         if serves.map_err(failed)? == Some(true) {
             found.push(processes::name_of(&process));
@@ -65,7 +65,7 @@ fn serves(process: &Path, files: &BTreeSet<FileId>) -> io::Result<bool> {
             };
             let Some(metadata) = processes::stat_link(&link.path())? else { continue };
             let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
-            is_server |= metadata.file_type().is_char_device() && number == DEVICE;
+            is_server |= metadata.file_type().is_char_device() && number == FUSE_DEVICE;
             has_file |= metadata.is_file() && files.contains(&FileId::from_metadata(&metadata));
         }
     }

@@ -1,5 +1,5 @@
-//! Parsers of what devices, tools and other hosts send, for the fuzz targets (fuzz/). Each
-//! function returns false if the input was refused.
+//! Parsers of data from devices, tools and other hosts, for the fuzz targets (fuzz/). Each function
+//! returns false if the input was refused.
 
 use crate::device_log::{DeviceHealth, counted_power_losses, object, reading};
 use crate::error::HostError;

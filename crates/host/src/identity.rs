@@ -13,8 +13,8 @@ use crate::device_uses::{self, DeviceUses};
 use crate::disk_array;
 use crate::error::HostError;
 use crate::pinned_path::PinnedPath;
-use crate::sysfs_node::{SysfsNode, controllers};
-use crate::system_roots::{SystemRoots, entries, file_name, is_padding, read_text};
+use crate::sysfs_node::{SysfsNode, ata_port, controllers};
+use crate::system_roots::{SystemRoots, entries, file_name, is_numbered, is_padding, read_text};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -39,14 +39,9 @@ pub fn devices(roots: &SystemRoots) -> Result<Vec<Device>, HostError> {
 }
 
 fn is_testable(node: &SysfsNode) -> bool {
-    let memory_or_optical = ["ram", "sr", "fd"].iter().any(|kind| {
-        node.name
-            .strip_prefix(kind)
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
-    });
+    let is_memory_or_optical = ["ram", "sr", "fd"].iter().any(|kind| is_numbered(&node.name, kind));
     // The kernel hides the individual paths of a multipath NVMe namespace.
-    let hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
-    !memory_or_optical && !hidden && node.capacity().0 > 0
+    !is_memory_or_optical && !node.is_hidden() && node.capacity().0 > 0
 }
 
 /// Returns the facts of a block device (given by its node or a link to it; a partition is
@@ -114,16 +109,14 @@ pub(crate) fn describe(node: &SysfsNode, path: &Path, roots: &SystemRoots) -> De
     let whole = node.whole();
     let transport = transport(&whole);
     let logical_sector = whole.number("queue/logical_block_size").unwrap_or(512);
-    let vital = VpdFields::read(&whole);
-    let udev = Udev::read(&whole, roots);
-    let serial = serial(&whole, &vital, &udev, roots).map(|serial| serial + &suffix(node, roots));
+    let sources = IdentitySources::read(&whole, roots);
     Device {
         path: path.to_string_lossy().into_owned(),
         name: node.name.clone(),
-        model: model(&whole, &vital, &udev),
-        serial,
-        firmware: firmware(&whole, &vital, &udev),
-        wwid: wwid(&whole, &udev).map(|wwid| wwid + &partition_suffix(node)),
+        model: sources.model(),
+        serial: sources.serial(roots).map(|serial| serial + &suffix(node, roots)),
+        firmware: sources.firmware(),
+        wwid: sources.wwid().map(|wwid| wwid + &partition_suffix(node)),
         capacity: node.capacity(),
         logical_sector,
         physical_sector: whole.number("queue/physical_block_size").unwrap_or(logical_sector),
@@ -265,9 +258,9 @@ impl Udev {
 /// Returns the name of an array's member: `sda1 (Samsung SSD 870, S/N 10007)`.
 fn member_name(member: &SysfsNode, roots: &SystemRoots) -> String {
     let whole = member.whole();
-    let (vital, udev) = (VpdFields::read(&whole), Udev::read(&whole, roots));
-    let serial = serial(&whole, &vital, &udev, roots).map(|serial| format!("S/N {serial}"));
-    let facts: Vec<String> = model(&whole, &vital, &udev).into_iter().chain(serial).collect();
+    let sources = IdentitySources::read(&whole, roots);
+    let serial = sources.serial(roots).map(|serial| format!("S/N {serial}"));
+    let facts: Vec<String> = sources.model().into_iter().chain(serial).collect();
     if facts.is_empty() {
         member.name.clone()
     } else {
@@ -275,56 +268,70 @@ fn member_name(member: &SysfsNode, roots: &SystemRoots) -> String {
     }
 }
 
-fn model(whole: &SysfsNode, vital: &VpdFields, udev: &Udev) -> Option<String> {
-    if whole.is_loop() {
-        return whole.backing_file().map(|file| format!("loop device on {file}"));
-    }
-    if whole.name.starts_with("dm-") {
-        return Some(format!("mapped device {}", whole.text("dm/name")?));
-    }
-    if let Some(level) = whole.text("md/level") {
-        return Some(format!("md {level}"));
-    }
-    // The SCSI product field holds 16 characters; an ATA model number has 40.
-    vital
-        .ata_model
-        .clone()
-        .or_else(|| whole.text("device/model"))
-        .or_else(|| whole.text("device/name"))
-        .or_else(|| udev.property("ID_MODEL"))
+/// Sources of a drive's identity: sysfs, VPD pages and the udev database.
+struct IdentitySources<'a> {
+    whole: &'a SysfsNode,
+    vpd: VpdFields,
+    udev: Udev,
 }
 
-fn firmware(whole: &SysfsNode, vital: &VpdFields, udev: &Udev) -> Option<String> {
-    vital
-        .ata_firmware
-        .clone()
-        .or_else(|| whole.text("device/firmware_rev"))
-        .or_else(|| whole.text("device/rev"))
-        .or_else(|| whole.text("device/fwrev"))
-        .or_else(|| udev.property("ID_REVISION"))
+impl<'a> IdentitySources<'a> {
+    fn read(whole: &'a SysfsNode, roots: &SystemRoots) -> Self {
+        IdentitySources { whole, vpd: VpdFields::read(whole), udev: Udev::read(whole, roots) }
+    }
+
+    fn model(&self) -> Option<String> {
+        let whole = self.whole;
+        if whole.is_loop() {
+            return whole.backing_file().map(|file| format!("loop device on {file}"));
+        }
+        if whole.name.starts_with("dm-") {
+            return Some(format!("mapped device {}", whole.text("dm/name")?));
+        }
+        if let Some(level) = whole.text("md/level") {
+            return Some(format!("md {level}"));
+        }
+        // The SCSI product field holds 16 characters; an ATA model number has 40.
+        let ata_model = self.vpd.ata_model.clone();
+        ata_model
+            .or_else(|| whole.text("device/model"))
+            .or_else(|| whole.text("device/name"))
+            .or_else(|| self.udev.property("ID_MODEL"))
+    }
+
+    fn firmware(&self) -> Option<String> {
+        let ata_firmware = self.vpd.ata_firmware.clone();
+        ata_firmware
+            .or_else(|| self.whole.text("device/firmware_rev"))
+            .or_else(|| self.whole.text("device/rev"))
+            .or_else(|| self.whole.text("device/fwrev"))
+            .or_else(|| self.udev.property("ID_REVISION"))
+    }
+
+    fn serial(&self, roots: &SystemRoots) -> Option<String> {
+        let attribute = |name: &str| self.whole.text(name).and_then(|text| meaningful(&text));
+        let unit_serial = self.vpd.serial.clone();
+        unit_serial
+            .or_else(|| attribute("device/serial"))
+            .or_else(|| attribute("serial"))
+            .or_else(|| meaningful(&read_text(&usb_device(self.whole)?.join("serial"))?))
+            .or_else(|| self.udev.any(&["ID_SCSI_SERIAL", "ID_SERIAL_SHORT"]))
+            .or_else(|| serial_by_id(self.whole, roots))
+    }
+
+    fn wwid(&self) -> Option<String> {
+        ["wwid", "device/wwid", "dm/uuid", "md/uuid", "device/cid"]
+            .iter()
+            .find_map(|attribute| self.whole.text(attribute))
+            // Old drives also pad with blanks inside the VPD text.
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+            .or_else(|| self.udev.any(&["ID_WWN_WITH_EXTENSION", "ID_WWN"]))
+    }
 }
 
-fn serial(
-    whole: &SysfsNode,
-    vital: &VpdFields,
-    udev: &Udev,
-    roots: &SystemRoots,
-) -> Option<String> {
-    let attribute = |name: &str| whole.text(name).and_then(|text| meaningful(&text));
-    vital
-        .serial
-        .clone()
-        .or_else(|| attribute("device/serial"))
-        .or_else(|| attribute("serial"))
-        .or_else(|| usb_serial(whole))
-        .or_else(|| udev.any(&["ID_SCSI_SERIAL", "ID_SERIAL_SHORT"]))
-        .or_else(|| serial_by_id(whole, roots))
-}
-
-/// Returns the serial number of the USB device that contains a disk.
-fn usb_serial(whole: &SysfsNode) -> Option<String> {
-    let device = whole.directory.ancestors().find(|above| above.join("bDeviceClass").is_file())?;
-    meaningful(&read_text(&device.join("serial"))?)
+/// Returns the sysfs directory of the USB device that contains a disk.
+fn usb_device(whole: &SysfsNode) -> Option<&Path> {
+    whole.directory.ancestors().find(|above| above.join("bDeviceClass").is_file())
 }
 
 /// Returns the serial number at the end of a link name in `/dev/disk/by-id` (`ata-MODEL_SERIAL`,
@@ -337,15 +344,6 @@ fn serial_by_id(whole: &SysfsNode, roots: &SystemRoots) -> Option<String> {
         let (_, serial) = tail.rsplit_once('_')?;
         if leads_here { meaningful(serial) } else { None }
     })
-}
-
-fn wwid(whole: &SysfsNode, udev: &Udev) -> Option<String> {
-    ["wwid", "device/wwid", "dm/uuid", "md/uuid", "device/cid"]
-        .iter()
-        .find_map(|attribute| whole.text(attribute))
-        // Old drives also pad with blanks inside the VPD text.
-        .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
-        .or_else(|| udev.any(&["ID_WWN_WITH_EXTENSION", "ID_WWN"]))
 }
 
 /// Returns the text that confirms that a device may be overwritten: [`Device::confirmation`],
@@ -361,9 +359,8 @@ pub fn confirmation(device: &Device, roots: &SystemRoots) -> Result<String, Host
     let Some(node) = SysfsNode::from_name(&device.name, roots) else { return Ok(named) };
     let whole = node.whole();
     let own = drive_serial(&whole, roots);
-    let is_visible = |other: &SysfsNode| other.text("hidden").is_none_or(|hidden| hidden == "0");
     for other in
-        SysfsNode::try_all(roots)?.iter().filter(|other| **other != whole && is_visible(other))
+        SysfsNode::try_all(roots)?.iter().filter(|other| **other != whole && !other.is_hidden())
     {
         if drive_serial(other, roots) == own {
             return Ok(format!("{named}@{}", node.path(roots).display()));
@@ -374,8 +371,7 @@ pub fn confirmation(device: &Device, roots: &SystemRoots) -> Result<String, Host
 
 /// Returns the serial number of a whole device, with its namespace suffix.
 fn drive_serial(whole: &SysfsNode, roots: &SystemRoots) -> Option<String> {
-    let (vital, udev) = (VpdFields::read(whole), Udev::read(whole, roots));
-    Some(serial(whole, &vital, &udev, roots)? + &suffix(whole, roots))
+    Some(IdentitySources::read(whole, roots).serial(roots)? + &suffix(whole, roots))
 }
 
 /// Returns the suffix (`-n2`, `-part3`) that makes a serial number identify exactly this device.
@@ -397,9 +393,9 @@ fn has_siblings(whole: &SysfsNode, roots: &SystemRoots) -> bool {
     let above = |node: &SysfsNode| fs::canonicalize(node.directory.join("device")).ok();
     let own = above(whole);
     own.is_some()
-        && SysfsNode::all(roots).iter().any(|other| {
-            other != whole && other.text("hidden").is_none_or(|h| h == "0") && above(other) == own
-        })
+        && SysfsNode::all(roots)
+            .iter()
+            .any(|other| other != whole && !other.is_hidden() && above(other) == own)
 }
 
 /// Returns the speed of the drive's own link. The PCIe link of a controller counts only for NVMe,
@@ -409,9 +405,7 @@ fn link(whole: &SysfsNode, transport: &Transport) -> Option<String> {
         Transport::Nvme => controllers(whole).iter().find_map(|directory| pcie_link(directory)),
         Transport::Sata => sata_link(whole),
         Transport::Usb => {
-            let device =
-                whole.directory.ancestors().find(|above| above.join("bDeviceClass").is_file())?;
-            read_text(&device.join("speed")).map(|speed| format!("USB {speed} Mb/s"))
+            read_text(&usb_device(whole)?.join("speed")).map(|speed| format!("USB {speed} Mb/s"))
         }
         _ => None,
     }
@@ -427,10 +421,7 @@ fn pcie_link(controller: &Path) -> Option<String> {
 
 /// Returns the speed of the SATA link, which libata publishes next to the SCSI host.
 fn sata_link(whole: &SysfsNode) -> Option<String> {
-    let port = whole.directory.ancestors().find(|above| {
-        file_name(above).strip_prefix("ata").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
-    })?;
-    entries(port)
+    entries(&ata_port(whole)?)
         .iter()
         .flat_map(|link| entries(&link.join("ata_link")))
         .find_map(|link| read_text(&link.join("sata_spd")))
@@ -444,8 +435,7 @@ mod tests {
     use crate::testing::machine::MachineFixture;
 
     fn facts(machine: &MachineFixture, name: &str) -> Device {
-        let node = SysfsNode::from_name(name, &machine.roots).unwrap();
-        describe(&node, &node.path(&machine.roots), &machine.roots)
+        machine.device(&machine.node(name))
     }
 
     /// Encodes a string of IDENTIFY DEVICE: padded with blanks, the bytes of each word swapped.
@@ -493,8 +483,7 @@ mod tests {
 
     #[test]
     fn namespaces_and_partitions_have_their_own_confirmation() {
-        let machine = MachineFixture::new();
-        let first = machine.nvme(0, 1, 1000);
+        let (machine, first) = MachineFixture::with_nvme(1000);
         machine.nvme(0, 2, 1000);
         machine.nvme(1, 1, 1000);
         machine.partition(&first, "nvme0n1p3", "259:99", 100);
@@ -512,24 +501,20 @@ mod tests {
     }
 
     #[test]
-    fn a_multipath_namespace_is_one_device_and_finds_its_link() {
+    fn a_multipath_namespace_is_one_device_with_the_link_of_its_controller() {
         let machine = MachineFixture::new();
         let subsystem = "virtual/nvme-subsystem/nvme-subsys0";
         let port = "pci0000:00/0000:01:00.0";
         let head = machine.block(&format!("{subsystem}/nvme0n1"), "259:1", 1000);
-        machine.link(
-            &format!("sys/devices/{subsystem}/nvme0n1/device"),
-            &format!("sys/devices/{subsystem}"),
-        );
+        let above = format!("sys/devices/{subsystem}");
+        machine.link(&format!("{above}/nvme0n1/device"), &above);
         machine.set(&head, "nsid", "1");
         machine.set(&head, "device/serial", "A1");
         machine.write(&format!("sys/devices/{port}/nvme/nvme0/address"), "0000:01:00.0\n");
         machine.write(&format!("sys/devices/{port}/current_link_speed"), "8.0 GT/s PCIe\n");
         machine.write(&format!("sys/devices/{port}/current_link_width"), "2\n");
-        machine.link(
-            &format!("sys/devices/{subsystem}/nvme0"),
-            &format!("sys/devices/{port}/nvme/nvme0"),
-        );
+        let controller = format!("sys/devices/{port}/nvme/nvme0");
+        machine.link(&format!("{above}/nvme0"), &controller);
         let path = machine.block(&format!("{port}/nvme/nvme0/nvme0c0n1"), "259:2", 1000);
         machine.set(&path, "hidden", "1");
         let found = devices(&machine.roots).unwrap();
@@ -539,9 +524,8 @@ mod tests {
     }
 
     #[test]
-    fn a_sata_drive_tells_its_full_model_on_page_89() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 468_862_128);
+    fn a_sata_drive_reports_its_full_model_on_page_89() {
+        let (machine, disk) = MachineFixture::with_sata(468_862_128);
         machine.set(&disk, "device/vendor", "ATA     ");
         machine.set(&disk, "device/model", "INTEL SSDSC2KB24");
         machine.set(&disk, "device/rev", "0100");
@@ -561,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_sas_controller_the_vendor_tells_sata_from_sas() {
+    fn behind_a_sas_controller_the_vendor_distinguishes_sata_from_sas() {
         let machine = MachineFixture::new();
         let port = |n: u32| {
             format!(
@@ -621,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_nothing_is_unknown_and_confirmed_by_name() {
+    fn a_device_without_identity_is_confirmed_by_name() {
         let machine = MachineFixture::new();
         let disk = machine.block("virtual/block/zram0", "253:0", 8);
         fs::remove_dir_all(disk.directory.join("queue")).unwrap();
@@ -640,17 +624,15 @@ mod tests {
         }
         assert_eq!(unit_serial(&[0, 0x80, 0, 200, b'A', b'B']).as_deref(), Some("AB"));
         assert_eq!(unit_serial(&[0, 0x80, 0, 2, 0xff, 0xfe]), None);
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
+        let (machine, disk) = MachineFixture::with_sata(1000);
         machine.set(&disk, "device/vpd_pg89", vec![0u8; 571]);
         machine.set(&disk, "device/vpd_pg80", [0u8; 3]);
         assert_eq!(facts(&machine, "sda").serial, None);
     }
 
     #[test]
-    fn the_list_leaves_out_what_cannot_be_tested() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
+    fn devices_that_cannot_be_tested_are_not_listed() {
+        let (machine, disk) = MachineFixture::with_sata(1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.block("virtual/block/ram0", "1:0", 8);
         machine.block("virtual/block/sr0", "11:0", 8);

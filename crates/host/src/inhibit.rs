@@ -13,10 +13,10 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// Time limit for the login manager to grant a lock.
-const LIMIT: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Line sent to the program that holds the lock, which must echo it.
-const WORD: &str = "held";
+const ECHOED_LINE: &str = "held";
 
 /// A lock that prevents the machine from suspending until dropped.
 #[derive(Debug)]
@@ -64,27 +64,27 @@ fn hold(program: &str, arguments: &[&str]) -> Result<SleepInhibition, HostError>
     Err(HostError::ToolFailed {
         command: program.to_owned(),
         how: "no lock was granted".into(),
-        said: lock.last_words(),
+        output: lock.stderr_line(),
     })
 }
 
 impl SleepInhibition {
-    /// Returns true if the program echoes [`WORD`] within [`LIMIT`].
+    /// Returns true if the program echoes [`ECHOED_LINE`] within [`LOCK_TIMEOUT`].
     fn answers(&mut self, stdout: Option<ChildStdout>) -> bool {
         let (Some(stdin), Some(stdout)) = (&mut self.stdin, stdout) else { return false };
         // If the program has already exited, reading its answer fails.
-        let _ = stdin.write_all(format!("{WORD}\n").as_bytes());
-        let (sender, heard) = channel();
+        let _ = stdin.write_all(format!("{ECHOED_LINE}\n").as_bytes());
+        let (sender, echoed) = channel();
         std::thread::spawn(move || {
             let mut line = String::new();
             let read = BufReader::new(stdout).read_line(&mut line);
-            let _ = sender.send(read.is_ok() && line.trim_end() == WORD);
+            let _ = sender.send(read.is_ok() && line.trim_end() == ECHOED_LINE);
         });
-        heard.recv_timeout(LIMIT).unwrap_or(false)
+        echoed.recv_timeout(LOCK_TIMEOUT).unwrap_or(false)
     }
 
     /// Kills the program and returns the first line of its stderr.
-    fn last_words(mut self) -> String {
+    fn stderr_line(mut self) -> String {
         self.end();
         let stderr = self.holder.stderr.take();
         let line = stderr.and_then(|stderr| BufReader::new(stderr).lines().next()?.ok());
@@ -118,13 +118,9 @@ pub struct IdleStateHold {
 /// The kernel has no such device, or this user may not write to it.
 pub fn hold_idle_states(roots: &SystemRoots) -> Result<IdleStateHold, HostError> {
     let path = roots.dev.join("cpu_dma_latency");
-    let mut request = OpenOptions::new()
-        .write(true)
-        .open(&path)
-        .map_err(|e| HostError::io("hold the processors' idle states", &path, e))?;
-    request
-        .write_all(&0i32.to_ne_bytes())
-        .map_err(|e| HostError::io("hold the processors' idle states", &path, e))?;
+    let failed = |error| HostError::io("hold the processors' idle states", &path, error);
+    let mut request = OpenOptions::new().write(true).open(&path).map_err(failed)?;
+    request.write_all(&0i32.to_ne_bytes()).map_err(failed)?;
     Ok(IdleStateHold { _request: request })
 }
 

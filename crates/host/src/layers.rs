@@ -8,6 +8,7 @@
 //! are refused.
 
 use crate::backing::FileId;
+use crate::handles::{handle_path, open_path};
 use crate::mounts::{Mount, mount_id, mount_id_of, unescape};
 use crate::retry::uninterrupted;
 use crate::system_roots::SystemRoots;
@@ -244,7 +245,7 @@ impl MountTable {
     fn place_of(&self, file: &File) -> Option<FilePlace> {
         let mount = self.mount_of(file)?;
         let id = FileId::from_metadata(&file.metadata().ok()?);
-        let name = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+        let name = fs::read_link(handle_path(file)).ok()?;
         // For a file opened in another root directory, the name may have more components before
         // the mount point; find the suffix that leads to the file.
         let parts: Vec<_> = name.components().skip(1).collect();
@@ -631,8 +632,7 @@ const REDIRECT: [&CStr; 2] = [c"trusted.overlay.redirect", c"user.overlay.redire
 
 /// Reads an overlayfs attribute of a layer's file.
 fn attribute(file: &File, names: [&CStr; 2]) -> Option<Vec<u8>> {
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let path = CString::new(path).ok()?;
+    let path = CString::new(handle_path(file).as_os_str().as_bytes()).ok()?;
     for name in names {
         let mut value = vec![0u8; libc::PATH_MAX as usize];
         // SAFETY: both texts end with a zero byte; getxattr(2) writes into `value`, whose length
@@ -664,8 +664,7 @@ fn find_below(mount: &Mount, relative: &Path) -> io::Result<File> {
 
 /// Opens (`O_PATH`) a path as seen by a process with this root directory.
 fn open_in(view: &Path, path: &Path) -> io::Result<File> {
-    let flags = libc::O_PATH | libc::O_CLOEXEC | libc::O_DIRECTORY;
-    let root = OpenOptions::new().read(true).custom_flags(flags).open(view)?;
+    let root = open_path(view, libc::O_DIRECTORY)?;
     open_at(&root, path, libc::O_PATH, libc::RESOLVE_IN_ROOT)
 }
 
@@ -697,7 +696,7 @@ const LAYER_ENTRIES_MAX: usize = 1 << 20;
 /// Returns the names of all files with hard links below a directory, without leading slash. Other
 /// mounts below it are skipped, as they are not part of the layer.
 fn linked_names_in(directory: &File) -> io::Result<LinkedNames> {
-    let top = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    let top = handle_path(directory);
     let mount = mount_id_of(directory);
     let mut found = LinkedNames::new();
     let mut pending = vec![PathBuf::new()];
@@ -742,9 +741,9 @@ pub(crate) fn is_swap_file(file: &File) -> io::Result<bool> {
     if !is_plain(file) {
         return Ok(false);
     }
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
-    let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).write(true).custom_flags(flags).open(handle_path(file))?;
     let null = std::ptr::null_mut();
     // SAFETY: takes integers and null pointers; the descriptor is open for as long as `opened`.
     let copied =
@@ -761,6 +760,7 @@ pub(crate) fn is_swap_file(file: &File) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mounts::parse_mount;
 
     #[test]
     fn layers_are_read_from_the_options_with_both_kinds_of_escapes() {
@@ -788,23 +788,17 @@ mod tests {
     fn a_file_of_a_hidden_file_system_is_followed_only_where_it_is_no_layer() {
         let directory = tempfile::tempdir().unwrap();
         let roots = SystemRoots { proc: directory.path().to_owned(), ..SystemRoots::real() };
-        let mount = |number: (u32, u32), kind: &str, options: &str| Mount {
-            id: u64::MAX,
-            number,
-            root: "/".into(),
-            point: "/nowhere".into(),
-            view: "/".into(),
-            kind: kind.into(),
-            source: String::new(),
-            also: Vec::new(),
-            options: options.into(),
+        let mount = |number: (u32, u32), kind: &str, options: &str| {
+            let (id, (major, minor)) = (u64::MAX, number);
+            let line = format!("{id} 1 {major}:{minor} / /nowhere rw - {kind} none {options}");
+            parse_mount(&line, Path::new("/")).unwrap()
         };
         let file = |major, minor| FileId { device: libc::makedev(major, minor), inode: 7 };
         let followed = |mounts: &[Mount], file: FileId| {
             MountTable::new(mounts.to_vec(), &roots).inodes_of(file, Some("/no/such/file")).is_ok()
         };
         assert!(followed(&[mount((8, 1), "ext4", "rw")], file(8, 1)));
-        // No mount is in snapshot, and the number is a block device's.
+        // No mount has the number, which is a block device's.
         assert!(followed(&[], file(8, 1)));
         // An anonymous number is a subvolume of btrfs, or unknown.
         assert!(followed(&[mount((0, 40), "btrfs", "rw")], file(0, 41)));

@@ -9,6 +9,7 @@ mod ata_security;
 mod backing;
 mod block_queue;
 mod checkup;
+mod clocks;
 mod created_files;
 mod cut_command;
 mod device_checks;
@@ -24,6 +25,7 @@ mod find_device;
 mod fuse;
 #[doc(hidden)]
 pub mod fuzzing;
+mod handles;
 mod host_settings;
 mod identity;
 mod inhibit;
@@ -51,6 +53,7 @@ mod target;
 mod testing;
 mod time_zone;
 mod tool;
+mod user;
 
 pub use arming::{Consent, arm};
 pub use ata_security::{PURGE_PASSWORD, unlock};
@@ -59,6 +62,7 @@ pub use block_queue::{
     file_systems_on, has_fua, mounted_at, sends_flushes,
 };
 pub use checkup::{Examination, WATCH, examine, throttle_count};
+pub use clocks::{check_clocks, monotonic, since_boot, wait_until, wall_clock_unix_ms};
 pub use cut_command::cut_power;
 pub use device_log::{DeviceLogs, LogReading, SelfTest, drive_pages, power_counters};
 pub use error::HostError;
@@ -78,9 +82,7 @@ pub use load_process::{ATTEND_LOAD, LoadProcess, MessageLink, inherit_target};
 pub use locks::is_locked;
 pub use nvme::NvmeStatus;
 pub use processes::process_exists;
-pub use proof::{
-    check_clocks, directory_proof, monotonic, proof, since_boot, wait_until, wall_clock_unix_ms,
-};
+pub use proof::{directory_proof, proof};
 pub use purge::{PurgeCommandLine, PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use refusal::ArmRefusal;
 pub use remote::{

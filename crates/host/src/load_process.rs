@@ -29,10 +29,9 @@ pub const ATTEND_LOAD: &str = "attend-load";
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Longest wait for the end of a child that was killed.
-const END_LIMIT: Duration = Duration::from_secs(1);
+const END_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// Interval between two checks whether a child has ended.
-const POLL: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Messages to and from another process, one per line.
 pub struct MessageLink {
@@ -107,7 +106,7 @@ impl LoadProcess {
         let program = Path::new(OWN_PROGRAM);
         let failed = |error| HostError::io("start it again for a load", program, error);
         let (own, other) = UnixStream::pair().map_err(failed)?;
-        let (handle, facts) = target.hand_down().map_err(failed)?;
+        let (handle, facts) = target.inheritable().map_err(failed)?;
         let child = command(program)
             .map_err(failed)?
             .arg0("steadfast")
@@ -135,14 +134,14 @@ impl LoadProcess {
     }
 
     /// Waits until the process has ended, which it does once none of its I/Os is outstanding. Returns
-    /// false if it has not ended after `patience`.
-    pub fn await_end(&mut self, patience: Duration) -> bool {
+    /// false if it has not ended after `timeout`.
+    pub fn await_end(&mut self, timeout: Duration) -> bool {
         let begun = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) {
-            if begun.elapsed() > patience {
+            if begun.elapsed() > timeout {
                 return false;
             }
-            std::thread::sleep(POLL);
+            std::thread::sleep(POLL_INTERVAL);
         }
         true
     }
@@ -152,7 +151,7 @@ impl Drop for LoadProcess {
     fn drop(&mut self) {
         self.kill();
         // I/Os that a limit holds back delay its end; removing its group lifts the limit.
-        self.await_end(END_LIMIT);
+        self.await_end(END_WAIT_MAX);
     }
 }
 
@@ -178,7 +177,7 @@ pub fn inherit_target() -> Result<(Target, MessageLink), HostError> {
 }
 
 /// Refuses a standard output that is not a socket made by the parent, and a parent that runs
-/// another program: only this program hands down what it armed.
+/// another program: only this program passes on what it armed.
 fn check_parent(socket: &OwnedFd) -> io::Result<()> {
     let refused = || io::Error::other("this command is started by steadfast itself");
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };

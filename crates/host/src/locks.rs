@@ -117,6 +117,7 @@ pub(crate) fn clear_flags(file: &File, flags: i32) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::testing::machine::MachineFixture;
+    use crate::testing::skip;
     use std::fs::{self, OpenOptions};
     use std::os::unix::fs::MetadataExt;
     use std::thread;
@@ -139,9 +140,7 @@ mod tests {
         let ours = File::open(&path).unwrap();
         let reader = File::open(&path).unwrap();
         if writers(&ours) == WriterPresence::Unknown {
-            use std::io::Write;
-            let notice = "SKIPPED: a_writer_is_seen_by_the_kernel_s_count: no leases here\n";
-            return io::stderr().write_all(notice.as_bytes()).unwrap();
+            return skip("no leases here");
         }
         wait_until(|| writers(&ours) == WriterPresence::Nobody);
         assert_eq!(writers(&ours), WriterPresence::Nobody);

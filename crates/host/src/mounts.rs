@@ -32,15 +32,6 @@ pub(crate) struct Mount {
     pub options: String,
 }
 
-impl Mount {
-    /// Returns the number of the process in whose mount namespace it was found; `None` for that of
-    /// this process.
-    pub(crate) fn process(&self, roots: &SystemRoots) -> Option<String> {
-        let process = self.view.strip_prefix(&roots.proc).ok()?.iter().next()?;
-        Some(process.to_string_lossy().into_owned())
-    }
-}
-
 /// Returns all mounts in the mount namespace of this process.
 ///
 /// # Errors
@@ -84,17 +75,15 @@ pub(crate) fn mounts_everywhere(roots: &SystemRoots) -> Result<Vec<Mount>, HostE
         MountView::read(&roots.proc.join("self")).into_iter().collect();
     processes::visit_threads(roots, |process, thread| {
         let table = thread.join("mountinfo");
-        let looked = processes::look(process, roots, || {
+        let read = processes::examine(process, roots, || {
             let view = MountView::read(thread)?;
             if seen.contains(&view) {
-                Ok(None)
-            } else {
-                let mounts = read_table(&table, &thread.join("root"))?;
-                Ok(Some((view, mounts)))
+                return Ok(None);
             }
+            Ok(Some((view, read_table(&table, &thread.join("root"))?)))
         });
-        let looked = looked.map_err(|error| HostError::io("read its mounts", &table, error))?;
-        if let Some((view, mounts)) = looked.flatten() {
+        let read = read.map_err(|error| HostError::io("read its mounts", &table, error))?;
+        if let Some((view, mounts)) = read.flatten() {
             seen.insert(view);
             all.extend(mounts);
         }
@@ -123,10 +112,11 @@ fn read_table(table: &Path, view: &Path) -> io::Result<Vec<Mount>> {
     let text = fs::read(table)?;
     let text = String::from_utf8_lossy(&text);
     let unknown = |line: &str| io::Error::other(format!("the line '{line}' is not understood"));
-    text.lines().map(|line| parse(line, view).ok_or_else(|| unknown(line))).collect()
+    text.lines().map(|line| parse_mount(line, view).ok_or_else(|| unknown(line))).collect()
 }
 
-fn parse(line: &str, view: &Path) -> Option<Mount> {
+/// Parses a line of mountinfo.
+pub(crate) fn parse_mount(line: &str, view: &Path) -> Option<Mount> {
     let (before, after) = line.split_once(" - ")?;
     let fields: Vec<&str> = before.split(' ').collect();
     let mut after = after.split(' ');
@@ -171,6 +161,12 @@ pub(crate) fn unescape(text: &str) -> String {
 }
 
 impl Mount {
+    /// Returns the ID of the process in whose mount namespace it was found; `None` for our own.
+    pub(crate) fn process(&self, roots: &SystemRoots) -> Option<String> {
+        let process = self.view.strip_prefix(&roots.proc).ok()?.iter().next()?;
+        Some(process.to_string_lossy().into_owned())
+    }
+
     /// Returns the devices of the file system, by device number. A file system with an anonymous
     /// number (btrfs) is resolved by its source, and btrfs to all its members.
     pub fn nodes(&self, roots: &SystemRoots) -> Vec<SysfsNode> {
@@ -253,7 +249,7 @@ mod tests {
         let line = "36 35 0:32 /@ /mnt/my\\040disk rw,noatime shared:1 - xfs /dev/sdb\\0551 \
                     rw,noquota,logdev=/dev/sdc1,rtdev=/dev/my\\040disk";
         assert_eq!(
-            parse(line, Path::new("/proc/7/root")),
+            parse_mount(line, Path::new("/proc/7/root")),
             Some(Mount {
                 id: 36,
                 number: (0, 32),
@@ -267,12 +263,12 @@ mod tests {
             })
         );
         for broken in ["", "1 2 3", "36 35 x:y / / rw - ext4 /dev/sda rw", "36 35 8:1 / / rw -"] {
-            assert_eq!(parse(broken, Path::new("/")), None, "{broken}");
+            assert_eq!(parse_mount(broken, Path::new("/")), None, "{broken}");
         }
     }
 
     #[test]
-    fn an_incomplete_escape_is_kept_as_it_stands() {
+    fn an_incomplete_escape_is_kept() {
         for (text, plain) in
             [("a\\", "a\\"), ("a\\04", "a\\04"), ("\\134x", "\\x"), ("\\999", "\\999")]
         {
@@ -282,16 +278,9 @@ mod tests {
 
     #[test]
     fn a_path_lies_in_the_innermost_and_latest_mount() {
-        let mount = |point: &str, source: &str| Mount {
-            id: u64::MAX,
-            also: Vec::new(),
-            number: (0, 0),
-            root: "/".into(),
-            point: point.into(),
-            view: "/".into(),
-            options: String::new(),
-            kind: "ext4".into(),
-            source: source.into(),
+        let mount = |point: &str, source: &str| {
+            let line = format!("{} 1 0:0 / {point} rw - ext4 {source} rw", u64::MAX);
+            parse_mount(&line, Path::new("/")).unwrap()
         };
         let table =
             [mount("/", "a"), mount("/home", "b"), mount("/homely", "c"), mount("/home", "d")];
@@ -300,15 +289,14 @@ mod tests {
         assert_eq!(source("/etc").as_deref(), Some("a"));
         assert_eq!(source("/homely").as_deref(), Some("c"));
     }
+
     #[test]
     fn mounts_of_other_namespaces_are_seen_and_a_list_that_cannot_be_read_is_an_error() {
         let machine = MachineFixture::new();
         machine.mount(&[("8:1", "/", "ext4", "/dev/sda1")]);
         for (process, namespace) in [(7, "mnt:[1]"), (8, "mnt:[2]"), (9, "mnt:[2]")] {
             machine.process(process);
-            let link = machine.path(&format!("proc/{process}/ns/mnt"));
-            fs::remove_file(&link).unwrap();
-            std::os::unix::fs::symlink(namespace, link).unwrap();
+            machine.relink(&format!("proc/{process}/ns/mnt"), namespace);
         }
         let line = "40 1 8:17 / /inner rw - xfs /dev/sdb1 rw\n";
         machine.write("proc/8/mountinfo", line);

@@ -2,16 +2,16 @@
 //! changes in between.
 
 use crate::error::HostError;
+use crate::handles::{handle_path, open_for_reading, open_path};
 use crate::layers::magic;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Magic numbers of the kernel's pseudo file systems (linux/magic.h). Their files store no data: a
 /// write to one is a command to the kernel.
-const KERNELS_OWN: [u32; 13] = [
+const PSEUDO_FILE_SYSTEMS: [u32; 13] = [
     0x9fa0,      // procfs
     0x6265_6572, // sysfs
     0x6462_6720, // debugfs
@@ -42,8 +42,7 @@ impl PinnedPath {
     /// The path does not exist, or is neither a block device nor a regular file with a name.
     pub fn at(path: &Path) -> Result<PinnedPath, HostError> {
         let failed = |error| HostError::io("find it", path, error);
-        let flags = libc::O_PATH | libc::O_CLOEXEC;
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
+        let file = open_path(path, 0).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         let kind = metadata.file_type();
         let refused = match (kind.is_block_device(), kind.is_file()) {
@@ -52,7 +51,10 @@ impl PinnedPath {
             (_, true) if metadata.nlink() == 0 => {
                 Some("a file without a name in any directory (deleted, memfd or O_TMPFILE)")
             }
-            (_, true) => kernels_own(&file).map_err(failed)?,
+            (_, true) if PSEUDO_FILE_SYSTEMS.contains(&magic(&file).map_err(failed)?) => {
+                Some("a kernel file (procfs, sysfs and the like), not a data file")
+            }
+            (_, true) => None,
             _ => Some(kind_of(kind)),
         };
         match refused {
@@ -73,7 +75,7 @@ impl PinnedPath {
 
     /// Returns a path that refers to exactly this file; valid only in this process.
     pub fn path(&self) -> PathBuf {
-        format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()
+        handle_path(&self.file)
     }
 
     /// Returns the real path, for messages.
@@ -83,8 +85,7 @@ impl PinnedPath {
 
     /// Opens the file for reading.
     pub fn open(&self) -> io::Result<File> {
-        let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
-        OpenOptions::new().read(true).custom_flags(flags).open(self.path())
+        open_for_reading(&self.path())
     }
 }
 
@@ -101,9 +102,4 @@ fn kind_of(kind: fs::FileType) -> &'static str {
     } else {
         "not a block device"
     }
-}
-
-fn kernels_own(file: &File) -> io::Result<Option<&'static str>> {
-    let own = KERNELS_OWN.contains(&magic(file)?);
-    Ok(own.then_some("a kernel file (procfs, sysfs and the like), not a data file"))
 }

@@ -6,6 +6,7 @@
 use crate::backing::FileId;
 use crate::error::HostError;
 use crate::system_roots::{SystemRoots, file_name, read_text};
+use crate::user::effective_uid;
 use rustix::fs::RawDir;
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -97,15 +98,14 @@ pub(crate) fn read_file(
             found => found.map(Some),
         }
     } else {
-        look(process, roots, || fs::read(&path))
+        examine(process, roots, || fs::read(&path))
     };
     found.map_err(|error| HostError::io("read it", &path, error))
 }
 
 /// Returns true if this user is not root and the process belongs to another user.
 fn is_foreign(process: &Path) -> bool {
-    // SAFETY: geteuid has no preconditions and cannot fail.
-    let own = unsafe { libc::geteuid() };
+    let own = effective_uid();
     own != 0 && process.metadata().is_ok_and(|found| found.uid() != own)
 }
 
@@ -167,7 +167,6 @@ fn visit_numbers(
     })
 }
 
-/// Maximum number of listings.
 const LISTINGS_MAX: usize = 100;
 
 /// Returns true if `/proc` shows a process with this ID.
@@ -210,42 +209,42 @@ pub(crate) fn is_hidden_from_all(process: &Path, error: &io::Error, roots: &Syst
     let status = read_text(&roots.proc.join("self/status")).unwrap_or_default();
     let rights = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let rights = rights.and_then(|rights| u64::from_str_radix(rights.trim(), 16).ok());
-    let may_look = rights.is_some_and(|rights| rights >> CAP_SYS_PTRACE & 1 == 1);
+    let may_examine = rights.is_some_and(|rights| rights >> CAP_SYS_PTRACE & 1 == 1);
     let denied = matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
-    denied && may_look && file_name(process) == "1"
+    denied && may_examine && file_name(process) == "1"
 }
 
-/// Calls `look`, and retries for a short time if permission is denied: an ending process denies
+/// Calls `examine`, and retries for a short time if permission is denied: an ending process denies
 /// access even to root. `None` if the process has ended or is hidden from everybody.
 ///
 /// # Errors
 /// Returns the error if the process cannot be examined.
-pub(crate) fn look<T>(
+pub(crate) fn examine<T>(
     process: &Path,
     roots: &SystemRoots,
-    mut look: impl FnMut() -> io::Result<T>,
+    mut examine: impl FnMut() -> io::Result<T>,
 ) -> io::Result<Option<T>> {
-    let mut left = LOOKS;
+    let mut retries = 0;
     loop {
-        match look() {
+        match examine() {
             Ok(found) => return Ok(Some(found)),
             Err(error) if has_gone(&error) || is_hidden_from_all(process, &error, roots) => {
                 return Ok(None);
             }
-            Err(error) if error.kind() != io::ErrorKind::PermissionDenied || left == 0 => {
-                return Err(error);
+            Err(error)
+                if error.kind() == io::ErrorKind::PermissionDenied && retries < RETRIES_MAX =>
+            {
+                retries += 1;
+                thread::sleep(RETRY_INTERVAL);
             }
-            Err(_) => {
-                left -= 1;
-                thread::sleep(BETWEEN_LOOKS);
-            }
+            Err(error) => return Err(error),
         }
     }
 }
 
 /// Number of retries, and the time between them.
-const LOOKS: usize = 20;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+const RETRIES_MAX: usize = 20;
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Devices and files to look for among open files.
 #[derive(Debug, Default)]
@@ -277,7 +276,7 @@ impl OpenFileQuery {
 /// # Errors
 /// Returns an error if a process cannot be examined.
 pub(crate) fn openers(
-    sought: &OpenFileQuery,
+    query: &OpenFileQuery,
     roots: &SystemRoots,
     writing: bool,
 ) -> Result<Vec<String>, HostError> {
@@ -290,10 +289,10 @@ pub(crate) fn openers(
             return Ok(());
         }
         let failed = |error| HostError::io("list its open files", thread, error);
-        let opened = look(process, roots, || has_open(thread, sought, writing));
+        let opened = examine(process, roots, || has_open(thread, query, writing));
         let mut is_opener = opened.map_err(failed)?.unwrap_or(false);
         if !is_opener && mappings_read_of.as_deref() != Some(process) {
-            let mapped = look(process, roots, || mapped(thread, sought));
+            let mapped = examine(process, roots, || mapped(thread, query));
             match mapped.map_err(failed)?.unwrap_or(MappingState::Unknown) {
                 MappingState::Yes => is_opener = true,
                 MappingState::No => mappings_read_of = Some(process.to_owned()),
@@ -314,10 +313,10 @@ pub(crate) fn name_of(process: &Path) -> String {
     format!("{} (process {})", name.escape_default(), file_name(process))
 }
 
-fn has_open(thread: &Path, sought: &OpenFileQuery, writing: bool) -> io::Result<bool> {
+fn has_open(thread: &Path, query: &OpenFileQuery, writing: bool) -> io::Result<bool> {
     for link in fs::read_dir(thread.join("fd"))? {
         let link = link?.path();
-        if !stat_link(&link)?.is_some_and(|metadata| sought.is(&metadata)) {
+        if !stat_link(&link)?.is_some_and(|metadata| query.is(&metadata)) {
             continue;
         }
         if !writing || is_for_writing(&thread.join("fdinfo").join(file_name(&link)))? {
@@ -366,29 +365,29 @@ enum MappingState {
 /// Searches the shared mappings of a thread. A read-only shared mapping counts too, as it can
 /// become writable. A mapping that is moved or split during the search has another range, so the
 /// list must be equal before and after; several times, as two mappings may change places in between.
-fn mapped(thread: &Path, sought: &OpenFileQuery) -> io::Result<MappingState> {
+fn mapped(thread: &Path, query: &OpenFileQuery) -> io::Result<MappingState> {
     let mut before = None;
-    let mut equal_looks = 0;
-    for look in 0..MAPPINGS_LOOKS {
-        if look > MAPPINGS_LOOKS / 2 {
+    let mut equal_lists = 0;
+    for attempt in 0..MAPPING_ATTEMPTS_MAX {
+        if attempt > MAPPING_ATTEMPTS_MAX / 2 {
             thread::sleep(Duration::from_millis(1));
         }
         let now = shared_ranges(thread)?;
         let mut has_moved = false;
         for range in now.iter().flatten() {
             match fs::metadata(thread.join("map_files").join(range)) {
-                Ok(metadata) if sought.is(&metadata) => return Ok(MappingState::Yes),
+                Ok(metadata) if query.is(&metadata) => return Ok(MappingState::Yes),
                 Ok(_) => {}
                 Err(error) if has_gone(&error) => has_moved = true,
                 Err(error) if is_dead(&error) => {}
                 Err(error) => return Err(error),
             }
         }
-        equal_looks = match &now {
-            Some(_) if !has_moved && now == before => equal_looks + 1,
+        equal_lists = match &now {
+            Some(_) if !has_moved && now == before => equal_lists + 1,
             _ => 0,
         };
-        if equal_looks == EQUAL_LOOKS {
+        if equal_lists == EQUAL_LISTS {
             return Ok(MappingState::No);
         }
         before = now.filter(|_| !has_moved);
@@ -397,11 +396,11 @@ fn mapped(thread: &Path, sought: &OpenFileQuery) -> io::Result<MappingState> {
 }
 
 /// Maximum number of attempts for a process that keeps changing its mappings.
-const MAPPINGS_LOOKS: usize = 100;
+const MAPPING_ATTEMPTS_MAX: usize = 100;
 
 /// Number of equal lists in a row that show that nothing moves. A process that keeps exchanging its
 /// mapping with one of another file may be missed in some of them, but hardly in all.
-const EQUAL_LOOKS: usize = 6;
+const EQUAL_LISTS: usize = 6;
 
 /// Returns the address ranges of a thread's shared file mappings; `None` if they changed while they
 /// were listed.
@@ -483,11 +482,11 @@ pub(crate) fn locks_on(
     roots: &SystemRoots,
 ) -> Result<Vec<String>, HostError> {
     let own = std::process::id().to_string();
-    let lines = lock_lines(roots)?;
-    let held = lines.iter().filter_map(|line| parse_lock(line));
-    let foreign = held.filter(|(_, pid, file)| files.contains(file) && *pid != own);
-    Ok(foreign
-        .map(|(kind, pid, _)| match pid.as_str() {
+    let foreign = |lock: &HeldLock| files.contains(&lock.file) && lock.pid != own;
+    Ok(held_locks(roots)?
+        .into_iter()
+        .filter(foreign)
+        .map(|HeldLock { kind, pid, .. }| match pid.as_str() {
             "-1" | "0" => format!("{kind} lock"),
             pid => format!("{kind} lock of {}", name_of(&roots.proc.join(pid))),
         })
@@ -499,10 +498,9 @@ pub(crate) fn locks_on(
 /// # Errors
 /// Returns an error if the kernel's list cannot be read.
 pub(crate) fn has_flock(files: &BTreeSet<FileId>, roots: &SystemRoots) -> Result<bool, HostError> {
-    let lines = lock_lines(roots)?;
-    let mut locks = lines.iter().filter_map(|line| parse_lock(line));
     // A waiting request is listed too, but only behind the lock that it waits for.
-    Ok(locks.any(|(kind, _, file)| kind == "FLOCK" && files.contains(&file)))
+    let is_flock = |lock: &HeldLock| lock.kind == "FLOCK" && files.contains(&lock.file);
+    Ok(held_locks(roots)?.iter().any(is_flock))
 }
 
 /// Returns the device numbers of file systems with a lock or lease.
@@ -510,12 +508,22 @@ pub(crate) fn has_flock(files: &BTreeSet<FileId>, roots: &SystemRoots) -> Result
 /// # Errors
 /// Returns an error if the kernel's list cannot be read.
 pub(crate) fn locked_devices(roots: &SystemRoots) -> Result<BTreeSet<u64>, HostError> {
-    let lines = lock_lines(roots)?;
-    Ok(lines.iter().filter_map(|line| parse_lock(line)).map(|(_, _, file)| file.device).collect())
+    Ok(held_locks(roots)?.into_iter().map(|lock| lock.file.device).collect())
+}
+
+/// A lock or lease in the kernel's list.
+struct HeldLock {
+    kind: String,
+    pid: String,
+    file: FileId,
+}
+
+fn held_locks(roots: &SystemRoots) -> Result<Vec<HeldLock>, HostError> {
+    Ok(lock_lines(roots)?.iter().filter_map(|line| parse_lock(line)).collect())
 }
 
 /// Maximum number of attempts to read the list unchanged.
-const LOCKS_LOOKS: usize = 20;
+const LOCK_ATTEMPTS_MAX: usize = 20;
 
 /// Reads the kernel's list of locks, without line numbers.
 ///
@@ -530,7 +538,7 @@ fn lock_lines(roots: &SystemRoots) -> Result<BTreeSet<String>, HostError> {
     let mut lines = BTreeSet::new();
     let mut before = BTreeSet::new();
     let mut buffer = vec![0; 1 << 16];
-    for _ in 0..LOCKS_LOOKS {
+    for _ in 0..LOCK_ATTEMPTS_MAX {
         let (bytes, reads) = read_in_large_parts(&list, &mut buffer)
             .map_err(|error| HostError::io("read it", &list, error))?;
         let text = String::from_utf8_lossy(&bytes);
@@ -566,7 +574,7 @@ fn read_in_large_parts(path: &Path, buffer: &mut [u8]) -> io::Result<(Vec<u8>, u
 }
 
 /// Parses `1: POSIX  ADVISORY  WRITE 4711 fe:00:12345 0 EOF` (proc_locks(5)).
-fn parse_lock(line: &str) -> Option<(String, String, FileId)> {
+fn parse_lock(line: &str) -> Option<HeldLock> {
     let mut fields = line.split_ascii_whitespace().skip(1).filter(|field| *field != "->");
     let kind = fields.next()?.to_owned();
     let pid = fields.nth(2)?.to_owned();
@@ -574,7 +582,7 @@ fn parse_lock(line: &str) -> Option<(String, String, FileId)> {
     let major = u32::from_str_radix(numbers.next()?, 16).ok()?;
     let minor = u32::from_str_radix(numbers.next()?, 16).ok()?;
     let inode = numbers.next()?.parse().ok()?;
-    Some((kind, pid, FileId { device: libc::makedev(major, minor), inode }))
+    Some(HeldLock { kind, pid, file: FileId { device: libc::makedev(major, minor), inode } })
 }
 
 #[cfg(test)]
@@ -585,25 +593,25 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn a_process_that_denies_a_look_for_a_moment_is_looked_at_again() {
+    fn a_process_that_denies_access_for_a_moment_is_examined_again() {
         let machine = MachineFixture::new();
         let process = machine.roots.proc.join("77");
         let denied = || io::Error::from_raw_os_error(libc::EACCES);
-        let mut looks = 0;
-        let found = look(&process, &machine.roots, || {
-            looks += 1;
-            if looks < 3 { Err(denied()) } else { Ok("seen") }
+        let mut attempts = 0;
+        let found = examine(&process, &machine.roots, || {
+            attempts += 1;
+            if attempts < 3 { Err(denied()) } else { Ok("seen") }
         });
         assert_eq!(found.unwrap(), Some("seen"));
         let gone = || Err::<(), _>(io::Error::from_raw_os_error(libc::ESRCH));
-        assert_eq!(look(&process, &machine.roots, gone).unwrap(), None);
-        let mut looks = 0;
-        let never = look(&process, &machine.roots, || {
-            looks += 1;
+        assert_eq!(examine(&process, &machine.roots, gone).unwrap(), None);
+        let mut attempts = 0;
+        let never = examine(&process, &machine.roots, || {
+            attempts += 1;
             Err::<(), _>(denied())
         });
         assert_eq!(never.unwrap_err().raw_os_error(), Some(libc::EACCES));
-        assert_eq!(looks, LOOKS + 1);
+        assert_eq!(attempts, RETRIES_MAX + 1);
     }
 
     #[test]
@@ -648,10 +656,9 @@ mod tests {
     fn openers_and_shared_mappings_of_a_file_are_found() {
         let machine = MachineFixture::new();
         machine.write("file", "x");
-        let sought = OpenFileQuery::files(
-            [FileId::from_metadata(&fs::metadata(machine.path("file")).unwrap())].into(),
-        );
-        let users = |writing| openers(&sought, &machine.roots, writing).unwrap();
+        let file = FileId::from_metadata(&fs::metadata(machine.path("file")).unwrap());
+        let query = OpenFileQuery::files([file].into());
+        let users = |writing| openers(&query, &machine.roots, writing).unwrap();
         machine.process(7);
         machine.write("proc/7/comm", "letter\u{1b}[2J\n");
         symlink(machine.path("file"), machine.path("proc/7/fd/3")).unwrap();
@@ -674,10 +681,10 @@ mod tests {
         assert_eq!(users(true), ["letter\\u{1b}[2J (process 7)"]);
         fs::remove_file(machine.path("proc/8/fd/5")).unwrap();
         machine.write("proc/8/maps", "30-40 rw-s 0 08:01 7 /file\n");
-        // Whose mappings cannot be listed, or are listed and never there, is not examined.
-        assert!(openers(&sought, &machine.roots, true).is_err());
+        // A process whose mappings cannot be listed, or are listed and missing, cannot be examined.
+        assert!(openers(&query, &machine.roots, true).is_err());
         machine.link("proc/8/map_files/50-60", "gone");
-        assert!(openers(&sought, &machine.roots, true).is_err());
+        assert!(openers(&query, &machine.roots, true).is_err());
         fs::remove_file(machine.path("proc/8/map_files/50-60")).unwrap();
         machine.link("proc/8/map_files/30-40", "file");
         assert_eq!(users(true).len(), 1);
@@ -685,7 +692,7 @@ mod tests {
         assert_eq!(users(true), Vec::<String>::new());
         fs::remove_dir_all(machine.path("proc/7/fd")).unwrap();
         machine.write("proc/7/fd", "no directory: not what a process that has ended leaves");
-        assert!(openers(&sought, &machine.roots, true).is_err());
+        assert!(openers(&query, &machine.roots, true).is_err());
     }
 
     #[test]
@@ -721,9 +728,9 @@ mod tests {
         assert!(!hidden("1"));
     }
 
-    /// One that ends hands what it holds to one that is not in the listing yet.
+    /// A process that ends may pass its handles to one that is not in the listing yet.
     #[test]
-    fn who_begins_during_a_look_is_looked_at() {
+    fn a_process_that_begins_during_the_visit_is_visited() {
         let machine = MachineFixture::new();
         let mut seen = Vec::new();
         visit_threads(&machine.roots, |_, thread| {
@@ -748,7 +755,7 @@ mod tests {
     /// A file of `LENGTH` bytes, and a child with a shared mapping of it.
     struct MappingChild {
         _directory: tempfile::TempDir,
-        sought: OpenFileQuery,
+        query: OpenFileQuery,
         pid: libc::pid_t,
     }
 
@@ -761,8 +768,8 @@ mod tests {
             let path = directory.path().join("file");
             fs::write(&path, vec![0; Self::LENGTH]).unwrap();
             let file = fs::File::options().read(true).write(true).open(&path).unwrap();
-            let sought =
-                OpenFileQuery::files([FileId::from_metadata(&file.metadata().unwrap())].into());
+            let file_id = FileId::from_metadata(&file.metadata().unwrap());
+            let query = OpenFileQuery::files([file_id].into());
             let (reader, writer) = io::pipe().unwrap();
             // SAFETY: the child makes system calls only, and never returns.
             let pid = unsafe { libc::fork() };
@@ -782,11 +789,11 @@ mod tests {
             let mut place = [0; size_of::<usize>()];
             (&reader).read_exact(&mut place).unwrap();
             assert_ne!(usize::from_ne_bytes(place), libc::MAP_FAILED as usize);
-            MappingChild { _directory: directory, sought, pid }
+            MappingChild { _directory: directory, query, pid }
         }
 
-        fn look(&self) -> io::Result<MappingState> {
-            mapped(&Path::new("/proc").join(self.pid.to_string()), &self.sought)
+        fn examine(&self) -> io::Result<MappingState> {
+            mapped(&Path::new("/proc").join(self.pid.to_string()), &self.query)
         }
     }
 
@@ -822,25 +829,25 @@ mod tests {
     fn shared_mappings_are_seen_at_low_and_high_addresses() {
         for address in [0, 0x0700_0000] {
             let mut child = MappingChild::new(address, |_| forever());
-            assert!(matches!(child.look(), Ok(MappingState::Yes)), "{address:x}");
-            child.sought = OpenFileQuery::files(BTreeSet::new());
-            assert!(matches!(child.look(), Ok(MappingState::No)), "{address:x}");
+            assert!(matches!(child.examine(), Ok(MappingState::Yes)), "{address:x}");
+            child.query = OpenFileQuery::files(BTreeSet::new());
+            assert!(matches!(child.examine(), Ok(MappingState::No)), "{address:x}");
         }
     }
 
     /// The mapping lies at one of two places, and is moved from one to the other all the time. At
     /// the other place is memory, or a private mapping of another file.
     #[test]
-    fn a_mapping_that_is_moved_while_it_is_looked_at_is_seen() {
+    fn a_mapping_that_is_moved_during_the_search_is_seen() {
         let other = tempfile::tempfile().unwrap();
         other.set_len(MappingChild::LENGTH as u64).unwrap();
         for other in [-1, other.as_raw_fd()] {
-            look_at_a_moving_mapping(other);
+            find_a_moving_mapping(other);
         }
     }
 
-    fn look_at_a_moving_mapping(other: i32) {
-        const LOOKS_AT_MOVING: usize = 1000;
+    fn find_a_moving_mapping(other: i32) {
+        const SEARCHES: usize = 1000;
         let child = MappingChild::new(0, |place| {
             let (mut from, mut to) = (place, map(0, libc::MAP_PRIVATE, other));
             loop {
@@ -855,11 +862,11 @@ mod tests {
                 (from, to) = (to, from);
             }
         });
-        for look in 0..LOOKS_AT_MOVING {
-            match child.look() {
+        for search in 0..SEARCHES {
+            match child.examine() {
                 Ok(MappingState::Yes) => {}
-                Ok(MappingState::No) => panic!("look {look} saw no mapping"),
-                Ok(MappingState::Unknown) => panic!("look {look}: the child has ended"),
+                Ok(MappingState::No) => panic!("search {search} found no mapping"),
+                Ok(MappingState::Unknown) => panic!("search {search}: the child has ended"),
                 // One that never holds still is refused.
                 Err(error) => assert!(error.to_string().contains("change faster"), "{error}"),
             }
@@ -868,7 +875,7 @@ mod tests {
 
     /// As a program does that loads its libraries: a list that grew meanwhile is made once more.
     #[test]
-    fn a_process_that_keeps_mapping_files_is_looked_at() {
+    fn a_process_that_keeps_mapping_files_can_be_examined() {
         const PLACES: std::ops::Range<usize> = 0x1000_0000..0x1200_0000;
         let library = tempfile::tempfile().unwrap();
         library.set_len(MappingChild::LENGTH as u64).unwrap();
@@ -882,9 +889,9 @@ mod tests {
                 unsafe { libc::munmap(PLACES.start as *mut libc::c_void, PLACES.len()) };
             }
         });
-        child.sought = OpenFileQuery::files(BTreeSet::new());
+        child.query = OpenFileQuery::files(BTreeSet::new());
         for _ in 0..200 {
-            match child.look() {
+            match child.examine() {
                 Ok(state) => assert!(matches!(state, MappingState::No)),
                 Err(error) => assert!(error.to_string().contains("change faster"), "{error}"),
             }
@@ -899,10 +906,9 @@ mod tests {
         let error = require_all(&machine.roots).unwrap_err().to_string();
         assert!(error.contains("hidepid"), "{error}");
         fs::rename(machine.path("proc/hidden"), machine.path("proc/1")).unwrap();
-        let link = machine.path("proc/self/ns/pid");
-        fs::remove_file(&link).unwrap();
+        fs::remove_file(machine.path("proc/self/ns/pid")).unwrap();
         assert!(require_all(&machine.roots).is_err());
-        symlink("pid:[4026532999]", link).unwrap();
+        symlink("pid:[4026532999]", machine.path("proc/self/ns/pid")).unwrap();
         let error = require_all(&machine.roots).unwrap_err().to_string();
         assert!(error.contains("--pid=host"), "{error}");
     }

@@ -3,17 +3,17 @@
 
 use crate::backing::LoopStatus;
 use crate::error::HostError;
+use crate::handles::{handle_path, open_for_reading, open_path};
 use crate::scratch_mark::ScratchMark;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, read_text};
 use crate::target::Target;
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, File, Metadata};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
+use steadfast_domain::Device;
 use steadfast_domain::proof::{DirectoryProof, FileProof, Proof};
-use steadfast_domain::{Device, Nanos};
 
 /// Returns the proof of a device's identity. Opens the device for reading, but reads no data.
 ///
@@ -22,18 +22,15 @@ use steadfast_domain::{Device, Nanos};
 pub fn proof(device: &Device, roots: &SystemRoots) -> Result<Proof, HostError> {
     let path = Path::new(&device.path);
     let failed = |e| HostError::io("open it for reading", path, e);
-    let mut options = OpenOptions::new();
     // The open must not block if a pipe has replaced the file.
-    options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
-    proof_of(&options.open(path).map_err(failed)?, roots).map_err(failed)
+    proof_of(&open_for_reading(path).map_err(failed)?, roots).map_err(failed)
 }
 
 /// Returns the proof of a directory's identity; `None` if the directory cannot be opened or the
 /// kernel does not report it.
 pub fn directory_proof(path: &Path) -> Option<DirectoryProof> {
-    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let path = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+    let file = open_path(path, libc::O_DIRECTORY).ok()?;
+    let path = fs::read_link(handle_path(&file)).ok()?;
     let path = path.to_string_lossy().into_owned();
     Some(DirectoryProof { path, file: file_proof(&file.metadata().ok()?) })
 }
@@ -49,7 +46,7 @@ fn proof_of(file: &File, roots: &SystemRoots) -> std::io::Result<Proof> {
     let metadata = file.metadata()?;
     let proof = Proof {
         machine: read_text(&roots.etc.join("machine-id")),
-        boot: boot_id(roots),
+        boot: roots.boot_id(),
         ..Proof::default()
     };
     Ok(if metadata.file_type().is_block_device() {
@@ -57,11 +54,6 @@ fn proof_of(file: &File, roots: &SystemRoots) -> std::io::Result<Proof> {
     } else {
         Proof { file: Some(file_proof(&metadata)), mark: mark(file, &metadata), ..proof }
     })
-}
-
-/// Returns the kernel's boot ID.
-fn boot_id(roots: &SystemRoots) -> Option<String> {
-    read_text(&roots.proc.join("sys/kernel/random/boot_id"))
 }
 
 fn with_block(proof: Proof, file: &File, metadata: &Metadata, roots: &SystemRoots) -> Proof {
@@ -72,10 +64,7 @@ fn with_block(proof: Proof, file: &File, metadata: &Metadata, roots: &SystemRoot
     Proof {
         number: Some(number(metadata.rdev())),
         sequence: whole.as_ref().and_then(|whole| whole.number("diskseq")),
-        start: node
-            .as_ref()
-            .filter(|n| n.partition().is_some())
-            .and_then(|node| node.number("start")),
+        start: node.as_ref().filter(|n| n.partition().is_some()).and_then(|n| n.number("start")),
         window: status.as_ref().map(|status| (status.offset, status.size_limit)),
         file: status.zip(whole.as_ref()).and_then(|(status, whole)| file_behind(&status, whole)),
         below: whole.as_ref().map(disks_below).unwrap_or_default(),
@@ -138,62 +127,9 @@ fn file_behind(status: &LoopStatus, whole: &SysfsNode) -> Option<FileProof> {
     Some(FileProof { device, inode: status.inode, born })
 }
 
-/// Returns the wall-clock time in milliseconds since 1970 (UTC).
-pub fn wall_clock_unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Returns the time since boot, including time in suspend; `None` if the clock cannot be read.
-pub fn since_boot() -> Option<Nanos> {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` outlives the call.
-    if unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time) } != 0 {
-        return None;
-    }
-    let seconds = u64::try_from(time.tv_sec).ok()?;
-    Some(Nanos(seconds.checked_mul(1_000_000_000)? + u64::try_from(time.tv_nsec).ok()?))
-}
-
-/// Checks that this process may read the monotonic and the wall clock: a seccomp filter can forbid
-/// it.
-///
-/// # Errors
-/// Returns the kernel's error of the first clock that cannot be read.
-pub fn check_clocks() -> std::io::Result<()> {
-    for clock in [libc::CLOCK_MONOTONIC, libc::CLOCK_REALTIME] {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `time` outlives the call.
-        if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-    }
-    Ok(())
-}
-
-/// Returns the time of `CLOCK_MONOTONIC`, which is the same for all threads of the host.
-pub fn monotonic() -> Nanos {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` outlives the call; this clock always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-}
-
-/// Sleeps until a time of [`monotonic`]. Returns how late the thread woke up.
-pub fn wait_until(then: Nanos) -> Nanos {
-    loop {
-        let now = monotonic();
-        if now >= then {
-            return now.saturating_sub(then);
-        }
-        std::thread::sleep(then.saturating_sub(now).to_duration());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sysfs_node::SysfsNode;
     use crate::testing::machine::MachineFixture;
 
     #[test]
@@ -213,22 +149,15 @@ mod tests {
     /// A device with the same name on other disks is another device.
     #[test]
     fn a_mapped_device_is_known_by_the_disks_below_it() {
-        let machine = MachineFixture::new();
-        let disk = machine.nvme(0, 1, 1000);
+        let (machine, disk) = MachineFixture::with_nvme(1000);
         let part = machine.partition(&disk, "nvme0n1p1", "259:91", 100);
         machine.set(&part, "start", "2048");
         let other = machine.nvme(1, 1, 1000);
         let upper = machine.block("virtual/block/dm-0", "252:0", 100);
         machine.stack(&upper, &part);
-        let before = disks_below(&SysfsNode::from_name("dm-0", &machine.roots).unwrap());
+        let before = disks_below(&machine.node("dm-0"));
         assert_eq!(before, ["wwid eui.0025385800000001 2048"]);
         machine.stack(&upper, &other);
         assert_ne!(disks_below(&upper), before);
-    }
-
-    #[test]
-    fn the_time_since_the_start_goes_forward() {
-        let first = since_boot().unwrap();
-        assert!(since_boot().unwrap() >= first && first > Nanos::ZERO);
     }
 }

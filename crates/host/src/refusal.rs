@@ -149,7 +149,7 @@ fn given_text(given: &Option<String>) -> String {
 }
 
 /// Lists what overwriting would destroy.
-fn losses_text(losses: &[String]) -> String {
+pub(crate) fn losses_text(losses: &[String]) -> String {
     if losses.is_empty() {
         return "all of its content (no partition table or file system recognized)".into();
     }

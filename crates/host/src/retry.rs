@@ -1,4 +1,4 @@
-//! Repeated looks at a device that a program may use for a moment only, and repeated system calls.
+//! Repeated checks of a device that a program may use for a moment only, and repeated system calls.
 
 use std::io;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use std::time::Duration;
 const ATTEMPTS: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
-/// Repeats `look` with doubling pauses until `is_good` or the attempts are used up; returns the
+/// Repeats `check` with doubling pauses until `is_good` or the attempts are used up; returns the
 /// last result.
-pub(crate) fn retry_until<T>(mut look: impl FnMut() -> T, is_good: impl Fn(&T) -> bool) -> T {
-    for looks in 0..ATTEMPTS {
-        let seen = look();
-        if is_good(&seen) {
-            return seen;
+pub(crate) fn retry_until<T>(mut check: impl FnMut() -> T, is_good: impl Fn(&T) -> bool) -> T {
+    for attempt in 0..ATTEMPTS {
+        let result = check();
+        if is_good(&result) {
+            return result;
         }
-        std::thread::sleep(FIRST_PAUSE * 2u32.pow(looks));
+        std::thread::sleep(FIRST_PAUSE * 2u32.pow(attempt));
     }
-    look()
+    check()
 }
 
 /// Makes a system call, which returns -1 for an error, and repeats it as long as a signal

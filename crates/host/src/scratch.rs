@@ -59,7 +59,7 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
         .map_err(|e| HostError::io("create it", path, e))?;
     let made = allocate(&file, path, size);
     if made.is_ok() {
-        let _ = scratch_mark::put_on(&file);
+        let _ = scratch_mark::mark_file(&file);
         created_files::remember(&file).map_err(|e| HostError::io("examine it", path, e))?;
     } else {
         directory.remove_own(name, &file);
@@ -78,14 +78,14 @@ fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
     })?;
     let file = target.file();
     refuse_without_room(file.as_fd(), path, size, allocated(file, path)?)?;
-    let remake = |size| {
+    let reallocate = |size| {
         file.set_len(0).map_err(|e| HostError::io("empty it", path, e))?;
         allocate(file, path, size)
     };
-    let made = remake(size);
+    let made = reallocate(size);
     if made.is_err() {
         // Its blocks are free again; if another program was faster, the first error still says why.
-        let _ = remake(Bytes(found));
+        let _ = reallocate(Bytes(found));
     }
     made
 }
@@ -164,8 +164,8 @@ fn free_space(handle: BorrowedFd<'_>) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::skip;
     use std::fs;
-    use std::io::Write;
     use std::time::{Duration, SystemTime};
 
     /// A size beyond the free space of a directory's file system.
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_marked_file_is_made_anew() {
+    fn only_a_marked_file_is_recreated() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("letters");
         fs::write(&path, b"dear aunt").unwrap();
@@ -199,9 +199,7 @@ mod tests {
         let path = directory.path().join("scratch");
         create_scratch(&path, Bytes(4096)).unwrap();
         if scratch_mark::scratch_mark(&path).is_none() {
-            let told = "SKIPPED: only_a_marked_file_is_made_anew: no extended attributes here\n";
-            io::stderr().write_all(told.as_bytes()).unwrap();
-            return;
+            return skip("no extended attributes here");
         }
         create_scratch(&path, Bytes(8192)).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), 8192);

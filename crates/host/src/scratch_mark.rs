@@ -9,20 +9,22 @@
 //! when a file is written through a memory mapping. Files there are not marked: this is tested
 //! before each file is marked.
 //!
-//! While a [`crate::Target`] holds the file, a thread renews the mark every [`PERIOD`], and once
-//! more when the target is dropped. A mark left by a killed process is therefore at most a few
+//! While a [`crate::Target`] holds the file, a thread renews the mark every [`RENEWAL_INTERVAL`], and
+//! once more when the target is dropped. A mark left by a killed process is therefore at most a few
 //! seconds older than the last write: the file still matches if its last write is no later than
-//! [`GRACE`] after the last renewal.
+//! [`GRACE_PERIOD`] after the last renewal.
 
+use crate::clocks::unix_nanos;
+use crate::handles::open_for_reading;
 use std::ffi::CStr;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 use steadfast_domain::hex::to_hex;
 
 const NAME: &CStr = c"user.steadfast.scratch";
@@ -31,12 +33,11 @@ const NAME: &CStr = c"user.steadfast.scratch";
 /// identity of a file.
 const VERSION: &str = "2";
 
-/// Interval between two renewals of a held file's mark.
-pub(crate) const PERIOD: Duration = Duration::from_secs(5);
+const RENEWAL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Time after the last renewal within which a killed process may have written: two renewals
 /// delayed by a busy machine, and one not yet due.
-pub(crate) const GRACE: Duration = Duration::from_secs(15);
+const GRACE_PERIOD: Duration = Duration::from_secs(15);
 
 /// Content of a scratch file's mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,12 +60,7 @@ pub struct ScratchMark {
 /// Reads the mark of the file at a path; `None` if the file has no mark of the current version.
 /// [`ScratchMark::misfit`] checks whether the mark matches the file.
 pub fn scratch_mark(path: &Path) -> Option<ScratchMark> {
-    ScratchMark::read(&open_plain(path).ok()?)
-}
-
-/// Opens a file for reading; does not block if the path is a pipe.
-fn open_plain(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path)
+    ScratchMark::read(&open_for_reading(path).ok()?)
 }
 
 impl ScratchMark {
@@ -74,11 +70,11 @@ impl ScratchMark {
 
     /// Creates a mark with a new nonce for a file.
     fn new(metadata: &Metadata) -> io::Result<Self> {
-        Ok(ScratchMark { nonce: draw_nonce()?, ..Self::seen(metadata) })
+        Ok(ScratchMark { nonce: draw_nonce()?, ..Self::unheld(metadata) })
     }
 
     /// Returns the mark that matches a file which no process holds, with an empty nonce.
-    fn seen(metadata: &Metadata) -> Self {
+    fn unheld(metadata: &Metadata) -> Self {
         ScratchMark {
             nonce: String::new(),
             device: metadata.dev(),
@@ -125,7 +121,7 @@ impl ScratchMark {
             return Some("its length has changed since this program wrote to it");
         }
         let latest = match self.held_ns {
-            Some(held) => held.saturating_add(GRACE.as_nanos() as i64).max(self.written_ns),
+            Some(held) => held.saturating_add(GRACE_PERIOD.as_nanos() as i64).max(self.written_ns),
             None => self.written_ns,
         };
         let written = last_write_ns(metadata);
@@ -146,7 +142,7 @@ pub(crate) enum MarkStatus {
 }
 
 /// Checks the mark of an open file.
-pub(crate) fn standing(file: &File) -> io::Result<MarkStatus> {
+pub(crate) fn mark_status(file: &File) -> io::Result<MarkStatus> {
     let Some(text) = read(file) else { return Ok(MarkStatus::Unmarked) };
     let Some(mark) = ScratchMark::parse(&text) else {
         return Ok(MarkStatus::Doubtful(
@@ -158,7 +154,7 @@ pub(crate) fn standing(file: &File) -> io::Result<MarkStatus> {
 
 /// Marks a file as a scratch file. If this fails, the file stays unmarked, and overwriting it
 /// later needs a confirmation.
-pub(crate) fn put_on(file: &File) -> io::Result<()> {
+pub(crate) fn mark_file(file: &File) -> io::Result<()> {
     require_times(file)?;
     write(file, &ScratchMark::new(&file.metadata()?)?)
 }
@@ -217,8 +213,7 @@ fn last_write_ns(metadata: &Metadata) -> i64 {
 }
 
 fn now_ns() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+    i64::try_from(unix_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Reads the attribute's text; `None` if there is none. A value that is not UTF-8 or is too long
@@ -269,16 +264,16 @@ impl MarkKeeper {
                 ScratchMark::new(&metadata)?
             }
         };
-        let (nonce, file) = (mark.nonce.clone(), file.try_clone()?);
+        let (nonce, file) = (mark.nonce, file.try_clone()?);
         renew(&file, &nonce, true)?;
         let (end, ended) = mpsc::channel::<()>();
-        let kept = nonce.clone();
+        let renewed = nonce.clone();
         let thread = std::thread::Builder::new().name("scratch mark".into()).spawn(move || {
             // A failed renewal does not stop the run; it only costs a confirmation later.
-            while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                let _ = renew(&file, &kept, true);
+            while ended.recv_timeout(RENEWAL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                let _ = renew(&file, &renewed, true);
             }
-            let _ = renew(&file, &kept, false);
+            let _ = renew(&file, &renewed, false);
         })?;
         Ok(MarkKeeper { nonce, end: Some(end), thread: Some(thread) })
     }
@@ -292,8 +287,8 @@ impl MarkKeeper {
 /// Writes the mark that matches the file's current state.
 fn renew(file: &File, nonce: &str, held: bool) -> io::Result<()> {
     let held_ns = held.then(now_ns);
-    let seen = ScratchMark::seen(&file.metadata()?);
-    write(file, &ScratchMark { nonce: nonce.to_owned(), held_ns, ..seen })
+    let unheld = ScratchMark::unheld(&file.metadata()?);
+    write(file, &ScratchMark { nonce: nonce.to_owned(), held_ns, ..unheld })
 }
 
 impl Drop for MarkKeeper {
@@ -308,18 +303,18 @@ impl Drop for MarkKeeper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use crate::testing::skip;
+    use std::fs::{self, OpenOptions};
     use std::io::Write;
 
     /// Creates a marked file of 4096 bytes; `None` if the file system does not support extended
     /// attributes.
-    fn marked(test: &str) -> Option<(tempfile::TempDir, std::path::PathBuf)> {
+    fn marked() -> Option<(tempfile::TempDir, std::path::PathBuf)> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("scratch");
         fs::write(&path, [0; 4096]).unwrap();
-        if put_on(&OpenOptions::new().read(true).write(true).open(&path).unwrap()).is_err() {
-            let notice = format!("SKIPPED: {test}: no extended attributes here\n");
-            io::stderr().write_all(notice.as_bytes()).unwrap();
+        if mark_file(&OpenOptions::new().read(true).write(true).open(&path).unwrap()).is_err() {
+            skip("no extended attributes here");
             return None;
         }
         Some((directory, path))
@@ -327,11 +322,11 @@ mod tests {
 
     /// tmpfs does not update the last-write time on writes through a memory mapping.
     #[test]
-    fn no_mark_is_put_on_where_times_say_nothing() {
+    fn no_mark_is_put_on_a_file_whose_write_time_proves_nothing() {
         let Ok(mut file) = tempfile::tempfile_in("/dev/shm") else { return };
         file.write_all(&[7; 4096]).unwrap();
         let before = file.metadata().unwrap().modified().unwrap();
-        assert_eq!(put_on(&file).unwrap_err().kind(), io::ErrorKind::Unsupported);
+        assert_eq!(mark_file(&file).unwrap_err().kind(), io::ErrorKind::Unsupported);
         assert!(read(&file).is_none());
         assert_eq!(file.metadata().unwrap().modified().unwrap(), before);
         // A mark that does not match does not make the file a scratch file.
@@ -339,12 +334,12 @@ mod tests {
             ScratchMark { inode: 1, ..ScratchMark::new(&file.metadata().unwrap()).unwrap() };
         if write(&file, &other).is_ok() {
             assert!(MarkKeeper::begin(&file).is_err());
-            assert!(matches!(standing(&file).unwrap(), MarkStatus::Doubtful(_)));
+            assert!(matches!(mark_status(&file).unwrap(), MarkStatus::Doubtful(_)));
         }
     }
 
-    fn stand(path: &Path) -> MarkStatus {
-        standing(&File::open(path).unwrap()).unwrap()
+    fn status(path: &Path) -> MarkStatus {
+        mark_status(&File::open(path).unwrap()).unwrap()
     }
 
     fn run(program: &str, arguments: &[&Path]) {
@@ -372,56 +367,51 @@ mod tests {
     }
 
     #[test]
-    fn a_file_copied_over_a_scratch_file_is_somebody_s() {
-        let test = "a_file_copied_over_a_scratch_file_is_somebody_s";
-        let Some((directory, scratch)) = marked(test) else { return };
-        assert_eq!(stand(&scratch), MarkStatus::Ours);
+    fn a_file_copied_over_a_scratch_file_belongs_to_the_user() {
+        let Some((directory, scratch)) = marked() else { return };
+        assert_eq!(status(&scratch), MarkStatus::Ours);
         let precious = directory.path().join("precious");
         fs::write(&precious, [b'x'; 4096]).unwrap();
         run("cp", &[&precious, &scratch]);
         assert!(read(&File::open(&scratch).unwrap()).is_some(), "the mark survives the copy");
-        assert!(matches!(stand(&scratch), MarkStatus::Doubtful(why) if why.contains("written")));
+        assert!(matches!(status(&scratch), MarkStatus::Doubtful(why) if why.contains("written")));
         // Also with an older time, as left by a copy that preserves times.
         run("touch", &[Path::new("--date=2001-01-01"), &scratch]);
-        assert!(matches!(stand(&scratch), MarkStatus::Doubtful(why) if why.contains("written")));
+        assert!(matches!(status(&scratch), MarkStatus::Doubtful(why) if why.contains("written")));
         run("truncate", &[Path::new("--size=100"), &scratch]);
-        assert!(matches!(stand(&scratch), MarkStatus::Doubtful(why) if why.contains("length")));
+        assert!(matches!(status(&scratch), MarkStatus::Doubtful(why) if why.contains("length")));
     }
 
     #[test]
-    fn a_copied_mark_fits_no_other_file_and_a_hard_link_is_the_same_one() {
-        let test = "a_copied_mark_fits_no_other_file_and_a_hard_link_is_the_same_one";
-        let Some((directory, scratch)) = marked(test) else { return };
+    fn a_copied_mark_matches_no_other_file_and_a_hard_link_is_the_same_one() {
+        let Some((directory, scratch)) = marked() else { return };
         let copy = directory.path().join("copy");
         run("cp", &[Path::new("--preserve=all"), &scratch, &copy]);
         let why = "its mark was put on another file (this one is a copy or was restored)";
-        assert_eq!(stand(&copy), MarkStatus::Doubtful(why));
+        assert_eq!(status(&copy), MarkStatus::Doubtful(why));
         let link = directory.path().join("link");
         fs::hard_link(&scratch, &link).unwrap();
-        assert_eq!(stand(&link), MarkStatus::Ours);
+        assert_eq!(status(&link), MarkStatus::Ours);
         assert_eq!(scratch_mark(&link), scratch_mark(&scratch));
     }
 
     #[test]
-    fn a_mark_of_the_first_version_says_nothing() {
-        let Some((_directory, scratch)) = marked("a_mark_of_the_first_version_says_nothing") else {
-            return;
-        };
+    fn a_mark_of_the_first_version_proves_nothing() {
+        let Some((_directory, scratch)) = marked() else { return };
         let file = OpenOptions::new().read(true).write(true).open(&scratch).unwrap();
         // SAFETY: name and value outlive the call; the value has one byte.
         let set =
             unsafe { libc::fsetxattr(file.as_raw_fd(), NAME.as_ptr(), c"1".as_ptr().cast(), 1, 0) };
         assert_eq!(set, 0);
-        assert!(matches!(stand(&scratch), MarkStatus::Doubtful(why) if why.contains("version")));
+        assert!(matches!(status(&scratch), MarkStatus::Doubtful(why) if why.contains("version")));
         assert_eq!(scratch_mark(&scratch), None);
         drop(MarkKeeper::begin(&file).unwrap());
-        assert_eq!(stand(&scratch), MarkStatus::Ours);
+        assert_eq!(status(&scratch), MarkStatus::Ours);
     }
 
     #[test]
     fn a_keeper_renews_the_mark_and_keeps_its_nonce() {
-        let test = "a_keeper_renews_the_mark_and_keeps_its_nonce";
-        let Some((_directory, scratch)) = marked(test) else { return };
+        let Some((_directory, scratch)) = marked() else { return };
         let nonce = scratch_mark(&scratch).unwrap().nonce;
         let mut file = OpenOptions::new().read(true).write(true).open(&scratch).unwrap();
         let keeper = MarkKeeper::begin(&file).unwrap();
@@ -430,24 +420,23 @@ mod tests {
         assert!(held.held_ns.is_some());
         file.write_all(b"by us").unwrap();
         // The state that a process killed now would leave.
-        assert_eq!(stand(&scratch), MarkStatus::Ours);
+        assert_eq!(status(&scratch), MarkStatus::Ours);
         drop(keeper);
-        assert_eq!(stand(&scratch), MarkStatus::Ours);
+        assert_eq!(status(&scratch), MarkStatus::Ours);
         let left = scratch_mark(&scratch).unwrap();
         assert_eq!((left.nonce, left.held_ns), (nonce, None));
     }
 
     #[test]
-    fn after_a_kill_a_write_of_a_minute_later_is_somebody_s() {
-        let test = "after_a_kill_a_write_of_a_minute_later_is_somebody_s";
-        let Some((_directory, scratch)) = marked(test) else { return };
+    fn after_a_kill_a_write_of_a_minute_later_is_another_program_s() {
+        let Some((_directory, scratch)) = marked() else { return };
         let file = OpenOptions::new().write(true).open(&scratch).unwrap();
         let mark = scratch_mark(&scratch).unwrap();
         let at = |seconds: i64| {
             let ns = mark.written_ns - seconds * 1_000_000_000;
             write(&file, &ScratchMark { written_ns: ns, held_ns: Some(ns), ..mark.clone() })
                 .unwrap();
-            stand(&scratch)
+            status(&scratch)
         };
         assert_eq!(at(0), MarkStatus::Ours);
         assert_eq!(at(10), MarkStatus::Ours);

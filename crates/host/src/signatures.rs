@@ -10,7 +10,8 @@ use crate::error::HostError;
 use crate::extents;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
-use crate::tool::{self, WIPEFS};
+use crate::target::length_of;
+use crate::tool::{InstalledTools, Tools, WIPEFS};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -22,9 +23,8 @@ use std::time::Duration;
 pub(crate) const ZFS_MEMBER: &str = "zfs_member";
 
 /// Time limit for `wipefs`; a device that exceeds it is faulty.
-const WIPEFS_LIMIT: Duration = Duration::from_secs(30);
+const WIPEFS_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Magic number of an md superblock.
 const MD_MAGIC: &[u8] = b"\xfc\x4e\x2b\xa9";
 
 /// libblkid's name for a member of an md array.
@@ -56,10 +56,9 @@ const MAGICS: &[(u64, &[u8], &str)] = &[
 /// Magic numbers whose offset depends on the length of the device or on the page size of the host
 /// that wrote them.
 fn magics_by_length(length: u64) -> Vec<(u64, &'static [u8], &'static str)> {
-    const PAGES: [u64; 5] = [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
     let mut magics: Vec<(u64, &'static [u8], &'static str)> = Vec::new();
-    for page in PAGES {
-        magics.push((page - 10, b"SWAPSPACE2", "swap"));
+    for page_kib in [4, 8, 16, 32, 64] {
+        magics.push(((page_kib << 10) - 10, b"SWAPSPACE2", "swap"));
     }
     // md 0.90 is in the last whole 64 KiB, and md 1.0 8 to 12 KiB before the end (md(4)).
     let old = (length & !0xffff).checked_sub(64 << 10);
@@ -83,7 +82,7 @@ pub(crate) fn losses(node: &SysfsNode, roots: &SystemRoots) -> Result<Vec<String
         lines.push(own.join(", "));
     }
     for part in node.try_partitions()? {
-        lines.push(format!("partition {}", described(&part, roots)?));
+        lines.push(format!("partition {}", describe_partition(&part, roots)?));
     }
     if node.partition().is_none() {
         return Ok(lines);
@@ -98,13 +97,13 @@ pub(crate) fn losses(node: &SysfsNode, roots: &SystemRoots) -> Result<Vec<String
             continue;
         }
         let kind = if is_table { "logical" } else { "overlapping" };
-        lines.push(format!("{kind} partition {}", described(&part, roots)?));
+        lines.push(format!("{kind} partition {}", describe_partition(&part, roots)?));
     }
     Ok(lines)
 }
 
 /// Describes a partition: name, size and content.
-fn described(part: &SysfsNode, roots: &SystemRoots) -> Result<String, HostError> {
+fn describe_partition(part: &SysfsNode, roots: &SystemRoots) -> Result<String, HostError> {
     let holds = signatures(&part.path(roots))?;
     let holds = if holds.is_empty() { String::new() } else { format!(": {}", holds.join(", ")) };
     Ok(format!("{} ({}){holds}", part.name, part.capacity()))
@@ -119,14 +118,18 @@ pub(crate) fn zfs_member(
     roots: &SystemRoots,
 ) -> Result<Option<String>, HostError> {
     for part in std::iter::once(node.clone()).chain(node.try_partitions()?) {
-        let path = part.path(roots);
-        let file = open_node(&part, roots, 0)
-            .map_err(|e| HostError::io("open it for reading", &path, e))?;
-        if has_zfs_label(&file, part.capacity().0) {
+        if open_zfs_member(&part, roots)?.is_some() {
             return Ok(Some(part.name));
         }
     }
     Ok(None)
+}
+
+/// Opens a device or partition for reading; `None` if it is no member of a ZFS pool.
+fn open_zfs_member(node: &SysfsNode, roots: &SystemRoots) -> Result<Option<File>, HostError> {
+    let file = open_node(node, roots, 0)
+        .map_err(|e| HostError::io("open it for reading", &node.path(roots), e))?;
+    Ok(has_zfs_label(&file, node.capacity().0).then_some(file))
 }
 
 /// Content of a ZFS label.
@@ -154,12 +157,8 @@ pub(crate) fn zfs_labels(
 ) -> Result<Vec<Option<ZfsLabel>>, HostError> {
     let mut found = Vec::new();
     for part in std::iter::once(node.clone()).chain(node.try_partitions()?) {
-        let path = part.path(roots);
-        let file = open_node(&part, roots, 0)
-            .map_err(|e| HostError::io("open it for reading", &path, e))?;
-        let length = part.capacity().0;
-        if has_zfs_label(&file, length) {
-            found.push(read_zfs_label(&file, length));
+        if let Some(file) = open_zfs_member(&part, roots)? {
+            found.push(read_zfs_label(&file, part.capacity().0));
         }
     }
     Ok(found)
@@ -181,7 +180,6 @@ pub(crate) fn shows_whole_pool(pool: &str, labels: &[ZfsLabel]) -> bool {
 /// Length of a ZFS label in bytes; there are two at each end of a member.
 const ZFS_LABEL: u64 = 256 << 10;
 
-/// Returns the offsets of the labels of a member of this length.
 fn zfs_label_offsets(length: u64) -> impl Iterator<Item = u64> {
     let end = length - length % ZFS_LABEL;
     let last = [end.checked_sub(2 * ZFS_LABEL), end.checked_sub(ZFS_LABEL)];
@@ -241,18 +239,13 @@ fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
     Some(ZfsLabel { pool: pool?, pool_guid, part: part?, parts, has_file: has_file? })
 }
 
-fn open(path: &Path) -> Result<File, HostError> {
-    File::open(path).map_err(|e| HostError::io("open it for reading", path, e))
-}
-
 /// Returns the distinct signatures on a device or in a file.
 pub(crate) fn signatures(path: &Path) -> Result<Vec<String>, HostError> {
     if let Some(found) = by_wipefs(path) {
         return Ok(found);
     }
-    let file = open(path)?;
-    let length =
-        crate::target::length_of(&file).map_err(|e| HostError::io("read its size", path, e))?;
+    let file = File::open(path).map_err(|e| HostError::io("open it for reading", path, e))?;
+    let length = length_of(&file).map_err(|e| HostError::io("read its size", path, e))?;
     let mut found = by_magic(&file, length);
     if has_zfs_label(&file, length) {
         found.push(ZFS_MEMBER.to_owned());
@@ -277,21 +270,26 @@ struct WipefsSignature {
 /// Queries `wipefs`, which only reads without `--all`; `None` if it is not installed or fails.
 fn by_wipefs(path: &Path) -> Option<Vec<String>> {
     let path = path.to_str()?;
-    let said = tool::run(WIPEFS, &["--no-act", "--json", path], WIPEFS_LIMIT).ok()?;
-    parse_wipefs(&said)
+    let output = InstalledTools.run(WIPEFS, &["--no-act", "--json", path], WIPEFS_TIMEOUT).ok()?;
+    parse_wipefs(&output)
 }
 
-fn parse_wipefs(said: &str) -> Option<Vec<String>> {
-    if said.trim().is_empty() {
-        return Some(Vec::new());
+fn parse_wipefs(output: &str) -> Option<Vec<String>> {
+    let mut found = Vec::new();
+    if output.trim().is_empty() {
+        return Some(found);
     }
-    let answer: WipefsAnswer = serde_json::from_str(said).ok()?;
-    let mut seen = BTreeSet::new();
-    let named = answer.signatures.into_iter().map(|signature| match signature.label {
-        Some(label) if !label.is_empty() => format!("{} \"{label}\"", signature.kind),
-        _ => signature.kind,
-    });
-    Some(named.filter(|name| seen.insert(name.clone())).collect())
+    let answer: WipefsAnswer = serde_json::from_str(output).ok()?;
+    for WipefsSignature { kind, label } in answer.signatures {
+        let name = match label {
+            Some(label) if !label.is_empty() => format!("{kind} \"{label}\""),
+            _ => kind,
+        };
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    Some(found)
 }
 
 fn by_magic(file: &File, length: u64) -> Vec<String> {
@@ -348,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn every_magic_is_found_where_it_belongs_and_nowhere_else() {
+    fn every_magic_is_found_at_its_offset_and_nowhere_else() {
         let length = (1 << 20) + 12_288 + 512;
         for &(offset, magic, kind) in MAGICS.iter().chain(&magics_by_length(length)) {
             let found = |offset| by_magic(&file_with(length, &[(offset, magic)]), length);
@@ -487,12 +485,12 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_of_wipefs_is_read() {
-        let said = r#"{"signatures": [
+    fn the_output_of_wipefs_is_parsed() {
+        let output = r#"{"signatures": [
             {"device":"loop0","offset":"0x200","type":"gpt","uuid":"1","label":null},
             {"device":"loop0","offset":"0x3ffe00","type":"gpt","uuid":"1","label":null},
             {"device":"loop0","offset":"0x438","type":"ext4","uuid":"2","label":"root"}]}"#;
-        assert_eq!(parse_wipefs(said).unwrap(), ["gpt", "ext4 \"root\""]);
+        assert_eq!(parse_wipefs(output).unwrap(), ["gpt", "ext4 \"root\""]);
         assert_eq!(parse_wipefs("").unwrap(), Vec::<String>::new());
         assert_eq!(parse_wipefs("not json"), None);
     }

@@ -1,7 +1,9 @@
 //! A block device in sysfs: its directory, and the devices above, below and next to it.
 
 use crate::error::HostError;
-use crate::system_roots::{SystemRoots, entries, file_name, listed, read_number, read_text};
+use crate::system_roots::{
+    SystemRoots, entries, file_name, is_numbered, read_number, read_text, try_entries,
+};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -71,7 +73,7 @@ impl SysfsNode {
     pub fn try_all(roots: &SystemRoots) -> Result<Vec<SysfsNode>, HostError> {
         let directory = roots.sys.join("block");
         fs::metadata(&directory).map_err(|e| HostError::io("list devices", &directory, e))?;
-        Ok(listed(&directory)?.iter().filter_map(|path| SysfsNode::at(path)).collect())
+        Ok(try_entries(&directory)?.iter().filter_map(|path| SysfsNode::at(path)).collect())
     }
 
     /// Returns an attribute as text.
@@ -124,7 +126,7 @@ impl SysfsNode {
     /// # Errors
     /// Returns [`HostError::Io`] if sysfs cannot be read.
     pub fn try_partitions(&self) -> Result<Vec<SysfsNode>, HostError> {
-        let found = listed(&self.directory)?.into_iter();
+        let found = try_entries(&self.directory)?.into_iter();
         Ok(found
             .filter(|path| path.join("partition").is_file())
             .map(|directory| SysfsNode { name: file_name(&directory), directory })
@@ -148,7 +150,7 @@ impl SysfsNode {
     }
 
     fn linked(&self, kind: &str) -> Result<Vec<SysfsNode>, HostError> {
-        let links = listed(&self.directory.join(kind))?;
+        let links = try_entries(&self.directory.join(kind))?;
         Ok(links.iter().filter_map(|path| SysfsNode::at(path)).collect())
     }
 
@@ -170,6 +172,11 @@ impl SysfsNode {
         self.name.starts_with("loop") && self.name[4..].starts_with(|c: char| c.is_ascii_digit())
     }
 
+    /// Returns true for a device that the kernel hides: one path of a multipath NVMe namespace.
+    pub fn is_hidden(&self) -> bool {
+        self.text("hidden").is_some_and(|hidden| hidden != "0")
+    }
+
     /// Returns true for a device without hardware of its own: loop, zram, device-mapper, md, NBD,
     /// DRBD, ZFS volume.
     pub fn is_virtual(&self, roots: &SystemRoots) -> bool {
@@ -182,12 +189,10 @@ impl SysfsNode {
     /// backing device.
     pub fn is_in_memory(&self) -> bool {
         let whole = self.whole();
-        let is_numbered = |prefix: &str| {
-            let number = whole.name.strip_prefix(prefix);
-            number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-        };
         match whole.text("backing_dev").as_deref() {
-            None | Some("none") => ["ram", "zram", "nullb"].into_iter().any(is_numbered),
+            None | Some("none") => {
+                ["ram", "zram", "nullb"].iter().any(|prefix| is_numbered(&whole.name, prefix))
+            }
             Some(_) => false,
         }
     }
@@ -227,12 +232,8 @@ pub(crate) fn controllers(whole: &SysfsNode) -> Vec<PathBuf> {
 
 /// Returns the sysfs directory of a SATA drive's port; `None` for other drives.
 pub(crate) fn ata_port(whole: &SysfsNode) -> Option<PathBuf> {
-    let is_port = |above: &Path| {
-        file_name(above)
-            .strip_prefix("ata")
-            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-    };
-    whole.directory.ancestors().find(|above| is_port(above)).map(Path::to_owned)
+    let is_port = |above: &&Path| is_numbered(&file_name(above), "ata");
+    whole.directory.ancestors().find(is_port).map(Path::to_owned)
 }
 
 /// Returns the file with the link power management policy of a SATA port; `None` if the kernel has

@@ -43,6 +43,11 @@ impl SystemRoots {
         }
     }
 
+    /// Returns the kernel's boot ID, which changes with every restart.
+    pub(crate) fn boot_id(&self) -> Option<String> {
+        read_text(&self.proc.join("sys/kernel/random/boot_id"))
+    }
+
     /// Returns a path that the kernel prints (`/dev/mapper/root`), below `dev`.
     pub(crate) fn dev_path(&self, printed: &str) -> PathBuf {
         match printed.strip_prefix("/dev/") {
@@ -83,7 +88,7 @@ pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// Returns [`HostError::Io`] if it exists and cannot be read.
-pub(crate) fn listed(directory: &Path) -> Result<Vec<PathBuf>, HostError> {
+pub(crate) fn try_entries(directory: &Path) -> Result<Vec<PathBuf>, HostError> {
     let failed = |error| HostError::io("list it", directory, error);
     let found = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -100,6 +105,12 @@ pub(crate) fn listed(directory: &Path) -> Result<Vec<PathBuf>, HostError> {
 /// Returns the last component of a path as text.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Returns true if a name consists of this prefix and a decimal number.
+pub(crate) fn is_numbered(name: &str, prefix: &str) -> bool {
+    let number = name.strip_prefix(prefix);
+    number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Returns true for characters that pad fixed-size fields.

@@ -24,25 +24,26 @@ const ALIGNMENT_MAX: usize = 4096;
 /// and a file is locked.
 #[derive(Debug)]
 pub struct Target {
-    device: Device,
+    facts: ArmedFacts,
     file: File,
-    access: AccessMode,
-    direct: bool,
-    memory_alignment: u32,
-    offset_alignment: u32,
     mark: Option<MarkKeeper>,
     /// Other devices that share blocks with this one, held exclusively.
     claims: Vec<(SysfsNode, File)>,
 }
 
-/// Facts about an armed target for the child process that inherits its handle.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct InheritedTarget {
+struct ArmedFacts {
     device: Device,
     access: AccessMode,
     direct: bool,
     memory_alignment: u32,
     offset_alignment: u32,
+}
+
+/// Facts about an armed target for the child process that inherits its handle.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct InheritedTarget {
+    facts: ArmedFacts,
     /// Number of the block device, or device and inode of the file.
     number: (u64, u64),
 }
@@ -59,7 +60,7 @@ pub(crate) enum AccessMode {
 impl Target {
     /// Returns the device's facts at the time of arming.
     pub fn device(&self) -> &Device {
-        &self.device
+        &self.facts.device
     }
     /// Returns the handle, which stays valid through a purge.
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -67,24 +68,24 @@ impl Target {
     }
     /// Returns true if the device may be overwritten.
     pub fn is_writable(&self) -> bool {
-        self.access == AccessMode::Write
+        self.facts.access == AccessMode::Write
     }
     /// Returns true if I/O bypasses the page cache (O_DIRECT).
     pub fn is_direct(&self) -> bool {
-        self.direct
+        self.facts.direct
     }
     /// Returns the required alignment of offsets and lengths in bytes.
     pub fn offset_alignment(&self) -> u32 {
-        self.offset_alignment
+        self.facts.offset_alignment
     }
     /// Returns the required alignment of buffer addresses in bytes.
     pub fn memory_alignment(&self) -> u32 {
-        self.memory_alignment
+        self.facts.memory_alignment
     }
     /// Returns the testable length: the capacity, rounded down to a multiple of the offset
     /// alignment.
     pub fn length(&self) -> Bytes {
-        self.device.capacity.round_down(u64::from(self.offset_alignment.max(1)))
+        self.device().capacity.round_down(u64::from(self.offset_alignment().max(1)))
     }
     /// Returns true if a block device has capacity 0, which the kernel sets when a drive is
     /// unplugged or taken offline. Reads then return short and writes fail with ENOSPC instead of
@@ -105,37 +106,22 @@ impl Target {
         &self.file
     }
     pub(crate) fn is_file(&self) -> bool {
-        self.device.transport == Transport::File
+        self.device().transport == Transport::File
     }
 
     /// Returns a duplicate of the handle and the facts for a child process.
-    pub(crate) fn hand_down(&self) -> io::Result<(OwnedFd, InheritedTarget)> {
-        let facts = InheritedTarget {
-            device: self.device.clone(),
-            access: self.access,
-            direct: self.direct,
-            memory_alignment: self.memory_alignment,
-            offset_alignment: self.offset_alignment,
-            number: number_of(&self.file)?,
-        };
-        Ok((self.fd().try_clone_to_owned()?, facts))
+    pub(crate) fn inheritable(&self) -> io::Result<(OwnedFd, InheritedTarget)> {
+        let inherited =
+            InheritedTarget { facts: self.facts.clone(), number: number_of(&self.file)? };
+        Ok((self.fd().try_clone_to_owned()?, inherited))
     }
     /// Takes over an inherited handle. The parent keeps the mark and the claims.
-    pub(crate) fn inherited(handle: OwnedFd, facts: InheritedTarget) -> io::Result<Target> {
+    pub(crate) fn inherited(handle: OwnedFd, inherited: InheritedTarget) -> io::Result<Target> {
         let file = File::from(handle);
-        if number_of(&file)? != facts.number {
+        if number_of(&file)? != inherited.number {
             return Err(io::Error::other("the inherited handle is not that of the armed device"));
         }
-        Ok(Target {
-            device: facts.device,
-            file,
-            access: facts.access,
-            direct: facts.direct,
-            memory_alignment: facts.memory_alignment,
-            offset_alignment: facts.offset_alignment,
-            mark: None,
-            claims: Vec::new(),
-        })
+        Ok(Target { facts: inherited.facts, file, mark: None, claims: Vec::new() })
     }
 
     /// Opens a device by its path, for tests.
@@ -147,8 +133,8 @@ impl Target {
 
     /// Replaces the device's facts, so that an open file stands for a simulated device.
     #[cfg(test)]
-    pub(crate) fn be(&mut self, device: Device) {
-        self.device = device;
+    pub(crate) fn set_device(&mut self, device: Device) {
+        self.facts.device = device;
     }
 
     /// Holds another device exclusively as long as this handle exists.
@@ -177,22 +163,14 @@ impl Target {
         // The open must not block on a lease or a pipe; later I/O must block.
         clear_flags(&file, libc::O_NONBLOCK)?;
         let sector = device.logical_sector.max(1);
-        let asked = if direct { alignment(&file, sector)? } else { None };
-        let direct = asked.is_some();
+        let alignment = if direct { alignment(&file, sector)? } else { None };
+        let direct = alignment.is_some();
         if !direct {
             clear_flags(&file, libc::O_DIRECT)?;
         }
-        let (memory_alignment, offset_alignment) = asked.unwrap_or((sector, sector));
-        Ok(Target {
-            device,
-            file,
-            access,
-            direct,
-            memory_alignment,
-            offset_alignment,
-            mark: None,
-            claims: Vec::new(),
-        })
+        let (memory_alignment, offset_alignment) = alignment.unwrap_or((sector, sector));
+        let facts = ArmedFacts { device, access, direct, memory_alignment, offset_alignment };
+        Ok(Target { facts, file, mark: None, claims: Vec::new() })
     }
 }
 

@@ -21,7 +21,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
-use steadfast_domain::{Bytes, Conditions, Device, PurgeChoice, PurgeMethod, Transport};
+use steadfast_domain::{Bytes, Conditions, Device, Purge, PurgeChoice, PurgeMethod, Transport};
 use steadfast_host::{
     ArmRefusal, Consent, HostError, PurgeOrder, PurgeProgress, PurgeWatch, SystemRoots, Target,
     arm, conditions, create_scratch, devices, find_again, foresee_purge, inspect, kernel_counters,
@@ -32,14 +32,14 @@ use tempfile::TempDir;
 const MIB: u64 = 1 << 20;
 
 /// Prints directly to stderr, because the harness hides the output of passing tests.
-fn tell(text: &str) {
+fn print_note(text: &str) {
     std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
 }
 
 /// Prints why the test of this thread is skipped.
 fn skip(reason: &str) {
     let test = std::thread::current();
-    tell(&format!("SKIPPED: {}: {reason}", test.name().unwrap_or_default()));
+    print_note(&format!("SKIPPED: {}: {reason}", test.name().unwrap_or_default()));
 }
 
 /// Runs a program. Returns its trimmed standard output, or its error in words.
@@ -53,6 +53,49 @@ fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     }
     Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+/// Tries this often, 50 ms apart, and returns the first success or the last failure.
+fn retry<T>(tries: u32, attempt: impl Fn() -> Result<T, String>) -> Result<T, String> {
+    let mut result = attempt();
+    for _ in 1..tries {
+        if result.is_ok() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        result = attempt();
+    }
+    result
+}
+
+/// Returns an MBR with two partitions of `sectors` sectors, each at one of `starts`.
+fn partition_table(starts: [u32; 2], sectors: u32) -> [u8; 512] {
+    let mut sector = [0u8; 512];
+    for (entry, start) in [446, 462].into_iter().zip(starts) {
+        sector[entry + 4] = 0x83;
+        sector[entry + 8..entry + 12].copy_from_slice(&start.to_le_bytes());
+        sector[entry + 12..entry + 16].copy_from_slice(&sectors.to_le_bytes());
+    }
+    sector[510..].copy_from_slice(&[0x55, 0xaa]);
+    sector
+}
+
+/// Adds a partition unless the kernel has read it from the partition table.
+fn add_partition(device: &Path, number: u32, start: u32, sectors: u32) -> Result<(), String> {
+    if part(device, number).exists() {
+        return Ok(());
+    }
+    let numbers = [number, start, sectors].map(|number| number.to_string());
+    let [number, start, sectors] = numbers.each_ref().map(String::as_str);
+    run("addpart", &[device.to_str().unwrap(), number, start, sectors]).map(drop)
+}
+
+fn part(device: &Path, number: u32) -> PathBuf {
+    format!("{}p{number}", device.display()).into()
+}
+
+fn inspected(path: &Path) -> Device {
+    inspect(path, &SystemRoots::real()).unwrap()
 }
 
 /// A loop device with its backing file; both are removed on drop.
@@ -72,44 +115,26 @@ impl LoopDevice {
         let mut arguments = vec!["--find", "--show", "--partscan"];
         arguments.extend(options);
         arguments.push(image.to_str().unwrap());
-        let mut failure = String::new();
         // Two tests that request a free device at the same time may get the same one.
-        for _ in 0..5 {
-            match run("losetup", &arguments) {
-                Ok(path) => return Some(LoopDevice { path: path.into(), directory }),
-                Err(error) => failure = error,
+        match retry(5, || run("losetup", &arguments)) {
+            Ok(path) => Some(LoopDevice { path: path.into(), directory }),
+            Err(failure) => {
+                skip(&failure);
+                None
             }
-            std::thread::sleep(Duration::from_millis(50));
         }
-        skip(&failure);
-        None
     }
 
     fn blank() -> Option<LoopDevice> {
         LoopDevice::new(8 * MIB, b"", &[])
     }
 
-    /// Creates a device of this size on a sparse file.
-    fn sparse(size: u64) -> Option<LoopDevice> {
-        LoopDevice::new(size, b"", &[])
-    }
-
     /// Creates a device with two partitions of 16 MiB each, the first at 1 MiB.
     fn partitioned() -> Option<LoopDevice> {
-        let mut sector = [0u8; 512];
-        for (entry, start) in [(446, 2048u32), (462, 2048 + 32_768)] {
-            sector[entry + 4] = 0x83;
-            sector[entry + 8..entry + 12].copy_from_slice(&start.to_le_bytes());
-            sector[entry + 12..entry + 16].copy_from_slice(&32_768u32.to_le_bytes());
-        }
-        sector[510..].copy_from_slice(&[0x55, 0xaa]);
-        let device = LoopDevice::new(34 * MIB, &sector, &[])?;
-        // A kernel that cannot read partition tables needs addpart.
-        for (number, start) in [("1", "2048"), ("2", "34816")] {
-            let path = device.path.to_str().unwrap();
-            if !device.part(number.parse().unwrap()).exists()
-                && let Err(error) = run("addpart", &[path, number, start, "32768"])
-            {
+        let table = partition_table([2048, 34_816], 32_768);
+        let device = LoopDevice::new(34 * MIB, &table, &[])?;
+        for (number, start) in [(1, 2048), (2, 34_816)] {
+            if let Err(error) = add_partition(&device.path, number, start, 32_768) {
                 skip(&error);
                 return None;
             }
@@ -118,7 +143,7 @@ impl LoopDevice {
     }
 
     fn part(&self, number: u32) -> PathBuf {
-        format!("{}p{number}", self.path.display()).into()
+        part(&self.path, number)
     }
 
     fn name(&self) -> String {
@@ -126,11 +151,11 @@ impl LoopDevice {
     }
 
     fn inspect(&self) -> Device {
-        inspect(&self.path, &SystemRoots::real()).unwrap()
+        inspected(&self.path)
     }
 
     /// Returns a path in the device's temporary directory.
-    fn beside(&self, name: &str) -> PathBuf {
+    fn in_directory(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 }
@@ -138,7 +163,7 @@ impl LoopDevice {
 impl Drop for LoopDevice {
     fn drop(&mut self) {
         if let Err(error) = run("losetup", &["--detach", self.path.to_str().unwrap()]) {
-            tell(&format!("left behind: {error}"));
+            print_note(&format!("left behind: {error}"));
         }
     }
 }
@@ -151,7 +176,7 @@ impl Drop for UndoCommand {
         let mut arguments = self.0[1..].to_vec();
         arguments.push(self.1.to_str().unwrap());
         if let Err(error) = run(self.0[0], &arguments) {
-            tell(&format!("left behind: {error}"));
+            print_note(&format!("left behind: {error}"));
         }
     }
 }
@@ -185,7 +210,7 @@ fn mount(device: &Path, point: &Path) -> Option<UndoCommand> {
 static ARMING: RwLock<()> = RwLock::new(());
 
 thread_local! {
-    static ALONE: Cell<bool> = const { Cell::new(false) };
+    static HAS_EXCLUSIVE_LOCK: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Prevents other tests from arming until it is dropped.
@@ -193,35 +218,39 @@ struct ArmingLock(#[allow(dead_code, reason = "held")] RwLockWriteGuard<'static,
 
 impl Drop for ArmingLock {
     fn drop(&mut self) {
-        ALONE.set(false);
+        HAS_EXCLUSIVE_LOCK.set(false);
     }
 }
 
-fn devices_alone() -> ArmingLock {
+fn exclusive_arming_lock() -> ArmingLock {
     let guard = ARMING.write().unwrap_or_else(PoisonError::into_inner);
-    ALONE.set(true);
+    HAS_EXCLUSIVE_LOCK.set(true);
     ArmingLock(guard)
 }
 
-fn among_others() -> Option<RwLockReadGuard<'static, ()>> {
-    (!ALONE.get()).then(|| ARMING.read().unwrap_or_else(PoisonError::into_inner))
+fn shared_arming_lock() -> Option<RwLockReadGuard<'static, ()>> {
+    (!HAS_EXCLUSIVE_LOCK.get()).then(|| ARMING.read().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Arms for overwriting with the correct confirmation.
 fn arm_confirmed(device: &Device, keep: &[PathBuf]) -> Result<Target, ArmRefusal> {
     let confirmation = Some(device.confirmation().to_owned());
-    let _others = among_others();
+    let _lock = shared_arming_lock();
     arm(device, &Consent::Destroy { confirmation }, keep, &SystemRoots::real())
 }
 
 fn arm_with(device: &Device, typed: Option<&str>) -> Result<Target, ArmRefusal> {
     let consent = Consent::Destroy { confirmation: typed.map(str::to_owned) };
-    let _others = among_others();
+    let _lock = shared_arming_lock();
     arm(device, &consent, &[], &SystemRoots::real())
 }
 
+fn arm_for_reading(device: &Device) -> Result<Target, ArmRefusal> {
+    arm(device, &Consent::Read, &[], &SystemRoots::real())
+}
+
 /// Returns the uses in a refusal that no confirmation can override.
-fn uses(refusal: Result<Target, ArmRefusal>) -> Vec<String> {
+fn uses_in(refusal: Result<Target, ArmRefusal>) -> Vec<String> {
     match refusal {
         Err(ArmRefusal::InUse { uses, remedy, .. }) => {
             assert!(!remedy.is_empty());
@@ -255,9 +284,7 @@ fn fill(target: &Target, byte: u8) {
 
 #[test]
 fn a_free_loop_device_is_armed_by_its_name_alone() {
-    let Some(device) = LoopDevice::blank() else {
-        return;
-    };
+    let Some(device) = LoopDevice::blank() else { return };
     let facts = device.inspect();
     assert_eq!(facts.transport, Transport::Loop);
     assert_eq!(facts.capacity, Bytes(8 * MIB));
@@ -281,13 +308,13 @@ fn a_free_loop_device_is_armed_by_its_name_alone() {
 #[test]
 fn a_mounted_device_is_refused_and_may_be_read() {
     let Some(device) = LoopDevice::blank() else { return };
-    let point = device.beside("point with a blank");
+    let point = device.in_directory("point with a blank");
     let Some(mounted) = mount(&device.path, &point) else { return };
     let facts = device.inspect();
     let expected = format!("mounted on {}", point.display());
     assert_eq!(facts.in_use, std::slice::from_ref(&expected));
-    assert_eq!(uses(arm_confirmed(&facts, &[])), [expected]);
-    let reading = arm(&facts, &Consent::Read, &[], &SystemRoots::real()).unwrap();
+    assert_eq!(uses_in(arm_confirmed(&facts, &[])), [expected]);
+    let reading = arm_for_reading(&facts).unwrap();
     assert!(!reading.is_writable());
     drop((reading, mounted));
 
@@ -299,26 +326,26 @@ fn a_mounted_device_is_refused_and_may_be_read() {
 
 /// Lets the kernel open the file system on a device without mounting it, which looks like a mount
 /// in another namespace.
-fn take_up_ext4(device: &Path) -> std::io::Result<OwnedFd> {
+fn open_ext4_context(device: &Path) -> std::io::Result<OwnedFd> {
     const SET_STRING: libc::c_uint = 1;
     const CREATE: libc::c_uint = 6;
     let nothing = std::ptr::null::<libc::c_char>();
     let path = CString::new(device.to_str().unwrap()).unwrap();
-    let answer = |result: libc::c_long| match result {
+    let checked = |result: libc::c_long| match result {
         -1 => Err(std::io::Error::last_os_error()),
         value => Ok(i32::try_from(value).unwrap()),
     };
     // SAFETY: fsopen(2) takes a string that outlives the call; the returned descriptor has no other
     // owner.
     let context = unsafe {
-        let opened = answer(libc::syscall(libc::SYS_fsopen, c"ext4".as_ptr(), 1))?;
+        let opened = checked(libc::syscall(libc::SYS_fsopen, c"ext4".as_ptr(), 1))?;
         OwnedFd::from_raw_fd(opened)
     };
     let configure =
         |command: libc::c_uint, key: *const libc::c_char, value: *const libc::c_char| {
             let context = context.as_raw_fd();
             // SAFETY: fsconfig(2) takes strings that outlive the call, or null.
-            answer(unsafe { libc::syscall(libc::SYS_fsconfig, context, command, key, value, 0) })
+            checked(unsafe { libc::syscall(libc::SYS_fsconfig, context, command, key, value, 0) })
         };
     configure(SET_STRING, c"source".as_ptr(), path.as_ptr())?;
     configure(CREATE, nothing, nothing)?;
@@ -326,20 +353,20 @@ fn take_up_ext4(device: &Path) -> std::io::Result<OwnedFd> {
 }
 
 #[test]
-fn a_file_system_mounted_out_of_sight_is_refused() {
+fn a_file_system_that_is_mounted_nowhere_is_refused() {
     let Some(device) = LoopDevice::blank() else { return };
     if let Err(error) = run("mkfs.ext4", &["-q", "-F", device.path.to_str().unwrap()]) {
         return skip(&error);
     }
-    let taken = match take_up_ext4(&device.path) {
-        Ok(taken) => taken,
+    let context = match open_ext4_context(&device.path) {
+        Ok(context) => context,
         Err(error) => return skip(&format!("no file system contexts here: {error}")),
     };
     let facts = device.inspect();
     assert_eq!(facts.in_use, Vec::<String>::new(), "the lists do not show it");
     let refusal = arm_confirmed(&facts, &[]).unwrap_err();
     assert!(matches!(refusal, ArmRefusal::HeldExclusively { .. }), "{refusal}");
-    drop(taken);
+    drop(context);
     arm_confirmed(&facts, &[]).unwrap();
 }
 
@@ -352,7 +379,7 @@ fn a_swap_device_is_refused() {
         return skip(&error);
     }
     let swap = UndoCommand(&["swapoff"], device.path.clone());
-    assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), ["swap"]);
+    assert_eq!(uses_in(arm_confirmed(&device.inspect(), &[])), ["swap"]);
     drop(swap);
     let refusal = arm_with(&device.inspect(), None).unwrap_err().to_string();
     assert!(refusal.ends_with("it would destroy: swap"), "{refusal}");
@@ -361,12 +388,12 @@ fn a_swap_device_is_refused() {
 #[test]
 fn a_disk_with_a_mounted_partition_is_refused_and_the_rest_of_it_is_not() {
     let Some(device) = LoopDevice::partitioned() else { return };
-    let point = device.beside("point");
+    let point = device.in_directory("point");
     let Some(mounted) = mount(&device.part(1), &point) else { return };
     let expected = format!("{}p1: mounted on {}", device.name(), point.display());
-    assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), [expected]);
+    assert_eq!(uses_in(arm_confirmed(&device.inspect(), &[])), [expected]);
 
-    let second = inspect(&device.part(2), &SystemRoots::real()).unwrap();
+    let second = inspected(&device.part(2));
     assert_eq!(second.capacity, Bytes(16 * MIB));
     assert_eq!(second.confirmation(), format!("{}p2", device.name()));
     let run_directory = point.join("runs/2");
@@ -413,7 +440,7 @@ fn an_exclusive_handle_elsewhere_is_refused() {
     };
     let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
     assert!(matches!(refusal, ArmRefusal::HeldExclusively { .. }), "{refusal}");
-    drop(arm(&device.inspect(), &Consent::Read, &[], &SystemRoots::real()).unwrap());
+    drop(arm_for_reading(&device.inspect()).unwrap());
     drop(exclusive);
 }
 
@@ -438,10 +465,8 @@ fn a_read_only_device_is_refused_and_may_be_read() {
     let Some(device) = LoopDevice::new(MIB, b"", &["--read-only"]) else { return };
     let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
     assert!(matches!(refusal, ArmRefusal::ReadOnly { .. }), "{refusal}");
-    let mut target = arm(&device.inspect(), &Consent::Read, &[], &SystemRoots::real()).unwrap();
-    let order = PurgeOrder::default();
-    let error = purge(&mut target, &order, &mut StoppingWatch::default(), &SystemRoots::real())
-        .unwrap_err();
+    let mut target = arm_for_reading(&device.inspect()).unwrap();
+    let error = purge_target(&mut target, &PurgeOrder::default()).unwrap_err();
     assert!(matches!(error, HostError::ReadingOnly { .. }), "{error}");
 }
 
@@ -452,7 +477,7 @@ fn a_member_of_a_zfs_pool_is_refused() {
     let Some(device) = LoopDevice::new(2 * MIB, &content, &[]) else { return };
     let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
     assert!(matches!(refusal, ArmRefusal::ZfsMember { .. }), "{refusal}");
-    drop(arm(&device.inspect(), &Consent::Read, &[], &SystemRoots::real()).unwrap());
+    drop(arm_for_reading(&device.inspect()).unwrap());
 }
 
 #[test]
@@ -464,11 +489,11 @@ fn a_loop_device_over_a_device_counts_both_ways() {
         Err(error) => return skip(&error),
     };
     let name = over.1.file_name().unwrap().to_str().unwrap();
-    assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), [format!("held by {name}")]);
-    let upper = inspect(&over.1, &SystemRoots::real()).unwrap();
+    assert_eq!(uses_in(arm_confirmed(&device.inspect(), &[])), [format!("held by {name}")]);
+    let upper = inspected(&over.1);
     drop(arm_confirmed(&upper, &[]).unwrap());
-    let Some(mounted) = mount(&device.path, &device.beside("point")) else { return };
-    let below = uses(arm_confirmed(&upper, &[]));
+    let Some(mounted) = mount(&device.path, &device.in_directory("point")) else { return };
+    let below = uses_in(arm_confirmed(&upper, &[]));
     assert!(below[0].starts_with(&format!("{}: mounted on ", device.name())), "{below:?}");
     drop(mounted);
 }
@@ -477,9 +502,9 @@ fn a_loop_device_over_a_device_counts_both_ways() {
 fn a_link_leads_to_its_device_and_a_changed_one_is_noticed() {
     let Some(device) = LoopDevice::blank() else { return };
     let Some(other) = LoopDevice::new(16 * MIB, b"", &[]) else { return };
-    let link = device.beside("by-id");
+    let link = device.in_directory("by-id");
     symlink(&device.path, &link).unwrap();
-    let facts = inspect(&link, &SystemRoots::real()).unwrap();
+    let facts = inspected(&link);
     assert_eq!((facts.name.as_str(), Path::new(&facts.path)), (&*device.name(), &*link));
     drop(arm_confirmed(&facts, &[]).unwrap());
     fs::remove_file(&link).unwrap();
@@ -508,14 +533,14 @@ fn a_forged_device_is_not_opened() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, [0; 4096]).unwrap();
-    let genuine = inspect(&file, &SystemRoots::real()).unwrap();
+    let genuine = inspected(&file);
     for path in ["/", "/dev/null", "/no/such/device", "sim:fast"] {
         let forged = Device { path: path.into(), ..genuine.clone() };
         let refusal = arm_confirmed(&forged, &[]).unwrap_err();
         assert!(matches!(refusal, ArmRefusal::Host(_)), "{path}: {refusal}");
     }
     fs::write(&file, []).unwrap();
-    let empty = inspect(&file, &SystemRoots::real()).unwrap();
+    let empty = inspected(&file);
     assert!(matches!(arm_confirmed(&genuine, &[]), Err(ArmRefusal::Changed { .. })));
     assert!(matches!(arm_confirmed(&empty, &[]), Err(ArmRefusal::Empty { .. })));
 }
@@ -525,7 +550,7 @@ fn somebody_s_file_needs_its_name_and_a_scratch_file_none() {
     let directory = tempfile::tempdir().unwrap();
     let letters = directory.path().join("letters");
     fs::write(&letters, [b'x'; 8192]).unwrap();
-    let facts = inspect(&letters, &SystemRoots::real()).unwrap();
+    let facts = inspected(&letters);
     for wrong in [None, Some(""), Some("scratch")] {
         let refusal = arm_with(&facts, wrong).unwrap_err();
         assert!(matches!(refusal, ArmRefusal::Unconfirmed { .. }), "{wrong:?}: {refusal}");
@@ -539,14 +564,12 @@ fn somebody_s_file_needs_its_name_and_a_scratch_file_none() {
 
     let scratch = directory.path().join("scratch");
     create_scratch(&scratch, Bytes(MIB)).unwrap();
-    let facts = inspect(&scratch, &SystemRoots::real()).unwrap();
-    let first =
-        match arm(&facts, &Consent::Destroy { confirmation: None }, &keep, &SystemRoots::real()) {
-            Err(ArmRefusal::Unconfirmed { .. }) => {
-                return skip("no extended attributes here");
-            }
-            other => other.unwrap(),
-        };
+    let facts = inspected(&scratch);
+    let unconfirmed = Consent::Destroy { confirmation: None };
+    let first = match arm(&facts, &unconfirmed, &keep, &SystemRoots::real()) {
+        Err(ArmRefusal::Unconfirmed { .. }) => return skip("no extended attributes here"),
+        other => other.unwrap(),
+    };
     let second = arm_confirmed(&facts, &[]).unwrap_err();
     assert!(matches!(second, ArmRefusal::HeldExclusively { .. }), "{second}");
     let busy = create_scratch(&scratch, Bytes(2 * MIB)).unwrap_err();
@@ -563,38 +586,38 @@ fn what_is_copied_over_a_scratch_file_needs_a_confirmation_once() {
     if steadfast_host::scratch_mark(&scratch).is_none() {
         return skip("no extended attributes here");
     }
-    let look = || inspect(&scratch, &SystemRoots::real()).unwrap();
-    let target = arm_with(&look(), None).unwrap();
+    let facts = || inspected(&scratch);
+    let target = arm_with(&facts(), None).unwrap();
     let nonce = target.mark_nonce().unwrap().to_owned();
     fill(&target, 1);
     drop(target);
-    assert_eq!(arm_with(&look(), None).unwrap().mark_nonce(), Some(nonce.as_str()));
+    assert_eq!(arm_with(&facts(), None).unwrap().mark_nonce(), Some(nonce.as_str()));
 
     fs::write(&scratch, vec![b'x'; MIB as usize]).unwrap();
-    let Err(ArmRefusal::Unconfirmed { losses, .. }) = arm_with(&look(), None) else {
+    let Err(ArmRefusal::Unconfirmed { losses, .. }) = arm_with(&facts(), None) else {
         panic!("it is somebody's");
     };
     assert!(losses[0].contains("something else has written to it"), "{losses:?}");
     let resized = create_scratch(&scratch, Bytes(2 * MIB)).unwrap_err();
     assert!(matches!(resized, HostError::FileExists { .. }), "{resized}");
     assert!(fs::read(&scratch).unwrap().iter().all(|byte| *byte == b'x'));
-    let anew = arm_with(&look(), Some("scratch")).unwrap();
+    let anew = arm_with(&facts(), Some("scratch")).unwrap();
     assert_ne!(anew.mark_nonce(), Some(nonce.as_str()));
     drop(anew);
-    drop(arm_with(&look(), None).unwrap());
+    drop(arm_with(&facts(), None).unwrap());
 }
 
 /// tmpfs does not update the last-write time when a page is written through a mapping after a read.
 #[test]
-fn a_scratch_file_in_memory_is_never_taken_without_a_word() {
+fn a_scratch_file_in_memory_always_needs_a_confirmation() {
     let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
         return skip("no /dev/shm here");
     };
     let scratch = directory.path().join("scratch");
     create_scratch(&scratch, Bytes(MIB)).unwrap();
-    let look = || inspect(&scratch, &SystemRoots::real()).unwrap();
-    drop(arm_with(&look(), Some("scratch")).unwrap());
-    let refusal = arm_with(&look(), None).unwrap_err();
+    let facts = || inspected(&scratch);
+    drop(arm_with(&facts(), Some("scratch")).unwrap());
+    let refusal = arm_with(&facts(), None).unwrap_err();
     assert!(matches!(refusal, ArmRefusal::Unconfirmed { .. }), "{refusal}");
     assert_eq!(steadfast_host::scratch_mark(&scratch), None);
 }
@@ -622,8 +645,7 @@ fn a_kept_directory_is_known_by_number() {
     };
     for keep in [at("kept"), at("link")] {
         for name in &names {
-            let facts = inspect(name, &SystemRoots::real()).unwrap();
-            let refusal = arm_confirmed(&facts, std::slice::from_ref(&keep)).unwrap_err();
+            let refusal = arm_confirmed(&inspected(name), std::slice::from_ref(&keep)).unwrap_err();
             assert!(matches!(refusal, ArmRefusal::Kept { .. }), "{}: {refusal}", name.display());
         }
     }
@@ -633,14 +655,14 @@ fn a_kept_directory_is_known_by_number() {
 #[test]
 fn a_file_below_a_loop_device_is_refused() {
     let Some(device) = LoopDevice::blank() else { return };
-    let image = inspect(&device.beside("image"), &SystemRoots::real()).unwrap();
-    assert_eq!(uses(arm_confirmed(&image, &[])), [format!("backs {}", device.name())]);
+    let image = inspected(&device.in_directory("image"));
+    assert_eq!(uses_in(arm_confirmed(&image, &[])), [format!("backs {}", device.name())]);
 }
 
 /// Observer of a purge that requests a stop after `stop_after` progress reports.
 #[derive(Default)]
 struct StoppingWatch {
-    told: Vec<Option<f64>>,
+    percents: Vec<Option<f64>>,
     stop_after: Option<usize>,
     command: Option<PurgeCommandRecord>,
 }
@@ -650,14 +672,18 @@ impl PurgeWatch for StoppingWatch {
         Err(format!("{} is not to be changed here", change.setting))
     }
     fn report(&mut self, progress: &PurgeProgress<'_>) {
-        self.told.push(progress.percent);
+        self.percents.push(progress.percent);
     }
     fn keep_command(&mut self, record: PurgeCommandRecord) {
         self.command = Some(record);
     }
     fn is_stopped(&self) -> bool {
-        self.stop_after.is_some_and(|most| self.told.len() >= most)
+        self.stop_after.is_some_and(|most| self.percents.len() >= most)
     }
+}
+
+fn purge_target(target: &mut Target, order: &PurgeOrder) -> Result<Purge, HostError> {
+    purge(target, order, &mut StoppingWatch::default(), &SystemRoots::real())
 }
 
 fn order(method: PurgeMethod) -> PurgeOrder {
@@ -665,29 +691,20 @@ fn order(method: PurgeMethod) -> PurgeOrder {
 }
 
 #[test]
-fn a_purged_device_reads_blank_and_its_neighbour_does_not() {
+fn a_purged_device_reads_blank_and_its_neighbor_does_not() {
     let Some(device) = LoopDevice::partitioned() else { return };
-    let part = |number| {
-        let facts = inspect(&device.part(number), &SystemRoots::real()).unwrap();
-        arm_confirmed(&facts, &[]).unwrap()
-    };
-    let neighbour = part(2);
-    fill(&neighbour, 0xa5);
+    let part = |number| arm_confirmed(&inspected(&device.part(number)), &[]).unwrap();
+    let neighbor = part(2);
+    fill(&neighbor, 0xa5);
     let mut target = part(1);
     fill(&target, 0x5a);
-    let done = purge(
-        &mut target,
-        &PurgeOrder::default(),
-        &mut StoppingWatch::default(),
-        &SystemRoots::real(),
-    )
-    .unwrap();
+    let done = purge_target(&mut target, &PurgeOrder::default()).unwrap();
     if done.method == PurgeMethod::Nothing {
         return skip(&done.remark);
     }
     assert_eq!((done.method, done.blank), (PurgeMethod::Discard, Some(true)));
     assert!(!done.method.in_standard() && !done.remark.is_empty() && done.took.0 > 0);
-    drop((target, neighbour));
+    drop((target, neighbor));
     let whole = File::open(&device.path).unwrap();
     let mut block = vec![1; 16 * MIB as usize];
     whole.read_exact_at(&mut block, MIB).unwrap();
@@ -698,25 +715,18 @@ fn a_purged_device_reads_blank_and_its_neighbour_does_not() {
 
 #[test]
 fn a_purged_file_is_blank_and_its_handle_still_writes() {
-    for place in [std::env::temp_dir(), "/dev/shm".into()] {
-        let Ok(directory) = tempfile::tempdir_in(&place) else {
+    for parent in [std::env::temp_dir(), "/dev/shm".into()] {
+        let Ok(directory) = tempfile::tempdir_in(&parent) else {
             skip("no /dev/shm here");
             continue;
         };
         let path = directory.path().join("scratch");
         create_scratch(&path, Bytes(3 * MIB + 512)).unwrap();
-        let facts = inspect(&path, &SystemRoots::real()).unwrap();
-        let mut target = arm_with(&facts, Some("scratch")).unwrap();
+        let mut target = arm_with(&inspected(&path), Some("scratch")).unwrap();
         let usable = (3 * MIB + 512) / u64::from(target.offset_alignment());
         assert_eq!(target.length().0, usable * u64::from(target.offset_alignment()));
         fill(&target, 0x5a);
-        let done = purge(
-            &mut target,
-            &PurgeOrder::default(),
-            &mut StoppingWatch::default(),
-            &SystemRoots::real(),
-        )
-        .unwrap();
+        let done = purge_target(&mut target, &PurgeOrder::default()).unwrap();
         assert_eq!((done.method, done.blank), (PurgeMethod::RecreateFile, Some(true)));
         let metadata = fs::metadata(&path).unwrap();
         assert_eq!(metadata.len(), 3 * MIB + 512);
@@ -767,16 +777,13 @@ impl Drop for Zram {
 #[test]
 fn a_purge_reads_into_nothing_but_its_own_memory() {
     let Some(device) = Zram::new(16 * MIB) else { return };
-    let roots = SystemRoots::real();
-    let facts = inspect(&device.path(), &roots).unwrap();
-    let mut target = arm_confirmed(&facts, &[]).unwrap();
+    let mut target = arm_confirmed(&inspected(&device.path()), &[]).unwrap();
     fill(&target, 0xa5);
     // Neighbors of the purge's allocations.
-    let neighbours: Vec<Vec<u8>> = (0..2000).map(|n| vec![0x5a; 64 + n * 7 % 5000]).collect();
-    let kept: Vec<&Vec<u8>> = neighbours.iter().step_by(2).collect();
+    let neighbors: Vec<Vec<u8>> = (0..2000).map(|n| vec![0x5a; 64 + n * 7 % 5000]).collect();
+    let kept: Vec<&Vec<u8>> = neighbors.iter().step_by(2).collect();
     for _ in 0..3 {
-        let none = order(PurgeMethod::Discard);
-        let done = purge(&mut target, &none, &mut StoppingWatch::default(), &roots).unwrap();
+        let done = purge_target(&mut target, &order(PurgeMethod::Discard)).unwrap();
         assert!(done.read_back.is_none_or(|read| read.unchanged == 0));
     }
     assert!(kept.iter().all(|bytes| bytes.iter().all(|byte| *byte == 0x5a)));
@@ -785,54 +792,52 @@ fn a_purge_reads_into_nothing_but_its_own_memory() {
 #[test]
 fn what_a_device_cannot_do_is_refused_before_anything_is_written() {
     let Some(device) = LoopDevice::blank() else { return };
-    let roots = SystemRoots::real();
     let mut target = arm_confirmed(&device.inspect(), &[]).unwrap();
-    let none = order(PurgeMethod::Nothing);
     for method in [PurgeMethod::NvmeFormat, PurgeMethod::AtaSecurityErase] {
-        let error = foresee_purge(&target, &order(method), &roots).unwrap_err().to_string();
+        let error =
+            foresee_purge(&target, &order(method), &SystemRoots::real()).unwrap_err().to_string();
         assert!(error.contains("(loop) does not support that command set"), "{error}");
         assert!(error.ends_with("possible here: discard, none"), "{error}");
-        let refused = purge(&mut target, &order(method), &mut StoppingWatch::default(), &roots);
+        let refused = purge_target(&mut target, &order(method));
         assert!(matches!(refused, Err(HostError::NoSuchPurge { .. })));
     }
-    let done = purge(&mut target, &none, &mut StoppingWatch::default(), &roots).unwrap();
+    let done = purge_target(&mut target, &order(PurgeMethod::Nothing)).unwrap();
     assert_eq!((done.method, done.blank, done.took.0), (PurgeMethod::Nothing, None, 0));
     drop(target);
-    let content = fs::read(device.beside("image")).unwrap();
+    let content = fs::read(device.in_directory("image")).unwrap();
     assert!(content.iter().all(|byte| *byte == 0), "something was written");
 }
 
 #[test]
-fn a_discard_goes_piece_by_piece_and_ends_when_asked() {
-    let Some(device) = LoopDevice::sparse(5 << 30) else { return };
+fn a_discard_runs_in_pieces_and_can_be_stopped() {
+    let Some(device) = LoopDevice::new(5 << 30, b"", &[]) else { return };
     let roots = SystemRoots::real();
     let mut target = arm_confirmed(&device.inspect(), &[]).unwrap();
-    let mut beside = StoppingWatch::default();
-    let done = purge(&mut target, &order(PurgeMethod::Discard), &mut beside, &roots).unwrap();
+    let mut watch = StoppingWatch::default();
+    let done = purge(&mut target, &order(PurgeMethod::Discard), &mut watch, &roots).unwrap();
     if done.method == PurgeMethod::Nothing {
         return skip(&done.remark);
     }
-    let percent: Vec<f64> = beside.told.iter().map(|told| told.unwrap()).collect();
-    assert_eq!(percent, [20.0, 40.0, 60.0, 80.0, 100.0]);
+    let percents: Vec<f64> = watch.percents.iter().map(|percent| percent.unwrap()).collect();
+    assert_eq!(percents, [20.0, 40.0, 60.0, 80.0, 100.0]);
     let read = done.read_back.unwrap();
     assert_eq!((done.blank, read.zero, read.unchanged), (Some(true), read.places, 0));
     assert!(read.places > 250 && read.marked == read.places, "{read:?}");
     assert_eq!(read.written_before, read.places);
 
-    let mut beside = StoppingWatch { stop_after: Some(2), ..StoppingWatch::default() };
-    let error = purge(&mut target, &order(PurgeMethod::Discard), &mut beside, &roots).unwrap_err();
+    let mut watch = StoppingWatch { stop_after: Some(2), ..StoppingWatch::default() };
+    let error = purge(&mut target, &order(PurgeMethod::Discard), &mut watch, &roots).unwrap_err();
     assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
-    assert_eq!(beside.told.len(), 2);
+    assert_eq!(watch.percents.len(), 2);
 }
 
 #[test]
 fn the_alignment_of_a_target_is_what_its_handle_takes() {
-    for place in [std::env::temp_dir(), "/dev/shm".into()] {
-        let Ok(directory) = tempfile::tempdir_in(&place) else { continue };
+    for parent in [std::env::temp_dir(), "/dev/shm".into()] {
+        let Ok(directory) = tempfile::tempdir_in(&parent) else { continue };
         let path = directory.path().join("scratch");
         create_scratch(&path, Bytes(MIB)).unwrap();
-        let target =
-            arm_with(&inspect(&path, &SystemRoots::real()).unwrap(), Some("scratch")).unwrap();
+        let target = arm_with(&inspected(&path), Some("scratch")).unwrap();
         let (unit, align) =
             (target.offset_alignment() as usize, target.memory_alignment() as usize);
         assert!(unit.is_power_of_two() && align.is_power_of_two());
@@ -844,12 +849,12 @@ fn the_alignment_of_a_target_is_what_its_handle_takes() {
             let from = memory[start..start + unit].as_ptr().cast();
             libc::pwrite(target.fd().as_raw_fd(), from, unit, unit as i64)
         };
-        assert_eq!(written, unit as isize, "{}", place.display());
+        assert_eq!(written, unit as isize, "{}", parent.display());
     }
 }
 
 #[test]
-fn the_queue_of_a_loop_device_is_changed_and_put_back() {
+fn the_queue_of_a_loop_device_is_changed_and_restored() {
     let Some(device) = LoopDevice::blank() else { return };
     let roots = SystemRoots::real();
     let target = arm_confirmed(&device.inspect(), &[]).unwrap();
@@ -879,9 +884,9 @@ fn the_kernel_counts_what_a_target_writes() {
     let before = kernel_counters(&facts, &roots).unwrap();
     fill(&target, 1);
     // The kernel counts an I/O after it has woken the writer.
-    let end = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(60);
     let mut counted = kernel_counters(&facts, &roots).unwrap().since(&before);
-    while counted.writes < 128 && Instant::now() < end {
+    while counted.writes < 128 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
         counted = kernel_counters(&facts, &roots).unwrap().since(&before);
     }

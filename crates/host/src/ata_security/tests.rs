@@ -44,25 +44,19 @@ fn every_state_of_security_is_read() {
     assert_eq!((free_drive.erase_minutes, free_drive.enhanced_erase_minutes), (Some(2), Some(8)));
     assert!(!free_drive.frozen && !free_drive.locked && !free_drive.expired);
     let frozen = AtaSecurity::parse(&identity(&SANITIZE, &security("not", "not", "")));
-    assert!(
-        frozen.frozen
-            && frozen.sanitize_block
-            && frozen.sanitize_crypto
-            && frozen.sanitize_overwrite
-    );
+    assert!(frozen.frozen && frozen.sanitize_block);
+    assert!(frozen.sanitize_crypto && frozen.sanitize_overwrite);
     let locked = AtaSecurity::parse(&identity(&[], &security("", "", "not")));
     assert!(locked.enabled && locked.locked);
     assert_eq!(AtaSecurity::parse(&identity(&SANITIZE[1..], "")), AtaSecurity::default());
     let without = "Security: \n\tnot\tsupported\n\tmore than 508min for SECURITY ERASE UNIT.\n";
     let parsed = AtaSecurity::parse(without);
-    assert_eq!(
-        (parsed.supported, parsed.erase_minutes, parsed.enhanced_erase_minutes),
-        (false, Some(508), None)
-    );
+    assert!(!parsed.supported);
+    assert_eq!((parsed.erase_minutes, parsed.enhanced_erase_minutes), (Some(508), None));
 }
 
 #[test]
-fn a_locked_drive_is_unlocked_and_a_wrong_password_is_told() {
+fn a_locked_drive_is_unlocked_and_a_wrong_password_is_reported() {
     let locked = identity(&[], &security("", "", "not"));
     let unlock = "hdparm --user-master u --security-unlock mine /dev/sda";
     let disable = "hdparm --user-master u --security-disable mine /dev/sda";

@@ -4,6 +4,7 @@
 use super::programs::{RunningProgram, programs};
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
+use crate::facts::memory_amount;
 use crate::sensors::{
     DatalessIos, ProcessorTimes, dataless_ios_of, node_counters, processor_times,
 };
@@ -16,8 +17,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{HostCpu, KernelCounters};
 use steadfast_domain::record::Check;
-use steadfast_domain::text::counted;
-use steadfast_domain::text::number;
+use steadfast_domain::text::{counted, number};
 use steadfast_domain::{Bytes, Transport};
 
 const BACKGROUND: CheckTopic = CheckTopic("background-io", "Background I/O");
@@ -42,7 +42,6 @@ pub(super) struct ActivityWatch {
     before: ActivityCounters,
 }
 
-/// Counters of the machine at one time.
 struct ActivityCounters {
     device: Option<KernelCounters>,
     dataless: DatalessIos,
@@ -241,14 +240,9 @@ fn swapped_pages(roots: &SystemRoots) -> Option<u64> {
 
 fn memory(roots: &SystemRoots, swapped: Option<u64>) -> Option<Check> {
     let text = fs::read_to_string(roots.proc.join("meminfo")).ok()?;
-    let field = |name: &str| {
-        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        let kib = value.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?;
-        kib.checked_mul(1024).map(Bytes)
-    };
-    let available = field("MemAvailable")?;
-    let used = field("SwapTotal")
-        .zip(field("SwapFree"))
+    let available = memory_amount(&text, "MemAvailable")?;
+    let used = memory_amount(&text, "SwapTotal")
+        .zip(memory_amount(&text, "SwapFree"))
         .map_or(Bytes(0), |(total, free)| Bytes(total.0.saturating_sub(free.0)));
     let pressure = pressure(roots);
     let stalled = pressure.map(|share| format!(", stalled {share:.1} %")).unwrap_or_default();

@@ -22,14 +22,14 @@ pub(super) fn check(subject: &CheckSubject<'_>) -> Check {
         .flatten()
         .filter_map(SysfsNode::device_number)
         .collect();
-    let of_device: Vec<String> = numbers
+    let device_limits: Vec<String> = numbers
         .into_iter()
         .flat_map(|number| groups.io_limits(number))
         .map(|limit| limit.to_string())
         .collect();
-    if !of_device.is_empty() {
+    if !device_limits.is_empty() {
         return LIMITS.bad(
-            format!("I/O to this device is limited: {}", of_device.join(", ")),
+            format!("I/O to this device is limited: {}", device_limits.join(", ")),
             "The limit would be measured, not the device: run steadfast in another control group, \
              or remove the limit.",
         );

@@ -93,14 +93,16 @@ fn boot_disk(subject: &CheckSubject<'_>) -> Check {
     }
     let names: Vec<&str> = own.iter().map(|disk| disk.name.as_str()).collect();
     let names = names.join(", ");
+    if holds.is_empty() {
+        return BOOT.good(format!("{names} holds nothing of the running system"));
+    }
+    let found = format!("{names} holds {}", holds.join(", "));
     let advice = "The system reads and writes this disk at any time; test another disk.";
-    match holds.is_empty() {
-        true => BOOT.good(format!("{names} holds nothing of the running system")),
-        // The numbers of a file are not expected to be those of a device.
-        false if matches!(subject.device.transport, Transport::File | Transport::Loop) => {
-            BOOT.attention(format!("{names} holds {}", holds.join(", ")), advice)
-        }
-        false => BOOT.bad(format!("{names} holds {}", holds.join(", ")), advice),
+    // The numbers of a file are not expected to be those of a device.
+    if matches!(subject.device.transport, Transport::File | Transport::Loop) {
+        BOOT.attention(found, advice)
+    } else {
+        BOOT.bad(found, advice)
     }
 }
 

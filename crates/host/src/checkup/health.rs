@@ -151,29 +151,29 @@ fn critical_warning(log: &LogReading) -> Option<Check> {
 }
 
 fn throttling(log: &LogReading) -> Option<Check> {
-    let advice =
-        "It may explain dips in the numbers: each step's log shows whether it happened again.";
     if log.throttles_now == Some(true) {
         return Some(THROTTLING.bad("throttling now", "Let the drive cool before the run."));
     }
-    let facts: Vec<String> = [
+    let counts = [
         (log.throttle_events, "throttling events"),
         (log.throttled_seconds, "s throttled"),
         (log.over_temperature_seconds, "s above a temperature limit"),
-    ]
-    .into_iter()
-    .filter_map(|(count, what)| count.map(|count| (count, what)))
-    .map(|(count, what)| format!("{count} {what}"))
-    .collect();
-    if facts.is_empty() {
+    ];
+    let known = counts.into_iter().filter_map(|(count, what)| Some((count?, what)));
+    let known: Vec<(u64, &str)> = known.collect();
+    if known.is_empty() {
         return None;
     }
-    let found = format!("over the drive's life: {}", facts.join(", "));
-    let never = [log.throttle_events, log.throttled_seconds, log.over_temperature_seconds]
-        .into_iter()
-        .flatten()
-        .all(|count| count == 0);
-    Some(if never { THROTTLING.good(found) } else { THROTTLING.attention(found, advice) })
+    let texts: Vec<String> = known.iter().map(|(count, what)| format!("{count} {what}")).collect();
+    let found = format!("over the drive's life: {}", texts.join(", "));
+    Some(if known.iter().all(|(count, _)| *count == 0) {
+        THROTTLING.good(found)
+    } else {
+        THROTTLING.attention(
+            found,
+            "It may explain dips in the numbers: each step's log shows whether it happened again.",
+        )
+    })
 }
 
 fn write_protection(nvme: &NvmeFacts) -> Option<Check> {

@@ -3,7 +3,7 @@
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
 use crate::device_log::NvmeFacts;
-use crate::sysfs_node::{self, controllers, link_power_file};
+use crate::sysfs_node::{ata_port, controllers, link_power_file};
 use crate::system_roots::{entries, file_name, read_number, read_text};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,13 +76,8 @@ fn pcie_link(subject: &CheckSubject<'_>) -> Option<Check> {
     Some(PCIE.bad(found, advice))
 }
 
-/// Returns the sysfs directory of a SATA drive's port.
-fn ata_port(subject: &CheckSubject<'_>) -> Option<PathBuf> {
-    sysfs_node::ata_port(subject.whole.as_ref()?)
-}
-
 fn sata_link(subject: &CheckSubject<'_>) -> Option<Check> {
-    let port = ata_port(subject)?;
+    let port = ata_port(subject.whole.as_ref()?)?;
     let links: Vec<PathBuf> =
         entries(&port).iter().flat_map(|link| entries(&link.join("ata_link"))).collect();
     let read = |name: &str| {
@@ -106,7 +101,7 @@ fn sata_link(subject: &CheckSubject<'_>) -> Option<Check> {
 
 /// Checks the driver of the SATA controller: the legacy modes have no native command queuing.
 fn sata_mode(subject: &CheckSubject<'_>) -> Option<Check> {
-    ata_port(subject)?;
+    ata_port(subject.whole.as_ref()?)?;
     let function = subject.function.as_ref()?;
     let driver = fs::read_link(function.join("driver")).ok().map(|link| file_name(&link))?;
     Some(match driver.as_str() {
@@ -120,7 +115,7 @@ fn sata_mode(subject: &CheckSubject<'_>) -> Option<Check> {
 }
 
 fn sata_power(subject: &CheckSubject<'_>) -> Option<Check> {
-    let port = ata_port(subject)?;
+    let port = ata_port(subject.whole.as_ref()?)?;
     let policy = read_text(&link_power_file(&port)?)?;
     Some(match policy.as_str() {
         "max_performance" => LINK_POWER.good(policy),
@@ -162,26 +157,21 @@ fn aspm(subject: &CheckSubject<'_>) -> Option<Check> {
 /// `unsupported` where nothing implements it).
 fn runtime(subject: &CheckSubject<'_>) -> Option<Check> {
     let device = subject.whole.as_ref().map(|whole| whole.directory.join("device"));
-    let state = |directory: Option<PathBuf>| {
-        let power = directory?.join("power");
+    let mut found = Vec::new();
+    let mut is_automatic = false;
+    for (name, directory) in [("device", device), ("controller", subject.function.clone())] {
+        let Some(power) = directory.map(|directory| directory.join("power")) else { continue };
         let status = read_text(&power.join("runtime_status"));
-        let status = status.filter(|status| status != "unsupported")?;
-        Some((read_text(&power.join("control"))?, status))
-    };
-    let states = [("device", state(device)), ("controller", state(subject.function.clone()))];
-    let found: Vec<String> = states
-        .iter()
-        .filter_map(|(name, state)| state.as_ref().map(|state| (name, state)))
-        .map(|(name, (control, status))| format!("{name} {control} ({status})"))
-        .collect();
+        let Some(status) = status.filter(|status| status != "unsupported") else { continue };
+        let Some(control) = read_text(&power.join("control")) else { continue };
+        is_automatic |= control == "auto";
+        found.push(format!("{name} {control} ({status})"));
+    }
     if found.is_empty() {
         return None;
     }
     let found = found.join(", ");
-    let is_automatic = |state: &Option<(String, String)>| {
-        state.as_ref().is_some_and(|(control, _)| control == "auto")
-    };
-    Some(if states.iter().any(|(_, state)| is_automatic(state)) {
+    Some(if is_automatic {
         let advice = "echo on into power/control of the device in sysfs keeps it awake.";
         RUNTIME.attention(format!("{found}: may be suspended when idle"), advice)
     } else {

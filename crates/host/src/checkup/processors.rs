@@ -3,7 +3,7 @@
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
 use crate::host_settings::governors;
-use crate::system_roots::{SystemRoots, entries, file_name, read_number, read_text};
+use crate::system_roots::{SystemRoots, entries, file_name, is_numbered, read_number, read_text};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -58,12 +58,9 @@ fn turbo(roots: &SystemRoots) -> Option<Check> {
 
 /// Returns the sysfs directories `cpu0`, `cpu1`, and so on.
 fn processors(roots: &SystemRoots) -> Vec<PathBuf> {
-    let is_number = |path: &PathBuf| {
-        file_name(path)
-            .strip_prefix("cpu")
-            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-    };
-    entries(&roots.sys.join("devices/system/cpu")).into_iter().filter(is_number).collect()
+    let mut processors = entries(&roots.sys.join("devices/system/cpu"));
+    processors.retain(|path| is_numbered(&file_name(path), "cpu"));
+    processors
 }
 
 fn idle_states(roots: &SystemRoots) -> Check {
@@ -89,16 +86,13 @@ fn idle_states(roots: &SystemRoots) -> Check {
 /// Returns the number of thermal throttling events since boot, of the processor with the most;
 /// `None` if the kernel does not report it.
 pub fn throttle_count(roots: &SystemRoots) -> Option<u64> {
-    let counts: Vec<u64> = processors(roots)
-        .iter()
-        .filter_map(|cpu| {
-            let core = read_number::<u64>(&cpu.join("thermal_throttle/core_throttle_count"));
-            let package = read_number::<u64>(&cpu.join("thermal_throttle/package_throttle_count"));
-            core.max(package)
-        })
-        .collect();
+    let counts = processors(roots).into_iter().filter_map(|cpu| {
+        let core = read_number::<u64>(&cpu.join("thermal_throttle/core_throttle_count"));
+        let package = read_number::<u64>(&cpu.join("thermal_throttle/package_throttle_count"));
+        core.max(package)
+    });
     // Every processor of a package counts the same events, so the maximum is used and not the sum.
-    counts.into_iter().max()
+    counts.max()
 }
 
 fn throttled(roots: &SystemRoots) -> Option<Check> {

@@ -1,6 +1,6 @@
 //! Running programs.
 
-use crate::system_roots::{SystemRoots, entries, file_name, read_text};
+use crate::system_roots::{SystemRoots, entries, file_name, is_numbered, read_text};
 use std::path::Path;
 
 pub(super) struct RunningProgram {
@@ -25,16 +25,17 @@ pub(super) fn programs(roots: &SystemRoots) -> Vec<RunningProgram> {
         .iter()
         .filter_map(|directory| {
             let number = file_name(directory);
-            let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-            let name = if is_number { read_text(&directory.join("comm")) } else { None };
-            let name = name.filter(|_| number != own)?;
+            if number == own || !is_numbered(&number, "") {
+                return None;
+            }
+            let name = read_text(&directory.join("comm"))?;
             let is_capture = name == "steadfast" && first_argument_is(directory, "capture");
             Some(RunningProgram { number, name, is_capture })
         })
         .collect()
 }
 
-/// Returns whether `word` is the first argument of a process that is no option.
+/// Returns true if `word` is the first argument of a process that is no option.
 fn first_argument_is(process: &Path, word: &str) -> bool {
     let line = read_text(&process.join("cmdline")).unwrap_or_default();
     line.split('\0').skip(1).find(|argument| !argument.starts_with('-')) == Some(word)

@@ -3,6 +3,7 @@
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
 use crate::device_log::{LbaFormat, NvmeFacts};
+use crate::host_settings::active_scheduler;
 use crate::sysfs_node::KERNEL_SECTOR;
 use crate::system_roots::entries;
 use steadfast_domain::record::Check;
@@ -86,9 +87,7 @@ fn command_queue(subject: &CheckSubject<'_>, depth: u64) -> Check {
 fn scheduler(subject: &CheckSubject<'_>) -> Option<Check> {
     let whole = subject.whole.as_ref()?;
     let text = whole.text("queue/scheduler")?;
-    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    let chosen = chosen.map_or(text.as_str(), |(name, _)| name);
-    Some(match chosen {
+    Some(match active_scheduler(&text) {
         "none" => SCHEDULER.good("none"),
         other => SCHEDULER.attention(
             format!("{other}: it delays I/Os and uses processor time"),
@@ -102,10 +101,10 @@ fn sectors(subject: &CheckSubject<'_>, facts: Option<&NvmeFacts>) -> Option<Chec
     subject.node.as_ref()?;
     let (logical, physical) = (subject.device.logical_sector, subject.device.physical_sector);
     let name = match (logical, physical) {
-        (512, 512) => "512n".to_owned(),
-        (512, 4096) => "512e".to_owned(),
-        (4096, 4096) => "4Kn".to_owned(),
-        _ => "other".to_owned(),
+        (512, 512) => "512n",
+        (512, 4096) => "512e",
+        (4096, 4096) => "4Kn",
+        _ => "other",
     };
     let found = format!("{name}: {logical} B logical, {physical} B physical");
     let formats = facts.map_or(&[][..], |facts| facts.formats.as_slice());

@@ -2,7 +2,7 @@
 
 use crate::device_uses::node_and_disk;
 use crate::facts::pci_function;
-use crate::sysfs_node::{SysfsNode, controllers};
+use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
 use std::path::PathBuf;
 use steadfast_domain::{Device, Transport};
@@ -22,11 +22,7 @@ pub(super) struct CheckSubject<'a> {
 impl<'a> CheckSubject<'a> {
     pub fn new(device: &'a Device, roots: &'a SystemRoots) -> Self {
         let (node, whole) = node_and_disk(device, roots);
-        let function = whole.as_ref().and_then(|whole| {
-            let mut places = controllers(whole);
-            places.push(whole.directory.clone());
-            places.iter().find_map(|place| pci_function(place))
-        });
+        let function = whole.as_ref().and_then(pci_function);
         CheckSubject { device, roots, node, whole, function }
     }
 

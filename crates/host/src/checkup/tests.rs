@@ -2,7 +2,6 @@ use super::*;
 use crate::device_log::{
     DeviceHealth, LatencyMonitor, LifeWrites, LogReading, NvmeFacts, PowerState, SelfTest,
 };
-use crate::identity::describe;
 use crate::sysfs_node::SysfsNode;
 use crate::testing::machine::MachineFixture;
 use steadfast_domain::drive_page::{DrivePage, PageState};
@@ -11,13 +10,9 @@ use steadfast_domain::record::CheckState::{self, Attention, Bad, Good, Unknown};
 /// PCI function of the machine's NVMe controller 0.
 const FUNCTION: &str = "sys/devices/pci0000:00/0000:00:1d.0/0000:00:00.0";
 
-fn facts(machine: &MachineFixture, node: &SysfsNode) -> Device {
-    describe(node, &node.path(&machine.roots), &machine.roots)
-}
-
 /// Runs all checks except those of the device's logs, which would run tools.
 fn all_checks(machine: &MachineFixture, node: &SysfsNode) -> Vec<Check> {
-    let device = facts(machine, node);
+    let device = machine.device(node);
     let subject = CheckSubject::new(&device, &machine.roots);
     let watching = activity::ActivityWatch::begin(&subject);
     let mut checks = device_data::checks(&subject);
@@ -45,8 +40,7 @@ fn check_state(machine: &MachineFixture, node: &SysfsNode, id: &str) -> Option<C
 }
 
 fn nvme_machine() -> (MachineFixture, SysfsNode) {
-    let machine = MachineFixture::new();
-    let disk = machine.nvme(0, 1, 1_953_525_168);
+    let (machine, disk) = MachineFixture::with_nvme(1_953_525_168);
     for (attribute, value) in [
         ("class", "0x010802"),
         ("vendor", "0x144d"),
@@ -104,8 +98,7 @@ fn a_narrow_or_slow_link_is_bad_and_says_what_the_slot_can() {
 
 #[test]
 fn a_sata_link_its_mode_and_its_sleep_are_seen() {
-    let machine = MachineFixture::new();
-    let disk = machine.sata("sda", "8:0", 1000);
+    let (machine, disk) = MachineFixture::with_sata(1000);
     let port = "sys/devices/pci0000:00/0000:00:17.0/ata1";
     for attribute in ["class", "vendor", "device"] {
         machine.write(&format!("sys/devices/pci0000:00/0000:00:17.0/{attribute}"), "0x1\n");
@@ -168,8 +161,7 @@ fn runtime_power_management_counts_where_something_implements_it() {
 
 #[test]
 fn a_disk_of_the_running_system_is_bad() {
-    let machine = MachineFixture::new();
-    let system = machine.sata("sda", "8:0", 1000);
+    let (machine, system) = MachineFixture::with_sata(1000);
     let part = machine.partition(&system, "sda1", "8:1", 100);
     let other = machine.nvme(0, 1, 1000);
     machine.mount(&[("8:1", "/", "ext4", "/dev/sda1")]);
@@ -185,8 +177,7 @@ fn a_disk_of_the_running_system_is_bad() {
 
 #[test]
 fn a_loop_device_lies_where_its_file_lies() {
-    let machine = MachineFixture::new();
-    let system = machine.sata("sda", "8:0", 1000);
+    let (machine, system) = MachineFixture::with_sata(1000);
     machine.mount(&[("8:0", "/", "ext4", "/dev/sda")]);
     let over = machine.block("virtual/block/loop0", "7:0", 1000);
     assert_eq!(check(&machine, &over, "boot-disk").unwrap().0, Good);
@@ -198,8 +189,7 @@ fn a_loop_device_lies_where_its_file_lies() {
 
 #[test]
 fn a_partition_must_begin_where_flash_pages_do() {
-    let machine = MachineFixture::new();
-    let disk = machine.sata("sda", "8:0", 1_000_000_000);
+    let (machine, disk) = MachineFixture::with_sata(1_000_000_000);
     let part = machine.partition(&disk, "sda1", "8:1", 100);
     for (start, state) in [("2048", Good), ("63", Bad), ("8", Attention), ("x", Unknown)] {
         machine.set(&part, "start", start);
@@ -234,7 +224,7 @@ fn the_queue_is_read() {
 #[test]
 fn a_better_lba_format_is_pointed_out() {
     let (machine, disk) = nvme_machine();
-    let device = facts(&machine, &disk);
+    let device = machine.device(&disk);
     let subject = CheckSubject::new(&device, &machine.roots);
     let format = |number, sector, performance, in_use| crate::device_log::LbaFormat {
         number,
@@ -330,7 +320,7 @@ fn interrupts_that_all_land_on_one_processor_are_seen() {
 fn foreign_io_is_counted_and_a_busy_host_seen() {
     let (machine, disk) = nvme_machine();
     machine.set(&disk, "stat", "100 0 800 0 100 0 800 0 0 0 0");
-    let device = facts(&machine, &disk);
+    let device = machine.device(&disk);
     let subject = CheckSubject::new(&device, &machine.roots);
     let states = |reads: u64, user: u64| {
         machine.set(&disk, "stat", "100 0 800 0 100 0 800 0 0 0 0");
@@ -351,7 +341,7 @@ fn foreign_io_is_counted_and_a_busy_host_seen() {
 #[test]
 fn our_own_processor_time_is_not_load() {
     let (machine, disk) = nvme_machine();
-    let device = facts(&machine, &disk);
+    let device = machine.device(&disk);
     let subject = CheckSubject::new(&device, &machine.roots);
     let own = |ticks: u64| format!("9 (a b) c) S 1 1 1 0 -1 0 0 0 0 0 7 8 {ticks} 10 20 0 1\n");
     machine.write("proc/self/stat", own(0));
@@ -478,8 +468,7 @@ fn temperature_and_write_protection_are_judged() {
 
 #[test]
 fn a_file_is_judged_by_the_disk_below() {
-    let machine = MachineFixture::new();
-    let disk = machine.sata("sda", "8:0", 1_000_000_000);
+    let (machine, disk) = MachineFixture::with_sata(1_000_000_000);
     machine.mount(&[("8:0", "/", "ext4", "/dev/sda")]);
     machine.set(&disk, "queue/scheduler", "none [mq-deadline]\n");
     machine.write("scratch.bin", vec![0u8; 4096]);
@@ -557,7 +546,7 @@ fn limits_of_our_control_group_are_found() {
 #[test]
 fn foreign_discards_and_flushes_count_as_background_io() {
     let (machine, disk) = nvme_machine();
-    let device = facts(&machine, &disk);
+    let device = machine.device(&disk);
     let subject = CheckSubject::new(&device, &machine.roots);
     let state = |after: &str| {
         machine.set(&disk, "stat", "9 0 72 0 9 0 72 0 0 0 0 5 0 4096 0 3 0");
@@ -596,7 +585,7 @@ fn a_zoned_device_is_named() {
 /// Runs the checks of an NVMe drive with these data.
 fn with_health(health: DeviceHealth) -> Vec<Check> {
     let (machine, disk) = nvme_machine();
-    let device = facts(&machine, &disk);
+    let device = machine.device(&disk);
     let subject = CheckSubject::new(&device, &machine.roots);
     let mut checks = link::checks(&subject, Some(&health.nvme));
     checks.extend(health::checks(&subject, Some(&Ok(health))));

@@ -7,11 +7,10 @@ use super::topic::CheckTopic;
 use crate::device_uses::disks_below;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, entries, file_name, read_text};
-use crate::tool::{self, SYSTEMCTL};
+use crate::tool::{InstalledTools, SYSTEMCTL, Tools};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use steadfast_domain::record::Check;
 
@@ -20,8 +19,7 @@ const CRON: CheckTopic = CheckTopic("cron", "cron");
 const TESTS: CheckTopic = CheckTopic("self-test-schedule", "Scheduled self-tests");
 const ARRAYS: CheckTopic = CheckTopic("md-sync", "md arrays");
 
-/// Time limit for a query of systemd.
-const LIMIT: Duration = Duration::from_secs(3);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Name prefixes of timers and cron tables that load disks.
 const DISK: [&str; 14] = [
@@ -63,9 +61,10 @@ fn timers(roots: &SystemRoots) -> Check {
     if !roots.run.join("systemd/system").is_dir() {
         return TIMERS.good("systemd is not running");
     }
-    let listed = tool::run(SYSTEMCTL, &["list-timers", "--all", "--output=json"], LIMIT)
+    let listed = InstalledTools
+        .run(SYSTEMCTL, &["list-timers", "--all", "--output=json"], QUERY_TIMEOUT)
         .ok()
-        .and_then(|said| parse_timers(&said))
+        .and_then(|output| parse_timers(&output))
         .unwrap_or_default();
     let mut names = enabled_timers(roots);
     names.extend(listed.keys().cloned());
@@ -101,8 +100,8 @@ fn due(next: Duration, now: Duration) -> String {
 
 /// Parses the output of `systemctl list-timers --output=json`: the units, each with the time since
 /// 1970 (UTC) at which it is due; `None` if it is not scheduled.
-fn parse_timers(said: &str) -> Option<BTreeMap<String, Option<Duration>>> {
-    let rows: Vec<Value> = serde_json::from_str(said).ok()?;
+fn parse_timers(output: &str) -> Option<BTreeMap<String, Option<Duration>>> {
+    let rows: Vec<Value> = serde_json::from_str(output).ok()?;
     let timer = |row: &Value| {
         let next = row.get("next").and_then(Value::as_u64).filter(|next| *next > 0);
         Some((row.get("unit")?.as_str()?.to_owned(), next.map(Duration::from_micros)))
@@ -131,7 +130,7 @@ fn cron(roots: &SystemRoots) -> Option<Check> {
     })
 }
 
-fn relative(path: &std::path::Path, roots: &SystemRoots) -> String {
+fn relative(path: &Path, roots: &SystemRoots) -> String {
     path.strip_prefix(&roots.etc)
         .map_or_else(|_| file_name(path), |p| format!("/etc/{}", p.display()))
 }
@@ -168,14 +167,17 @@ fn arrays(subject: &CheckSubject<'_>) -> Option<Check> {
             found.push(format!("{}: {action}{}", array.name, progress(&array)));
         }
     }
-    let names: Vec<PathBuf> = entries(&subject.roots.sys.join("block"));
-    let any = names.iter().any(|path| fs::metadata(path.join("md")).is_ok());
-    let advice = "Wait until it ends, or: echo idle > /sys/block/mdN/md/sync_action";
-    match (found.is_empty(), touched) {
-        (true, _) => any.then(|| ARRAYS.good("none is being checked or rebuilt")),
-        (false, true) => Some(ARRAYS.bad(found.join(", "), advice)),
-        (false, false) => Some(ARRAYS.attention(found.join(", "), advice)),
+    if found.is_empty() {
+        let disks = entries(&subject.roots.sys.join("block"));
+        let has_arrays = disks.iter().any(|path| path.join("md").exists());
+        return has_arrays.then(|| ARRAYS.good("none is being checked or rebuilt"));
     }
+    let advice = "Wait until it ends, or: echo idle > /sys/block/mdN/md/sync_action";
+    Some(if touched {
+        ARRAYS.bad(found.join(", "), advice)
+    } else {
+        ARRAYS.attention(found.join(", "), advice)
+    })
 }
 
 /// Formats the progress of an array check (`1234 / 5678` sectors) in percent; empty if unknown.
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn when_a_timer_is_due_is_said_in_words() {
+    fn the_time_until_a_timer_is_due_is_in_words() {
         let seconds = Duration::from_secs;
         assert_eq!(due(seconds(100), seconds(200)), "due now");
         assert_eq!(due(seconds(290), seconds(200)), "in 2 min");

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// Time limit for a tool that reads a log.
-pub(crate) const ANSWER: Duration = Duration::from_secs(5);
+pub(crate) const LOG_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Parses an unsigned count: `7`, `7.0`, `"7"`, `"0x7"`, `{"value": 7}` or `{"hi": 0, "lo": 7}`.
 /// Returns `None` for anything else and for numbers that do not fit.
@@ -33,11 +33,6 @@ fn written(text: &str) -> Option<u64> {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
     }
-}
-
-/// Returns the count under the first of these names that yields one.
-pub(crate) fn named(object: &Value, names: &[&str]) -> Option<u64> {
-    names.iter().find_map(|name| count(object.get(name)?))
 }
 
 /// Returns the count at a JSON pointer such as `/temperature/current`.

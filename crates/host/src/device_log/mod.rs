@@ -32,7 +32,7 @@ pub(crate) use smart::{counted_power_losses, reading};
 /// Number of consecutive failures after which a device that answered before is not read again.
 const FAILURES_MAX: u32 = 3;
 
-/// Way of reading the logs.
+/// Means of reading the logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum LogAccess {
     /// Admin commands to the controller.
@@ -44,7 +44,8 @@ enum LogAccess {
 /// Reader of a device's logs; may be called any number of times.
 #[derive(Debug, Clone)]
 pub struct DeviceLogs {
-    way: Option<LogAccess>,
+    /// `None` if the device has no logs or reading was given up.
+    access: Option<LogAccess>,
     answered: bool,
     failures: u32,
     given_up: Option<String>,
@@ -57,7 +58,7 @@ impl DeviceLogs {
     /// are those of the whole drive.
     pub fn new(device: &Device, roots: &SystemRoots) -> Self {
         DeviceLogs {
-            way: way(device, roots),
+            access: log_access(device, roots),
             answered: false,
             failures: 0,
             given_up: None,
@@ -68,7 +69,7 @@ impl DeviceLogs {
 
     /// Returns true if the device may have logs and reading has not been given up.
     pub fn are_there(&self) -> bool {
-        self.way.is_some()
+        self.access.is_some()
     }
 
     /// Returns why the logs are no longer read; `None` if they were not given up.
@@ -80,7 +81,7 @@ impl DeviceLogs {
     /// device has no logs or the read failed. Gives up after a failed first read, or after several
     /// failures in a row.
     pub fn read(&mut self) -> Option<LogReading> {
-        let read = match self.way.as_mut()? {
+        let read = match self.access.as_mut()? {
             LogAccess::Nvme { node, ocp, latency } => {
                 nvme::counters(node, ocp, latency, &InstalledTools)
             }
@@ -101,14 +102,14 @@ impl DeviceLogs {
     fn fail(&mut self, why: String) -> Option<LogReading> {
         self.failures += 1;
         if !self.answered || self.failures >= FAILURES_MAX {
-            self.way = None;
+            self.access = None;
             self.given_up = Some(why);
         }
         None
     }
 }
 
-fn way(device: &Device, roots: &SystemRoots) -> Option<LogAccess> {
+fn log_access(device: &Device, roots: &SystemRoots) -> Option<LogAccess> {
     let whole = SysfsNode::from_name(&device.name, roots)?.whole();
     match device.transport {
         Transport::Nvme => Some(LogAccess::Nvme {
@@ -138,7 +139,11 @@ pub(crate) struct DeviceHealth {
 impl DeviceHealth {
     /// Returns the health data in an NVMe drive's pages.
     pub fn from_pages(pages: &DrivePages) -> DeviceHealth {
-        DeviceHealth { log: nvme::log(pages), nvme: NvmeFacts::of(pages), pages: pages.records() }
+        DeviceHealth {
+            log: nvme::log(pages),
+            nvme: NvmeFacts::from_pages(pages),
+            pages: pages.records(),
+        }
     }
 }
 
@@ -147,18 +152,18 @@ pub(crate) fn health(
     device: &Device,
     roots: &SystemRoots,
 ) -> Option<Result<DeviceHealth, HostError>> {
-    Some(match way(device, roots)? {
+    Some(match log_access(device, roots)? {
         LogAccess::Nvme { node, .. } => {
             read_pages(&node).map(|pages| DeviceHealth::from_pages(&pages))
         }
-        LogAccess::Smart { path, transport } => smart::everything(&path, &transport)
+        LogAccess::Smart { path, transport } => smart::health(&path, &transport)
             .map(|log| DeviceHealth { log, ..DeviceHealth::default() }),
     })
 }
 
 /// Reads the drive's own count of power losses; empty if it cannot be read.
 pub fn power_counters(device: &Device, roots: &SystemRoots) -> PowerCounters {
-    let read = || match way(device, roots)? {
+    let read = || match log_access(device, roots)? {
         LogAccess::Nvme { node, .. } => {
             let admin = InstalledTools.open_nvme(&node).ok()?;
             Some(nvme::power_counters(&smart_log(&*admin).ok()?))
@@ -170,7 +175,7 @@ pub fn power_counters(device: &Device, roots: &SystemRoots) -> PowerCounters {
 
 /// Reads the pages of an NVMe drive; empty for other devices, or if they cannot be read.
 pub fn drive_pages(device: &Device, roots: &SystemRoots) -> Vec<DrivePage> {
-    match way(device, roots) {
+    match log_access(device, roots) {
         Some(LogAccess::Nvme { node, .. }) => {
             read_pages(&node).map(|pages| pages.records()).unwrap_or_default()
         }

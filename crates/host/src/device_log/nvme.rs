@@ -15,7 +15,7 @@ use steadfast_domain::device_log::LatencyBuckets;
 use steadfast_domain::power_cut::PowerCounters;
 
 /// Data unit of the SMART log in bytes: 1000 blocks of 512 bytes (NVMe Base 2.1, 5.1.12.1.3).
-const DATA_UNIT: u64 = 512_000;
+pub(super) const DATA_UNIT: u64 = 512_000;
 
 /// Unit of the counters of an endurance group in bytes (NVMe Base 2.1, 5.1.12.1.10).
 const GROUP_UNIT: u128 = 1_000_000_000;
@@ -113,15 +113,14 @@ pub(super) fn log(pages: &DrivePages) -> LogReading {
     }
 }
 
-/// Returns the counters of the SMART log and of the OCP log.
 fn reading(smart: &ReadPage, ocp: Option<&ReadPage>) -> LogReading {
     let sum = |a, b| smart.count(a).zip(smart.count(b)).and_then(|(a, b)| a.checked_add(b));
     let spare = smart.count(&smart::AVSP);
     let spare_threshold = smart.count(&smart::AVSPT);
-    let of_ocp = |field| ocp.and_then(|page| page.count(field));
+    let ocp_count = |field| ocp.and_then(|page| page.count(field));
     let data_units = |field| Some(Bytes(smart.count(field)?.checked_mul(DATA_UNIT)?));
     let host_written = data_units(&smart::DUW);
-    let nand_written = of_ocp(&ocp_smart::MEDIA_WRITTEN).map(Bytes);
+    let nand_written = ocp_count(&ocp_smart::MEDIA_WRITTEN).map(Bytes);
     LogReading {
         host_written,
         host_read: data_units(&smart::DUR),
@@ -131,12 +130,12 @@ fn reading(smart: &ReadPage, ocp: Option<&ReadPage>) -> LogReading {
         nand_unit: nand_written.map(|_| Bytes(1)),
         media_errors: smart.count(&smart::MDIE),
         // OCP counts throttling of any cause.
-        throttle_events: of_ocp(&ocp_smart::THROTTLES)
+        throttle_events: ocp_count(&ocp_smart::THROTTLES)
             .or_else(|| sum(&smart::TMT1TC, &smart::TMT2TC)),
         throttled_seconds: sum(&smart::TTTMT1, &smart::TTTMT2),
         over_temperature_seconds: sum(&smart::WCTT, &smart::CCTT)
             .and_then(|minutes| minutes.checked_mul(60)),
-        throttles_now: of_ocp(&ocp_smart::THROTTLING).map(|level| level != 0),
+        throttles_now: ocp_count(&ocp_smart::THROTTLING).map(|level| level != 0),
         critical_warning: smart.count(&smart::CW).and_then(|bits| bits.try_into().ok()),
         percentage_used: smart.count(&smart::PUSED),
         // Some drives report 0 spare with threshold 0 when they do not support the field.
@@ -155,7 +154,6 @@ pub(super) fn power_counters(smart: &ReadPage) -> PowerCounters {
     }
 }
 
-/// Converts kelvins to degrees Celsius.
 fn celsius(kelvin: u64) -> Option<f64> {
     (1..1000).contains(&kelvin).then_some(kelvin as f64 - ZERO_CELSIUS)
 }
@@ -238,15 +236,15 @@ pub(crate) struct LatencyMonitor {
 
 impl NvmeFacts {
     /// Returns the facts in a drive's pages.
-    pub fn of(pages: &DrivePages) -> NvmeFacts {
+    pub fn from_pages(pages: &DrivePages) -> NvmeFacts {
         let controller = pages.get(&controller::PAGE);
         let namespace = pages.get(&namespace::PAGE);
-        let of_controller = |field| controller.and_then(|page| page.count(field));
+        let controller_count = |field| controller.and_then(|page| page.count(field));
         let power = pages.get(&power_management::PAGE);
         let power = power.and_then(|page| page.count(&power_management::VALUE));
         NvmeFacts {
-            autonomous_power_states: of_controller(&controller::APSTA).map(|bits| bits & 1 == 1),
-            warning_celsius: of_controller(&controller::WCTEMP).and_then(celsius),
+            autonomous_power_states: controller_count(&controller::APSTA).map(|bits| bits & 1 == 1),
+            warning_celsius: controller_count(&controller::WCTEMP).and_then(celsius),
             write_protected: namespace
                 .and_then(|page| page.count(&namespace::NSATTR))
                 .map(|bits| bits & 1 == 1),
@@ -411,7 +409,7 @@ mod tests {
         let odd = reading(&read(odd), None);
         assert_eq!((odd.critical_warning, odd.host_written), (Some(9), None));
         assert_eq!((odd.spare, odd.temperature_celsius), (None, None));
-        // A short page tells the fields that it holds.
+        // A short page reports the fields that it holds.
         let short = reading(&read(smart_bytes()[..64].to_vec()), None);
         assert_eq!(short.host_written, Some(Bytes(18_530_117 * 512_000)));
         assert_eq!((short.media_errors, short.throttle_events), (None, None));
@@ -520,15 +518,13 @@ mod tests {
             assert_eq!((buckets, latency, tools.is_over()), (expected, access, true));
         }
         // A refused page is not requested again, a broken command is.
+        let begin = || {
+            Transcript::default().nvme_returns(SMART, smart_bytes()).nvme_returns(OCP, ocp_bytes())
+        };
         for (tools, access) in [
-            (Transcript::default(), LatencyAccess::Absent),
-            (Transcript::default(), LatencyAccess::Unknown),
+            (begin().nvme_fails(LATENCY, 0x4109), LatencyAccess::Absent),
+            (begin().nvme_call_fails(LATENCY, libc::EACCES), LatencyAccess::Unknown),
         ] {
-            let tools = tools.nvme_returns(SMART, smart_bytes()).nvme_returns(OCP, ocp_bytes());
-            let tools = match access {
-                LatencyAccess::Absent => tools.nvme_fails(LATENCY, 0x4109),
-                _ => tools.nvme_call_fails(LATENCY, libc::EACCES),
-            };
             let (mut ocp, mut latency) = (OcpAccess::By(logs), LatencyAccess::Unknown);
             let found = counters(&node(), &mut ocp, &mut latency, &tools).unwrap();
             assert_eq!((found.latency_buckets, latency), (None, access));

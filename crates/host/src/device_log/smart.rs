@@ -4,10 +4,11 @@
 //! Attributes come second: their meaning is vendor specific, so an attribute is used only if
 //! `smartctl` knows the model and the attribute's name includes the unit.
 
-use super::json::{ANSWER, at, count, members, named, object};
+use super::json::{LOG_TIMEOUT, at, count, members, object};
+use super::nvme::DATA_UNIT;
 use super::reading::{LogReading, SelfTest};
 use crate::error::HostError;
-use crate::tool::{self, SMARTCTL};
+use crate::tool::{InstalledTools, SMARTCTL, Tools};
 use serde_json::Value;
 use steadfast_domain::power_cut::PowerCounters;
 use steadfast_domain::{Bytes, Transport};
@@ -15,9 +16,6 @@ use steadfast_domain::{Bytes, Transport};
 /// Bits of the exit status that mean that nothing was read: the command line is wrong, or the
 /// device could not be opened (smartctl(8), EXIT STATUS).
 const NOTHING_READ: i32 = 0b11;
-
-/// Data unit of NVMe's SMART log in bytes.
-const NVME_DATA_UNIT: u64 = 512_000;
 
 /// Unit of the gigabytes of SCSI error counters: `smartctl` prints three decimals.
 const SCSI_UNIT: Bytes = Bytes(1_000_000);
@@ -28,21 +26,21 @@ pub(super) fn counters(path: &str, transport: &Transport) -> Result<LogReading, 
         Transport::Sas => &["-A", "-l", "error", "-l", "ssd"],
         _ => &["-A", "-l", "devstat"],
     };
-    ask(path, logs).map(|answer| reading(&answer))
+    query(path, logs).map(|log| reading(&log))
 }
 
 /// Reads the counters, the self-test state and the SMART status.
-pub(super) fn everything(path: &str, transport: &Transport) -> Result<LogReading, HostError> {
+pub(super) fn health(path: &str, transport: &Transport) -> Result<LogReading, HostError> {
     let logs: &[&str] = match transport {
         Transport::Sas => &["-H", "-A", "-l", "error", "-l", "ssd", "-l", "selftest"],
         _ => &["-H", "-c", "-A", "-l", "devstat"],
     };
-    ask(path, logs).map(|answer| reading(&answer))
+    query(path, logs).map(|log| reading(&log))
 }
 
 /// Reads the counters of power losses.
 pub(super) fn power_counters(path: &str) -> Result<PowerCounters, HostError> {
-    ask(path, &["-A"]).map(|answer| counted_power_losses(&answer))
+    query(path, &["-A"]).map(|log| counted_power_losses(&log))
 }
 
 /// Returns the power cycles, which `smartctl` reports for ATA (attribute 12) and NVMe alike.
@@ -53,11 +51,10 @@ pub(crate) fn counted_power_losses(log: &Value) -> PowerCounters {
     }
 }
 
-fn ask(path: &str, logs: &[&str]) -> Result<Value, HostError> {
+fn query(path: &str, logs: &[&str]) -> Result<Value, HostError> {
     // `-i` adds the sector size and whether smartctl knows the model.
-    let arguments: Vec<&str> = ["--json", "-i"].into_iter().chain(logs.iter().copied()).collect();
-    let arguments = [arguments.as_slice(), &[path]].concat();
-    let answer = tool::ask(SMARTCTL.program, SMARTCTL.package, &arguments, ANSWER)?;
+    let arguments = [&["--json", "-i"][..], logs, &[path]].concat();
+    let answer = InstalledTools.ask(SMARTCTL, &arguments, LOG_TIMEOUT, &mut |_| {})?;
     let command = format!("smartctl {}", arguments.join(" "));
     // The other bits describe the device's health; the output is still valid.
     let refused = answer.status.code().is_none_or(|code| code & NOTHING_READ != 0);
@@ -66,7 +63,7 @@ fn ask(path: &str, logs: &[&str]) -> Result<Value, HostError> {
         Some(log) => Err(HostError::ToolFailed {
             command,
             how: answer.status.to_string(),
-            said: message(&log).unwrap_or_else(|| answer.stderr.trim().to_owned()),
+            output: message(&log).unwrap_or_else(|| answer.stderr.trim().to_owned()),
         }),
         None => Err(HostError::not_understood(command, &(answer.stdout + &answer.stderr))),
     }
@@ -95,23 +92,19 @@ pub(crate) fn reading(log: &Value) -> LogReading {
 /// Parses the SMART log of an NVMe drive behind a USB bridge, which takes no admin commands from the
 /// kernel.
 fn bridged_nvme(log: &Value) -> LogReading {
-    let minutes = ["warning_temp_time", "critical_comp_time"].map(|name| named(log, &[name]));
+    let data_units = |path| Some(Bytes(at(log, path)?.checked_mul(DATA_UNIT)?));
     LogReading {
-        host_written: named(log, &["data_units_written"])
-            .and_then(|units| units.checked_mul(NVME_DATA_UNIT))
-            .map(Bytes),
-        host_read: named(log, &["data_units_read"])
-            .and_then(|units| units.checked_mul(NVME_DATA_UNIT))
-            .map(Bytes),
-        host_unit: Some(Bytes(NVME_DATA_UNIT)),
-        media_errors: named(log, &["media_errors"]),
-        over_temperature_seconds: minutes[0]
-            .zip(minutes[1])
+        host_written: data_units("/data_units_written"),
+        host_read: data_units("/data_units_read"),
+        host_unit: Some(Bytes(DATA_UNIT)),
+        media_errors: at(log, "/media_errors"),
+        over_temperature_seconds: at(log, "/warning_temp_time")
+            .zip(at(log, "/critical_comp_time"))
             .and_then(|(warning, critical)| warning.checked_add(critical)?.checked_mul(60)),
-        critical_warning: named(log, &["critical_warning"]).and_then(|bits| bits.try_into().ok()),
-        percentage_used: named(log, &["percentage_used"]),
-        spare: named(log, &["available_spare"]),
-        spare_threshold: named(log, &["available_spare_threshold"]),
+        critical_warning: at(log, "/critical_warning").and_then(|bits| bits.try_into().ok()),
+        percentage_used: at(log, "/percentage_used"),
+        spare: at(log, "/available_spare"),
+        spare_threshold: at(log, "/available_spare_threshold"),
         ..LogReading::default()
     }
 }
@@ -136,7 +129,7 @@ fn is_ata(log: &Value) -> bool {
 
 fn ata(log: &Value) -> LogReading {
     let statistic = |page, name| statistic(log, page, name);
-    let sector = named(log, &["logical_block_size"]);
+    let sector = at(log, "/logical_block_size");
     let attributes = SmartAttributes::from_json(log);
     let sectors = |name| CountedBytes::in_units(statistic(1, name)?, sector?);
     let host = sectors("Logical Sectors Written").or_else(|| attributes.host_written(sector));
@@ -161,7 +154,7 @@ fn ata(log: &Value) -> LogReading {
 fn statistic(log: &Value, page: u64, name: &str) -> Option<u64> {
     let page = members(log, "/ata_device_statistics/pages")
         .iter()
-        .find(|found| named(found, &["number"]) == Some(page))?;
+        .find(|found| at(found, "/number") == Some(page))?;
     let entry = members(page, "/table")
         .iter()
         .find(|entry| entry.get("name").and_then(Value::as_str) == Some(name))?;
@@ -173,9 +166,9 @@ fn statistic(log: &Value, page: u64, name: &str) -> Option<u64> {
 /// low nibble is the remaining part in tenths.
 fn ata_self_test(log: &Value) -> Option<SelfTest> {
     let status = log.pointer("/ata_smart_data/self_test/status")?;
-    Some(match named(status, &["value"])? >> 4 {
+    Some(match at(status, "/value")? >> 4 {
         15 => SelfTest::Running {
-            done_percent: named(status, &["remaining_percent"])
+            done_percent: at(status, "/remaining_percent")
                 .and_then(|left| 100u64.checked_sub(left)),
         },
         _ => SelfTest::Idle,
@@ -291,7 +284,7 @@ fn scsi(log: &Value) -> LogReading {
         host_unit: host_written.map(|_| SCSI_UNIT),
         media_errors: (!known.is_empty())
             .then(|| known.iter().fold(0u64, |sum, errors| sum.saturating_add(*errors))),
-        percentage_used: named(log, &["scsi_percentage_used_endurance_indicator"]),
+        percentage_used: at(log, "/scsi_percentage_used_endurance_indicator"),
         self_test: scsi_self_test(log),
         ..LogReading::default()
     }
@@ -308,8 +301,7 @@ fn gigabytes(value: &Value) -> Option<u64> {
 
 /// Parses the self-test result (SPC-5, 7.3.20): 15 means that a test is in progress.
 fn scsi_self_test(log: &Value) -> Option<SelfTest> {
-    let result = at(log, "/scsi_self_test_0/result/value")?;
-    Some(match result {
+    Some(match at(log, "/scsi_self_test_0/result/value")? {
         15 => SelfTest::Running { done_percent: None },
         _ => SelfTest::Idle,
     })
@@ -377,10 +369,8 @@ mod tests {
         assert_eq!(by_attributes.host_unit, Some(Bytes(32 << 20)));
         drive["in_smartctl_database"] = json!(false);
         let found = reading(&drive);
-        assert_eq!(
-            (found.host_written, found.nand_written, found.media_errors),
-            (None, None, None)
-        );
+        assert_eq!((found.host_written, found.nand_written), (None, None));
+        assert_eq!(found.media_errors, None);
 
         for (name, raw, sector, host) in [
             ("Total_LBAs_Written", 10, Some(4096), Some(40_960)),
@@ -427,10 +417,8 @@ mod tests {
         });
         let found = reading(&drive);
         assert_eq!(found.host_written, Some(Bytes(25_500_000_000)));
-        assert_eq!(
-            (found.host_read, found.host_unit),
-            (Some(Bytes(12_699_000_000)), Some(SCSI_UNIT))
-        );
+        assert_eq!(found.host_read, Some(Bytes(12_699_000_000)));
+        assert_eq!(found.host_unit, Some(SCSI_UNIT));
         assert_eq!((found.media_errors, found.percentage_used), (Some(3), Some(4)));
         assert_eq!(found.self_test, Some(SelfTest::Running { done_percent: None }));
         assert_eq!(found.temperature_celsius, Some(35.0));
@@ -485,12 +473,11 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_in_the_tool_s_own_words() {
+    fn a_refusal_is_reported_in_the_tool_s_own_words() {
+        let text = "Smartctl open device: /dev/sdx failed: Permission denied";
         let refused = json!({"smartctl": {"exit_status": 2, "messages": [
-            {"string": "Smartctl open device: /dev/sdx failed: Permission denied",
-             "severity": "error"}]}});
-        let said = "Smartctl open device: /dev/sdx failed: Permission denied";
-        assert_eq!(message(&refused).as_deref(), Some(said));
+            {"string": text, "severity": "error"}]}});
+        assert_eq!(message(&refused).as_deref(), Some(text));
         assert_eq!(message(&json!({"smartctl": {"messages": "x"}})), None);
         assert_eq!(reading(&json!({})), LogReading::default());
         assert_eq!(reading(&json!({"ata_smart_data": 3, "temperature": 9})), LogReading::default());

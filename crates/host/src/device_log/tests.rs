@@ -1,5 +1,4 @@
 use super::*;
-use crate::identity::describe;
 use crate::testing::machine::MachineFixture;
 use steadfast_domain::Bytes;
 use steadfast_domain::device_log::{DeviceCounters, LatencyBuckets, LogDelta, WriteAmplification};
@@ -74,7 +73,7 @@ fn the_latency_monitor_counts_until_it_is_reset() {
 }
 
 #[test]
-fn a_counter_that_was_reset_or_is_missing_tells_nothing() {
+fn a_counter_that_was_reset_or_is_missing_counts_nothing() {
     let before = reading(1_000, 2_000);
     let after = LogReading { nand_written: None, ..reading(5, 0) };
     let delta = after.since(&before);
@@ -88,7 +87,7 @@ fn a_counter_that_was_reset_or_is_missing_tells_nothing() {
 }
 
 fn logs(machine: &MachineFixture, node: &SysfsNode) -> DeviceLogs {
-    DeviceLogs::new(&describe(node, &node.path(&machine.roots), &machine.roots), &machine.roots)
+    DeviceLogs::new(&machine.device(node), &machine.roots)
 }
 
 #[test]
@@ -99,7 +98,7 @@ fn the_logs_are_the_controller_s_or_the_whole_drive_s() {
     let part = machine.partition(&sata, "sda2", "8:2", 100);
     let memory = machine.block("virtual/block/zram0", "252:0", 1000);
     let at = |name: &str| machine.path("dev").join(name).to_string_lossy().into_owned();
-    let access = || match logs(&machine, &nvme).way {
+    let access = || match logs(&machine, &nvme).access {
         Some(LogAccess::Nvme { node, ocp: OcpAccess::Unknown, .. }) => node.path,
         other => panic!("{other:?}"),
     };
@@ -108,33 +107,23 @@ fn the_logs_are_the_controller_s_or_the_whole_drive_s() {
     machine.write("dev/nvme3", "");
     assert_eq!(access(), machine.path("dev/nvme3"));
     let expected = LogAccess::Smart { path: at("sda"), transport: Transport::Sata };
-    assert_eq!(logs(&machine, &part).way, Some(expected));
+    assert_eq!(logs(&machine, &part).access, Some(expected));
     assert!(!logs(&machine, &memory).are_there());
     assert_eq!(logs(&machine, &memory).read(), None);
 }
 
 #[test]
-fn a_device_that_does_not_answer_is_not_asked_again() {
-    let machine = MachineFixture::new();
-    let sata = machine.sata("sda", "8:0", 1000);
-    let mut logs = logs(&machine, &sata);
-    // A regular file has no logs, whether smartctl is installed or not.
-    assert_eq!(logs.read(), None);
-    assert!(!logs.are_there());
-    assert!(logs.given_up().is_some());
-    assert_eq!(logs.read(), None);
-}
-
-#[test]
-fn a_device_that_answered_before_is_given_some_patience() {
-    let machine = MachineFixture::new();
-    let sata = machine.sata("sda", "8:0", 1000);
-    let mut logs = logs(&machine, &sata);
-    logs.answered = true;
-    for _ in 1..FAILURES_MAX {
+fn a_device_is_not_read_again_after_its_first_failure_or_several_later_ones() {
+    let (machine, sata) = MachineFixture::with_sata(1000);
+    for (answered, failures) in [(false, 1), (true, FAILURES_MAX)] {
+        let mut logs = logs(&machine, &sata);
+        logs.answered = answered;
+        for _ in 0..failures {
+            assert!(logs.are_there());
+            // A regular file has no logs, whether smartctl is installed or not.
+            assert_eq!(logs.read(), None);
+        }
+        assert!(!logs.are_there() && logs.given_up().is_some());
         assert_eq!(logs.read(), None);
-        assert!(logs.are_there());
     }
-    assert_eq!(logs.read(), None);
-    assert!(!logs.are_there());
 }

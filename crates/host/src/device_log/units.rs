@@ -48,7 +48,7 @@ mod tests {
 
     /// A drive that states 512,000 bytes and counts in 64 such units shows it in its values.
     #[test]
-    fn a_drive_that_counts_in_larger_steps_than_it_states_is_found_out() {
+    fn larger_steps_than_the_stated_unit_are_learned() {
         let step = 64 * 512_000;
         assert_eq!(
             learned(512_000, &[3 * step, 3 * step, 8 * step, 9 * step])[1..],

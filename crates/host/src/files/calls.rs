@@ -7,7 +7,6 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Converts a name to a C string.
 fn c_string(name: &OsStr) -> io::Result<CString> {
     CString::new(name.as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
@@ -146,12 +145,6 @@ pub(super) fn link(at: &File, from: &OsStr, to: &OsStr) -> io::Result<()> {
     let (from, to, at) = (c_string(from)?, c_string(to)?, at.as_raw_fd());
     // SAFETY: both names end with NUL and outlive the call; `at` is open.
     uninterrupted(|| unsafe { libc::linkat(at, from.as_ptr(), at, to.as_ptr(), 0) }).map(drop)
-}
-
-/// Returns the effective user ID.
-pub(super) fn effective_uid() -> u32 {
-    // SAFETY: geteuid has no preconditions and cannot fail.
-    unsafe { libc::geteuid() }
 }
 
 /// Returns the ID of a group; `None` if this host does not know the name.

@@ -2,10 +2,12 @@
 
 use super::calls;
 use super::error::{self, FileError, kind};
+use super::output_storage::OutputStorage;
 use super::overwrite_policy::OverwritePolicy;
 use super::readers::ReadAccess;
 use super::regular::read_file;
 use super::resolve::{ForeignControl, ResolvedDirectory, control_in, resolve};
+use crate::user::{effective_uid, is_root};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -35,8 +37,9 @@ impl Directory {
     /// Returns [`FileError::Io`] if it is missing or unreadable, and as root
     /// [`FileError::Misleading`] if another user decides where the path leads.
     pub fn open(path: &Path) -> Result<Directory, FileError> {
-        let resolved = resolve(place(path)).map_err(|why| FileError::from_resolve(path, why))?;
-        let ResolvedDirectory { file, replaceable_by } = resolved;
+        let resolved = resolve(directory_path(path));
+        let ResolvedDirectory { file, replaceable_by } =
+            resolved.map_err(|why| FileError::from_resolve(path, why))?;
         Ok(Directory { file: Arc::new(file), path: path.to_owned(), replaceable_by })
     }
 
@@ -46,7 +49,7 @@ impl Directory {
     /// Returns the errors of [`Directory::open`], and an error if the path can only name a
     /// directory.
     pub fn of_file(path: &Path) -> Result<(Directory, &OsStr), FileError> {
-        let (directory, name) = parted(path)?;
+        let (directory, name) = split_file_path(path)?;
         Ok((Directory::open(directory)?, name))
     }
 
@@ -105,7 +108,7 @@ impl Directory {
         let path = self.path.join(name);
         let failed = || FileError::io("open the directory", &path);
         let file = calls::open(&self.file, name, OPEN, 0).map_err(failed())?;
-        let replaceable_by = match (&self.replaceable_by, calls::effective_uid()) {
+        let replaceable_by = match (&self.replaceable_by, effective_uid()) {
             (Some(control), _) => Some(control.clone()),
             (None, 0) => {
                 let owner = file.metadata().map_err(failed())?.uid();
@@ -135,7 +138,7 @@ impl Directory {
     /// Returns [`FileError::Foreign`].
     pub fn refuse_foreign(&self) -> Result<(), FileError> {
         let found = self.metadata()?;
-        let why = match (calls::effective_uid(), found.uid(), found.mode() & 0o022) {
+        let why = match (effective_uid(), found.uid(), found.mode() & 0o022) {
             (0, 0, 0) | (1.., ..) => return Ok(()),
             (0, 0, _) => "is writable by users other than root".to_owned(),
             (0, owner, _) => format!("belongs to user {owner}"),
@@ -162,10 +165,10 @@ impl Directory {
 
     /// As root, refuses to create an entry where another user can replace it.
     fn refuse_foreign_entries(&self, path: &Path) -> Result<(), FileError> {
-        if calls::effective_uid() != 0 {
+        if !is_root() {
             return Ok(());
         }
-        match control_in(&self.path, &self.metadata()?, calls::effective_uid()) {
+        match control_in(&self.path, &self.metadata()?, effective_uid()) {
             Some(control) => Err(FileError::Exchangeable { path: path.to_owned(), control }),
             None => Ok(()),
         }
@@ -237,7 +240,7 @@ impl Directory {
         };
         let failed = || FileError::io("examine the directory", &path);
         let found = file.metadata().map_err(failed())?;
-        if found.uid() != calls::effective_uid() {
+        if found.uid() != effective_uid() {
             return Err(not_private("belongs to another user"));
         }
         if found.mode() & 0o022 != 0 {
@@ -254,8 +257,8 @@ impl Directory {
         &self.path
     }
 
-    /// Returns who may read what lies next to a file of the directory: whoever may read that file.
-    /// A link says nothing about readers.
+    /// Returns the permissions for a new file next to a file of the directory: whoever may read that
+    /// file may read the new one. A link says nothing about readers.
     pub fn readers_of(&self, name: &OsStr) -> ReadAccess {
         match self.look(name) {
             Ok(Some(found)) if found.is_file() => ReadAccess::like(&found),
@@ -263,7 +266,7 @@ impl Directory {
         }
     }
 
-    /// Returns the metadata of an entry, of the link itself if it is one; `None` if there is none.
+    /// Returns the metadata of an entry, of the link itself if it is one; `None` if it is missing.
     ///
     /// # Errors
     /// Returns [`FileError::Io`] if the entry cannot be examined.
@@ -323,11 +326,11 @@ impl Directory {
         let failed = || FileError::io(error::OPEN, &path);
         let file = calls::open(&self.file, name, flags, 0).map_err(failed())?;
         let found = file.metadata().map_err(failed())?;
-        if !found.is_file() {
-            let kind = kind(found.file_type());
-            return Err(FileError::Unreadable { path: path.clone(), kind });
+        if found.is_file() {
+            Ok(file)
+        } else {
+            Err(FileError::Unreadable { kind: kind(found.file_type()), path })
         }
-        Ok(file)
     }
 
     /// Reads a regular file of at most `most` bytes.
@@ -343,7 +346,8 @@ impl Directory {
     /// # Errors
     /// Returns [`FileError::Io`] if the system refuses.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> Result<(), FileError> {
-        self.rename_over(from, to).map_err(FileError::io("rename it", &self.path.join(from)))
+        calls::rename(&self.file, from, to, 0)
+            .map_err(FileError::io("rename it", &self.path.join(from)))
     }
 
     /// Removes a file.
@@ -403,23 +407,6 @@ impl Directory {
         calls::list_names(&self.file).map_err(FileError::io("list the directory", &self.path))
     }
 
-    /// Renames a file to an unused name.
-    pub(super) fn rename_to_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        match calls::rename(&self.file, from, to, libc::RENAME_NOREPLACE) {
-            // File systems without RENAME_NOREPLACE support hard links.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
-                calls::link(&self.file, from, to)?;
-                calls::remove(&self.file, from)
-            }
-            done => done,
-        }
-    }
-
-    /// Renames a file, replacing an existing one.
-    pub(super) fn rename_over(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        calls::rename(&self.file, from, to, 0)
-    }
-
     /// Makes new names durable. A file system that cannot sync a directory keeps its own order.
     ///
     /// # Errors
@@ -434,13 +421,56 @@ impl Directory {
     }
 }
 
-/// Returns the parent directory of a path; `.` for a bare name.
-fn place(path: &Path) -> &Path {
+impl OutputStorage for Directory {
+    type File = File;
+    fn path(&self) -> &Path {
+        self.path()
+    }
+    fn check_name(&self, name: &OsStr, existing: OverwritePolicy) -> Result<bool, FileError> {
+        self.check_overwrite(name, existing)
+    }
+    fn create_file(&self, name: &OsStr, readers: ReadAccess) -> io::Result<File> {
+        self.create(name, readers)
+    }
+    fn has_file(&self, name: &OsStr, file: &File) -> bool {
+        self.is(name, file)
+    }
+    fn give_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        match calls::rename(&self.file, from, to, libc::RENAME_NOREPLACE) {
+            // File systems without RENAME_NOREPLACE support hard links.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
+                calls::link(&self.file, from, to)?;
+                calls::remove(&self.file, from)
+            }
+            done => done,
+        }
+    }
+    fn give_used_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        calls::rename(&self.file, from, to, 0)
+    }
+    fn remove_own(&self, name: &OsStr, file: &File) {
+        Directory::remove_own(self, name, file);
+    }
+    fn sync_names(&self) -> io::Result<()> {
+        self.sync()
+    }
+    fn duplicate(file: &File) -> io::Result<File> {
+        file.try_clone()
+    }
+    fn sync_file(file: &File) -> io::Result<()> {
+        file.sync_all()
+    }
+    fn has_name(file: &File) -> io::Result<bool> {
+        Ok(file.metadata()?.nlink() > 0)
+    }
+}
+
+/// Returns the path of a directory to open: `.` for the parent of a bare name, which is empty.
+fn directory_path(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
-/// Splits the path of a file into its directory and name.
-fn parted(path: &Path) -> Result<(&Path, &OsStr), FileError> {
+fn split_file_path(path: &Path) -> Result<(&Path, &OsStr), FileError> {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) if !path.as_os_str().as_bytes().ends_with(b"/") => {
             Ok((parent, name))

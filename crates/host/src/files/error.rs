@@ -1,6 +1,7 @@
 //! Errors of creating and reading files.
 
 use super::resolve::{ForeignControl, ResolveError};
+use crate::user::permission_advice;
 use std::fs::FileType;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -141,13 +142,13 @@ pub(super) const EXAMINE: &str = "examine it";
 fn advice(action: &str, source: &io::Error) -> &'static str {
     let reads = [OPEN, READ, EXAMINE].contains(&action);
     match source.kind() {
-        io::ErrorKind::PermissionDenied if super::calls::effective_uid() == 0 => {
-            "; root may not do this here: a container, a mount option or a security module forbids it"
+        io::ErrorKind::PermissionDenied if reads => {
+            permission_advice("; run as root, or as its owner")
         }
-        io::ErrorKind::PermissionDenied if reads => "; run as root, or as its owner",
-        io::ErrorKind::NotFound if reads => "",
-        io::ErrorKind::PermissionDenied => "; run as root, or choose a place that you may write to",
-        io::ErrorKind::NotFound => "; create its directory first",
+        io::ErrorKind::PermissionDenied => {
+            permission_advice("; run as root, or choose a place that you may write to")
+        }
+        io::ErrorKind::NotFound if !reads => "; create its directory first",
         _ => "",
     }
 }

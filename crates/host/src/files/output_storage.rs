@@ -1,14 +1,11 @@
 //! The storage of output files: the operations that a [`NewFile`](super::NewFile) needs on a
 //! directory.
 
-use super::directory::Directory;
 use super::error::FileError;
 use super::overwrite_policy::OverwritePolicy;
 use super::readers::ReadAccess;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// An open directory in which files appear whole. Implemented for directories of this machine and
@@ -62,41 +59,4 @@ pub trait OutputStorage: Clone + std::fmt::Debug {
     /// # Errors
     /// Returns the kernel's error if the file cannot be examined.
     fn has_name(file: &Self::File) -> io::Result<bool>;
-}
-
-impl OutputStorage for Directory {
-    type File = File;
-    fn path(&self) -> &Path {
-        self.path()
-    }
-    fn check_name(&self, name: &OsStr, existing: OverwritePolicy) -> Result<bool, FileError> {
-        self.check_overwrite(name, existing)
-    }
-    fn create_file(&self, name: &OsStr, readers: ReadAccess) -> io::Result<File> {
-        self.create(name, readers)
-    }
-    fn has_file(&self, name: &OsStr, file: &File) -> bool {
-        self.is(name, file)
-    }
-    fn give_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        self.rename_to_free(from, to)
-    }
-    fn give_used_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        self.rename_over(from, to)
-    }
-    fn remove_own(&self, name: &OsStr, file: &File) {
-        Directory::remove_own(self, name, file);
-    }
-    fn sync_names(&self) -> io::Result<()> {
-        self.sync()
-    }
-    fn duplicate(file: &File) -> io::Result<File> {
-        file.try_clone()
-    }
-    fn sync_file(file: &File) -> io::Result<()> {
-        file.sync_all()
-    }
-    fn has_name(file: &File) -> io::Result<bool> {
-        Ok(file.metadata()?.nlink() > 0)
-    }
 }

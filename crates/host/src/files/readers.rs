@@ -2,6 +2,7 @@
 
 use super::calls;
 use super::error::FileError;
+use crate::user::is_root;
 use std::ffi::CString;
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -53,8 +54,8 @@ impl ReadAccess {
     /// Returns the mode to create a file or directory with, before others get access.
     pub(super) fn first_mode(self, is_directory: bool) -> u32 {
         match (self, is_directory) {
-            (ReadAccess::Usual, true) if calls::effective_uid() != 0 => 0o777,
-            (ReadAccess::Usual, false) if calls::effective_uid() != 0 => 0o666,
+            (ReadAccess::Usual, true) if !is_root() => 0o777,
+            (ReadAccess::Usual, false) if !is_root() => 0o666,
             (_, true) => 0o700,
             (_, false) => 0o600,
         }
@@ -66,7 +67,7 @@ impl ReadAccess {
     /// Returns an error if the system refuses.
     pub fn grant(self, file: &File, is_directory: bool) -> io::Result<()> {
         let (mut mode, group) = match self {
-            ReadAccess::Usual if calls::effective_uid() != 0 => return Ok(()),
+            ReadAccess::Usual if !is_root() => return Ok(()),
             ReadAccess::Usual | ReadAccess::Owner => (0o600, None),
             ReadAccess::Group(group) => (0o640, Some(group)),
             ReadAccess::Like { mode, group } => (mode, Some(group)),

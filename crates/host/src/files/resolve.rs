@@ -6,8 +6,10 @@
 //! path: they cannot write where they have no permission.
 
 use super::calls;
+use crate::handles::open_path;
 use crate::mounts::mounts;
 use crate::system_roots::SystemRoots;
+use crate::user::{effective_uid, is_root};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -49,7 +51,7 @@ impl From<io::Error> for ResolveError {
 
 /// Opens the directory at a path.
 pub(super) fn resolve(path: &Path) -> Result<ResolvedDirectory, ResolveError> {
-    if calls::effective_uid() != 0 {
+    if !is_root() {
         let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path)?;
         return Ok(ResolvedDirectory { file, replaceable_by: None });
     }
@@ -61,20 +63,16 @@ pub(super) fn resolve(path: &Path) -> Result<ResolvedDirectory, ResolveError> {
     let mut remaining = parts(path);
     let mut links = 0;
     while let Some(part) = remaining.pop_front() {
-        match reached.step(&part)? {
-            None => {}
-            Some(link) => {
-                links += 1;
-                if links > LINKS_MAX {
-                    return Err(io::Error::from_raw_os_error(libc::ELOOP).into());
-                }
-                if link.is_absolute() {
-                    reached = ReachedDirectory::from_root()?;
-                }
-                for part in parts(&link).into_iter().rev() {
-                    remaining.push_front(part);
-                }
-            }
+        let Some(link) = reached.step(&part)? else { continue };
+        links += 1;
+        if links > LINKS_MAX {
+            return Err(io::Error::from_raw_os_error(libc::ELOOP).into());
+        }
+        if link.is_absolute() {
+            reached = ReachedDirectory::from_root()?;
+        }
+        for part in parts(&link).into_iter().rev() {
+            remaining.push_front(part);
         }
     }
     Ok(ResolvedDirectory {
@@ -93,7 +91,6 @@ fn parts(path: &Path) -> VecDeque<OsString> {
     named.collect()
 }
 
-/// Directory reached so far.
 struct ReachedDirectory {
     at: File,
     path: PathBuf,
@@ -103,7 +100,7 @@ struct ReachedDirectory {
 impl ReachedDirectory {
     fn from_root() -> io::Result<ReachedDirectory> {
         Ok(ReachedDirectory {
-            at: open_path(Path::new("/"))?,
+            at: open_path(Path::new("/"), libc::O_DIRECTORY)?,
             path: PathBuf::from("/"),
             replaceable_by: None,
         })
@@ -111,7 +108,7 @@ impl ReachedDirectory {
 
     /// Starts at the current directory, after checking all its parents.
     fn from_here() -> io::Result<ReachedDirectory> {
-        let at = open_path(Path::new("."))?;
+        let at = open_path(Path::new("."), libc::O_DIRECTORY)?;
         let mut path = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let here = path.clone();
         let mut below = at.metadata()?;
@@ -251,15 +248,11 @@ fn belongs(owner: u32) -> String {
 /// Returns true for users that may decide where root's files are stored: root, and the caller of
 /// sudo, who could have named another path.
 fn is_trusted(user: u32) -> bool {
-    user == 0 || user == calls::effective_uid() || Some(user) == caller()
+    user == 0 || user == effective_uid() || Some(user) == caller()
 }
 
 fn caller() -> Option<u32> {
     std::env::var("SUDO_UID").ok()?.parse().ok()
-}
-
-fn open_path(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_DIRECTORY).open(path)
 }
 
 #[cfg(test)]
@@ -267,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_private_group_has_one_member_and_his_name() {
+    fn a_private_group_has_one_member_and_the_name_of_that_user() {
         let users = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/:/bin/sh\n\
                      bob:x:1001:1001::/:/bin/sh\neve:x:1002:1001::/:/bin/sh\n";
         let is_private = |user, group, groups| is_private_group(user, group, users, groups);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::user::is_root;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -28,7 +29,7 @@ fn a_file_has_its_name_only_when_it_is_whole() {
     assert_eq!(fs::read(&path).unwrap(), b"all of it");
     assert_eq!(names(here.path()), ["out"]);
     drop(begin(&here.path().join("other"), OverwritePolicy::Keep).unwrap());
-    assert_eq!(names(here.path()), ["out"], "what was given up is gone");
+    assert_eq!(names(here.path()), ["out"], "a dropped file is removed");
 }
 
 #[test]
@@ -41,9 +42,8 @@ fn the_second_of_two_writers_is_refused() {
     assert!(matches!(error, FileError::Exists(_)), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"the other's");
     assert_eq!(names(here.path()), ["out"]);
-    assert!(
-        begin(&path, OverwritePolicy::Keep).unwrap_err().to_string().contains("exists; --force")
-    );
+    let error = begin(&path, OverwritePolicy::Keep).unwrap_err().to_string();
+    assert!(error.contains("exists; --force"), "{error}");
     begin(&path, OverwritePolicy::Overwrite).unwrap().write_and_persist(b"forced").unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"forced");
 }
@@ -102,7 +102,7 @@ fn a_path_without_a_file_name_is_refused() {
 }
 
 #[test]
-fn a_group_is_let_in_and_nobody_else() {
+fn a_group_may_read_and_nobody_else() {
     let here = tempfile::tempdir().unwrap();
     let own = fs::metadata(here.path()).unwrap().gid();
     let made = Directory::make(&here.path().join("a/b"), ReadAccess::Group(own)).unwrap();
@@ -113,10 +113,8 @@ fn a_group_is_let_in_and_nobody_else() {
     let mode = |name: &str| fs::metadata(here.path().join(name)).unwrap().mode() & 0o777;
     assert_eq!((mode("a"), mode("a/b"), mode("a/b/x")), (0o750, 0o750, 0o640));
     let like = ReadAccess::like(&fs::metadata(here.path().join("a/b/x")).unwrap());
-    NewFile::create(&here.path().join("y"), OverwritePolicy::Keep, like)
-        .unwrap()
-        .write_and_persist(b"")
-        .unwrap();
+    let new = NewFile::create(&here.path().join("y"), OverwritePolicy::Keep, like).unwrap();
+    new.write_and_persist(b"").unwrap();
     assert_eq!(mode("y"), 0o640);
     assert_eq!(ReadAccess::of_group("root").unwrap(), ReadAccess::Group(0));
     assert_eq!(ReadAccess::of_group("77").unwrap(), ReadAccess::Group(77));
@@ -143,7 +141,7 @@ fn a_private_directory_is_ours_alone_or_refused() {
     symlink(at("his"), at("link")).unwrap();
     assert!(private("link").unwrap_err().to_string().contains("is not a directory"));
     assert_eq!(names(&at("his")), [""; 0]);
-    if calls::effective_uid() == 0 {
+    if is_root() {
         std::os::unix::fs::chown(at("his"), Some(65_534), None).unwrap();
         assert!(private("his").unwrap_err().to_string().contains("another user"));
     }

@@ -56,14 +56,12 @@ fn write_cache(
 pub(crate) fn queues(whole: &SysfsNode) -> Vec<SysfsNode> {
     let mut found = vec![whole.clone()];
     let mut next = 0;
-    while let Some(node) = found.get(next) {
-        let slaves = node.slaves().unwrap_or_default();
-        let below: Vec<SysfsNode> = slaves.iter().map(SysfsNode::whole).collect();
-        below.into_iter().for_each(|lower| {
+    while let Some(below) = found.get(next).map(|node| node.slaves().unwrap_or_default()) {
+        for lower in below.iter().map(SysfsNode::whole) {
             if !found.contains(&lower) {
                 found.push(lower);
             }
-        });
+        }
         next += 1;
     }
     found
@@ -137,7 +135,7 @@ struct ChangePlan<'a> {
 
 impl ChangePlan<'_> {
     fn refuse_all(&mut self, wanted: &Conditions, name: &str) {
-        let asked = [
+        let requested = [
             wanted.write_cache.map(|cache| format!("write cache {cache}")),
             wanted.merges.map(|on| format!("merges {}", if on { "on" } else { "off" })),
             wanted.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
@@ -147,7 +145,7 @@ impl ChangePlan<'_> {
                 .power_state_changes
                 .map(|on| format!("power state changes {}", if on { "on" } else { "off" })),
         ];
-        self.unmet.extend(asked.into_iter().flatten().map(|what| {
+        self.unmet.extend(requested.into_iter().flatten().map(|what| {
             format!("{what}: {name} is a file, and the device below it is not changed")
         }));
     }

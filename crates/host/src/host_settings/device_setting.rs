@@ -4,7 +4,7 @@ use super::setting::HostSetting;
 use crate::error::HostError;
 use crate::identity::describe;
 use crate::sysfs_node::SysfsNode;
-use crate::system_roots::{SystemRoots, read_text};
+use crate::system_roots::SystemRoots;
 use std::fmt;
 use steadfast_domain::record::HostChange;
 
@@ -26,14 +26,13 @@ impl fmt::Display for DeviceSetting {
 
 /// Result of looking for the device of a change.
 pub(super) enum DeviceLookup {
-    Here(SysfsNode),
+    Found(SysfsNode),
     /// Nothing is left to undo, for this reason.
     Gone(&'static str),
 }
 
 impl DeviceSetting {
-    /// Returns the setting of a disk.
-    fn locate(setting: HostSetting, whole: &SysfsNode, roots: &SystemRoots) -> DeviceSetting {
+    fn of_disk(setting: HostSetting, whole: &SysfsNode, roots: &SystemRoots) -> DeviceSetting {
         DeviceSetting { setting, name: whole.name.clone(), identity: identity(whole, roots) }
     }
 
@@ -71,12 +70,12 @@ impl DeviceSetting {
 
     /// Finds the device of a change: by the kernel's sequence number in the same boot; by name and
     /// identity after a reboot or without a sequence number.
-    pub fn look_for(
+    pub fn find_to_undo(
         &self,
         change: &HostChange,
         roots: &SystemRoots,
     ) -> Result<DeviceLookup, HostError> {
-        let restarted = match (&change.boot_id, boot_id(roots)) {
+        let restarted = match (&change.boot_id, roots.boot_id()) {
             (Some(then), Some(now)) => *then != now,
             _ => false,
         };
@@ -84,13 +83,13 @@ impl DeviceSetting {
             return Ok(DeviceLookup::Gone("the restart since then reset it"));
         }
         let Some(sequence) = change.disk_sequence else {
-            return self.find(roots).map(DeviceLookup::Here);
+            return self.find(roots).map(DeviceLookup::Found);
         };
         if !restarted {
             let all: Vec<_> =
                 SysfsNode::all(roots).into_iter().map(|n| (sequence_of(&n), n)).collect();
             if let Some((_, node)) = all.iter().find(|(found, _)| *found == Some(sequence)) {
-                return Ok(DeviceLookup::Here(node.clone()));
+                return Ok(DeviceLookup::Found(node.clone()));
             }
             let is_certain = all.iter().any(|(found, _)| found.is_some());
             if is_certain && (self.setting.is_kept_by_the_kernel() || self.identity.is_none()) {
@@ -99,7 +98,7 @@ impl DeviceSetting {
         } else if self.identity.is_none() {
             return Ok(DeviceLookup::Gone("the machine was restarted; the device has no identity"));
         }
-        self.find(roots).map(DeviceLookup::Here)
+        self.find(roots).map(DeviceLookup::Found)
     }
 
     /// Finds the device: the one with this name if the identity matches, otherwise the one with
@@ -129,17 +128,12 @@ pub(super) fn change_of(
     roots: &SystemRoots,
 ) -> HostChange {
     HostChange {
-        setting: DeviceSetting::locate(setting, whole, roots).to_string(),
+        setting: DeviceSetting::of_disk(setting, whole, roots).to_string(),
         before: before.to_owned(),
         after: after.to_owned(),
-        boot_id: boot_id(roots),
+        boot_id: roots.boot_id(),
         disk_sequence: sequence_of(whole),
     }
-}
-
-/// Returns the kernel's boot ID.
-pub(super) fn boot_id(roots: &SystemRoots) -> Option<String> {
-    read_text(&roots.proc.join("sys/kernel/random/boot_id"))
 }
 
 /// Returns the kernel's sequence number of the disk; `None` on kernels before 5.15.

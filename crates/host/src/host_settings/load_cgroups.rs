@@ -5,7 +5,6 @@
 //! and vanish with it. Both versions of control groups are used, whichever has the controller
 //! (Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/blkio-controller.rst).
 
-use super::device_setting::boot_id;
 use crate::error::HostError;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, read_text};
@@ -40,10 +39,9 @@ const PREFIX: &str = "steadfast-";
 
 /// Longest wait for the end of the processes of a group. They have been killed, but I/Os that the
 /// kernel holds back delay their end.
-const EMPTYING: Duration = Duration::from_secs(10);
+const EMPTY_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Interval between two attempts to remove a group.
-const PAUSE: Duration = Duration::from_millis(20);
+const REMOVE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Version of the control groups that have the controller for block I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +120,7 @@ impl LoadCgroups {
         let bfq = self.bfq_file();
         // What another rule left behind is removed first, as far as the kernel has it.
         if !is_limit {
-            match self.limit(GroupLimits::default()) {
+            match self.set_limits(GroupLimits::default()) {
                 Err(HostError::NoGroupFile { .. }) => {}
                 removed => removed?,
             }
@@ -138,10 +136,12 @@ impl LoadCgroups {
         }
         match control {
             IoControl::Uncontrolled => Ok(()),
-            IoControl::Max(limits) => self.limit(limits),
-            IoControl::BfqWeight { victim, offender } => self.weigh(bfq, [victim, offender]),
-            IoControl::Cost { victim, offender } => self.weigh("io.weight", [victim, offender]),
-            IoControl::Latency { target } => self.aim(target),
+            IoControl::Max(limits) => self.set_limits(limits),
+            IoControl::BfqWeight { victim, offender } => self.set_weights(bfq, [victim, offender]),
+            IoControl::Cost { victim, offender } => {
+                self.set_weights("io.weight", [victim, offender])
+            }
+            IoControl::Latency { target } => self.set_target(target),
         }
     }
 
@@ -153,14 +153,14 @@ impl LoadCgroups {
         match control {
             // The read of a limit says that the groups are gone.
             IoControl::Uncontrolled if !self.directory.is_dir() => {
-                self.check_limit(GroupLimits::default())
+                self.check_limits(GroupLimits::default())
             }
             // A kernel without limits has none.
-            IoControl::Uncontrolled => match self.check_limit(GroupLimits::default()) {
+            IoControl::Uncontrolled => match self.check_limits(GroupLimits::default()) {
                 Err(error @ HostError::NotTaken { .. }) => Err(error),
                 _ => Ok(()),
             },
-            IoControl::Max(limits) => self.check_limit(limits),
+            IoControl::Max(limits) => self.check_limits(limits),
             IoControl::BfqWeight { victim, offender } => {
                 self.check_weights(self.bfq_file(), [victim, offender])
             }
@@ -179,8 +179,7 @@ impl LoadCgroups {
         }
     }
 
-    /// Sets the weights of both groups.
-    fn weigh(&self, file: &'static str, weights: [u32; 2]) -> Result<(), HostError> {
+    fn set_weights(&self, file: &'static str, weights: [u32; 2]) -> Result<(), HostError> {
         for (group, weight) in LoadGroup::ALL.into_iter().zip(weights) {
             write(&self.directory.join(group.name()).join(file), &weight.to_string())?;
         }
@@ -201,14 +200,14 @@ impl LoadCgroups {
 
     /// Gives both groups the default weight, if the kernel has weights.
     fn reset_weights(&self, file: &'static str) -> Result<(), HostError> {
-        match self.weigh(file, [DEFAULT_WEIGHT; 2]) {
+        match self.set_weights(file, [DEFAULT_WEIGHT; 2]) {
             Err(HostError::NoGroupFile { .. }) => Ok(()),
             reset => reset,
         }
     }
 
     /// Sets the target of the victim.
-    fn aim(&self, target: Nanos) -> Result<(), HostError> {
+    fn set_target(&self, target: Nanos) -> Result<(), HostError> {
         let (major, minor) = self.number;
         write(&self.target_file(), &format!("{major}:{minor} {}", target_text(target)))?;
         self.check_target(target)
@@ -233,12 +232,10 @@ impl LoadCgroups {
     }
 
     /// Sets the upper limits of the offender.
-    fn limit(&self, limits: GroupLimits) -> Result<(), HostError> {
+    fn set_limits(&self, limits: GroupLimits) -> Result<(), HostError> {
         let (major, minor) = self.number;
         if self.version == CgroupVersion::Two {
-            let keys = limit_keys(limits).map(|(key, value)| {
-                format!("{key}={}", value.map_or("max".to_owned(), |value| value.to_string()))
-            });
+            let keys = limit_texts(limits).map(|(key, text)| format!("{key}={text}"));
             write(&self.limit_file(), &format!("{major}:{minor} {}", keys.join(" ")))?;
         } else {
             for (path, value) in self.throttle_files(limits) {
@@ -246,15 +243,14 @@ impl LoadCgroups {
                 write(&path, &format!("{major}:{minor} {}", value.unwrap_or(0)))?;
             }
         }
-        self.check_limit(limits)
+        self.check_limits(limits)
     }
 
-    fn check_limit(&self, limits: GroupLimits) -> Result<(), HostError> {
+    fn check_limits(&self, limits: GroupLimits) -> Result<(), HostError> {
         if self.version == CgroupVersion::Two {
             let path = self.limit_file();
             let found = line(&path, self.number)?.unwrap_or_default();
-            for (key, value) in limit_keys(limits) {
-                let text = value.map_or("max".to_owned(), |value| value.to_string());
+            for (key, text) in limit_texts(limits) {
                 let has = found.split_whitespace().find_map(|part| part.strip_prefix(key));
                 // Without any limit the kernel prints no line.
                 if has.and_then(|rest| rest.strip_prefix('=')).unwrap_or("max") != text {
@@ -291,13 +287,14 @@ impl LoadCgroups {
 }
 
 /// Returns the keys of `io.max` with their limits.
-fn limit_keys(limits: GroupLimits) -> [(&'static str, Option<u64>); 4] {
+fn limit_texts(limits: GroupLimits) -> [(&'static str, String); 4] {
     [
         ("rbps", limits.read_bytes),
         ("wbps", limits.write_bytes),
         ("riops", limits.read_ios),
         ("wiops", limits.write_ios),
     ]
+    .map(|(key, limit)| (key, limit.map_or("max".to_owned(), |limit| limit.to_string())))
 }
 
 /// Returns a target as `io.latency` has it, in microseconds.
@@ -311,7 +308,7 @@ fn change(setting: String, roots: &SystemRoots) -> HostChange {
         setting,
         before: ABSENT.to_owned(),
         after: PRESENT.to_owned(),
-        boot_id: boot_id(roots),
+        boot_id: roots.boot_id(),
         disk_sequence: None,
     }
 }
@@ -433,10 +430,12 @@ fn remove_empty(path: &Path) -> Result<(), HostError> {
         match fs::remove_dir(path) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) if begun.elapsed() >= EMPTYING => {
+            Err(error) if begun.elapsed() >= EMPTY_WAIT_MAX => {
                 return Err(HostError::io("remove the control group", path, error));
             }
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => std::thread::sleep(PAUSE),
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                std::thread::sleep(REMOVE_INTERVAL);
+            }
             Err(error) => return Err(HostError::io("remove the control group", path, error)),
         }
     }
@@ -445,10 +444,7 @@ fn remove_empty(path: &Path) -> Result<(), HostError> {
 /// Returns the mount that has the controller for block I/O, by its path below `/sys/fs/cgroup`.
 fn mount(roots: &SystemRoots) -> Option<(CgroupVersion, &'static str)> {
     let root = roots.sys.join("fs/cgroup");
-    let has_io = |mount: &&str| {
-        let controllers = read_text(&root.join(mount).join("cgroup.controllers"));
-        controllers.is_some_and(|all| all.split_whitespace().any(|one| one == "io"))
-    };
+    let has_io = |mount: &&str| lists_io(&root.join(mount).join("cgroup.controllers"));
     if let Some(mount) = ["unified", ""].iter().find(|mount| has_io(mount)) {
         return Some((CgroupVersion::Two, mount));
     }
@@ -458,8 +454,12 @@ fn mount(roots: &SystemRoots) -> Option<(CgroupVersion, &'static str)> {
 
 /// Returns true if the groups below this one have the controller for block I/O.
 fn controls_io(group: &Path) -> bool {
-    let controllers = read_text(&group.join("cgroup.subtree_control"));
-    controllers.is_some_and(|all| all.split_whitespace().any(|one| one == "io"))
+    lists_io(&group.join("cgroup.subtree_control"))
+}
+
+/// Returns true if a list of controllers contains that for block I/O.
+fn lists_io(list: &Path) -> bool {
+    read_text(list).is_some_and(|all| all.split_whitespace().any(|one| one == "io"))
 }
 
 /// Returns a name that no group has yet: a killed process may have left groups, and its number may
@@ -467,10 +467,9 @@ fn controls_io(group: &Path) -> bool {
 fn free_name(parent: &Path, device: &str) -> String {
     let own = format!("{PREFIX}{}-{device}", std::process::id());
     let mut name = own.clone();
-    for number in 2.. {
-        if !parent.join(&name).exists() {
-            break;
-        }
+    let mut number = 1;
+    while parent.join(&name).exists() {
+        number += 1;
         name = format!("{own}-{number}");
     }
     name
@@ -568,7 +567,7 @@ mod tests {
         let limit = scratch.path().join("offender/io.max");
         assert!(groups.check(IoControl::Uncontrolled).is_ok());
         let limits = GroupLimits { write_bytes: Some(4_000_000), ..GroupLimits::default() };
-        groups.limit(limits).unwrap();
+        groups.set_limits(limits).unwrap();
         let text = fs::read_to_string(&limit).unwrap();
         assert_eq!(text, "259:3 rbps=max wbps=4000000 riops=max wiops=max");
         assert!(groups.check(IoControl::Max(limits)).is_ok());
@@ -580,7 +579,7 @@ mod tests {
         fs::write(&limit, "259:3 rbps=1000 wbps=4000000 riops=max wiops=max").unwrap();
         assert!(groups.check(IoControl::Max(limits)).is_err(), "a limit more");
         let weights = IoControl::BfqWeight { victim: 1000, offender: 10 };
-        groups.weigh("io.bfq.weight", [1000, 10]).unwrap();
+        groups.set_weights("io.bfq.weight", [1000, 10]).unwrap();
         assert!(groups.check(weights).is_ok());
         fs::write(scratch.path().join("victim/io.bfq.weight"), "default 100").unwrap();
         assert!(groups.check(weights).is_err());

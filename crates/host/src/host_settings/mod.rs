@@ -21,6 +21,7 @@ mod tests;
 pub(crate) use change_plan::queues;
 pub use change_plan::{conditions, plan_changes, with_power_management};
 pub use load_cgroups::LoadCgroups;
+pub(crate) use setting::active_scheduler;
 
 use crate::error::HostError;
 use crate::sysfs_node::SysfsNode;
@@ -68,7 +69,7 @@ pub fn undo_change(change: &HostChange, roots: &SystemRoots) -> Result<UndoOutco
     if let Some(group) = GroupSetting::parse(&change.setting, roots) {
         // Control groups do not outlive a restart: a group of this name now belongs to another
         // program, and its device number may be that of another device.
-        if let (Some(then), Some(now)) = (&change.boot_id, device_setting::boot_id(roots))
+        if let (Some(then), Some(now)) = (&change.boot_id, roots.boot_id())
             && *then != now
         {
             return Ok(UndoOutcome::Gone("the restart since then removed it"));
@@ -84,8 +85,8 @@ pub fn undo_change(change: &HostChange, roots: &SystemRoots) -> Result<UndoOutco
         return Ok(UndoOutcome::Restored);
     }
     let target = DeviceSetting::read(change)?;
-    let disk = match target.look_for(change, roots)? {
-        DeviceLookup::Here(disk) => disk,
+    let disk = match target.find_to_undo(change, roots)? {
+        DeviceLookup::Found(disk) => disk,
         DeviceLookup::Gone(why) => return Ok(UndoOutcome::Gone(why)),
     };
     let found = target.setting.read(&disk, roots)?;

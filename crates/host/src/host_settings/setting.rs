@@ -1,6 +1,6 @@
 //! The settings that this program changes: where each is, how it is read and written.
 
-use crate::ata_security::{self, PURGE_PASSWORD};
+use crate::ata_security::{self, AtaSecurity, PURGE_PASSWORD};
 use crate::error::HostError;
 use crate::nvme::NvmeNode;
 use crate::sysfs_node::{SysfsNode, ata_port, controllers, link_power_file};
@@ -155,7 +155,7 @@ impl HostSetting {
         let text = fs::read_to_string(&attribute)
             .map_err(|e| HostError::io("read the setting", &attribute, e))?;
         Ok(match self {
-            HostSetting::Scheduler => in_force(&text).to_owned(),
+            HostSetting::Scheduler => active_scheduler(&text).to_owned(),
             _ => text.trim().to_owned(),
         })
     }
@@ -181,8 +181,8 @@ impl HostSetting {
             return nvme_write_cache(&node, &InstalledTools);
         }
         let device = whole.path(roots);
-        let set = ata_security::has_password(&device.to_string_lossy(), &InstalledTools)?;
-        Ok(if set { PASSWORD_SET } else { NO_PASSWORD }.to_owned())
+        let security = AtaSecurity::read(&device.to_string_lossy(), &InstalledTools)?;
+        Ok(if security.enabled { PASSWORD_SET } else { NO_PASSWORD }.to_owned())
     }
 
     fn write_to_device(
@@ -206,8 +206,8 @@ impl HostSetting {
     }
 }
 
-/// Returns the active scheduler, which is in brackets: `[none] mq-deadline`.
-fn in_force(text: &str) -> &str {
+/// Returns the active scheduler in `queue/scheduler`, which is in brackets: `[none] mq-deadline`.
+pub(crate) fn active_scheduler(text: &str) -> &str {
     let text = text.trim();
     text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(text, |(name, _)| name)
 }
@@ -231,8 +231,7 @@ mod tests {
 
     #[test]
     fn the_write_cache_of_nvme_is_feature_06h() {
-        let machine = MachineFixture::new();
-        let disk = machine.nvme(0, 1, 1000);
+        let (machine, disk) = MachineFixture::with_nvme(1000);
         let node = NvmeNode::of_namespace(&disk, &machine.roots);
         let tools = Transcript::default().nvme_completes_then("Set Features 06h", || ());
         set_nvme_write_cache(&node, true, &tools).unwrap();
@@ -246,8 +245,8 @@ mod tests {
     }
 
     #[test]
-    fn the_scheduler_in_force_stands_in_brackets() {
-        assert_eq!(in_force("mq-deadline kyber [none]\n"), "none");
-        assert_eq!(in_force("none\n"), "none");
+    fn the_active_scheduler_is_in_brackets() {
+        assert_eq!(active_scheduler("mq-deadline kyber [none]\n"), "none");
+        assert_eq!(active_scheduler("none\n"), "none");
     }
 }

@@ -6,9 +6,8 @@ use std::fs;
 use steadfast_domain::{Conditions, WriteCache};
 
 fn target(machine: &MachineFixture, name: &str) -> Target {
-    let node = SysfsNode::from_name(name, &machine.roots).unwrap();
     machine.write("medium", vec![0; 8192]);
-    let device = describe(&node, &machine.path("medium"), &machine.roots);
+    let device = describe(&machine.node(name), &machine.path("medium"), &machine.roots);
     Target::open(device, AccessMode::Read).unwrap()
 }
 
@@ -23,8 +22,7 @@ fn wanted() -> Conditions {
 
 #[test]
 fn a_sata_drive_is_changed_read_back_and_put_back() {
-    let machine = MachineFixture::new();
-    let disk = machine.sata("sda", "8:0", 1000);
+    let (machine, disk) = MachineFixture::with_sata(1000);
     machine.set(&disk, "device/wwid", "naa.5001");
     machine.set(&disk, "device/scsi_disk/0:0:0:0/cache_type", "write back\n");
     let target = target(&machine, "sda");
@@ -67,14 +65,14 @@ fn the_cache_of_a_virtual_machine_s_disk_is_set_where_the_disk_takes_it() {
     let scsi = machine.scsi(below, "sdc", "8:32", 1000);
     machine.set(&scsi, "device/scsi_disk/2:0:0:0/cache_type", "write back\n");
     let plain = machine.block("pci0000:00/0000:00:06.0/virtio2/block/vda", "254:0", 1000);
-    let asked = Conditions { write_cache: Some(WriteCache::Disabled), ..Conditions::default() };
-    let (changes, unmet) = plan_changes(&asked, &target(&machine, "sdc"), &machine.roots);
+    let requested = Conditions { write_cache: Some(WriteCache::Disabled), ..Conditions::default() };
+    let (changes, unmet) = plan_changes(&requested, &target(&machine, "sdc"), &machine.roots);
     assert_eq!((changes.len(), unmet.len()), (1, 0));
     assert_eq!(changes[0].setting, "write cache (caching mode page) of sdc");
-    let (changes, unmet) = plan_changes(&asked, &target(&machine, "vda"), &machine.roots);
+    let (changes, unmet) = plan_changes(&requested, &target(&machine, "vda"), &machine.roots);
     assert_eq!((changes.len(), unmet.len()), (0, 1));
     machine.set(&plain, "cache_type", "write back\n");
-    let (changes, unmet) = plan_changes(&asked, &target(&machine, "vda"), &machine.roots);
+    let (changes, unmet) = plan_changes(&requested, &target(&machine, "vda"), &machine.roots);
     assert_eq!((changes.len(), unmet.len()), (1, 0));
     make_change(&changes[0], &machine.roots).unwrap();
     let after = conditions(&target(&machine, "vda"), &machine.roots);
@@ -98,8 +96,7 @@ fn a_change_follows_its_device_to_another_name() {
     assert_eq!(undo_change(&change, &machine.roots).unwrap(), UndoOutcome::Restored);
     assert_eq!(undo_change(&change, &machine.roots).unwrap(), UndoOutcome::AlreadyRestored);
     assert_eq!(moved.text("queue/nomerges").as_deref(), Some("1"));
-    let other = SysfsNode::from_name("nvme0n1", &machine.roots).unwrap();
-    assert_eq!(other.text("queue/nomerges").as_deref(), Some("0"));
+    assert_eq!(machine.node("nvme0n1").text("queue/nomerges").as_deref(), Some("0"));
 }
 
 /// Creates a machine with merges of `loop0` turned off by a change of this program.
@@ -108,42 +105,36 @@ fn with_merges_off() -> (MachineFixture, SysfsNode, HostChange) {
     machine.write("proc/sys/kernel/random/boot_id", "first\n");
     let disk = machine.block("virtual/block/loop0", "7:0", 1000);
     machine.set(&disk, "diskseq", "41\n");
-    let asked = Conditions { merges: Some(false), ..Conditions::default() };
-    let (changes, _) = plan_changes(&asked, &target(&machine, "loop0"), &machine.roots);
+    let requested = Conditions { merges: Some(false), ..Conditions::default() };
+    let (changes, _) = plan_changes(&requested, &target(&machine, "loop0"), &machine.roots);
     let change = changes[0].clone();
     assert_eq!((change.boot_id.as_deref(), change.disk_sequence), (Some("first"), Some(41)));
     make_change(&change, &machine.roots).unwrap();
     (machine, disk, change)
 }
 
+/// Merges that something else changed, another disk under the same name, and a restart, which resets
+/// what only the kernel keeps.
 #[test]
-fn what_somebody_else_has_set_since_is_left() {
-    let (machine, disk, change) = with_merges_off();
-    machine.set(&disk, "queue/nomerges", "1\n");
-    let undone = undo_change(&change, &machine.roots).unwrap();
-    assert!(
-        matches!(&undone, UndoOutcome::LeftUnchanged(why) if why.contains("it is 1 now")),
-        "{undone:?}"
-    );
-    assert_eq!(disk.text("queue/nomerges").as_deref(), Some("1"));
-}
-
-#[test]
-fn another_disk_under_the_same_name_is_left_as_it_is() {
-    let (machine, disk, change) = with_merges_off();
-    machine.set(&disk, "diskseq", "42\n");
-    let undone = undo_change(&change, &machine.roots).unwrap();
-    assert!(matches!(&undone, UndoOutcome::Gone(why) if why.contains("another")), "{undone:?}");
-    assert_eq!(disk.text("queue/nomerges").as_deref(), Some("2"));
-}
-
-#[test]
-fn a_restart_resets_what_only_the_kernel_keeps() {
-    let (machine, disk, change) = with_merges_off();
-    machine.write("proc/sys/kernel/random/boot_id", "second\n");
-    let undone = undo_change(&change, &machine.roots).unwrap();
-    assert!(matches!(&undone, UndoOutcome::Gone(why) if why.contains("restart")), "{undone:?}");
-    assert_eq!(disk.text("queue/nomerges").as_deref(), Some("2"));
+fn a_change_that_is_no_longer_in_force_is_not_undone() {
+    type Event = fn(&MachineFixture, &SysfsNode);
+    let restart: Event = |machine, _| machine.write("proc/sys/kernel/random/boot_id", "second\n");
+    let cases: [(Event, &str, &str); 3] = [
+        (
+            |machine, disk| machine.set(disk, "queue/nomerges", "1\n"),
+            "LeftUnchanged(\"it is 1",
+            "1",
+        ),
+        (|machine, disk| machine.set(disk, "diskseq", "42\n"), "another device has its name", "2"),
+        (restart, "Gone(\"the restart", "2"),
+    ];
+    for (event, expected, level) in cases {
+        let (machine, disk, change) = with_merges_off();
+        event(&machine, &disk);
+        let undone = format!("{:?}", undo_change(&change, &machine.roots).unwrap());
+        assert!(undone.contains(expected), "{undone}");
+        assert_eq!(disk.text("queue/nomerges").as_deref(), Some(level));
+    }
 }
 
 #[test]
@@ -154,8 +145,8 @@ fn a_drive_s_own_setting_outlasts_a_restart() {
     machine.set(&disk, "device/wwid", "naa.5001");
     machine.set(&disk, "diskseq", "7\n");
     machine.set(&disk, "device/scsi_disk/0:0:0:0/cache_type", "write back\n");
-    let asked = Conditions { write_cache: Some(WriteCache::Disabled), ..Conditions::default() };
-    let (changes, _) = plan_changes(&asked, &target(&machine, "sda"), &machine.roots);
+    let requested = Conditions { write_cache: Some(WriteCache::Disabled), ..Conditions::default() };
+    let (changes, _) = plan_changes(&requested, &target(&machine, "sda"), &machine.roots);
     make_change(&changes[0], &machine.roots).unwrap();
     machine.write("proc/sys/kernel/random/boot_id", "second\n");
     machine.set(&disk, "diskseq", "3\n");
@@ -165,7 +156,7 @@ fn a_drive_s_own_setting_outlasts_a_restart() {
 }
 
 #[test]
-fn a_change_that_does_not_take_is_an_error() {
+fn a_setting_that_reads_back_another_value_is_an_error() {
     let machine = MachineFixture::new();
     let disk = machine.block("virtual/block/loop0", "7:0", 1000);
     let attribute = disk.directory.join("queue/nomerges");
@@ -184,7 +175,7 @@ fn a_change_that_does_not_take_is_an_error() {
 }
 
 #[test]
-fn what_cannot_be_met_is_said_with_its_reason() {
+fn a_condition_that_cannot_be_met_is_reported_with_its_reason() {
     let machine = MachineFixture::new();
     machine.block("virtual/block/loop0", "7:0", 1000);
     let roots = &machine.roots;
@@ -198,8 +189,8 @@ fn what_cannot_be_met_is_said_with_its_reason() {
             "requests of 4096 KiB: loop0 accepts at most 2048 KiB in one request",
         ]
     );
-    let asked = Conditions { write_cache: Some(WriteCache::Enabled), ..Conditions::default() };
-    assert_eq!(plan_changes(&asked, &target(&machine, "loop0"), roots), (vec![], vec![]));
+    let requested = Conditions { write_cache: Some(WriteCache::Enabled), ..Conditions::default() };
+    assert_eq!(plan_changes(&requested, &target(&machine, "loop0"), roots), (vec![], vec![]));
 
     let file = crate::inspect(&machine.path("medium"), roots).unwrap();
     let file = Target::open(file, AccessMode::Read).unwrap();
@@ -210,80 +201,74 @@ fn what_cannot_be_met_is_said_with_its_reason() {
 
 #[test]
 fn merges_are_stopped_in_every_queue_below() {
-    let machine = MachineFixture::new();
-    let disk = machine.sata("sda", "8:0", 1000);
+    let (machine, disk) = MachineFixture::with_sata(1000);
     let part = machine.partition(&disk, "sda1", "8:1", 100);
     let mapped = machine.block("virtual/block/dm-0", "252:0", 100);
     machine.stack(&mapped, &part);
     let target = target(&machine, "dm-0");
     machine.set(&mapped, "queue/nomerges", "2");
     assert_eq!(conditions(&target, &machine.roots).merges, Some(true));
-    let (changes, _) = plan_changes(
-        &Conditions { merges: Some(false), ..Conditions::default() },
-        &target,
-        &machine.roots,
-    );
+    let requested = Conditions { merges: Some(false), ..Conditions::default() };
+    let (changes, _) = plan_changes(&requested, &target, &machine.roots);
     let settings: Vec<&str> = changes.iter().map(|change| change.setting.as_str()).collect();
     assert_eq!(settings, ["queue/nomerges of sda"]);
     make_change(&changes[0], &machine.roots).unwrap();
     assert_eq!(conditions(&target, &machine.roots).merges, Some(false));
 }
 
-/// The policy of a SATA drive's port: changed, read back, put back; a drive without a port has none.
+/// The policy of a SATA drive's port: changed, read back, restored; a drive without a port has none.
 #[test]
-fn link_power_of_a_sata_drive_is_changed_and_put_back() {
+fn link_power_of_a_sata_drive_is_changed_and_restored() {
     let machine = MachineFixture::new();
     machine.sata("sda", "8:0", 1000);
     let file = "sys/devices/pci0000:00/0000:00:17.0/ata1/host0/scsi_host/host0";
     machine.write(&format!("{file}/link_power_management_policy"), "max_performance\n");
     let target = target(&machine, "sda");
     let roots = &machine.roots;
-    let asked = Conditions { link_power: Some("min_power".into()), ..Conditions::default() };
-    let policy = || with_power_management(Conditions::default(), &asked, &target, roots).link_power;
+    let requested = Conditions { link_power: Some("min_power".into()), ..Conditions::default() };
+    let policy =
+        || with_power_management(Conditions::default(), &requested, &target, roots).link_power;
     assert_eq!(policy().as_deref(), Some("max_performance"));
     assert_eq!(conditions(&target, roots).link_power, None, "read only where it is requested");
-    let (changes, unmet) = plan_changes(&asked, &target, roots);
+    let (changes, unmet) = plan_changes(&requested, &target, roots);
     assert_eq!((changes.len(), unmet.len()), (1, 0), "{unmet:?}");
-    assert_eq!(
-        (changes[0].before.as_str(), changes[0].after.as_str()),
-        ("max_performance", "min_power")
-    );
+    assert_eq!(changes[0].before, "max_performance");
+    assert_eq!(changes[0].after, "min_power");
     make_change(&changes[0], roots).unwrap();
     assert_eq!(policy().as_deref(), Some("min_power"));
     assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::Restored);
     assert_eq!(policy().as_deref(), Some("max_performance"));
     machine.block("virtual/block/loop0", "7:0", 1000);
-    let (changes, unmet) = plan_changes(&asked, &self::target(&machine, "loop0"), roots);
+    let (changes, unmet) = plan_changes(&requested, &self::target(&machine, "loop0"), roots);
     assert_eq!((changes.len(), unmet.len()), (0, 1), "refused without the kernel's file");
 }
 
 /// APST is off with a latency tolerance of 0, and on again with the kernel's own default.
 #[test]
 fn power_state_changes_of_nvme_are_turned_off_and_on() {
-    let machine = MachineFixture::new();
-    let disk = machine.nvme(0, 1, 1000);
+    let (machine, disk) = MachineFixture::with_nvme(1000);
     let controller = crate::sysfs_node::controllers(&disk).remove(0);
-    std::fs::create_dir_all(controller.join("power")).unwrap();
+    fs::create_dir_all(controller.join("power")).unwrap();
     let file = controller.join("power/pm_qos_latency_tolerance_us");
-    std::fs::write(&file, "25000\n").unwrap();
+    fs::write(&file, "25000\n").unwrap();
     let target = target(&machine, "nvme0n1");
     let roots = &machine.roots;
-    let asked = |on| Conditions { power_state_changes: Some(on), ..Conditions::default() };
+    let requested = |on| Conditions { power_state_changes: Some(on), ..Conditions::default() };
     let is_on = || {
-        let got = with_power_management(Conditions::default(), &asked(true), &target, roots);
+        let got = with_power_management(Conditions::default(), &requested(true), &target, roots);
         got.power_state_changes
     };
     assert_eq!(is_on(), Some(true));
-    assert_eq!(plan_changes(&asked(true), &target, roots).0, Vec::new(), "already on");
-    let (changes, unmet) = plan_changes(&asked(false), &target, roots);
+    assert_eq!(plan_changes(&requested(true), &target, roots).0, Vec::new(), "already on");
+    let (changes, unmet) = plan_changes(&requested(false), &target, roots);
     assert_eq!((changes.len(), unmet.len()), (1, 0), "{unmet:?}");
     make_change(&changes[0], roots).unwrap();
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), "0");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "0");
     assert_eq!(is_on(), Some(false));
-    let (on, _) = plan_changes(&asked(true), &target, roots);
+    let (on, _) = plan_changes(&requested(true), &target, roots);
     assert_eq!(on[0].after, "100000", "the kernel's default");
     assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::Restored);
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), "25000");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "25000");
 }
 
 /// A namespace with two controllers: both are set, and each gets its own value back.
@@ -302,12 +287,12 @@ fn power_state_changes_are_set_on_every_controller_of_a_subsystem() {
         machine.link(&format!("{above}/{name}"), &controller);
         machine.path(&file)
     });
-    let values = || files.each_ref().map(|file| std::fs::read_to_string(file).unwrap());
+    let values = || files.each_ref().map(|file| fs::read_to_string(file).unwrap());
     let target = target(&machine, "nvme0n1");
     let roots = &machine.roots;
-    let asked = |on| Conditions { power_state_changes: Some(on), ..Conditions::default() };
-    assert_eq!(plan_changes(&asked(true), &target, roots).0, Vec::new(), "both are on");
-    let (changes, unmet) = plan_changes(&asked(false), &target, roots);
+    let requested = |on| Conditions { power_state_changes: Some(on), ..Conditions::default() };
+    assert_eq!(plan_changes(&requested(true), &target, roots).0, Vec::new(), "both are on");
+    let (changes, unmet) = plan_changes(&requested(false), &target, roots);
     assert_eq!((changes.len(), unmet.len()), (1, 0), "{unmet:?}");
     assert_eq!((changes[0].before.as_str(), changes[0].after.as_str()), ("25000,100000", "0"));
     make_change(&changes[0], roots).unwrap();
@@ -315,8 +300,8 @@ fn power_state_changes_are_set_on_every_controller_of_a_subsystem() {
     assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::Restored);
     assert_eq!(values(), ["25000", "100000"]);
     // One that cannot be set is named, and the other keeps its value.
-    std::fs::remove_file(&files[1]).unwrap();
-    let (changes, unmet) = plan_changes(&asked(false), &target, roots);
+    fs::remove_file(&files[1]).unwrap();
+    let (changes, unmet) = plan_changes(&requested(false), &target, roots);
     assert_eq!(changes.len(), 0);
     assert!(unmet[0].contains("pci0000:00/nvme1"), "{unmet:?}");
 }

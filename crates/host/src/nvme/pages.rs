@@ -204,7 +204,6 @@ impl DrivePages {
         }
     }
 
-    /// Reads the logs of an endurance group.
     fn group_logs(&mut self, admin: &dyn NvmeAdmin, identity: &ReadPage, group: u16) {
         let of_group = |layout: &'static PageLayout, length| {
             let whole = PageRequest::of_controller(length);

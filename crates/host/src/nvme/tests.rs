@@ -69,17 +69,14 @@ fn every_field_is_where_the_specification_has_it() {
         assert_eq!(record.raw, fixture.bytes.trim_end_matches("00"), "{}", fixture.id);
     }
     for layout in LAYOUTS {
-        assert!(
-            fixtures.iter().any(|fixture| fixture.id == layout.number.to_string()),
-            "{}",
-            layout.number
-        );
+        let id = layout.number.to_string();
+        assert!(fixtures.iter().any(|fixture| fixture.id == id), "{id}");
         assert!(!layout.source.is_empty() && !layout.name.is_empty());
     }
 }
 
 #[test]
-fn a_truncated_page_tells_the_fields_that_it_holds() {
+fn a_truncated_page_has_the_fields_that_it_holds() {
     for fixture in fixtures() {
         let whole = fixture.read();
         for length in 0..whole.bytes.len() {
@@ -141,7 +138,7 @@ fn random_bytes_of_any_length_are_decoded_without_a_panic() {
 }
 
 #[test]
-fn a_page_of_zeros_tells_nothing_where_zeros_are_no_values() {
+fn a_page_of_zeros_has_no_fields_where_zeros_are_no_values() {
     for layout in LAYOUTS {
         let record = ReadPage::new(layout, vec![0; layout.length]).record(None);
         let wanted = if layout.may_be_zero { PageState::Complete } else { PageState::Zero };
@@ -151,7 +148,7 @@ fn a_page_of_zeros_tells_nothing_where_zeros_are_no_values() {
 }
 
 #[test]
-fn a_later_version_and_another_vendor_s_page_are_said() {
+fn a_later_version_and_another_vendor_s_page_are_recognized() {
     let fixtures = fixtures();
     let page = |id: &str| fixtures.iter().rfind(|fixture| fixture.id == id).unwrap().read();
     let mut ocp = page("log-c0");
@@ -180,7 +177,7 @@ fn counters_have_128_bits() {
 
 /// A drive with everything: what is announced is read, and a refusal ends nothing.
 #[test]
-fn every_announced_page_is_read_and_a_refused_one_is_said() {
+fn every_announced_page_is_read_and_a_refused_one_is_recorded() {
     let fixtures = fixtures();
     let bytes = |id: &str| fixtures.iter().rfind(|f| f.id == id).unwrap().read().bytes;
     let mut identity = bytes("identify-controller");
@@ -231,11 +228,8 @@ fn every_announced_page_is_read_and_a_refused_one_is_said() {
     assert!(tools.is_over());
     let records = pages.records();
     assert_eq!(records.len(), 21);
-    let of_group: Vec<&str> = records
-        .iter()
-        .filter(|page| page.id.ends_with("-5"))
-        .map(|page| page.id.as_str())
-        .collect();
+    let of_group: Vec<&str> =
+        records.iter().map(|page| page.id.as_str()).filter(|id| id.ends_with("-5")).collect();
     assert_eq!(of_group, ["log-20-5", "log-21-5", "log-22-5", "log-23-5", "log-09-5"]);
     let refused: Vec<&DrivePage> =
         records.iter().filter(|page| page.state == PageState::Refused).collect();
@@ -288,8 +282,7 @@ fn what_is_not_announced_is_not_requested() {
 /// The node must be the character device with the number that sysfs has.
 #[test]
 fn another_device_in_the_place_of_the_node_is_refused() {
-    let machine = MachineFixture::new();
-    let disk = machine.nvme(0, 1, 1000);
+    let (machine, disk) = MachineFixture::with_nvme(1000);
     let refused = |why: &str| {
         let error = NvmeNode::of_namespace(&disk, &machine.roots).open().unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
@@ -301,8 +294,7 @@ fn another_device_in_the_place_of_the_node_is_refused() {
     machine.set(&disk, "device/dev", "245:0\n");
     refused("the kernel's device is 245:0");
     // The null device is a character device of another number.
-    std::fs::remove_file(machine.path("dev/nvme0")).unwrap();
-    std::os::unix::fs::symlink("/dev/null", machine.path("dev").join("nvme0")).unwrap();
+    machine.relink("dev/nvme0", "/dev/null");
     refused("the kernel's device is 245:0");
     // The right number, and no NVMe device behind it.
     machine.set(&disk, "device/dev", "1:3\n");

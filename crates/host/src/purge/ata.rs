@@ -95,9 +95,8 @@ pub(super) fn abilities(
 
 /// Returns the reason if the drive has frozen SANITIZE, which lasts until a power cycle.
 fn refuse_frozen_sanitize(device: &str, tools: &dyn Tools) -> Result<(), String> {
-    let said = tools.run(HDPARM, &["--sanitize-status", device], COMMAND_TIMEOUT);
-    let said = said.map_err(|error| error.to_string())?;
-    if said.contains("SD1 Sanitize Frozen") {
+    let status = tools.run(HDPARM, &["--sanitize-status", device], COMMAND_TIMEOUT);
+    if status.map_err(|error| error.to_string())?.contains("SD1 Sanitize Frozen") {
         Err("the drive's SANITIZE is frozen; power-cycle it".into())
     } else {
         Ok(())
@@ -115,11 +114,11 @@ impl AtaPurgeCommand {
         }
     }
 
-    fn failed(&self, how: &str, said: &str) -> HostError {
+    fn failed(&self, how: &str, output: &str) -> HostError {
         HostError::ToolFailed {
             command: format!("hdparm {}", self.device),
             how: how.to_owned(),
-            said: said.trim().replace('\n', "; "),
+            output: output.trim().replace('\n', "; "),
         }
     }
 
@@ -139,10 +138,10 @@ impl AtaPurgeCommand {
         let doing = format!("erasing{}", estimate.unwrap_or_default());
         let limit = Duration::from_secs(minutes.unwrap_or(0) * 60 * ESTIMATE_FACTOR).max(LIMIT_MIN);
         let arguments = ["--user-master", "u", option, PURGE_PASSWORD, &self.device];
-        let said = work.run_to_end(HDPARM, &arguments, limit, &doing)?;
+        let output = work.run_to_end(HDPARM, &arguments, limit, &doing)?;
         // A successful erase removes the password.
         if AtaSecurity::read(&self.device, work.tools)?.enabled {
-            Err(self.failed("the drive did not erase itself: its password is still set", &said))
+            Err(self.failed("the drive did not erase itself: its password is still set", &output))
         } else {
             Ok(())
         }
@@ -164,8 +163,8 @@ impl AtaPurgeCommand {
                     Ok(status) => status,
                     // hdparm reports a failed sanitize on standard error and exits with a status other
                     // than 0.
-                    Err(HostError::ToolFailed { said, .. }) if said.contains("SD3") => {
-                        return Ok(PurgeState::Failed(self.failed(SANITIZE_FAILED, &said)));
+                    Err(HostError::ToolFailed { output, .. }) if output.contains("SD3") => {
+                        return Ok(PurgeState::Failed(self.failed(SANITIZE_FAILED, &output)));
                     }
                     Err(error) => return Err(error),
                 };
@@ -181,8 +180,8 @@ impl AtaPurgeCommand {
 }
 
 /// Parses the percentage in `    Progress: 0x7fff (49%)`.
-fn percent(said: &str) -> Option<f64> {
-    let (_, rest) = said.split_once("Progress:")?;
+fn percent(status: &str) -> Option<f64> {
+    let (_, rest) = status.split_once("Progress:")?;
     rest.split_once('(')?.1.split_once('%')?.0.trim().parse().ok()
 }
 

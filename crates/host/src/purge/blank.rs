@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn content_is_told_from_a_repeated_byte() {
+    fn a_repeated_byte_is_distinguished_from_other_content() {
         let mut block = [0u8; 512];
         assert_eq!(PlaceContent::classify(&block), PlaceContent::Zero);
         assert_eq!(PlaceContent::classify(&[0xff; 512]), PlaceContent::Constant);

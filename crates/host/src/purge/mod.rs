@@ -147,12 +147,9 @@ fn verify(
     }
     match plan.method {
         _ if read.is_blank() => {}
-        PurgeMethod::Discard => {
-            remarks.push(
-                "some sample blocks are not blank; a discard does not guarantee that they are"
-                    .into(),
-            );
-        }
+        PurgeMethod::Discard => remarks.push(
+            "some sample blocks are not blank; a discard does not guarantee that they are".into(),
+        ),
         method if method.is_cryptographic() && read.unchanged == 0 => {
             remarks
                 .push("sample blocks are not blank, as a new key allows; none is unchanged".into());
@@ -175,11 +172,10 @@ fn verify(
 }
 
 impl PurgePlan {
-    /// Erases the target.
     fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<PurgeOutcome, HostError> {
         let device = work.target.device().path.clone();
         let method = self.method.to_string();
-        let done = match &self.way {
+        let done = match &self.command {
             PurgeCommand::Nothing => Ok(PurgeOutcome::Purged),
             PurgeCommand::File => reallocate(work.target).map(|()| PurgeOutcome::Purged),
             PurgeCommand::Discard => discard::discard(work),

@@ -20,10 +20,9 @@ use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 
 /// Time limit for Sanitize sent by the tool, which returns when the operation has begun.
-const ANSWER: Duration = Duration::from_secs(30);
+const SANITIZE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Time limit for Format.
-const FORMAT_LIMIT: Duration = Duration::from_secs(6 * 3600);
+const FORMAT_TIMEOUT: Duration = Duration::from_secs(6 * 3600);
 
 // Optional Admin Command Support (OACS; NVMe Base 2.1, 5.1.13.2.1).
 const OACS_FORMAT: u128 = 1 << 1;
@@ -38,7 +37,7 @@ const FNA_CRYPTO: u128 = 1 << 2;
 pub(super) struct NvmePurgeCommand {
     method: PurgeMethod,
     node: NvmeNode,
-    what: NvmePurgeAction,
+    action: NvmePurgeAction,
     /// Other namespaces that the command erases.
     pub siblings: Vec<SysfsNode>,
 }
@@ -55,32 +54,33 @@ pub(super) fn abilities(
     roots: &SystemRoots,
     tools: &dyn Tools,
 ) -> Vec<PurgeSupport<NvmePurgeCommand>> {
-    let snapshot = Controller::ask(whole, roots, tools);
-    let format = [(PurgeMethod::NvmeFormat, 1), (PurgeMethod::NvmeFormatCrypto, 2)];
-    let sanitize = [
+    let controller = Controller::query(whole, roots, tools);
+    let mut abilities = Vec::new();
+    for (method, erase) in [(PurgeMethod::NvmeFormat, 1), (PurgeMethod::NvmeFormatCrypto, 2)] {
+        abilities.push(PurgeSupport::sure(method, controller.format(method, erase)));
+    }
+    for (method, action, bit, name) in [
         (PurgeMethod::NvmeSanitizeBlock, SanitizeAction::BlockErase, 1, "block erase"),
         (PurgeMethod::NvmeSanitizeCrypto, SanitizeAction::CryptoErase, 0, "cryptographic erase"),
         (PurgeMethod::NvmeSanitizeOverwrite, SanitizeAction::Overwrite, 2, "overwrite"),
-    ];
-    let formats =
-        format.into_iter().map(|(method, erase)| (method, snapshot.format(method, erase)));
-    let sanitizes = sanitize
-        .into_iter()
-        .map(|(method, action, bit, name)| (method, snapshot.sanitize(method, action, bit, name)));
-    formats.chain(sanitizes).map(|(method, way)| PurgeSupport::sure(method, way)).collect()
+    ] {
+        let command = controller.sanitize(method, action, bit, name);
+        abilities.push(PurgeSupport::sure(method, command));
+    }
+    abilities
 }
 
 /// Returns the other namespaces of a namespace's subsystem.
 ///
 /// # Errors
-/// The controller cannot be asked, or the use of a namespace cannot be checked, with the reason in
+/// The controller cannot be queried, or the use of a namespace cannot be checked, with the reason in
 /// words.
 pub(super) fn other_namespaces(
     whole: &SysfsNode,
     roots: &SystemRoots,
     tools: &dyn Tools,
 ) -> Result<Vec<SysfsNode>, String> {
-    Controller::ask(whole, roots, tools).siblings
+    Controller::query(whole, roots, tools).siblings
 }
 
 /// Identify data of a controller and of one of its namespaces.
@@ -94,35 +94,35 @@ struct ControllerIdentity {
 /// A controller with its Identify data, and the other namespaces.
 struct Controller {
     node: NvmeNode,
-    asked: Result<ControllerIdentity, String>,
+    identity: Result<ControllerIdentity, String>,
     siblings: Result<Vec<SysfsNode>, String>,
 }
 
 impl Controller {
-    fn ask(whole: &SysfsNode, roots: &SystemRoots, tools: &dyn Tools) -> Controller {
+    fn query(whole: &SysfsNode, roots: &SystemRoots, tools: &dyn Tools) -> Controller {
         let node = NvmeNode::of_namespace(whole, roots);
         let admin = tools.open_nvme(&node).map_err(|error| error.to_string());
-        let asked =
+        let identity =
             admin.as_ref().map_err(Clone::clone).and_then(|admin| identify(&node, &**admin));
-        let siblings = match (&admin, &asked) {
+        let siblings = match (&admin, &identity) {
             (Ok(admin), Ok(identity)) => siblings(whole, roots, &**admin, &identity.controller),
             (Err(why), _) | (_, Err(why)) => Err(why.clone()),
         };
-        Controller { node, asked, siblings }
+        Controller { node, identity, siblings }
     }
 
     fn command(
         &self,
         method: PurgeMethod,
-        what: NvmePurgeAction,
+        action: NvmePurgeAction,
         reaches_all: bool,
     ) -> Result<NvmePurgeCommand, String> {
         let siblings = if reaches_all { self.siblings.clone()? } else { Vec::new() };
-        Ok(NvmePurgeCommand { method, node: self.node.clone(), what, siblings })
+        Ok(NvmePurgeCommand { method, node: self.node.clone(), action, siblings })
     }
 
     fn format(&self, method: PurgeMethod, erase: u8) -> Result<NvmePurgeCommand, String> {
-        let identity = self.asked.as_ref().map_err(Clone::clone)?;
+        let identity = self.identity.as_ref().map_err(Clone::clone)?;
         let attribute = |field| identity.controller.number(field).unwrap_or(0);
         if attribute(&controller::OACS) & OACS_FORMAT == 0 {
             return Err("the controller has no Format command (OACS)".into());
@@ -147,7 +147,7 @@ impl Controller {
         bit: u8,
         name: &str,
     ) -> Result<NvmePurgeCommand, String> {
-        let identity = self.asked.as_ref().map_err(Clone::clone)?;
+        let identity = self.identity.as_ref().map_err(Clone::clone)?;
         let capabilities = identity.controller.number(&controller::SANICAP).unwrap_or(0);
         if capabilities & (1 << bit) == 0 {
             return Err(format!("the controller has no Sanitize by {name} (SANICAP)"));
@@ -192,8 +192,7 @@ fn siblings(
     let own = subsystem(whole)?;
     let mut seen = Vec::new();
     for node in SysfsNode::try_all(roots).map_err(|error| error.to_string())? {
-        let is_hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
-        let is_other = node.name.starts_with("nvme") && node != *whole && !is_hidden;
+        let is_other = node.name.starts_with("nvme") && node != *whole && !node.is_hidden();
         if is_other && subsystem(&node)? == own {
             seen.push(node);
         }
@@ -210,8 +209,9 @@ fn siblings(
     };
     // Up to 1024 numbers in ascending order, then zeros.
     let numbers = list.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
-    let numbers = numbers.take_while(|number| *number != 0);
-    match numbers.filter(|number| !known(*number)).collect::<Vec<_>>().as_slice() {
+    let hidden: Vec<u32> =
+        numbers.take_while(|number| *number != 0).filter(|number| !known(*number)).collect();
+    match hidden.as_slice() {
         [] => Ok(seen),
         hidden => Err(format!(
             "it also erases namespaces that are not block devices here ({hidden:?}); attach them \
@@ -238,7 +238,7 @@ impl NvmePurgeCommand {
             method: self.method.to_string(),
             why,
         })?;
-        match &self.what {
+        match &self.action {
             NvmePurgeAction::Format(request) => self.format(request, &*admin, work),
             NvmePurgeAction::Sanitize(action) => self.sanitize(*action, &*admin, work),
         }
@@ -250,9 +250,9 @@ impl NvmePurgeCommand {
         admin: &dyn NvmeAdmin,
         work: &mut PurgeContext<'_>,
     ) -> Result<PurgeOutcome, HostError> {
-        let sent = work.send_to_end(admin, &request.command(FORMAT_LIMIT), "formatting");
+        let sent = work.send_to_end(admin, &request.command(FORMAT_TIMEOUT), "formatting");
         sent_or_by_tool(sent, &format_arguments(&self.node, request), |arguments| {
-            work.run_to_end(NVME, arguments, FORMAT_LIMIT, "formatting")
+            work.run_to_end(NVME, arguments, FORMAT_TIMEOUT, "formatting")
         })
     }
 
@@ -265,7 +265,7 @@ impl NvmePurgeCommand {
         let sent = admin.send(&action.command(), &mut []).map(drop);
         let outcome =
             sent_or_by_tool(sent, &sanitize_arguments(&self.node, action), |arguments| {
-                work.tools.run(NVME, arguments, ANSWER)
+                work.tools.run(NVME, arguments, SANITIZE_TIMEOUT)
             })?;
         let node = self.node.path.display();
         let check = format!("wait until 'nvme sanitize-log {node}' reports its end");
@@ -317,7 +317,6 @@ fn is_untaken(error: &HostError) -> bool {
     source.raw_os_error().is_some_and(|errno| refusals.contains(&errno))
 }
 
-/// Returns the arguments of `nvme` for a Format.
 fn format_arguments(node: &NvmeNode, request: &FormatRequest) -> Vec<String> {
     vec![
         "format".to_owned(),
@@ -328,13 +327,12 @@ fn format_arguments(node: &NvmeNode, request: &FormatRequest) -> Vec<String> {
         format!("--ms={}", request.metadata()),
         format!("--pi={}", request.protection()),
         format!("--pil={}", request.location()),
-        format!("--timeout={}", FORMAT_LIMIT.as_millis()),
+        format!("--timeout={}", FORMAT_TIMEOUT.as_millis()),
         // Suppresses the prompt of nvme-cli: the user has already confirmed the device.
         "--force".to_owned(),
     ]
 }
 
-/// Returns the arguments of `nvme` for a Sanitize.
 fn sanitize_arguments(node: &NvmeNode, action: SanitizeAction) -> Vec<String> {
     let mut arguments = vec![
         "sanitize".to_owned(),

@@ -29,7 +29,7 @@ pub(super) enum PurgeCommand {
 /// The chosen method, with every other device it erases armed and held.
 pub(super) struct PurgePlan {
     pub method: PurgeMethod,
-    pub way: PurgeCommand,
+    pub command: PurgeCommand,
     pub remark: String,
     _others: Vec<Target>,
 }
@@ -48,15 +48,20 @@ impl PurgePlan {
         let candidates = PurgeCandidates::new(target, roots, tools);
         match order.choice {
             PurgeChoice::Auto => candidates.best(order),
-            PurgeChoice::Method(PurgeMethod::Nothing) => Ok(PurgePlan {
-                method: PurgeMethod::Nothing,
-                way: PurgeCommand::Nothing,
-                remark: "--purge none; the device keeps its history".into(),
-                _others: Vec::new(),
-            }),
-            PurgeChoice::Method(PurgeMethod::VendorCommand) => candidates.commanded(order, tools),
-            PurgeChoice::Method(method) => candidates.asked_for(method, order),
+            PurgeChoice::Method(PurgeMethod::Nothing) => {
+                let remark = "--purge none; the device keeps its history".to_owned();
+                Ok(PurgePlan::nothing(remark))
+            }
+            PurgeChoice::Method(PurgeMethod::VendorCommand) => {
+                candidates.vendor_command(order, tools)
+            }
+            PurgeChoice::Method(method) => candidates.requested(method, order),
         }
+    }
+
+    fn nothing(remark: String) -> PurgePlan {
+        let (method, command) = (PurgeMethod::Nothing, PurgeCommand::Nothing);
+        PurgePlan { method, command, remark, _others: Vec::new() }
     }
 }
 
@@ -83,20 +88,19 @@ impl<'a> PurgeCandidates<'a> {
     fn best(self, order: &PurgeOrder) -> Result<PurgePlan, HostError> {
         let mut reasons: Vec<String> = Vec::new();
         let roots = self.roots;
-        for PurgeSupport { method, unsure, way } in self.abilities {
+        for PurgeSupport { method, unsure, command } in self.abilities {
             if is_overwrite(method) {
                 continue;
             }
-            let way = if unsure {
+            let command = if unsure {
                 Err("the device does not report whether it supports it".to_owned())
             } else {
-                way
+                command
             };
-            let way = way.and_then(|way| Ok((reached(&way, order, roots)?, way)));
-            match way {
-                Ok((others, way)) => {
-                    let remark = lesser(method, &reasons);
-                    return Ok(PurgePlan { method, way, remark, _others: others });
+            match command.and_then(|command| Ok((arm_siblings(&command, order, roots)?, command))) {
+                Ok((others, command)) => {
+                    let remark = weaker_remark(method, &reasons);
+                    return Ok(PurgePlan { method, command, remark, _others: others });
                 }
                 Err(reason) => reasons.push(format!("{}: {reason}", method.name())),
             }
@@ -105,11 +109,10 @@ impl<'a> PurgeCandidates<'a> {
             [only] => only.trim_start_matches("discard: ").to_owned(),
             several => several.join("; "),
         };
-        let (method, way) = (PurgeMethod::Nothing, PurgeCommand::Nothing);
-        Ok(PurgePlan { method, way, remark, _others: Vec::new() })
+        Ok(PurgePlan::nothing(remark))
     }
 
-    fn asked_for(self, method: PurgeMethod, order: &PurgeOrder) -> Result<PurgePlan, HostError> {
+    fn requested(self, method: PurgeMethod, order: &PurgeOrder) -> Result<PurgePlan, HostError> {
         let possible = self.possible();
         let device = self.target.device();
         let refused = |why: String| HostError::NoSuchPurge {
@@ -123,17 +126,19 @@ impl<'a> PurgeCandidates<'a> {
             other => other,
         };
         let found = self.abilities.into_iter().find(|ability| ability.method == wanted);
-        let Some(PurgeSupport { method, way, .. }) = found else {
-            return Err(refused(foreign(&device.transport)));
+        let Some(PurgeSupport { method, command, .. }) = found else {
+            let transport = &device.transport;
+            let why = format!("the device ({transport}) does not support that command set");
+            return Err(refused(why));
         };
-        let way = way.map_err(&refused)?;
-        let others = reached(&way, order, self.roots).map_err(&refused)?;
-        Ok(PurgePlan { method, way, remark: lesser(method, &[]), _others: others })
+        let command = command.map_err(&refused)?;
+        let others = arm_siblings(&command, order, self.roots).map_err(&refused)?;
+        Ok(PurgePlan { method, command, remark: weaker_remark(method, &[]), _others: others })
     }
 
     /// Plans the user's command. It may erase as much as a sanitize: all namespaces of an NVMe
     /// subsystem, and never a part of a drive.
-    fn commanded(self, order: &PurgeOrder, tools: &dyn Tools) -> Result<PurgePlan, HostError> {
+    fn vendor_command(self, order: &PurgeOrder, tools: &dyn Tools) -> Result<PurgePlan, HostError> {
         let method = PurgeMethod::VendorCommand;
         let device = self.target.device();
         let refused = |why: String| HostError::NoSuchPurge {
@@ -166,23 +171,19 @@ impl<'a> PurgeCandidates<'a> {
             _ => Vec::new(),
         };
         let command = VendorCommand::new(line, node, siblings, self.roots).map_err(&refused)?;
-        let way = PurgeCommand::Vendor(command);
-        let others = reached(&way, order, self.roots).map_err(&refused)?;
-        Ok(PurgePlan { method, way, remark: String::new(), _others: others })
+        let command = PurgeCommand::Vendor(command);
+        let others = arm_siblings(&command, order, self.roots).map_err(&refused)?;
+        Ok(PurgePlan { method, command, remark: String::new(), _others: others })
     }
 
     fn possible(&self) -> String {
-        let names = self.abilities.iter().filter(|ability| ability.way.is_ok());
+        let names = self.abilities.iter().filter(|ability| ability.command.is_ok());
         let names = names.map(|ability| match ability.method {
             PurgeMethod::RecreateFile => PurgeMethod::Discard.name(),
             method => method.name(),
         });
         names.chain([PurgeMethod::Nothing.name()]).collect::<Vec<_>>().join(", ")
     }
-}
-
-fn foreign(transport: &Transport) -> String {
-    format!("the device ({transport}) does not support that command set")
 }
 
 const fn is_overwrite(method: PurgeMethod) -> bool {
@@ -196,7 +197,7 @@ const fn is_overwrite(method: PurgeMethod) -> bool {
 
 /// Returns the remark for a method that guarantees less than the standards' purge commands, with
 /// the reasons why those are unavailable; empty for other methods.
-fn lesser(method: PurgeMethod, reasons: &[String]) -> String {
+fn weaker_remark(method: PurgeMethod, reasons: &[String]) -> String {
     let what = match method {
         PurgeMethod::Discard => discard::REMARK,
         PurgeMethod::RecreateFile => FILE_REMARK,
@@ -208,7 +209,7 @@ fn lesser(method: PurgeMethod, reasons: &[String]) -> String {
     }
 }
 
-/// Returns the purge commands of the target's device, best first.
+/// Returns the purge commands for the target's device, best first.
 fn commands(
     target: &Target,
     roots: &SystemRoots,
@@ -220,30 +221,30 @@ fn commands(
     }
     let Some(node) = SysfsNode::from_name(&device.name, roots) else { return Vec::new() };
     let whole = node.whole();
-    let mut abilities = ways(&whole, &device.transport, roots, tools);
+    let mut abilities = transport_commands(&whole, &device.transport, roots, tools);
     if node.partition().is_some() {
         let why = format!(
             "{} is a partition, and the command erases the whole device {}",
             device.path,
             whole.path(roots).display()
         );
-        abilities.iter_mut().for_each(|ability| ability.way = Err(why.clone()));
+        abilities.iter_mut().for_each(|ability| ability.command = Err(why.clone()));
     }
     abilities
 }
 
 /// Returns the purge commands of the transport's command set.
-fn ways(
+fn transport_commands(
     whole: &SysfsNode,
     transport: &Transport,
     roots: &SystemRoots,
     tools: &dyn Tools,
 ) -> Vec<PurgeSupport<PurgeCommand>> {
-    fn all<W>(
-        abilities: Vec<PurgeSupport<W>>,
-        way: fn(W) -> PurgeCommand,
+    fn all<C>(
+        abilities: Vec<PurgeSupport<C>>,
+        command: fn(C) -> PurgeCommand,
     ) -> Vec<PurgeSupport<PurgeCommand>> {
-        abilities.into_iter().map(|ability| ability.map(way)).collect()
+        abilities.into_iter().map(|ability| ability.map(command)).collect()
     }
     let scsi = || all(scsi::abilities(whole, roots, tools), PurgeCommand::Scsi);
     match transport {
@@ -258,21 +259,21 @@ fn ways(
 
 fn discard_ability(target: &Target) -> PurgeSupport<PurgeCommand> {
     let device = target.device();
-    let way =
+    let command =
         if device.discard { Ok(PurgeCommand::Discard) } else { Err(no_discard(&device.name)) };
-    PurgeSupport::sure(PurgeMethod::Discard, way)
+    PurgeSupport::sure(PurgeMethod::Discard, command)
 }
 
 /// Arms the devices that the command erases in addition to the target.
 ///
 /// # Errors
 /// One of them cannot be armed, with the reason in words.
-fn reached(
-    way: &PurgeCommand,
+fn arm_siblings(
+    command: &PurgeCommand,
     order: &PurgeOrder,
     roots: &SystemRoots,
 ) -> Result<Vec<Target>, String> {
-    let siblings = match way {
+    let siblings = match command {
         PurgeCommand::Nvme(command) => &command.siblings,
         PurgeCommand::Vendor(command) => &command.siblings,
         _ => return Ok(Vec::new()),

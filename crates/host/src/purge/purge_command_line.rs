@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// Time limit of a command (our choice: that of a security erase).
-const LIMIT: Duration = Duration::from_secs(12 * 3600);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(12 * 3600);
 
 /// A purge command of the user: a program and its arguments, one of which names the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl PurgeCommandLine {
         }
         let named: usize = arguments.iter().map(|word| word.matches(Self::DEVICE).count()).sum();
         match named {
-            1 => Ok(PurgeCommandLine { words, limit: LIMIT }),
+            1 => Ok(PurgeCommandLine { words, limit: COMMAND_TIMEOUT }),
             0 => {
                 Err("the command does not name the device; write {device} in its place".to_owned())
             }

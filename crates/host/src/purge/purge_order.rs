@@ -13,18 +13,17 @@ use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{PurgeChoice, PurgeFailure};
 
-/// Interval between two looks at a command that runs.
-const POLL: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Interval between two status queries of a purge that the device carries out by itself.
-const LOOK: Duration = Duration::from_secs(1);
+const STATUS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Time limit for such a purge.
-const LIMIT: Duration = Duration::from_secs(48 * 3600);
+const PURGE_TIMEOUT: Duration = Duration::from_secs(48 * 3600);
 
-/// Number of consecutive looks without a readable status after which such a purge counts as lost
+/// Number of consecutive queries without a readable status after which such a purge counts as lost
 /// (our choice; a reset takes seconds).
-const UNREAD_LOOKS_MAX: u32 = 60;
+const FAILED_QUERIES_MAX: u32 = 60;
 
 /// The user's choices for a purge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -118,13 +117,13 @@ impl PurgeContext<'_> {
                 if sent.is_finished() {
                     break;
                 }
-                thread::sleep(POLL);
+                thread::sleep(POLL_INTERVAL);
             }
             sent.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map(drop)
         })
     }
 
-    /// Waits until the device has finished a purge that it carries out by itself. `look` returns its
+    /// Waits until the device has finished a purge that it carries out by itself. `query` returns its
     /// state, or an error if the status cannot be read; `check` says how the user finds its end.
     ///
     /// # Errors
@@ -133,7 +132,7 @@ impl PurgeContext<'_> {
         &mut self,
         doing: &str,
         check: &str,
-        look: &mut dyn FnMut() -> Result<PurgeState, HostError>,
+        query: &mut dyn FnMut() -> Result<PurgeState, HostError>,
     ) -> Result<(), HostError> {
         let unknown = |why: String| HostError::PurgeEndUnknown {
             device: self.target.device().path.clone(),
@@ -141,26 +140,26 @@ impl PurgeContext<'_> {
             why,
             check: check.to_owned(),
         };
-        let mut unread = 0;
-        while self.began.elapsed() < LIMIT {
-            match look() {
+        let mut failed_queries = 0;
+        while self.began.elapsed() < PURGE_TIMEOUT {
+            match query() {
                 Ok(PurgeState::Ended) => return Ok(()),
                 Ok(PurgeState::Failed(error)) => return Err(error),
                 Ok(PurgeState::Running(percent)) => {
-                    unread = 0;
+                    failed_queries = 0;
                     self.report(doing, percent);
                 }
-                Err(error) if unread >= UNREAD_LOOKS_MAX => {
+                Err(error) if failed_queries >= FAILED_QUERIES_MAX => {
                     return Err(unknown(format!("its progress cannot be read ({error})")));
                 }
                 // A device that resets meanwhile refuses commands for a while.
-                Err(_) => unread += 1,
+                Err(_) => failed_queries += 1,
             }
             if self.watch.is_stopped() {
                 self.report(&format!("the device continues {doing}; it cannot be canceled"), None);
                 return Err(self.stopped());
             }
-            self.tools.pause(LOOK);
+            self.tools.pause(STATUS_INTERVAL);
         }
         Err(unknown("it did not end within 48 hours".to_owned()))
     }

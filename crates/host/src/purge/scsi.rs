@@ -13,12 +13,11 @@ use crate::tool::{SG_FORMAT, SG_OPCODES, SG_REQUESTS, SG_SANITIZE, SG_TURS, Tool
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 
-/// Time limit for a query.
-const ANSWER: Duration = Duration::from_secs(60);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Number of consecutive queries without progress after which a ready device counts as finished.
 /// More than one, because some devices report no progress at first.
-const QUIET_LOOKS: u32 = 3;
+const QUIET_QUERIES: u32 = 3;
 
 // Operation codes (SBC-4).
 const TEST_UNIT_READY: u8 = 0x00;
@@ -29,7 +28,7 @@ const SANITIZE: u8 = 0x48;
 #[derive(Debug)]
 pub(super) struct ScsiPurgeCommand {
     device: String,
-    what: ScsiPurgeAction,
+    action: ScsiPurgeAction,
 }
 
 #[derive(Debug)]
@@ -47,28 +46,28 @@ pub(super) fn abilities(
     tools: &dyn Tools,
 ) -> Vec<PurgeSupport<ScsiPurgeCommand>> {
     let device = whole.path(roots).to_string_lossy().into_owned();
-    let reported = tools.run(SG_OPCODES, &[&device], ANSWER);
+    let reported = tools.run(SG_OPCODES, &[&device], QUERY_TIMEOUT);
     let reported = match reported.as_deref() {
         // Some tools exit with 0 although the device does not support the report.
         Ok(list) if !lists_commands(list) => Err("its list is empty".to_owned()),
         other => other.map_err(ToString::to_string),
     };
-    let command = |what| ScsiPurgeCommand { device: device.clone(), what };
-    let sanitizes = [
-        (PurgeMethod::ScsiSanitizeBlock, 2, vec!["--block"]),
-        (PurgeMethod::ScsiSanitizeCrypto, 3, vec!["--crypto"]),
-        (PurgeMethod::ScsiSanitizeOverwrite, 1, vec!["--overwrite", "--zero"]),
-    ];
+    let command = |action| ScsiPurgeCommand { device: device.clone(), action };
     let mut abilities = vec![PurgeSupport {
         method: PurgeMethod::ScsiFormatUnit,
         unsure: reported.is_err(),
-        way: may_format(&reported).map(|()| command(ScsiPurgeAction::Format(protection(whole)))),
+        command: may_format(&reported)
+            .map(|()| command(ScsiPurgeAction::Format(protection(whole)))),
     }];
-    abilities.extend(sanitizes.into_iter().map(|(method, action, options)| {
-        let way =
-            may_sanitize(&reported, action).map(|()| command(ScsiPurgeAction::Sanitize(options)));
-        PurgeSupport::sure(method, way)
-    }));
+    for (method, action, options) in [
+        (PurgeMethod::ScsiSanitizeBlock, 2, vec!["--block"]),
+        (PurgeMethod::ScsiSanitizeCrypto, 3, vec!["--crypto"]),
+        (PurgeMethod::ScsiSanitizeOverwrite, 1, vec!["--overwrite", "--zero"]),
+    ] {
+        let allowed = may_sanitize(&reported, action);
+        let sanitize = allowed.map(|()| command(ScsiPurgeAction::Sanitize(options)));
+        abilities.push(PurgeSupport::sure(method, sanitize));
+    }
     abilities
 }
 
@@ -129,7 +128,7 @@ fn protection(whole: &SysfsNode) -> Vec<&'static str> {
 impl ScsiPurgeCommand {
     /// Returns the tool that sends the command.
     pub const fn tool(&self) -> Tool {
-        match self.what {
+        match self.action {
             ScsiPurgeAction::Format(_) => SG_FORMAT,
             ScsiPurgeAction::Sanitize(_) => SG_SANITIZE,
         }
@@ -137,7 +136,7 @@ impl ScsiPurgeCommand {
 
     /// Sends the command and waits until the device has finished.
     pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
-        let (begin, options, doing) = match &self.what {
+        let (begin, options, doing) = match &self.action {
             // Without --size, the block size is kept.
             ScsiPurgeAction::Format(options) => ("--format", options, "formatting"),
             ScsiPurgeAction::Sanitize(options) => ("--ause", options, "sanitizing"),
@@ -146,27 +145,27 @@ impl ScsiPurgeCommand {
         arguments.extend(options);
         arguments.push(&self.device);
         let tools = work.tools;
-        tools.run(self.tool(), &arguments, ANSWER)?;
+        tools.run(self.tool(), &arguments, QUERY_TIMEOUT)?;
         let progress_query = ["--progress", &self.device];
         let check =
             format!("wait until 'sg_requests --progress {}' reports no progress", self.device);
         let mut quiet = 0;
         work.follow(doing, &check, &mut || {
-            let said = tools.run(SG_REQUESTS, &progress_query, ANSWER);
-            let percent = progress(&said.inspect_err(|_| quiet = 0)?);
+            let output = tools.run(SG_REQUESTS, &progress_query, QUERY_TIMEOUT);
+            let percent = progress(&output.inspect_err(|_| quiet = 0)?);
             quiet = if percent.is_some() { 0 } else { quiet + 1 };
-            if quiet < QUIET_LOOKS {
+            if quiet < QUIET_QUERIES {
                 return Ok(PurgeState::Running(percent));
             }
-            let ready = tools.run(SG_TURS, &[&self.device], ANSWER);
+            let ready = tools.run(SG_TURS, &[&self.device], QUERY_TIMEOUT);
             Ok(ready.map_or_else(PurgeState::Failed, |_| PurgeState::Ended))
         })
     }
 }
 
 /// Parses the percentage in `Progress indication: 12.34% done`.
-fn progress(said: &str) -> Option<f64> {
-    let (_, rest) = said.split_once("Progress indication:")?;
+fn progress(output: &str) -> Option<f64> {
+    let (_, rest) = output.split_once("Progress indication:")?;
     rest.split_once('%')?.0.trim().parse().ok()
 }
 

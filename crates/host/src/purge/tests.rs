@@ -1,6 +1,5 @@
 use super::*;
 use crate::identity::{describe, inspect};
-use crate::sysfs_node::SysfsNode;
 use crate::target::AccessMode;
 use crate::testing::machine::MachineFixture;
 use crate::testing::transcript::Transcript;
@@ -44,7 +43,7 @@ pub(super) const MEDIUM: u64 = 8 << 20;
 
 /// Returns a target that stands for this device and is backed by a file.
 pub(super) fn armed(machine: &MachineFixture, name: &str) -> Target {
-    let node = SysfsNode::from_name(name, &machine.roots).unwrap();
+    let node = machine.node(name);
     let mut word = 1u64;
     let bytes: Vec<u8> = (0..MEDIUM / 8)
         .flat_map(|_| {
@@ -57,7 +56,7 @@ pub(super) fn armed(machine: &MachineFixture, name: &str) -> Target {
     // Opened as a file, so that no exclusive open is needed.
     let file = Device { transport: Transport::File, ..device.clone() };
     let mut target = Target::open(file, AccessMode::Write).unwrap();
-    target.be(device);
+    target.set_device(device);
     target
 }
 
@@ -81,6 +80,11 @@ impl PurgeRig {
     pub fn new(machine: MachineFixture, name: &str) -> PurgeRig {
         let target = armed(&machine, name);
         PurgeRig { machine, target }
+    }
+
+    /// Plans a purge by the best method.
+    pub fn planned(&self, tools: &Transcript) -> PurgePlan {
+        PurgePlan::make(&self.target, &PurgeOrder::default(), &self.machine.roots, tools).unwrap()
     }
 
     /// Runs a purge against a transcript and asserts that every line of it was used.
@@ -107,7 +111,7 @@ impl PurgeRig {
 }
 
 #[test]
-fn what_takes_no_discard_keeps_its_content_and_says_so() {
+fn a_device_without_discard_keeps_its_content() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("medium");
     let roots = SystemRoots::real();
@@ -122,7 +126,7 @@ fn what_takes_no_discard_keeps_its_content_and_says_so() {
         assert!(matches!(refused, Err(HostError::ReadingOnly { .. })));
         let file = Device { transport: Transport::File, ..device.clone() };
         let mut target = Target::open(file, AccessMode::Write).unwrap();
-        target.be(device);
+        target.set_device(device);
         let tools = Transcript::default();
         let done =
             purge_with(&target, &PurgeOrder::default(), &mut observer, &roots, &tools).unwrap();

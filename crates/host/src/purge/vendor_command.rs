@@ -15,8 +15,7 @@ use steadfast_domain::Nanos;
 use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::text::excerpt;
 
-/// Time limit for the program's version.
-const VERSION_LIMIT: Duration = Duration::from_secs(10);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Environment variable that marks the command and every process that it starts; its value is the
 /// device's kernel name.
@@ -48,11 +47,12 @@ impl VendorCommand {
         roots: &SystemRoots,
     ) -> Result<VendorCommand, String> {
         let words = line.words_for(&node.path(roots).to_string_lossy());
-        tool::find_program(words[0].as_ref())
-            .ok()
-            .filter(|path| path.is_file())
-            .ok_or_else(|| format!("'{}' is not installed", words[0]))?;
-        Ok(VendorCommand { words, limit: line.limit, node, roots: roots.clone(), siblings })
+        match tool::find_program(words[0].as_ref()) {
+            Ok(path) if path.is_file() => {
+                Ok(VendorCommand { words, limit: line.limit, node, roots: roots.clone(), siblings })
+            }
+            _ => Err(format!("'{}' is not installed", words[0])),
+        }
     }
 
     /// Runs the command, with the device's identity checked before and after it.
@@ -130,7 +130,6 @@ impl VendorCommand {
         let (variable, command) = (self.variable(), self.words.join(" "));
         let (ended, left) = tool::run_with_descendants(
             &self.words[0],
-            tool::UNKNOWN_PACKAGE,
             &arguments,
             (PURGE_VARIABLE, &self.node.name),
             self.limit,
@@ -151,7 +150,7 @@ impl VendorCommand {
                 Some(how) => Err(HostError::ToolFailed {
                     command: command.clone(),
                     how: how.clone(),
-                    said: output.replace('\n', "; "),
+                    output: output.replace('\n', "; "),
                 }),
             },
         };
@@ -166,8 +165,7 @@ impl VendorCommand {
 
     /// Returns the first line that the program prints for `--version`; `None` if there is none.
     fn version(&self) -> Option<String> {
-        let answer =
-            tool::ask(&self.words[0], tool::UNKNOWN_PACKAGE, &["--version"], VERSION_LIMIT).ok()?;
+        let answer = tool::ask(&self.words[0], &["--version"], VERSION_TIMEOUT).ok()?;
         let text = if answer.stdout.trim().is_empty() { answer.stderr } else { answer.stdout };
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
         answer.status.success().then(|| excerpt(line).to_string())
@@ -199,11 +197,8 @@ impl VendorCommand {
         ] {
             if before != now {
                 let shown = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".into());
-                return Err(changed(format!(
-                    "its {what} was {} and is {}",
-                    shown(before),
-                    shown(now)
-                )));
+                let (before, now) = (shown(before), shown(now));
+                return Err(changed(format!("its {what} was {before} and is {now}")));
             }
         }
         if armed.logical_sector != now.logical_sector {

@@ -7,6 +7,7 @@
 
 use super::view::{HostVerdict, HostView};
 use crate::arming::{Consent, arm, verify_still_free};
+use crate::clocks::unix_nanos;
 use crate::identity::{confirmation, inspect};
 use crate::refusal::ArmRefusal;
 use crate::sensors::kernel_counters;
@@ -14,6 +15,7 @@ use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, read_text};
 use crate::target::Target;
 use crate::tool::{command, find_program};
+use crate::user::{effective_uid, is_root};
 use serde::Serialize;
 use std::fs;
 use std::io::{self, BufRead, Read, Write};
@@ -23,12 +25,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use steadfast_domain::{Device, Transport};
 
 /// Script that every thread of a load runs in the server's directory: waits for the agreed start
 /// time, then records the actual one.
-const BEGIN: &str = "\
+const START_SCRIPT: &str = "\
 now=$(date +%s%N)
 left=$(($(cat at) - now))
 [ \"$left\" -le 0 ] || sleep \"$(printf '%d.%09d' $((left / 1000000000)) $((left % 1000000000)))\"
@@ -36,13 +38,12 @@ date +%s%N >>began
 ";
 
 /// Time limit for a fio server to start listening.
-const START: Duration = Duration::from_secs(5);
+const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time limit for the processes of a fio server to exit after SIGTERM.
-const FAREWELL: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Polling interval while waiting for a process or a file.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Answers requests about a device until the input ends, no request has arrived for `silence`, or
 /// the shell that started this process has exited.
@@ -80,14 +81,14 @@ pub fn attend_host(
             return answers.flush();
         }
     };
-    let mut heard = Instant::now();
-    while heard.elapsed() < silence && parent() == shell {
+    let mut last_request = Instant::now();
+    while last_request.elapsed() < silence && parent() == shell {
         let request = match received.recv_timeout(Duration::from_secs(1)) {
             Ok(request) => request,
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        heard = Instant::now();
+        last_request = Instant::now();
         if request == "pulse" {
             continue;
         }
@@ -112,8 +113,7 @@ const NAME_LENGTH: usize = 20;
 /// Refuses any directory that was not created for this command, because it is removed at the end.
 fn require_own_place(place: &Path) -> Result<(), String> {
     let found = fs::symlink_metadata(place).map_err(|error| error.to_string())?;
-    // SAFETY: geteuid has no preconditions and cannot fail.
-    let is_own = found.uid() == unsafe { libc::geteuid() } && found.mode() & 0o777 == 0o700;
+    let is_own = found.uid() == effective_uid() && found.mode() & 0o777 == 0o700;
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     let random = name.strip_prefix("steadfast-").unwrap_or_default();
     let is_made =
@@ -150,7 +150,7 @@ impl HostAgent {
         if device.transport == Transport::File {
             return Err(format!("{} is not a block device on this host", path.display()));
         }
-        let reading = arm(&device, &Consent::Read, &[], &roots).map_err(|why| worded(&why))?;
+        let reading = arm(&device, &Consent::Read, &[], &roots).map_err(|why| with_remedy(&why))?;
         let number = number_of(&reading).map_err(|error| error.to_string())?;
         let node = SysfsNode::from_major_minor(number.0, number.1, &roots)
             .ok_or_else(|| format!("sysfs does not list {}", path.display()))?;
@@ -167,8 +167,8 @@ impl HostAgent {
             "check" => self.check().map(|()| Vec::new()),
             "serve" => self.serve().map(|handle| vec![format!("serves {handle}")]),
             "clock" => Ok(vec![format!("clock {}", unix_nanos())]),
-            "at" => self.note_moment(rest).map(|()| Vec::new()),
-            "began" => self.moments(),
+            "at" => self.store_start(rest).map(|()| Vec::new()),
+            "began" => self.thread_starts(),
             "counters" => {
                 let counters = kernel_counters(&self.device, &self.roots);
                 Ok(vec![json("counters", &counters)?])
@@ -207,7 +207,7 @@ impl HostAgent {
         let unnamed = Consent::Destroy { confirmation: None };
         match arm(&self.device, &unnamed, &[], &self.roots) {
             Err(ArmRefusal::Unconfirmed { losses, .. }) => HostVerdict::Free(losses),
-            Err(refusal) => HostVerdict::Refused(worded(&refusal)),
+            Err(refusal) => HostVerdict::Refused(with_remedy(&refusal)),
             Ok(_) => HostVerdict::Refused("it is a scratch file".to_owned()),
         }
     }
@@ -218,7 +218,8 @@ impl HostAgent {
             return Err(why);
         }
         let consent = Consent::Destroy { confirmation: Some(self.confirmation()?) };
-        let target = arm(&self.device, &consent, &[], &self.roots).map_err(|why| worded(&why))?;
+        let target =
+            arm(&self.device, &consent, &[], &self.roots).map_err(|why| with_remedy(&why))?;
         let number = number_of(&target).map_err(|error| error.to_string())?;
         if number != self.number {
             return Err(format!("{} leads to another device now", self.device.path));
@@ -230,13 +231,13 @@ impl HostAgent {
     /// Checks again that nothing has started to use the held device.
     fn check(&mut self) -> Result<(), String> {
         let held = self.held.as_mut().ok_or("the device is not held")?;
-        verify_still_free(held, &self.roots).map_err(|why| worded(&why))
+        verify_still_free(held, &self.roots).map_err(|why| with_remedy(&why))
     }
 
     /// Starts a fio server. Returns the file descriptor of its handle on the device.
     fn serve(&mut self) -> Result<i32, String> {
         let failed = |error: io::Error| format!("fio --server did not start: {error}");
-        fs::write("begin", BEGIN).map_err(failed)?;
+        fs::write("begin", START_SCRIPT).map_err(failed)?;
         let socket = self.place.join("socket");
         let log = fs::File::create("server.log").map_err(failed)?;
         let errors = log.try_clone().map_err(failed)?;
@@ -259,14 +260,14 @@ impl HostAgent {
         fs::write("server", child.id().to_string()).map_err(failed)?;
         let server = self.server.insert(FioServer { child });
         let begun = Instant::now();
-        while begun.elapsed() < START {
+        while begun.elapsed() < START_TIMEOUT {
             if socket.exists() {
                 return Ok(handle);
             }
             if !matches!(server.child.try_wait(), Ok(None)) {
                 break;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         let log = fs::read_to_string("server.log").unwrap_or_default();
         let last: Vec<&str> = log.lines().rev().take(3).collect();
@@ -275,12 +276,12 @@ impl HostAgent {
 
     /// Stores the start time of the next load's threads, in nanoseconds since 1970 by this host's
     /// clock.
-    fn note_moment(&self, moment: &str) -> Result<(), String> {
-        let written = fs::write("at", moment).and_then(|()| fs::write("began", ""));
-        written.map_err(|error| format!("the moment cannot be noted: {error}"))
+    fn store_start(&self, start: &str) -> Result<(), String> {
+        let written = fs::write("at", start).and_then(|()| fs::write("began", ""));
+        written.map_err(|error| format!("the start time cannot be stored: {error}"))
     }
 
-    fn moments(&self) -> Result<Vec<String>, String> {
+    fn thread_starts(&self) -> Result<Vec<String>, String> {
         let text = fs::read_to_string("began").map_err(|error| format!("began: {error}"))?;
         Ok(text.lines().map(|line| format!("began {line}")).collect())
     }
@@ -300,8 +301,8 @@ impl Drop for FioServer {
         signal(libc::SIGTERM);
         let begun = Instant::now();
         // The group leader remains as a zombie until it is waited for; the workers must exit.
-        while begun.elapsed() < FAREWELL && has_running(group) {
-            std::thread::sleep(LOOK);
+        while begun.elapsed() < EXIT_TIMEOUT && has_running(group) {
+            std::thread::sleep(POLL_INTERVAL);
         }
         signal(libc::SIGKILL);
         let _ = self.child.wait();
@@ -323,9 +324,7 @@ fn has_running(group: i32) -> bool {
 
 /// Returns why this user cannot see all uses of a device; `None` for root.
 fn not_root() -> Option<String> {
-    // SAFETY: geteuid has no preconditions and cannot fail.
-    let is_root = unsafe { libc::geteuid() } == 0;
-    (!is_root).then(|| {
+    (!is_root()).then(|| {
         "the login is not root, so that mounts and open files of others cannot be seen; log in \
          as root"
             .to_owned()
@@ -357,7 +356,7 @@ fn number_of(target: &Target) -> io::Result<(u32, u32)> {
     Ok((libc::major(number), libc::minor(number)))
 }
 
-fn worded(refusal: &ArmRefusal) -> String {
+fn with_remedy(refusal: &ArmRefusal) -> String {
     let remedy = refusal.remedy();
     if remedy.is_empty() { refusal.to_string() } else { format!("{refusal}: {remedy}") }
 }
@@ -371,24 +370,18 @@ fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
-fn unix_nanos() -> u128 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::describe;
     use crate::target::AccessMode;
     use crate::testing::machine::MachineFixture;
 
     /// Arming expects the same text.
     #[test]
     fn a_serial_number_of_two_disks_is_confirmed_with_the_path() {
-        let machine = MachineFixture::new();
-        let node = machine.nvme(0, 1, 1000);
+        let (machine, node) = MachineFixture::with_nvme(1000);
         let other = machine.nvme(1, 1, 1000);
-        let device = describe(&node, &node.path(&machine.roots), &machine.roots);
+        let device = machine.device(&node);
         machine.write("medium", "x");
         let medium = inspect(&machine.path("medium"), &SystemRoots::real()).unwrap();
         let attendant = HostAgent {

@@ -12,9 +12,11 @@ mod session;
 mod view;
 
 use crate::arming::{Consent, arm};
+use crate::clocks::unix_nanos;
 use crate::files::Directory;
 use crate::identity::{confirmation, devices};
-use crate::system_roots::{SystemRoots, read_text};
+use crate::refusal::losses_text;
+use crate::system_roots::SystemRoots;
 use crate::target::Target;
 use crate::tool::command;
 use program::ProgramImage;
@@ -23,7 +25,6 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::settings::HostList;
 use steadfast_domain::{Bytes, Device, Nanos, Transport};
@@ -34,7 +35,7 @@ pub(crate) use session::lines_of;
 pub(crate) use view::{HostVerdict, HostView};
 
 /// Number of readings of a host's clock; the quickest one is used.
-const CLOCK_LOOKS: usize = 3;
+const CLOCK_READINGS: usize = 3;
 
 /// A fio server on another host.
 #[derive(Debug)]
@@ -147,13 +148,8 @@ pub fn plain_hosts(list: &HostList, path: &str, size: Bytes) -> RemoteTarget {
         clock: None,
     };
     let hosts = list.names.iter().map(host).collect();
-    RemoteTarget {
-        device: unseen(path, size),
-        writable: false,
-        hosts,
-        _here: Vec::new(),
-        _place: None,
-    }
+    let device = unseen(path, size);
+    RemoteTarget { device, writable: false, hosts, _here: Vec::new(), _place: None }
 }
 
 /// Returns a device with only its path and size known.
@@ -184,11 +180,11 @@ struct TunnelDirectory {
 
 impl TunnelDirectory {
     fn new() -> Result<TunnelDirectory, RemoteError> {
-        let here = |what: String| RemoteError { host: "here".to_owned(), what };
         // The path of a socket is limited to 107 bytes, which TMPDIR could exceed.
         let path = PathBuf::from(format!("/tmp/steadfast-{}", random_name()?));
-        let failed = |error| here(format!("{} cannot be created: {error}", path.display()));
-        Directory::check_place(&path).map_err(|error| here(error.to_string()))?;
+        let failed =
+            |error| RemoteError::here(format!("{} cannot be created: {error}", path.display()));
+        Directory::check_place(&path).map_err(|error| RemoteError::here(error.to_string()))?;
         std::fs::DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
         let removes = "trap '' HUP INT TERM; cat >/dev/null; rm -rf -- \"$1\"";
         let remover = command(Path::new("sh")).and_then(|mut shell| {
@@ -199,7 +195,7 @@ impl TunnelDirectory {
             Ok(remover) => Ok(TunnelDirectory { path, remover }),
             Err(error) => {
                 let _ = std::fs::remove_dir(&path);
-                Err(here(format!("sh cannot be run: {error}")))
+                Err(RemoteError::here(format!("sh cannot be run: {error}")))
             }
         }
     }
@@ -214,9 +210,8 @@ impl Drop for TunnelDirectory {
 
 /// Returns a random name of 20 hexadecimal digits.
 fn random_name() -> Result<String, RemoteError> {
-    let random = crate::facts::random_name(&SystemRoots::real()).ok_or_else(|| RemoteError {
-        host: "here".to_owned(),
-        what: "/proc/sys/kernel/random/uuid cannot be read".to_owned(),
+    let random = crate::facts::random_name(&SystemRoots::real()).ok_or_else(|| {
+        RemoteError::here("/proc/sys/kernel/random/uuid cannot be read".to_owned())
     })?;
     Ok(random.chars().filter(char::is_ascii_alphanumeric).take(20).collect())
 }
@@ -224,9 +219,8 @@ fn random_name() -> Result<String, RemoteError> {
 /// Logs in on every host and requests its view of the device.
 fn reach(list: &HostList, path: &str) -> Result<ConnectedHosts, RemoteError> {
     let place = TunnelDirectory::new()?;
-    let program = ProgramImage::open().map_err(|error| RemoteError {
-        host: "here".to_owned(),
-        what: format!("this program cannot be read (/proc/self/exe): {error}"),
+    let program = ProgramImage::open().map_err(|error| {
+        RemoteError::here(format!("this program cannot be read (/proc/self/exe): {error}"))
     })?;
     let config = list.ssh_config.as_deref().map(Path::new);
     let mut sessions = Vec::new();
@@ -238,7 +232,7 @@ fn reach(list: &HostList, path: &str) -> Result<ConnectedHosts, RemoteError> {
         session.send_program(&program)?;
     }
     for session in &mut sessions {
-        session.greet()?;
+        session.await_program()?;
         session.request("look")?;
     }
     let mut views = Vec::new();
@@ -336,11 +330,7 @@ impl ConnectedHosts {
         for ((session, view), losses) in self.sessions.iter().zip(&self.views).zip(losses) {
             let wanted = format!("{}:{}", session.host, view.confirmation);
             if !given.contains(&wanted) {
-                let lost = if losses.is_empty() {
-                    "all of its content (no partition table or file system recognized)"
-                } else {
-                    &losses.join("; ")
-                };
+                let lost = losses_text(losses);
                 return Err(session.error(format!(
                     "overwriting {path} is not confirmed there; it would destroy: {lost}. To \
                      destroy all of that, confirm with {}",
@@ -371,12 +361,11 @@ impl ConnectedHosts {
     /// Arms and holds every device of this machine that may be the same one. If a host runs on this
     /// machine's kernel, the device is already held.
     fn hold_here(&self, path: &str) -> Result<Vec<Target>, RemoteError> {
-        let refused = |what: String| RemoteError {
-            host: "here".to_owned(),
-            what: format!("{path}: {what}. Nothing was written"),
-        };
+        let refused =
+            |what: String| RemoteError::here(format!("{path}: {what}. Nothing was written"));
         let roots = SystemRoots::real();
-        let boot = read_text(&roots.proc.join("sys/kernel/random/boot_id"))
+        let boot = roots
+            .boot_id()
             .ok_or_else(|| refused("/proc/sys/kernel/random/boot_id cannot be read".to_owned()))?;
         if self.views.iter().any(|view| view.boot == boot) {
             return Ok(Vec::new());
@@ -503,25 +492,20 @@ impl Drop for RemoteTarget {
 }
 
 /// Returns the offset of the host's clock from ours in nanoseconds, from the quickest of
-/// [`CLOCK_LOOKS`] answers.
+/// [`CLOCK_READINGS`] answers.
 fn clock(session: &mut RemoteSession) -> Result<i128, RemoteError> {
     let mut best: Option<(i128, i128)> = None;
-    for _ in 0..CLOCK_LOOKS {
-        let asked = unix_nanos();
+    for _ in 0..CLOCK_READINGS {
+        let before = unix_nanos();
         let text = session.value("clock", "clock")?;
-        let answered = unix_nanos();
+        let after = unix_nanos();
         let there: i128 = text
             .parse()
             .map_err(|_| session.error(format!("its clock '{text}' is not a number")))?;
-        let took = answered - asked;
+        let took = after - before;
         if best.is_none_or(|(quickest, _)| took < quickest) {
-            best = Some((took, there - (asked + took / 2)));
+            best = Some((took, there - (before + took / 2)));
         }
     }
     Ok(best.map_or(0, |(_, clock)| clock))
-}
-
-fn unix_nanos() -> i128 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i128::try_from(since.as_nanos()).unwrap_or(i128::MAX)
 }

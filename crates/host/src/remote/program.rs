@@ -66,7 +66,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn what_is_loaded_is_enough_to_run() {
+    fn the_loaded_segments_are_enough_to_run() {
         let whole = std::fs::metadata("/proc/self/exe").unwrap().len();
         let bytes = ProgramImage::open().unwrap().bytes();
         assert!((bytes.len() as u64) < whole, "{} of {whole}", bytes.len());
@@ -77,7 +77,7 @@ mod tests {
         // This test binary lists its tests.
         let output = std::process::Command::new(&path).arg("--list").output().unwrap();
         let listed = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(listed.contains("what_is_loaded_is_enough_to_run"), "{output:?}");
+        assert!(listed.contains("the_loaded_segments_are_enough_to_run"), "{output:?}");
     }
 
     #[test]

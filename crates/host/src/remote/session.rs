@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
+use steadfast_domain::text::shell_quoted;
 
 /// Script for the host's shell.
 const SHELL: &str = include_str!("attend.sh");
@@ -34,13 +35,13 @@ const LINES_AHEAD: usize = 16;
 
 /// Interval between two keep-alive lines. A host that receives nothing for [`ANSWER_TIMEOUT`] ends
 /// everything.
-const PULSE: Duration = Duration::from_secs(3);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Time limit for a host to end its server.
-const FAREWELL: Duration = Duration::from_secs(5);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum length of ssh's error output that is kept, in bytes.
-const WORDS: usize = 2000;
+const STDERR_MAX: usize = 2000;
 
 /// Failure of a request to a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +50,13 @@ pub struct RemoteError {
     pub host: String,
     /// Cause and remedy, in words.
     pub what: String,
+}
+
+impl RemoteError {
+    /// Returns an error of this machine.
+    pub(super) fn here(what: String) -> RemoteError {
+        RemoteError { host: "here".to_owned(), what }
+    }
 }
 
 impl fmt::Display for RemoteError {
@@ -73,7 +81,7 @@ pub(super) struct RemoteSession {
     /// Number of bytes of the program sent so far.
     sent: Arc<AtomicU64>,
     answers: Receiver<String>,
-    words: Arc<Mutex<String>>,
+    stderr: Arc<Mutex<String>>,
 }
 
 impl RemoteSession {
@@ -97,9 +105,10 @@ impl RemoteSession {
         };
         let there = format!("/tmp/steadfast-{name}");
         let socket = directory.join(format!("{name}.socket"));
-        let (path, place, silence) = (quoted(device), quoted(&there), ANSWER_TIMEOUT.as_secs());
+        let silence = ANSWER_TIMEOUT.as_secs();
+        let (device, place) = (shell_quoted(device), shell_quoted(&there));
         let version = concat!("version='steadfast ", env!("CARGO_PKG_VERSION"), "'");
-        let text = format!("device={path}\nplace={place}\n{version}\nsilence={silence}\n{SHELL}");
+        let text = format!("device={device}\nplace={place}\n{version}\nsilence={silence}\n{SHELL}");
         let mut command = command(Path::new("ssh")).map_err(failed)?;
         if let Some(config) = ssh_config {
             command.arg("-F").arg(config);
@@ -122,10 +131,10 @@ impl RemoteSession {
             let _ = pipe.write_all(text.as_bytes()).and_then(|()| pipe.flush());
         }
         let answers = lines_of(child.stdout.take());
-        let words = words_of(child.stderr.take());
+        let stderr = read_stderr(child.stderr.take());
         let requests = Arc::new(Mutex::new(requests));
         let sent = Arc::default();
-        Ok(RemoteSession { host: host.to_owned(), socket, child, requests, sent, answers, words })
+        Ok(RemoteSession { host: host.to_owned(), socket, child, requests, sent, answers, stderr })
     }
 
     /// Waits for the shell and starts to send the program. Requests wait until it has been sent;
@@ -145,14 +154,14 @@ impl RemoteSession {
             }
             drop(bytes);
             while requests.upgrade().is_some_and(|requests| write_to(&requests, "pulse").is_ok()) {
-                std::thread::sleep(PULSE);
+                std::thread::sleep(KEEP_ALIVE_INTERVAL);
             }
         });
         Ok(())
     }
 
     /// Waits until the program runs on the host.
-    pub fn greet(&mut self) -> Result<(), RemoteError> {
+    pub fn await_program(&mut self) -> Result<(), RemoteError> {
         self.answer().map(drop)
     }
 
@@ -261,20 +270,21 @@ impl RemoteSession {
     /// Returns the error for a lost connection, with the error output of ssh.
     fn lost(&mut self, how: &str) -> RemoteError {
         let _ = self.wait(Duration::from_secs(1));
-        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let said = words.lines().map(str::trim).filter(|line| !line.is_empty());
-        let said: Vec<&str> = said.collect();
-        let said = if said.is_empty() { "ssh printed nothing".to_owned() } else { said.join("; ") };
+        let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let lines: Vec<&str> =
+            stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let output =
+            if lines.is_empty() { "ssh printed nothing".to_owned() } else { lines.join("; ") };
         self.error(format!(
-            "the connection {how}: {said}. Check it with: ssh -o BatchMode=yes {} true",
+            "the connection {how}: {output}. Check it with: ssh -o BatchMode=yes {} true",
             self.host
         ))
     }
 
     /// Waits for ssh to exit, at most this long. Returns true if it has exited.
-    fn wait(&mut self, patience: Duration) -> bool {
+    fn wait(&mut self, timeout: Duration) -> bool {
         let begun = Instant::now();
-        while begun.elapsed() < patience {
+        while begun.elapsed() < timeout {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return true;
             }
@@ -295,7 +305,7 @@ impl Drop for RemoteSession {
                 let _ = self.child.kill();
             }
         }
-        if !self.wait(FAREWELL) {
+        if !self.wait(EXIT_TIMEOUT) {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -329,11 +339,6 @@ fn write_to(requests: &RequestInput, line: &str) -> io::Result<()> {
     writeln!(pipe, "{line}").and_then(|()| pipe.flush())
 }
 
-/// Quotes a text as one word for a shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
 /// Reads lines in a thread. A line that is too long becomes a refusal and ends them.
 pub(crate) fn lines_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, receiver) = sync_channel(LINES_AHEAD);
@@ -363,36 +368,31 @@ pub(crate) fn lines_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<Str
 }
 
 /// Reads the error output of ssh in a thread to its end and keeps its beginning.
-fn words_of(pipe: Option<impl Read + Send + 'static>) -> Arc<Mutex<String>> {
-    let words = Arc::new(Mutex::new(String::new()));
+fn read_stderr(pipe: Option<impl Read + Send + 'static>) -> Arc<Mutex<String>> {
+    let stderr = Arc::new(Mutex::new(String::new()));
     if let Some(mut pipe) = pipe {
-        let words = Arc::clone(&words);
+        let stderr = Arc::clone(&stderr);
         std::thread::spawn(move || {
-            let mut buffer = [0; WORDS];
+            let mut buffer = [0; STDERR_MAX];
             loop {
                 let length = match pipe.read(&mut buffer) {
                     Ok(length @ 1..) => length,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                     Ok(0) | Err(_) => return,
                 };
-                let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
-                if words.len() < WORDS {
-                    words.push_str(&String::from_utf8_lossy(&buffer[..length]));
+                let mut stderr = stderr.lock().unwrap_or_else(PoisonError::into_inner);
+                if stderr.len() < STDERR_MAX {
+                    stderr.push_str(&String::from_utf8_lossy(&buffer[..length]));
                 }
             }
         });
     }
-    words
+    stderr
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_is_one_word_of_a_shell() {
-        assert_eq!(quoted("/dev/it's; reboot"), "'/dev/it'\\''s; reboot'");
-    }
 
     #[test]
     fn a_host_that_sends_no_line_end_is_refused_in_bounded_memory() {
@@ -407,21 +407,21 @@ mod tests {
     #[test]
     fn error_output_of_ssh_is_kept_from_its_beginning_and_read_to_its_end() {
         let (mut sender, receiver) = std::os::unix::net::UnixStream::pair().unwrap();
-        let words = words_of(Some(receiver));
+        let stderr = read_stderr(Some(receiver));
         sender.write_all(b"no \xff route\n").unwrap();
         sender.write_all(&[b'y'; 1 << 20]).unwrap();
         drop(sender);
         // The thread holds the other reference until it has read everything.
-        while Arc::strong_count(&words) > 1 {
+        while Arc::strong_count(&stderr) > 1 {
             std::thread::yield_now();
         }
-        let words = words.lock().unwrap();
-        assert!(words.starts_with("no \u{fffd} route\ny"), "{words}");
-        assert!(words.len() <= 4 * WORDS);
+        let stderr = stderr.lock().unwrap();
+        assert!(stderr.starts_with("no \u{fffd} route\ny"), "{stderr}");
+        assert!(stderr.len() <= 4 * STDERR_MAX);
     }
 
     #[test]
-    fn what_a_host_runs_first_is_a_shell_script() {
+    fn the_first_script_of_a_host_can_be_parsed_by_sh() {
         let mut child =
             std::process::Command::new("sh").arg("-n").stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(SHELL.as_bytes()).unwrap();

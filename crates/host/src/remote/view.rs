@@ -88,12 +88,12 @@ impl HostView {
         if here.capacity != there.capacity {
             return there.wwid.is_some() && here.wwid == there.wwid;
         }
-        let alike = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
-        let apart = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
-        if alike(&here.wwid, &there.wwid) || alike(&here.serial, &there.serial) {
+        let is_same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
+        let differs = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
+        if is_same(&here.wwid, &there.wwid) || is_same(&here.serial, &there.serial) {
             return true;
         }
-        let differ = apart(&here.wwid, &there.wwid) || apart(&here.serial, &there.serial);
+        let differ = differs(&here.wwid, &there.wwid) || differs(&here.serial, &there.serial);
         let belongs_to_one_kernel = |device: &Device| {
             use steadfast_domain::Transport::{Loop, Zram};
             matches!(device.transport, Loop | Zram)
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_here_that_cannot_be_told_apart_counts_as_the_same() {
+    fn a_device_here_that_cannot_be_distinguished_counts_as_the_same() {
         let here = |wwid, serial| view("b-1", wwid, serial).device;
         let there = view("b-2", Some("eui.1"), Some("S1"));
         assert!(there.may_be(&here(Some("eui.1"), Some("S1"))));

@@ -15,7 +15,7 @@ use steadfast_domain::{Bytes, Device, Nanos};
 const NO_MEMORY_LIMIT: u64 = 1 << 62;
 
 /// Default weight of a group: of version 2, and of version 1.
-const USUAL_WEIGHTS: [u64; 2] = [100, 500];
+const DEFAULT_WEIGHTS: [u64; 2] = [100, 500];
 
 /// The control groups of this process, for each controller from its own group to the topmost
 /// visible one.
@@ -203,10 +203,10 @@ impl OwnCgroups {
             if !set.is_empty() {
                 limits.push(self.limit(group, "io.max", set.join(" ")));
             }
-            for what in ["read_bps", "write_bps", "read_iops", "write_iops"] {
-                let file = format!("blkio.throttle.{what}_device");
-                if let Some(rest) = line_of(&group.join(&file), &number) {
-                    limits.push(self.limit(group, format!("blkio.throttle.{what}"), rest));
+            for rate in ["read_bps", "write_bps", "read_iops", "write_iops"] {
+                let file = format!("blkio.throttle.{rate}");
+                if let Some(rest) = line_of(&group.join(format!("{file}_device")), &number) {
+                    limits.push(self.limit(group, file, rest));
                 }
             }
         }
@@ -223,7 +223,7 @@ impl OwnCgroups {
                 let text = read_text(&group.join(file)).unwrap_or_default();
                 let weight = text.lines().next().map(|line| line.trim_start_matches("default "));
                 let weight = weight.and_then(|weight| weight.trim().parse::<u64>().ok());
-                if let Some(weight) = weight.filter(|weight| !USUAL_WEIGHTS.contains(weight)) {
+                if let Some(weight) = weight.filter(|weight| !DEFAULT_WEIGHTS.contains(weight)) {
                     weights.push(format!("{file} {weight}"));
                 }
             }
@@ -313,6 +313,12 @@ mod tests {
     use super::*;
     use crate::testing::machine::MachineFixture;
 
+    fn write_groups(machine: &MachineFixture, files: &[(&str, &str)]) {
+        for (file, text) in files {
+            machine.write(&format!("sys/fs/cgroup/{file}"), text);
+        }
+    }
+
     fn throttled(periods: u64, millis: u64) -> CpuThrottling {
         CpuThrottling { periods, time: Nanos::from_millis(millis) }
     }
@@ -321,20 +327,24 @@ mod tests {
     fn the_limits_of_version_2_are_found_on_every_level() {
         let machine = MachineFixture::new();
         machine.write("proc/self/cgroup", "0::/box/inner\n");
-        for (file, text) in [
-            ("cgroup.procs", ""),
-            ("box/cpu.max", "50000 100000\n"),
-            ("box/cpu.stat", "usage_usec 9\nnr_periods 8\nnr_throttled 3\nthrottled_usec 70000\n"),
-            ("box/inner/cpu.max", "max 100000\n"),
-            ("box/inner/io.max", "8:0 rbps=max wbps=1048576 riops=max wiops=50\n"),
-            ("box/inner/io.weight", "default 10\n"),
-            ("box/io.weight", "default 100\n"),
-            ("box/memory.high", "max\n"),
-            ("box/memory.max", "1000000\n"),
-            ("box/memory.current", "400000\n"),
-        ] {
-            machine.write(&format!("sys/fs/cgroup/{file}"), text);
-        }
+        write_groups(
+            &machine,
+            &[
+                ("cgroup.procs", ""),
+                ("box/cpu.max", "50000 100000\n"),
+                (
+                    "box/cpu.stat",
+                    "usage_usec 9\nnr_periods 8\nnr_throttled 3\nthrottled_usec 70000\n",
+                ),
+                ("box/inner/cpu.max", "max 100000\n"),
+                ("box/inner/io.max", "8:0 rbps=max wbps=1048576 riops=max wiops=50\n"),
+                ("box/inner/io.weight", "default 10\n"),
+                ("box/io.weight", "default 100\n"),
+                ("box/memory.high", "max\n"),
+                ("box/memory.max", "1000000\n"),
+                ("box/memory.current", "400000\n"),
+            ],
+        );
         let groups = OwnCgroups::of_this_process(&machine.roots).unwrap();
         assert_eq!(groups.cpu_quota(), Some(0.5));
         let limit = CgroupLimit {
@@ -353,9 +363,7 @@ mod tests {
     fn sensed_between(machine: &MachineFixture, changes: &[(&str, &str)]) -> SensorReadings {
         let sensor = CgroupSensor { roots: machine.roots.clone(), numbers: [(8, 0)].into() };
         let before = sensor.read().unwrap();
-        for (file, text) in changes {
-            machine.write(&format!("sys/fs/cgroup/{file}"), text);
-        }
+        write_groups(machine, changes);
         let mut sensed = SensorReadings::default();
         sensor.read().unwrap().fill(&before, &mut sensed);
         sensed
@@ -369,19 +377,20 @@ mod tests {
     fn a_step_records_every_limit_of_version_2_during_it() {
         let machine = MachineFixture::new();
         machine.write("proc/self/cgroup", "0::/box/inner\n");
-        for (file, text) in [
-            ("cgroup.procs", ""),
-            ("box/cpu.max", "max 100000\n"),
-            ("box/cpu.stat", "nr_throttled 3\nthrottled_usec 70000\n"),
-            ("box/inner/io.max", "8:0 rbps=max wbps=max riops=max wiops=max\n"),
-            ("box/memory.high", "max\n"),
-            ("box/memory.max", "max\n"),
-            ("box/memory.events.local", "low 0\nhigh 7\nmax 0\noom 0\n"),
-            // Another group below it: this file counts its events, too.
-            ("box/memory.events", "low 0\nhigh 90\nmax 0\noom 0\n"),
-        ] {
-            machine.write(&format!("sys/fs/cgroup/{file}"), text);
-        }
+        write_groups(
+            &machine,
+            &[
+                ("cgroup.procs", ""),
+                ("box/cpu.max", "max 100000\n"),
+                ("box/cpu.stat", "nr_throttled 3\nthrottled_usec 70000\n"),
+                ("box/inner/io.max", "8:0 rbps=max wbps=max riops=max wiops=max\n"),
+                ("box/memory.high", "max\n"),
+                ("box/memory.max", "max\n"),
+                ("box/memory.events.local", "low 0\nhigh 7\nmax 0\noom 0\n"),
+                // Another group below it: this file counts its events, too.
+                ("box/memory.events", "low 0\nhigh 90\nmax 0\noom 0\n"),
+            ],
+        );
         let calm = sensed_between(&machine, &[("box/memory.events", "high 99\nmax 4\n")]);
         assert_eq!((calm.cpu_throttling, texts(&calm)), (None, vec![]));
         let limited = sensed_between(
@@ -406,11 +415,8 @@ mod tests {
             &machine,
             &[("box/inner/io.max", "8:0 wiops=9\n"), ("box/memory.high", "max\n")],
         );
-        let expected = ["riops=500", "wiops=9"];
-        assert_eq!(
-            changed.cgroup_limits.iter().map(|limit| &limit.set).collect::<Vec<_>>(),
-            expected
-        );
+        let limits: Vec<&str> = changed.cgroup_limits.iter().map(|limit| &*limit.set).collect();
+        assert_eq!(limits, ["riops=500", "wiops=9"]);
         let removed = sensed_between(&machine, &[("box/inner/io.max", "")]);
         assert_eq!(texts(&removed), ["io.max wiops=9 of the control group /box/inner"]);
         // Moved into another group in the middle.
@@ -426,20 +432,24 @@ mod tests {
     fn the_limits_of_version_1_are_found_below_their_controllers() {
         let machine = MachineFixture::new();
         machine.write("proc/self/cgroup", "5:memory:/\n4:cpu,cpuacct:/box\n3:blkio:/gone\n");
-        for (file, text) in [
-            ("cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
-            ("cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
-            ("cpu,cpuacct/box/cpu.cfs_quota_us", "150000\n"),
-            ("cpu,cpuacct/box/cpu.cfs_period_us", "100000\n"),
-            ("cpu,cpuacct/box/cpu.stat", "nr_periods 7\nnr_throttled 2\nthrottled_time 30000000\n"),
-            // The host's path of the group does not exist in a container.
-            ("blkio/blkio.throttle.read_iops_device", "7:0 997\n"),
-            ("blkio/blkio.weight", "500\n"),
-            ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
-            ("memory/memory.usage_in_bytes", "5\n"),
-        ] {
-            machine.write(&format!("sys/fs/cgroup/{file}"), text);
-        }
+        write_groups(
+            &machine,
+            &[
+                ("cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
+                ("cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+                ("cpu,cpuacct/box/cpu.cfs_quota_us", "150000\n"),
+                ("cpu,cpuacct/box/cpu.cfs_period_us", "100000\n"),
+                (
+                    "cpu,cpuacct/box/cpu.stat",
+                    "nr_periods 7\nnr_throttled 2\nthrottled_time 30000000\n",
+                ),
+                // The host's path of the group does not exist in a container.
+                ("blkio/blkio.throttle.read_iops_device", "7:0 997\n"),
+                ("blkio/blkio.weight", "500\n"),
+                ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
+                ("memory/memory.usage_in_bytes", "5\n"),
+            ],
+        );
         let groups = OwnCgroups::of_this_process(&machine.roots).unwrap();
         assert_eq!(groups.cpu_quota(), Some(1.5));
         let throttlings: Vec<_> = groups.throttlings().into_values().collect();

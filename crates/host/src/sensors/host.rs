@@ -1,6 +1,6 @@
 //! Activity of the whole host: use of each processor, interrupts and network packets.
 
-use super::processors::{ProcessorTimes, parse_line};
+use super::processors::{self, ProcessorTimes, parse_line};
 use crate::system_roots::SystemRoots;
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ pub fn host_counters(roots: &SystemRoots) -> HostCounters {
     let stat = text("stat");
     HostCounters {
         at: Instant::now(),
-        all: stat.lines().find_map(|line| parse_line(line.strip_prefix("cpu ")?)),
+        all: processors::parse(&stat),
         each: stat.lines().filter_map(processor).collect(),
         interrupts: stat.lines().find_map(|line| first_number(line.strip_prefix("intr ")?)),
         network: network(&text("net/dev")),
@@ -91,7 +91,7 @@ impl HostCounters {
         let processor = |(number, now): (&u32, &ProcessorTimes)| {
             Some((*number, now.since(before.each.get(number)?)?))
         };
-        let of = |value: fn(&NetworkCounts) -> u64| {
+        let network_since = |value: fn(&NetworkCounts) -> u64| {
             since(self.network.as_ref().map(value), before.network.as_ref().map(value))
         };
         let elapsed = self.at.duration_since(before.at).as_nanos();
@@ -99,8 +99,8 @@ impl HostCounters {
             elapsed: Nanos(u64::try_from(elapsed).unwrap_or(u64::MAX)),
             processors: self.each.iter().filter_map(processor).collect(),
             interrupts: since(self.interrupts, before.interrupts),
-            packets: of(|counts| counts.packets),
-            packet_errors: of(|counts| counts.errors),
+            packets: network_since(|counts| counts.packets),
+            packet_errors: network_since(|counts| counts.errors),
             segments_retransmitted: since(self.retransmitted, before.retransmitted),
         };
         let nothing = HostActivity { elapsed: activity.elapsed, ..HostActivity::default() };

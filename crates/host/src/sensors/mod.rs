@@ -30,7 +30,7 @@ pub fn kernel_counters(device: &Device, roots: &SystemRoots) -> Option<KernelCou
         Some(node) => node_counters(&node, roots),
         None => {
             let counted = parse_counters(&disk_statistics(&device.name, roots)?)?;
-            // Without sysfs, the flush field cannot be told from an uncounted 0.
+            // Without sysfs, the flush field cannot be distinguished from an uncounted 0.
             Some(KernelCounters { flushes: None, ..counted })
         }
     }
@@ -152,7 +152,6 @@ pub(crate) fn hwmon_celsius(device: &Device, attribute: &str, roots: &SystemRoot
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::describe;
     use crate::testing::machine::MachineFixture;
 
     #[test]
@@ -171,8 +170,7 @@ mod tests {
 
     #[test]
     fn flushes_are_counted_for_a_request_queue_and_not_for_its_partition() {
-        let machine = MachineFixture::new();
-        let disk = machine.nvme(0, 1, 1000);
+        let (machine, disk) = MachineFixture::with_nvme(1000);
         let part = machine.partition(&disk, "nvme0n1p1", "259:91", 100);
         let stat = "9 0 9 0 9 0 9 0 0 0 0 1 0 8 0 37 5";
         machine.set(&disk, "stat", stat);
@@ -196,13 +194,12 @@ mod tests {
 
     #[test]
     fn a_partition_has_its_own_counters_and_its_drive_s_temperature() {
-        let machine = MachineFixture::new();
-        let disk = machine.nvme(0, 1, 1000);
+        let (machine, disk) = MachineFixture::with_nvme(1000);
         let part = machine.partition(&disk, "nvme0n1p1", "259:91", 100);
         machine.set(&disk, "stat", "9 9 9 9 9 9 9 9 9 9 9");
         machine.set(&part, "stat", "1 0 2 0 3 0 4 0 0 0 0");
         machine.set(&disk, "device/hwmon3/temp1_input", "41850\n");
-        let device = describe(&part, &part.path(&machine.roots), &machine.roots);
+        let device = machine.device(&part);
         let counters = kernel_counters(&device, &machine.roots).unwrap();
         assert_eq!((counters.reads, counters.read_bytes), (1, Bytes(1024)));
         assert_eq!((counters.writes, counters.write_bytes), (3, Bytes(2048)));
@@ -215,8 +212,8 @@ mod tests {
         let head = machine.block("virtual/nvme-subsystem/nvme-subsys0/nvme0n1", "259:0", 1000);
         machine.set(&head, "stat", "0 0 0 0 0 0 0 0 0 0 0");
         for (controller, stat) in [(0, "5 0 40 0 7 1 56 0 0 0 0"), (2, "1 0 8 0 0 0 0 0 0 0 0")] {
-            let place = format!("pci/nvme/nvme{controller}/nvme0c{controller}n1");
-            let path = machine.block(&place, &format!("259:{}", controller + 1), 1000);
+            let directory = format!("pci/nvme/nvme{controller}/nvme0c{controller}n1");
+            let path = machine.block(&directory, &format!("259:{}", controller + 1), 1000);
             machine.set(&path, "hidden", "1\n");
             machine.set(&path, "stat", stat);
         }
@@ -225,7 +222,7 @@ mod tests {
             let other = machine.block(&format!("pci/nvme/{name}"), &format!("259:{number}"), 9);
             machine.set(&other, "stat", "9 9 9 9 9 9 9 9 9 9 9");
         }
-        let device = describe(&head, &head.path(&machine.roots), &machine.roots);
+        let device = machine.device(&head);
         let counted = kernel_counters(&device, &machine.roots).unwrap();
         assert_eq!((counted.reads, counted.read_bytes), (6, Bytes(48 * 512)));
         assert_eq!((counted.writes, counted.write_merges), (7, 1));
@@ -236,8 +233,7 @@ mod tests {
 
     #[test]
     fn a_device_whose_ios_are_not_counted_has_no_counters() {
-        let machine = MachineFixture::new();
-        let disk = machine.nvme(0, 1, 1000);
+        let (machine, disk) = MachineFixture::with_nvme(1000);
         machine.set(&disk, "stat", "0 0 0 0 0 0 0 0 0 0 0");
         assert!(node_counters(&disk, &machine.roots).is_some());
         machine.set(&disk, "queue/iostats", "0\n");
@@ -245,29 +241,14 @@ mod tests {
     }
 
     #[test]
-    fn missing_counters_and_temperatures_are_unknown() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
-        let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
+    fn counters_come_from_diskstats_if_needed_and_a_temperature_may_be_negative() {
+        let (machine, disk) = MachineFixture::with_sata(1000);
+        let device = machine.device(&disk);
         assert_eq!(kernel_counters(&device, &machine.roots), None);
         assert_eq!(temperature(&device, &machine.roots), None);
-    }
-
-    #[test]
-    fn a_device_without_stat_is_found_in_diskstats() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
-        let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
-        machine
-            .write("proc/diskstats", "   8       1 sda1 7 7 7 7 7 7 7\n   8 0 sda 1 2 3 4 5 6 7\n");
+        let statistics = "   8       1 sda1 7 7 7 7 7 7 7\n   8 0 sda 1 2 3 4 5 6 7\n";
+        machine.write("proc/diskstats", statistics);
         assert_eq!(kernel_counters(&device, &machine.roots).unwrap().writes, 5);
-    }
-
-    #[test]
-    fn a_temperature_can_be_negative() {
-        let machine = MachineFixture::new();
-        let disk = machine.sata("sda", "8:0", 1000);
-        let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
         machine.set(&disk, "device/hwmon/hwmon1/temp1_input", "-5000");
         assert_eq!(temperature(&device, &machine.roots), Some(-5.0));
     }

@@ -12,15 +12,15 @@ pub(super) fn own_monitors(device: &Device, roots: &SystemRoots) -> Vec<PathBuf>
     }
     let Some(node) = SysfsNode::from_name(&device.name, roots) else { return Vec::new() };
     let whole = node.whole();
-    let mut places = controllers(&whole);
-    places.push(whole.directory.join("device"));
-    places.iter().flat_map(|place| monitors(place)).collect()
+    let mut directories = controllers(&whole);
+    directories.push(whole.directory.join("device"));
+    directories.iter().flat_map(|directory| monitors(directory)).collect()
 }
 
 /// Returns the hwmon directories in a sysfs directory, directly in it or in its `hwmon`.
-fn monitors(place: &Path) -> Vec<PathBuf> {
-    let mut found = entries(&place.join("hwmon"));
-    found.extend(entries(place).into_iter().filter(|path| {
+fn monitors(directory: &Path) -> Vec<PathBuf> {
+    let mut found = entries(&directory.join("hwmon"));
+    found.extend(entries(directory).into_iter().filter(|path| {
         file_name(path).strip_prefix("hwmon").is_some_and(|number| !number.is_empty())
     }));
     found

@@ -14,11 +14,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use steadfast_domain::Device;
 
-/// Interval between two readings.
-const PERIOD: Duration = Duration::from_secs(1);
+const READ_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Time limit for the command.
-const LIMIT: Duration = Duration::from_secs(3);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Maximum plausible reading in milliwatts; a larger value is in another unit.
 const MILLIWATTS_MAX: f64 = 1_000_000.0;
@@ -73,15 +71,13 @@ fn run(words: &[String]) -> Result<f64, String> {
         return Err("the command is empty".to_owned());
     };
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    // No package is known for the user's own program.
-    let answer =
-        tool::ask(program, tool::UNKNOWN_PACKAGE, &arguments, LIMIT).map_err(|e| e.to_string())?;
+    let answer = tool::ask(program, &arguments, COMMAND_TIMEOUT).map_err(|e| e.to_string())?;
     if !answer.status.success() {
         return Err(format!("'{}' ended with {}", words.join(" "), answer.status));
     }
     parse(&answer.stdout).ok_or_else(|| {
-        let said: String = answer.stdout.trim().chars().take(60).collect();
-        format!("'{}' printed '{said}', which is not a power value", words.join(" "))
+        let output: String = answer.stdout.trim().chars().take(60).collect();
+        format!("'{}' printed '{output}', which is not a power value", words.join(" "))
     })
 }
 
@@ -121,7 +117,7 @@ pub struct PowerReport {
 
 #[derive(Debug, Default)]
 struct PowerMeterState {
-    now: PowerReadings,
+    step: PowerReadings,
     report: PowerReport,
 }
 
@@ -140,16 +136,16 @@ impl PowerMeter {
     /// # Errors
     /// The thread cannot be created.
     pub fn start(source: PowerSource) -> std::io::Result<Self> {
-        PowerMeter::every(PERIOD, source)
+        PowerMeter::every(READ_INTERVAL, source)
     }
 
-    fn every(period: Duration, source: PowerSource) -> std::io::Result<Self> {
+    fn every(interval: Duration, source: PowerSource) -> std::io::Result<Self> {
         let state = Arc::new(Mutex::new(PowerMeterState::default()));
         let (stop, stopped) = channel();
         let (own, from) = (Arc::clone(&state), source.clone());
         let thread = std::thread::Builder::new()
             .name("power".into())
-            .spawn(move || keep_reading(&from, &own, &stopped, period))?;
+            .spawn(move || read_until_stopped(&from, &own, &stopped, interval))?;
         Ok(PowerMeter { source, state, stop: Some(stop), thread: Some(thread) })
     }
 
@@ -160,14 +156,14 @@ impl PowerMeter {
 
     /// Discards the readings so far, at the beginning of a step.
     pub fn begin(&self) {
-        lock(&self.state).now = PowerReadings::default();
+        lock(&self.state).step = PowerReadings::default();
     }
 
     /// Returns the mean of the readings since [`begin`](Self::begin) in milliwatts; `None` if none
     /// succeeded.
     pub fn mean_milliwatts(&self) -> Option<f64> {
-        let now = lock(&self.state).now;
-        (now.count > 0).then(|| now.sum / f64::from(now.count))
+        let step = lock(&self.state).step;
+        (step.count > 0).then(|| step.sum / f64::from(step.count))
     }
 
     /// Returns the counts of all readings so far.
@@ -191,18 +187,18 @@ fn lock(state: &Mutex<PowerMeterState>) -> MutexGuard<'_, PowerMeterState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn keep_reading(
+fn read_until_stopped(
     source: &PowerSource,
     state: &Mutex<PowerMeterState>,
     stopped: &Receiver<()>,
-    period: Duration,
+    interval: Duration,
 ) {
     let mut due = Instant::now();
     loop {
-        let read = source.read();
-        note(&mut lock(state), read);
+        let reading = source.read();
+        record(&mut lock(state), reading);
         // A slow command skips readings; they are not made up for.
-        due = (due + period).max(Instant::now());
+        due = (due + interval).max(Instant::now());
         match stopped.recv_timeout(due.saturating_duration_since(Instant::now())) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
@@ -210,11 +206,11 @@ fn keep_reading(
     }
 }
 
-fn note(state: &mut PowerMeterState, read: Result<f64, String>) {
-    match read {
+fn record(state: &mut PowerMeterState, reading: Result<f64, String>) {
+    match reading {
         Ok(milliwatts) => {
-            state.now.sum += milliwatts;
-            state.now.count += 1;
+            state.step.sum += milliwatts;
+            state.step.count += 1;
             state.report.readings += 1;
         }
         Err(why) => {
@@ -227,11 +223,10 @@ fn note(state: &mut PowerMeterState, read: Result<f64, String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::describe;
     use crate::testing::machine::MachineFixture;
 
     #[test]
-    fn a_power_is_read_in_its_unit() {
+    fn a_power_is_parsed_in_its_unit() {
         for (text, milliwatts) in [
             ("4200\n", Some(4200.0)),
             ("4200 mW", Some(4200.0)),
@@ -272,8 +267,8 @@ mod tests {
     #[test]
     fn the_mean_is_over_the_readings_of_the_step() {
         let mut state = PowerMeterState::default();
-        for read in [Ok(1000.0), Ok(2000.0), Err("no".to_owned()), Ok(6000.0)] {
-            note(&mut state, read);
+        for reading in [Ok(1000.0), Ok(2000.0), Err("no".to_owned()), Ok(6000.0)] {
+            record(&mut state, reading);
         }
         let state = Arc::new(Mutex::new(state));
         let source = PowerSource::Command(Vec::new());
@@ -287,11 +282,11 @@ mod tests {
     }
 
     #[test]
-    fn a_meter_reads_by_itself_and_ends_with_its_owner() {
+    fn a_meter_reads_in_a_thread_that_ends_with_it() {
         let source = PowerSource::command("echo 5 W").unwrap();
         let meter = PowerMeter::every(Duration::from_millis(1), source).unwrap();
-        let patience = Instant::now() + Duration::from_secs(60);
-        while meter.report().readings < 3 && Instant::now() < patience {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while meter.report().readings < 3 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(meter.mean_milliwatts(), Some(5000.0));
@@ -302,9 +297,8 @@ mod tests {
 
     #[test]
     fn only_the_device_s_own_monitor_counts() {
-        let machine = MachineFixture::new();
-        let disk = machine.nvme(0, 1, 1000);
-        let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
+        let (machine, disk) = MachineFixture::with_nvme(1000);
+        let device = machine.device(&disk);
         machine.write("sys/class/hwmon/hwmon0/power1_input", "250000000\n");
         assert_eq!(PowerSource::find(&device, &machine.roots), None);
         machine.set(&disk, "device/hwmon3/power1_input", "7250000\n");

@@ -23,7 +23,7 @@ pub fn processor_times(roots: &SystemRoots) -> Option<ProcessorTimes> {
 }
 
 /// Parses the line of all processors.
-fn parse(text: &str) -> Option<ProcessorTimes> {
+pub(super) fn parse(text: &str) -> Option<ProcessorTimes> {
     text.lines().find_map(|line| line.strip_prefix("cpu ")).and_then(parse_line)
 }
 
@@ -77,19 +77,15 @@ impl ProcessorTimes {
     /// passed. A time that decreased, which the kernel allows (proc(5), `iowait`), gives a share
     /// of 0.
     pub fn since(&self, before: &ProcessorTimes) -> Option<HostCpu> {
-        let since = |now: u64, then: u64| now.saturating_sub(then) as f64;
-        let user = since(self.user, before.user);
-        let system = since(self.system, before.system);
-        let io_wait = since(self.io_wait, before.io_wait);
-        let steal = since(self.steal, before.steal);
         let all = self.ticks_since(before);
+        let share = |now: u64, then: u64| now.saturating_sub(then) as f64 / all;
         (all > 0.0).then(|| HostCpu {
-            user: user / all,
-            system: system / all,
-            io_wait: io_wait / all,
-            steal: steal / all,
-            interrupts: Some(since(self.interrupts, before.interrupts) / all),
-            soft_interrupts: Some(since(self.soft_interrupts, before.soft_interrupts) / all),
+            user: share(self.user, before.user),
+            system: share(self.system, before.system),
+            io_wait: share(self.io_wait, before.io_wait),
+            steal: share(self.steal, before.steal),
+            interrupts: Some(share(self.interrupts, before.interrupts)),
+            soft_interrupts: Some(share(self.soft_interrupts, before.soft_interrupts)),
         })
     }
 }
@@ -129,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_or_odd_kernel_is_read_as_far_as_it_tells() {
+    fn the_times_of_an_old_kernel_are_read_and_invalid_ones_are_not() {
         let machine = MachineFixture::new();
         assert_eq!(processor_times(&machine.roots), None);
         machine.write("proc/stat", "intr 1 2 3\n");

@@ -2,11 +2,13 @@
 //! directory.
 
 use crate::backing::LoopStatus;
+use crate::identity::describe;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use steadfast_domain::Device;
 use tempfile::TempDir;
 
 pub(crate) struct MachineFixture {
@@ -52,13 +54,36 @@ impl MachineFixture {
         fs::canonicalize(self.directory.path()).unwrap().join(path)
     }
 
+    /// Creates a machine with the SATA drive `sda`.
+    pub fn with_sata(sectors: u64) -> (MachineFixture, SysfsNode) {
+        let machine = MachineFixture::new();
+        let disk = machine.sata("sda", "8:0", sectors);
+        (machine, disk)
+    }
+
+    /// Creates a machine with the NVMe drive `nvme0n1`.
+    pub fn with_nvme(sectors: u64) -> (MachineFixture, SysfsNode) {
+        let machine = MachineFixture::new();
+        let disk = machine.nvme(0, 1, sectors);
+        (machine, disk)
+    }
+
+    /// Returns the device with this kernel name.
+    pub fn node(&self, name: &str) -> SysfsNode {
+        SysfsNode::from_name(name, &self.roots).unwrap()
+    }
+
+    /// Returns the facts of a device.
+    pub fn device(&self, node: &SysfsNode) -> Device {
+        describe(node, &node.path(&self.roots), &self.roots)
+    }
+
     /// Adds a process without open files in this program's mount namespace.
     pub fn process(&self, number: u32) {
         let directory = self.path(&format!("proc/{number}"));
-        fs::create_dir_all(directory.join("ns")).unwrap();
-        fs::create_dir_all(directory.join("fd")).unwrap();
-        fs::create_dir_all(directory.join("fdinfo")).unwrap();
-        fs::create_dir_all(directory.join(format!("task/{number}"))).unwrap();
+        for name in ["ns", "fd", "fdinfo", &format!("task/{number}")] {
+            fs::create_dir_all(directory.join(name)).unwrap();
+        }
         fs::write(directory.join("maps"), "").unwrap();
         symlink("/", directory.join("root")).unwrap();
         symlink("mnt:[1]", directory.join("ns/mnt")).unwrap();
@@ -77,6 +102,13 @@ impl MachineFixture {
         let link = self.path(link);
         fs::create_dir_all(link.parent().unwrap()).unwrap();
         symlink(self.path(to), link).unwrap();
+    }
+
+    /// Replaces a symbolic link by one with this text.
+    pub fn relink(&self, link: &str, text: &str) {
+        let link = self.path(link);
+        fs::remove_file(&link).unwrap();
+        symlink(text, link).unwrap();
     }
 
     /// Adds a block device with a queue at this path in `sys/devices`.
@@ -98,7 +130,7 @@ impl MachineFixture {
         }
         let name = self.list(place, number, sectors);
         self.link(&format!("sys/block/{name}"), &directory);
-        SysfsNode::from_name(&name, &self.roots).unwrap()
+        self.node(&name)
     }
 
     /// Adds a partition to a device, after the existing ones.
@@ -112,7 +144,7 @@ impl MachineFixture {
         let index = digits.rsplit('p').next().unwrap();
         self.write(&format!("sys/devices/{whole}/{name}/partition"), index);
         self.list(&format!("{whole}/{name}"), number, sectors);
-        let node = SysfsNode::from_name(name, &self.roots).unwrap();
+        let node = self.node(name);
         self.set(&node, "start", format!("{start}\n"));
         node
     }

@@ -154,14 +154,14 @@ impl Tools for Transcript {
         _: Duration,
         each: &mut dyn FnMut(Duration),
     ) -> Result<ToolOutput, HostError> {
-        let asked = format!("{} {}", tool.program, arguments.join(" "));
+        let command = format!("{} {}", tool.program, arguments.join(" "));
         let Some(next) = self.expected().pop_front() else {
-            panic!("unexpected command '{asked}'");
+            panic!("unexpected command '{command}'");
         };
-        let (asked_of, device) = split_device(&asked);
-        assert_eq!(split_device(&next.command).0, asked_of, "with {device}");
+        let (given, device) = split_device(&command);
+        assert_eq!(split_device(&next.command).0, given, "with {device}");
         let ExpectedAnswer::Tool { code, stdout, stderr } = next.answer else {
-            panic!("'{asked}' is not an NVMe command");
+            panic!("'{command}' is not an NVMe command");
         };
         if code == 127 {
             let tool = tool.program.to_owned();

@@ -5,7 +5,10 @@
 
 mod stacks;
 
-use super::{MIB, UndoCommand, arm_confirmed, fill, run, skip, tell};
+use super::{
+    MIB, UndoCommand, add_partition, arm_confirmed, fill, inspected, part, partition_table,
+    print_note, retry, run, skip,
+};
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
@@ -20,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use steadfast_domain::{Bytes, Device};
-use steadfast_host::{SystemRoots, Target, create_scratch, inspect};
+use steadfast_host::{Consent, SystemRoots, Target, arm, create_scratch, inspect};
 use tempfile::TempDir;
 
 /// Minimum number of states that must be refused.
@@ -29,24 +32,24 @@ const STATES_MIN: usize = 500;
 /// Number of threads; a state spends most of its time waiting for a holder to release.
 const WORKERS: usize = 16;
 
-const IMAGE: u64 = 2 * MIB;
+const IMAGE_LENGTH: u64 = 2 * MIB;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum BlockUse {
     Mounted,
     MountedInAnotherNamespace,
-    HeldByAFileSystemThatIsMountedNowhere,
+    FileSystemContext,
     Swap,
     ExternalJournal,
     OpenExclusively,
     OpenForWriting,
     MappedShared,
-    OpenAfterTheFirstThreadEnded,
-    MappedAfterTheFirstThreadEnded,
-    OpenInATableOfAThread,
-    MountedByALoopAbove,
-    MountedByALoopBeside,
-    MountedByALoopThatOnlyReads,
+    OpenAfterFirstThreadEnded,
+    MappedAfterFirstThreadEnded,
+    OpenInTableOfThread,
+    MountedByLoopAbove,
+    MountedBySecondLoop,
+    MountedByReadOnlyLoop,
     FileLockedWithFlock,
     FileLockedWithPosix,
     FileLockedWithOfd,
@@ -59,18 +62,18 @@ enum BlockUse {
 const USES: [BlockUse; 21] = [
     BlockUse::Mounted,
     BlockUse::MountedInAnotherNamespace,
-    BlockUse::HeldByAFileSystemThatIsMountedNowhere,
+    BlockUse::FileSystemContext,
     BlockUse::Swap,
     BlockUse::ExternalJournal,
     BlockUse::OpenExclusively,
     BlockUse::OpenForWriting,
     BlockUse::MappedShared,
-    BlockUse::OpenAfterTheFirstThreadEnded,
-    BlockUse::MappedAfterTheFirstThreadEnded,
-    BlockUse::OpenInATableOfAThread,
-    BlockUse::MountedByALoopAbove,
-    BlockUse::MountedByALoopBeside,
-    BlockUse::MountedByALoopThatOnlyReads,
+    BlockUse::OpenAfterFirstThreadEnded,
+    BlockUse::MappedAfterFirstThreadEnded,
+    BlockUse::OpenInTableOfThread,
+    BlockUse::MountedByLoopAbove,
+    BlockUse::MountedBySecondLoop,
+    BlockUse::MountedByReadOnlyLoop,
     BlockUse::FileLockedWithFlock,
     BlockUse::FileLockedWithPosix,
     BlockUse::FileLockedWithOfd,
@@ -83,20 +86,21 @@ const USES: [BlockUse; 21] = [
 impl BlockUse {
     /// Returns true if this use of the file also blocks a loop device on it. The creator of a loop
     /// device may keep its file open, and no lease exists for that.
-    fn bars_loops(self) -> bool {
+    fn blocks_loops(self) -> bool {
         !matches!(
             self,
             BlockUse::FileOpenForWriting | BlockUse::FileMappedShared | BlockUse::FileLeased
         )
     }
 
-    fn is_of_the_file(self) -> bool {
-        USES.iter().position(|used| *used == self).unwrap() >= 13
+    /// Returns true for a use of the image that needs no loop device under test.
+    fn is_of_file(self) -> bool {
+        self >= BlockUse::MountedByReadOnlyLoop
     }
 }
 
 /// Name under which the blocks are armed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum ArmedName {
     Node,
     SymbolicLink,
@@ -132,8 +136,8 @@ const NAMES: [ArmedName; 14] = [
 ];
 
 impl ArmedName {
-    fn is_of_the_file(self) -> bool {
-        NAMES.iter().position(|name| *name == self).unwrap() >= 10
+    fn is_of_file(self) -> bool {
+        self >= ArmedName::File
     }
 }
 
@@ -171,23 +175,27 @@ impl StateFixture {
         let mut arguments = vec!["--find", "--show"];
         arguments.extend(options);
         arguments.push(file.to_str().unwrap());
-        self.attached(|| run("losetup", &arguments))
+        self.attach_by(|| run("losetup", &arguments))
     }
 
     /// Attaches a loop device. Retries, because two requests for a free device at the same time may
     /// get the same one.
-    fn attached(&mut self, attach: impl Fn() -> BuildResult<String>) -> BuildResult<PathBuf> {
-        let mut answer = attach();
-        for _ in 0..40 {
-            if answer.is_ok() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-            answer = attach();
-        }
-        let path = PathBuf::from(answer?);
-        self.undo.push(Box::new(UndoCommand(&["losetup", "--detach"], path.clone())));
+    fn attach_by(&mut self, attach: impl Fn() -> BuildResult<String>) -> BuildResult<PathBuf> {
+        let path = PathBuf::from(retry(40, attach)?);
+        self.undo_with(&["losetup", "--detach"], &path);
         Ok(path)
+    }
+
+    /// Runs a program with the path as its last argument when the state is removed.
+    fn undo_with(&mut self, command: &'static [&'static str], path: &Path) {
+        self.undo.push(Box::new(UndoCommand(command, path.to_owned())));
+    }
+
+    fn bind_mount(&mut self, from: &Path, to: &Path) -> BuildResult<()> {
+        run("mount", &["--bind", from.to_str().unwrap(), to.to_str().unwrap()])?;
+        // A child process of another test may have a file of it open until exec.
+        self.undo_with(&["umount", "--lazy"], to);
+        Ok(())
     }
 
     fn second_node(&self, device: &Path) -> BuildResult<PathBuf> {
@@ -198,24 +206,22 @@ impl StateFixture {
         Ok(node)
     }
 
-    /// Returns the image through a bind mount.
-    fn bound(&mut self) -> BuildResult<PathBuf> {
+    /// Returns the path of the image through a bind mount.
+    fn bound_image(&mut self) -> BuildResult<PathBuf> {
         let point = self.at("bound");
         fs::create_dir(&point).unwrap();
-        let directory = self.directory.path().to_str().unwrap().to_owned();
-        run("mount", &["--bind", &directory, point.to_str().unwrap()])?;
-        // A child process of another test may have a file of it open until exec.
-        self.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], point.clone())));
+        let directory = self.directory.path().to_owned();
+        self.bind_mount(&directory, &point)?;
         Ok(point.join("image"))
     }
 
-    /// Creates the name and everything that it passes through.
-    fn name(&mut self, name: ArmedName, device: Option<&Path>) -> BuildResult<PathBuf> {
+    /// Creates the name and everything that it leads through.
+    fn create_name(&mut self, name: ArmedName, device: Option<&Path>) -> BuildResult<PathBuf> {
         let image = self.image();
         let node = || device.unwrap().to_owned();
         Ok(match name {
             ArmedName::Node => node(),
-            ArmedName::SymbolicLink => self.linked(&node()),
+            ArmedName::SymbolicLink => self.link_to(&node()),
             ArmedName::SecondNode => self.second_node(&node())?,
             ArmedName::ByProc => {
                 Path::new("/proc/self/root").join(node().strip_prefix("/").unwrap())
@@ -226,7 +232,7 @@ impl StateFixture {
                 self.attach(&self.at("hard"), &[])?
             }
             ArmedName::LoopOverBindMount => {
-                let bound = self.bound()?;
+                let bound = self.bound_image()?;
                 self.attach(&bound, &[])?
             }
             ArmedName::LoopOverLoop => self.attach(&node(), &[])?,
@@ -240,12 +246,12 @@ impl StateFixture {
                 fs::hard_link(&image, self.at("hard")).unwrap();
                 self.at("hard")
             }
-            ArmedName::LinkToFile => self.linked(&image),
-            ArmedName::BoundFile => self.bound()?,
+            ArmedName::LinkToFile => self.link_to(&image),
+            ArmedName::BoundFile => self.bound_image()?,
         })
     }
 
-    fn linked(&self, to: &Path) -> PathBuf {
+    fn link_to(&self, to: &Path) -> PathBuf {
         symlink(to, self.at("link")).unwrap();
         self.at("link")
     }
@@ -254,7 +260,7 @@ impl StateFixture {
     fn loop_of_another_namespace(&mut self) -> BuildResult<PathBuf> {
         let directory = self.directory.path().to_str().unwrap().to_owned();
         let script = format!("mount --bind {directory} /mnt && losetup --find --show /mnt/image");
-        self.attached(|| run("unshare", &["--mount", "sh", "-c", &script]))
+        self.attach_by(|| run("unshare", &["--mount", "sh", "-c", &script]))
     }
 
     fn mount(&mut self, device: &Path) -> BuildResult<()> {
@@ -262,7 +268,7 @@ impl StateFixture {
         fs::create_dir_all(&point).unwrap();
         let (from, to) = (device.to_str().unwrap(), point.to_str().unwrap());
         run("mount", &["-o", "ro", "-t", "ext4", from, to])?;
-        self.undo.push(Box::new(UndoCommand(&["umount"], point)));
+        self.undo_with(&["umount"], &point);
         Ok(())
     }
 
@@ -280,8 +286,7 @@ impl StateFixture {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| error.to_string())?;
-        let mut said = [0];
-        let is_ready = child.stdout.take().unwrap().read_exact(&mut said).is_ok();
+        let is_ready = child.stdout.take().unwrap().read_exact(&mut [0]).is_ok();
         self.undo.push(Box::new(super::ChildProcess(child)));
         if is_ready { Ok(()) } else { Err("no use in another namespace".into()) }
     }
@@ -290,7 +295,7 @@ impl StateFixture {
         let name = path.to_str().unwrap();
         fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         run("mkswap", &[name]).and_then(|_| run("swapon", &[name]))?;
-        self.undo.push(Box::new(UndoCommand(&["swapoff"], path.to_owned())));
+        self.undo_with(&["swapoff"], path);
         Ok(())
     }
 
@@ -305,15 +310,16 @@ impl StateFixture {
         self.mount(&over)
     }
 
-    fn used(&mut self, used: BlockUse, device: Option<&Path>) -> BuildResult<()> {
+    fn begin_use(&mut self, used: BlockUse, device: Option<&Path>) -> BuildResult<()> {
         let image = self.image();
         let node = || device.unwrap();
         match used {
             BlockUse::Mounted => self.mount(node()),
             BlockUse::MountedInAnotherNamespace => self.mount_in_another_namespace(node()),
-            BlockUse::HeldByAFileSystemThatIsMountedNowhere => {
-                let taken = super::take_up_ext4(node()).map_err(|error| error.to_string())?;
-                self.undo.push(Box::new(taken));
+            BlockUse::FileSystemContext => {
+                let context =
+                    super::open_ext4_context(node()).map_err(|error| error.to_string())?;
+                self.undo.push(Box::new(context));
                 Ok(())
             }
             BlockUse::Swap => self.swap(node()),
@@ -321,20 +327,20 @@ impl StateFixture {
             BlockUse::OpenExclusively => self.hold(node(), HoldMethod::Exclusively),
             BlockUse::OpenForWriting => self.hold(node(), HoldMethod::Open),
             BlockUse::MappedShared => self.hold(node(), HoldMethod::Mapped),
-            BlockUse::OpenAfterTheFirstThreadEnded => self.hold(node(), HoldMethod::ThreadOpen),
-            BlockUse::MappedAfterTheFirstThreadEnded => self.hold(node(), HoldMethod::ThreadMapped),
-            BlockUse::OpenInATableOfAThread => self.hold(node(), HoldMethod::ThreadTable),
-            BlockUse::MountedByALoopAbove => {
+            BlockUse::OpenAfterFirstThreadEnded => self.hold(node(), HoldMethod::ThreadOpen),
+            BlockUse::MappedAfterFirstThreadEnded => self.hold(node(), HoldMethod::ThreadMapped),
+            BlockUse::OpenInTableOfThread => self.hold(node(), HoldMethod::ThreadTable),
+            BlockUse::MountedByLoopAbove => {
                 let above = self.attach(node(), &[])?;
                 self.mount(&above)
             }
-            BlockUse::MountedByALoopBeside => {
-                let beside = self.attach(&image, &[])?;
-                self.mount(&beside)
+            BlockUse::MountedBySecondLoop => {
+                let second = self.attach(&image, &[])?;
+                self.mount(&second)
             }
-            BlockUse::MountedByALoopThatOnlyReads => {
-                let beside = self.attach(&image, &["--read-only"])?;
-                self.mount(&beside)
+            BlockUse::MountedByReadOnlyLoop => {
+                let second = self.attach(&image, &["--read-only"])?;
+                self.mount(&second)
             }
             BlockUse::FileLockedWithFlock => self.hold(&image, HoldMethod::Flock),
             BlockUse::FileLockedWithPosix => self.hold(&image, HoldMethod::Posix),
@@ -354,14 +360,14 @@ impl StateFixture {
 
 /// Returns an ext4 image, created once.
 fn ext4() -> BuildResult<&'static [u8]> {
-    static MADE: OnceLock<BuildResult<Vec<u8>>> = OnceLock::new();
-    let made = MADE.get_or_init(|| {
+    static EXT4: OnceLock<BuildResult<Vec<u8>>> = OnceLock::new();
+    let image = EXT4.get_or_init(|| {
         let file = tempfile::NamedTempFile::new().unwrap();
-        file.as_file().set_len(IMAGE).unwrap();
+        file.as_file().set_len(IMAGE_LENGTH).unwrap();
         run("mkfs.ext4", &["-q", "-F", "-O", "^has_journal", file.path().to_str().unwrap()])?;
         Ok(fs::read(file.path()).unwrap())
     });
-    made.as_deref().map_err(Clone::clone)
+    image.as_deref().map_err(Clone::clone)
 }
 
 /// Way in which a separate process holds a file or a device.
@@ -389,7 +395,7 @@ impl HolderProcess {
         let path = CString::new(path.as_os_str().as_bytes()).unwrap();
         let mut ends = [0; 2];
         // SAFETY: pipe2(2) writes two new descriptors, which have no other owner.
-        let (mut said, saying) = unsafe {
+        let (mut ready, ready_sender) = unsafe {
             assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), 0);
             (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
         };
@@ -398,11 +404,11 @@ impl HolderProcess {
         assert!(child >= 0);
         if child == 0 {
             // SAFETY: as above; the path was allocated before the fork.
-            unsafe { hold_on(&path, how, saying.as_raw_fd()) }
+            unsafe { hold_until_killed(&path, how, ready_sender.as_raw_fd()) }
         }
-        drop(saying);
+        drop(ready_sender);
         let holder = HolderProcess(child);
-        match said.read_exact(&mut [0]) {
+        match ready.read_exact(&mut [0]) {
             Ok(()) => Ok(holder),
             Err(_) => Err(format!("no process could hold it ({how:?})")),
         }
@@ -424,13 +430,13 @@ impl Drop for HolderProcess {
 ///
 /// # Safety
 /// Must be called only in the child of a fork; makes only system calls.
-unsafe fn hold_on(path: &CString, how: HoldMethod, saying: i32) -> ! {
+unsafe fn hold_until_killed(path: &CString, how: HoldMethod, ready_sender: i32) -> ! {
     // SAFETY: system calls with integers and with strings that outlive them.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         // This signal reports a broken lease.
         libc::signal(libc::SIGIO, libc::SIG_IGN);
-        libc::dup2(saying, 0);
+        libc::dup2(ready_sender, 0);
         libc::syscall(libc::SYS_close_range, 1, u32::MAX, 0);
         let flags = match how {
             HoldMethod::Exclusively => libc::O_RDONLY | libc::O_EXCL,
@@ -466,7 +472,7 @@ unsafe fn hold_on(path: &CString, how: HoldMethod, saying: i32) -> ! {
             let shared = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_SIGHAND;
             let flags = shared | libc::CLONE_THREAD | libc::CLONE_SYSVSEM | table;
             let top = stack.as_mut_ptr_range().end.map_addr(|at| at & !15).cast();
-            is_held &= libc::clone(wait_for_ever, top, flags, std::ptr::null_mut()) > 0;
+            is_held &= libc::clone(wait_forever, top, flags, std::ptr::null_mut()) > 0;
         }
         if how == HoldMethod::ThreadTable {
             libc::close(file);
@@ -478,12 +484,12 @@ unsafe fn hold_on(path: &CString, how: HoldMethod, saying: i32) -> ! {
         if matches!(how, HoldMethod::ThreadOpen | HoldMethod::ThreadMapped) {
             libc::syscall(libc::SYS_exit, 0);
         }
-        wait_for_ever(std::ptr::null_mut());
+        wait_forever(std::ptr::null_mut());
         unreachable!()
     }
 }
 
-extern "C" fn wait_for_ever(_: *mut libc::c_void) -> i32 {
+extern "C" fn wait_forever(_: *mut libc::c_void) -> i32 {
     loop {
         // SAFETY: takes no argument.
         unsafe { libc::pause() };
@@ -506,7 +512,7 @@ impl MatrixState {
 }
 
 /// Tries to arm with the correct confirmation. Returns the text of a refusal.
-fn tried(path: &Path) -> Result<Target, String> {
+fn try_arming(path: &Path) -> Result<Target, String> {
     let device = inspect(path, &SystemRoots::real()).map_err(|error| error.to_string())?;
     arm_confirmed(&device, &[]).map_err(|refusal| format!("{refusal}; {}", refusal.remedy()))
 }
@@ -520,34 +526,36 @@ fn must_be_refused(path: &Path, kept: &Path, length: usize) {
         bytes
     };
     let before = read();
-    let said = tried(path);
+    let result = try_arming(path);
     assert!(before == read(), "bytes have changed");
-    match said {
-        Err(said) => assert!(said.len() > 20 && !said.contains("not confirmed"), "{said}"),
+    match result {
+        Err(refusal) => {
+            assert!(refusal.len() > 20 && !refusal.contains("not confirmed"), "{refusal}");
+        }
         Ok(target) => panic!("ARMED: {target:?}"),
     }
 }
 
-fn crossed(used: BlockUse, name: ArmedName) -> MatrixState {
+fn used_state(used: BlockUse, name: ArmedName) -> MatrixState {
     MatrixState::new(format!("{used:?} / {name:?}"), move || {
         let mut stage = StateFixture::new()?;
         let image = stage.image();
-        let device = if used.is_of_the_file() && name.is_of_the_file() {
+        let device = if used.is_of_file() && name.is_of_file() {
             None
         } else {
             Some(stage.attach(&image, &[])?)
         };
-        let path = stage.name(name, device.as_deref())?;
-        stage.used(used, device.as_deref())?;
+        let path = stage.create_name(name, device.as_deref())?;
+        stage.begin_use(used, device.as_deref())?;
         // The kernel may swap after the first page.
         let swaps = matches!(used, BlockUse::Swap | BlockUse::SwapFile);
-        must_be_refused(&path, &image, if swaps { 4096 } else { IMAGE as usize });
+        must_be_refused(&path, &image, if swaps { 4096 } else { IMAGE_LENGTH as usize });
         Ok(())
     })
 }
 
 /// Asserts that a name is armed if nothing uses the blocks.
-fn free(name: ArmedName) -> MatrixState {
+fn free_state(name: ArmedName) -> MatrixState {
     MatrixState::new(format!("free / {name:?}"), move || {
         if name == ArmedName::LoopOfAnotherNamespace && is_overlay_mounted() {
             return Err(
@@ -556,9 +564,9 @@ fn free(name: ArmedName) -> MatrixState {
         }
         let mut stage = StateFixture::new()?;
         let image = stage.image();
-        let device = if name.is_of_the_file() { None } else { Some(stage.attach(&image, &[])?) };
-        let path = stage.name(name, device.as_deref())?;
-        let target = tried(&path).unwrap();
+        let device = if name.is_of_file() { None } else { Some(stage.attach(&image, &[])?) };
+        let path = stage.create_name(name, device.as_deref())?;
+        let target = try_arming(&path).unwrap();
         fill(&target, 0x5a);
         drop(target);
         // The layers in between write through the page cache.
@@ -578,23 +586,16 @@ fn is_overlay_mounted() -> bool {
 /// Creates a loop device with two partitions; the first contains an ext4 file system.
 fn partitioned() -> BuildResult<(StateFixture, PathBuf)> {
     let mut stage = StateFixture::new()?;
-    let (start, sectors) = (2048u32, (IMAGE / 512) as u32);
-    let mut table = vec![0u8; MIB as usize];
-    for (entry, at) in [(446, start), (462, start + sectors)] {
-        table[entry + 4] = 0x83;
-        table[entry + 8..entry + 12].copy_from_slice(&at.to_le_bytes());
-        table[entry + 12..entry + 16].copy_from_slice(&sectors.to_le_bytes());
-    }
-    table[510..512].copy_from_slice(&[0x55, 0xaa]);
-    table.extend(ext4()?);
-    table.resize((MIB + 2 * IMAGE) as usize, 0);
-    fs::write(stage.image(), &table).unwrap();
+    let sectors = (IMAGE_LENGTH / 512) as u32;
+    let starts = [2048, 2048 + sectors];
+    let mut image = partition_table(starts, sectors).to_vec();
+    image.resize(MIB as usize, 0);
+    image.extend(ext4()?);
+    image.resize((MIB + 2 * IMAGE_LENGTH) as usize, 0);
+    fs::write(stage.image(), &image).unwrap();
     let device = stage.attach(&stage.image(), &["--partscan"])?;
-    for (number, at) in [("1", start), ("2", start + sectors)] {
-        if !part(&device, number).exists() {
-            let (at, sectors) = (at.to_string(), sectors.to_string());
-            run("addpart", &[device.to_str().unwrap(), number, &at, &sectors])?;
-        }
+    for (number, start) in [(1, starts[0]), (2, starts[1])] {
+        add_partition(&device, number, start, sectors)?;
     }
     Ok((stage, device))
 }
@@ -603,21 +604,17 @@ fn file_name(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
 }
 
-fn part(device: &Path, number: &str) -> PathBuf {
-    format!("{}p{number}", device.display()).into()
-}
-
 /// A partition in use blocks itself and its disk, by every name.
 fn partition_states() -> Vec<MatrixState> {
     let uses = [
         BlockUse::Mounted,
         BlockUse::MountedInAnotherNamespace,
-        BlockUse::HeldByAFileSystemThatIsMountedNowhere,
+        BlockUse::FileSystemContext,
         BlockUse::Swap,
         BlockUse::OpenExclusively,
         BlockUse::OpenForWriting,
         BlockUse::MappedShared,
-        BlockUse::MountedByALoopAbove,
+        BlockUse::MountedByLoopAbove,
     ];
     let names =
         [None, Some(ArmedName::Node), Some(ArmedName::SecondNode), Some(ArmedName::SecondLoop)];
@@ -625,12 +622,12 @@ fn partition_states() -> Vec<MatrixState> {
     let state = |(used, name): (BlockUse, Option<ArmedName>)| {
         MatrixState::new(format!("partition {used:?} / {name:?}"), move || {
             let (mut stage, device) = partitioned()?;
-            let first = part(&device, "1");
+            let first = part(&device, 1);
             let path = match name {
                 None => first.clone(),
-                Some(name) => stage.name(name, Some(&device))?,
+                Some(name) => stage.create_name(name, Some(&device))?,
             };
-            stage.used(used, Some(&first))?;
+            stage.begin_use(used, Some(&first))?;
             let length = if used == BlockUse::Swap { MIB } else { u64::MAX };
             must_be_refused(&path, &stage.image(), length as usize);
             Ok(())
@@ -660,7 +657,7 @@ fn special_states() -> Vec<MatrixState> {
                 // Forged facts, which claim that the path is a file.
                 let file = tempfile::NamedTempFile::new().unwrap();
                 fs::write(file.path(), [0; 4096]).unwrap();
-                let genuine = inspect(file.path(), &SystemRoots::real()).unwrap();
+                let genuine = inspected(file.path());
                 let forged = Device { path: path.into(), ..genuine };
                 assert!(arm_confirmed(&forged, &[]).is_err(), "armed");
                 assert!(inspect(Path::new(path), &SystemRoots::real()).is_err(), "inspected");
@@ -713,7 +710,7 @@ fn special_states() -> Vec<MatrixState> {
     states.extend([0u64, 256, 1536, 1792].map(|kib| {
         MatrixState::new(format!("ZFS label at {kib} KiB"), move || {
             let mut stage = StateFixture::new()?;
-            let mut image = vec![0; IMAGE as usize];
+            let mut image = vec![0; IMAGE_LENGTH as usize];
             let at = (kib as usize + 128) << 10;
             image[at..at + 8].copy_from_slice(&0x00ba_b10c_u64.to_le_bytes());
             fs::write(stage.image(), image).unwrap();
@@ -742,18 +739,19 @@ impl SimulatedMachine {
         let number = format!("{}:{}", libc::major(number), libc::minor(number));
         let roots =
             SystemRoots { sys: stage.at("sys"), proc: stage.at("proc"), ..SystemRoots::real() };
-        let laid = SimulatedMachine { disk: stage.at("sys/devices/disk"), stage, device, roots };
-        laid.block("disk", &number, IMAGE / 512);
-        laid.write("proc/swaps", "Filename Type Size Used Priority\n");
-        laid.write("proc/locks", "");
+        let machine = SimulatedMachine { disk: stage.at("sys/devices/disk"), stage, device, roots };
+        machine.block("disk", &number, IMAGE_LENGTH / 512);
+        machine.write("proc/swaps", "Filename Type Size Used Priority\n");
+        machine.write("proc/locks", "");
         for process in ["self", "1"] {
-            laid.write(&format!("proc/{process}/mountinfo"), "1 1 0:20 / / rw - tmpfs tmpfs rw\n");
+            machine
+                .write(&format!("proc/{process}/mountinfo"), "1 1 0:20 / / rw - tmpfs tmpfs rw\n");
         }
-        laid.link("proc/self/ns/pid", "pid:[4026531836]");
-        laid.link("proc/self/ns/mnt", "mnt:[4026531832]");
-        laid.link("proc/self/root", "/");
-        fs::create_dir_all(laid.stage.at("proc/1")).unwrap();
-        Ok(laid)
+        machine.link("proc/self/ns/pid", "pid:[4026531836]");
+        machine.link("proc/self/ns/mnt", "mnt:[4026531832]");
+        machine.link("proc/self/root", "/");
+        fs::create_dir_all(machine.stage.at("proc/1")).unwrap();
+        Ok(machine)
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -788,7 +786,7 @@ impl SimulatedMachine {
     }
 
     /// Turns the device into a partition of a new disk that has another partition.
-    fn cut(&self, number: u32, [start, sectors]: [u64; 2], other: [u64; 3]) {
+    fn make_partition(&self, number: u32, [start, sectors]: [u64; 2], other: [u64; 3]) {
         self.write("sys/devices/disk/dev", "8:90");
         self.write("sys/devices/disk/ro", "0");
         self.write("sys/devices/disk/size", "1000000");
@@ -813,39 +811,38 @@ impl SimulatedMachine {
         self.write("proc/self/mountinfo", lines);
     }
 
-    fn own(&self) -> PathBuf {
+    fn node(&self) -> PathBuf {
         self.disk.join(self.device.file_name().unwrap())
     }
 
-    fn hold(&self, name: &str, uuid: &str) {
+    fn add_holder(&self, name: &str, uuid: &str) {
         self.block(name, "252:7", 1);
         self.write(&format!("sys/devices/{name}/{name}/dm/name"), "vault");
         self.write(&format!("sys/devices/{name}/{name}/dm/uuid"), uuid);
-        let holders = self.own().join("holders");
+        let holders = self.node().join("holders");
         fs::create_dir_all(&holders).unwrap();
         symlink(self.stage.at(&format!("sys/devices/{name}/{name}")), holders.join(name)).unwrap();
     }
 
-    fn tried(&self) -> Result<Target, String> {
+    fn try_arming(&self) -> Result<Target, String> {
         let device = inspect(&self.device, &self.roots).map_err(|error| error.to_string())?;
         let confirmation = Some(device.confirmation().to_owned());
-        let consent = steadfast_host::Consent::Destroy { confirmation };
-        steadfast_host::arm(&device, &consent, &[], &self.roots)
+        arm(&device, &Consent::Destroy { confirmation }, &[], &self.roots)
             .map_err(|refusal| refusal.to_string())
     }
 }
 
 /// A state of a simulated machine, refused with a text that contains `expected`. Without the state,
 /// the machine's disk is armed.
-fn laid_out(name: &str, expected: &'static str, lay: fn(&SimulatedMachine)) -> MatrixState {
-    MatrixState::new(format!("laid out: {name}"), move || {
-        let laid = SimulatedMachine::new()?;
-        drop(laid.tried().unwrap());
-        let before = fs::read(laid.stage.image()).unwrap();
-        lay(&laid);
-        let said = laid.tried().expect_err("ARMED");
-        assert!(said.contains(expected), "{said}");
-        assert!(before == fs::read(laid.stage.image()).unwrap());
+fn simulated(name: &str, expected: &'static str, change: fn(&SimulatedMachine)) -> MatrixState {
+    MatrixState::new(format!("simulated: {name}"), move || {
+        let machine = SimulatedMachine::new()?;
+        drop(machine.try_arming().unwrap());
+        let before = fs::read(machine.stage.image()).unwrap();
+        change(&machine);
+        let refusal = machine.try_arming().expect_err("ARMED");
+        assert!(refusal.contains(expected), "{refusal}");
+        assert!(before == fs::read(machine.stage.image()).unwrap());
         Ok(())
     })
 }
@@ -853,55 +850,55 @@ fn laid_out(name: &str, expected: &'static str, lay: fn(&SimulatedMachine)) -> M
 /// Uses that need features of another kernel.
 fn foreign_states() -> Vec<MatrixState> {
     vec![
-        laid_out("LVM", "LVM vault", |l| l.hold("dm-0", "LVM-1")),
-        laid_out("crypt", "crypt vault", |l| l.hold("dm-1", "CRYPT-LUKS2-1")),
-        laid_out("multipath", "multipath vault", |l| l.hold("dm-2", "mpath-1")),
-        laid_out("md", "held by md0", |l| l.hold("md0", "")),
-        laid_out("bcache", "held by bcache0", |l| l.hold("bcache0", "")),
-        laid_out("btrfs member", "mounted on /data", |l| {
-            l.block("other", "8:99", 9);
-            l.link("sys/fs/btrfs/1/devices/other", "/");
-            let name = l.device.file_name().unwrap().to_str().unwrap().to_owned();
-            l.link(&format!("sys/fs/btrfs/1/devices/{name}"), "/");
-            l.write("proc/self/mountinfo", "1 1 8:99 / /data rw - btrfs /dev/other rw\n");
+        simulated("LVM", "LVM vault", |m| m.add_holder("dm-0", "LVM-1")),
+        simulated("crypt", "crypt vault", |m| m.add_holder("dm-1", "CRYPT-LUKS2-1")),
+        simulated("multipath", "multipath vault", |m| m.add_holder("dm-2", "mpath-1")),
+        simulated("md", "held by md0", |m| m.add_holder("md0", "")),
+        simulated("bcache", "held by bcache0", |m| m.add_holder("bcache0", "")),
+        simulated("btrfs member", "mounted on /data", |m| {
+            m.block("other", "8:99", 9);
+            m.link("sys/fs/btrfs/1/devices/other", "/");
+            let name = m.device.file_name().unwrap().to_str().unwrap().to_owned();
+            m.link(&format!("sys/fs/btrfs/1/devices/{name}"), "/");
+            m.write("proc/self/mountinfo", "1 1 8:99 / /data rw - btrfs /dev/other rw\n");
         }),
-        laid_out("XFS log", "mounted on /x", |l| {
-            let line = format!("1 1 8:99 / /x rw - xfs /dev/a rw,logdev={}\n", l.device.display());
-            l.write("proc/self/mountinfo", &line);
+        simulated("XFS log", "mounted on /x", |m| {
+            let line = format!("1 1 8:99 / /x rw - xfs /dev/a rw,logdev={}\n", m.device.display());
+            m.write("proc/self/mountinfo", &line);
         }),
-        laid_out("XFS realtime device", "mounted on /x", |l| {
-            let line = format!("1 1 8:99 / /x rw - xfs /dev/a rw,rtdev={}\n", l.device.display());
-            l.write("proc/self/mountinfo", &line);
+        simulated("XFS realtime device", "mounted on /x", |m| {
+            let line = format!("1 1 8:99 / /x rw - xfs /dev/a rw,rtdev={}\n", m.device.display());
+            m.write("proc/self/mountinfo", &line);
         }),
-        laid_out("partition that overlaps a mounted one", "other: mounted on /other", |l| {
-            l.cut(2, [40_000, IMAGE / 512], [1, 64, 131_072]);
-            l.mount_other();
+        simulated("partition that overlaps a mounted one", "other: mounted on /other", |m| {
+            m.make_partition(2, [40_000, IMAGE_LENGTH / 512], [1, 64, 131_072]);
+            m.mount_other();
         }),
-        laid_out("partition in which a mounted one lies", "other: mounted on /other", |l| {
-            l.cut(1, [64, IMAGE / 512], [2, 100, 8]);
-            l.mount_other();
+        simulated("partition in which a mounted one lies", "other: mounted on /other", |m| {
+            m.make_partition(1, [64, IMAGE_LENGTH / 512], [2, 100, 8]);
+            m.mount_other();
         }),
-        laid_out("extended partition of a mounted one", "other: mounted on /other", |l| {
-            l.cut(2, [4096, 2], [5, 8192, 100]);
-            l.mount_other();
+        simulated("extended partition of a mounted one", "other: mounted on /other", |m| {
+            m.make_partition(2, [4096, 2], [5, 8192, 100]);
+            m.mount_other();
         }),
-        laid_out("partition beside one of unknown sectors", "which sectors other has", |l| {
-            l.cut(2, [40_000, IMAGE / 512], [1, 64, 10]);
-            fs::remove_file(l.stage.at("sys/devices/disk/other/start")).unwrap();
+        simulated("partition beside one of unknown sectors", "which sectors other has", |m| {
+            m.make_partition(2, [40_000, IMAGE_LENGTH / 512], [1, 64, 10]);
+            fs::remove_file(m.stage.at("sys/devices/disk/other/start")).unwrap();
         }),
-        laid_out("mount of a thread", "mounted on /inner", |l| {
-            let number = fs::read_to_string(l.own().join("dev")).unwrap();
-            fs::create_dir_all(l.stage.at("proc/77/task/78")).unwrap();
-            l.write("proc/78/mountinfo", &format!("1 1 {number} / /inner rw - ext4 /x rw\n"));
-            l.link("proc/78/ns/mnt", "mnt:[78]");
-            l.link("proc/78/root", "/");
+        simulated("mount of a thread", "mounted on /inner", |m| {
+            let number = fs::read_to_string(m.node().join("dev")).unwrap();
+            fs::create_dir_all(m.stage.at("proc/77/task/78")).unwrap();
+            m.write("proc/78/mountinfo", &format!("1 1 {number} / /inner rw - ext4 /x rw\n"));
+            m.link("proc/78/ns/mnt", "mnt:[78]");
+            m.link("proc/78/root", "/");
         }),
-        laid_out("mount of another process", "mounted on /inner", |l| {
-            let number = fs::read_to_string(l.own().join("dev")).unwrap();
-            fs::create_dir_all(l.stage.at("proc/77/task/77")).unwrap();
-            l.write("proc/77/mountinfo", &format!("1 1 {number} / /inner rw - ext4 /x rw\n"));
-            l.link("proc/77/ns/mnt", "mnt:[77]");
-            l.link("proc/77/root", "/");
+        simulated("mount of another process", "mounted on /inner", |m| {
+            let number = fs::read_to_string(m.node().join("dev")).unwrap();
+            fs::create_dir_all(m.stage.at("proc/77/task/77")).unwrap();
+            m.write("proc/77/mountinfo", &format!("1 1 {number} / /inner rw - ext4 /x rw\n"));
+            m.link("proc/77/ns/mnt", "mnt:[77]");
+            m.link("proc/77/root", "/");
         }),
     ]
 }
@@ -909,62 +906,62 @@ fn foreign_states() -> Vec<MatrixState> {
 /// Machines that do not report a fact, or report it under another name.
 fn silent_states() -> Vec<MatrixState> {
     vec![
-        laid_out("no mountinfo", "mountinfo", |l| {
-            fs::remove_file(l.stage.at("proc/self/mountinfo")).unwrap();
+        simulated("no mountinfo", "mountinfo", |m| {
+            fs::remove_file(m.stage.at("proc/self/mountinfo")).unwrap();
         }),
-        laid_out("mountinfo that is not understood", "not understood", |l| {
-            l.write("proc/self/mountinfo", "what is this\n");
+        simulated("mountinfo that is not understood", "not understood", |m| {
+            m.write("proc/self/mountinfo", "what is this\n");
         }),
-        laid_out("no swaps", "swaps", |l| fs::remove_file(l.stage.at("proc/swaps")).unwrap()),
-        laid_out("no locks", "locks", |l| fs::remove_file(l.stage.at("proc/locks")).unwrap()),
-        laid_out("no /proc", "proc", |l| fs::remove_dir_all(l.stage.at("proc")).unwrap()),
-        laid_out("no /sys", "sys", |l| fs::remove_dir_all(l.stage.at("sys")).unwrap()),
-        laid_out("no /sys/block", "sys/block", |l| {
-            fs::remove_dir_all(l.stage.at("sys/block")).unwrap();
+        simulated("no swaps", "swaps", |m| fs::remove_file(m.stage.at("proc/swaps")).unwrap()),
+        simulated("no locks", "locks", |m| fs::remove_file(m.stage.at("proc/locks")).unwrap()),
+        simulated("no /proc", "proc", |m| fs::remove_dir_all(m.stage.at("proc")).unwrap()),
+        simulated("no /sys", "sys", |m| fs::remove_dir_all(m.stage.at("sys")).unwrap()),
+        simulated("no /sys/block", "sys/block", |m| {
+            fs::remove_dir_all(m.stage.at("sys/block")).unwrap();
         }),
-        laid_out("holders that cannot be listed", "holders", |l| {
-            fs::write(l.own().join("holders"), "no directory").unwrap();
+        simulated("holders that cannot be listed", "holders", |m| {
+            fs::write(m.node().join("holders"), "no directory").unwrap();
         }),
-        laid_out("open files that cannot be listed", "list its open files", |l| {
-            l.write("proc/77/fd", "no directory");
-            fs::create_dir_all(l.stage.at("proc/77/task/77")).unwrap();
-            l.write("proc/77/mountinfo", "");
-            l.link("proc/77/ns/mnt", "mnt:[4026531832]");
-            l.link("proc/77/root", "/");
+        simulated("open files that cannot be listed", "list its open files", |m| {
+            m.write("proc/77/fd", "no directory");
+            fs::create_dir_all(m.stage.at("proc/77/task/77")).unwrap();
+            m.write("proc/77/mountinfo", "");
+            m.link("proc/77/ns/mnt", "mnt:[4026531832]");
+            m.link("proc/77/root", "/");
         }),
-        laid_out("PID namespace of a container", "--pid=host", |l| {
-            fs::remove_file(l.stage.at("proc/self/ns/pid")).unwrap();
-            l.link("proc/self/ns/pid", "pid:[4026532000]");
+        simulated("PID namespace of a container", "--pid=host", |m| {
+            fs::remove_file(m.stage.at("proc/self/ns/pid")).unwrap();
+            m.link("proc/self/ns/pid", "pid:[4026532000]");
         }),
-        laid_out("/proc that hides processes", "hidepid", |l| {
-            fs::remove_dir_all(l.stage.at("proc/1")).unwrap();
+        simulated("/proc that hides processes", "hidepid", |m| {
+            fs::remove_dir_all(m.stage.at("proc/1")).unwrap();
         }),
-        laid_out("swap under another name", "swap", |l| {
-            let node = l.stage.second_node(&l.device).unwrap();
+        simulated("swap under another name", "swap", |m| {
+            let node = m.stage.second_node(&m.device).unwrap();
             let text = format!("head\n{} partition 9 0 -2\n", node.display());
-            l.write("proc/swaps", &text);
+            m.write("proc/swaps", &text);
         }),
-        laid_out("swap device that is not known", "swaps to", |l| {
-            l.write("proc/swaps", "head\n/dev/none partition 9 0 -2\n");
+        simulated("swap device that is not known", "swaps to", |m| {
+            m.write("proc/swaps", "head\n/dev/none partition 9 0 -2\n");
         }),
-        laid_out("loop device that cannot be asked", "find what it is built on", |l| {
-            l.block("loop999", "7:999", 9);
-            fs::create_dir(l.stage.at("sys/devices/loop999/loop999/loop")).unwrap();
+        simulated("loop device that cannot be asked", "find what it is built on", |m| {
+            m.block("loop999", "7:999", 9);
+            fs::create_dir(m.stage.at("sys/devices/loop999/loop999/loop")).unwrap();
         }),
-        laid_out("read-only", "read-only", |l| fs::write(l.own().join("ro"), "1").unwrap()),
+        simulated("read-only", "read-only", |m| fs::write(m.node().join("ro"), "1").unwrap()),
     ]
 }
 
 /// Runs states on many threads. Returns the number of states that passed, the states that failed
 /// and those that could not be built, each with its message.
-fn conduct(states: Vec<MatrixState>) -> (usize, Vec<String>, Vec<String>) {
+fn check_states(states: Vec<MatrixState>) -> (usize, Vec<String>, Vec<String>) {
     // A loop device in use whose backing file cannot be traced blocks other files: states that must
     // be armed and states that must be refused run alternately.
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    static CHECKING: Mutex<()> = Mutex::new(());
+    let _lock = CHECKING.lock().unwrap_or_else(PoisonError::into_inner);
     let queue = Mutex::new(states);
     let (failed, skipped) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-    let held = AtomicU32::new(0);
+    let passed = AtomicU32::new(0);
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
@@ -972,19 +969,19 @@ fn conduct(states: Vec<MatrixState>) -> (usize, Vec<String>, Vec<String>) {
                     let Some(state) = queue.lock().unwrap().pop() else { return };
                     let MatrixState { name, check } = state;
                     match catch_unwind(AssertUnwindSafe(check)) {
-                        Ok(Ok(())) => drop(held.fetch_add(1, Ordering::Relaxed)),
+                        Ok(Ok(())) => drop(passed.fetch_add(1, Ordering::Relaxed)),
                         Ok(Err(why)) => skipped.lock().unwrap().push(format!("{name}: {why}")),
                         Err(panic) => {
-                            let said = panic.downcast_ref::<String>().cloned();
-                            let said = said.unwrap_or_else(|| "see above".into());
-                            failed.lock().unwrap().push(format!("{name}: {said}"));
+                            let message = panic.downcast_ref::<String>().cloned();
+                            let message = message.unwrap_or_else(|| "see above".into());
+                            failed.lock().unwrap().push(format!("{name}: {message}"));
                         }
                     }
                 }
             });
         }
     });
-    (held.into_inner() as usize, failed.into_inner().unwrap(), skipped.into_inner().unwrap())
+    (passed.into_inner() as usize, failed.into_inner().unwrap(), skipped.into_inner().unwrap())
 }
 
 fn can_attach() -> bool {
@@ -1004,31 +1001,35 @@ fn nothing_in_use_is_armed_by_any_name() {
         return;
     }
     let all = USES.iter().flat_map(|used| NAMES.iter().map(move |name| (*used, *name)));
-    let counts = |(used, name): &(BlockUse, ArmedName)| used.bars_loops() || name.is_of_the_file();
+    let counts = |(used, name): &(BlockUse, ArmedName)| used.blocks_loops() || name.is_of_file();
     let mut states: Vec<MatrixState> =
-        all.filter(counts).map(|(used, name)| crossed(used, name)).collect();
+        all.filter(counts).map(|(used, name)| used_state(used, name)).collect();
     states.extend(partition_states());
     states.extend(stacks::states());
     states.extend(special_states());
     states.extend(foreign_states());
     states.extend(silent_states());
     let all = states.len();
-    let (refused, failed, skipped) = conduct(states);
+    let (refused, failed, skipped) = check_states(states);
     for state in &skipped {
         skip(state);
     }
-    tell(&format!("in-use matrix: {refused} of {all} states refused, {} failed", failed.len()));
+    print_note(&format!(
+        "in-use matrix: {refused} of {all} states refused, {} failed",
+        failed.len()
+    ));
     assert!(failed.is_empty(), "{failed:#?}");
     assert_eq!(refused + skipped.len(), all);
     assert!(all >= STATES_MIN && refused >= STATES_MIN.min(all - skipped.len()), "{refused}");
 }
 
 #[test]
-fn what_nothing_uses_is_armed_by_every_name() {
+fn a_free_device_is_armed_by_every_name() {
     if !can_attach() {
         return;
     }
-    let (armed, failed, skipped) = conduct(NAMES.iter().map(|name| free(*name)).collect());
+    let (armed, failed, skipped) =
+        check_states(NAMES.iter().map(|name| free_state(*name)).collect());
     skipped.iter().for_each(|state| skip(state));
     assert!(failed.is_empty(), "{failed:#?}");
     assert_eq!(armed + skipped.len(), NAMES.len());
@@ -1040,29 +1041,29 @@ fn a_partition_that_touches_a_mounted_one_is_armed() {
     if !can_attach() {
         return;
     }
-    for other in [[1, 64, 39_936], [3, 40_000 + IMAGE / 512, 9], [5, 100, 9]] {
-        let laid = SimulatedMachine::new().unwrap();
-        laid.cut(2, [40_000, IMAGE / 512], other);
-        laid.mount_other();
-        drop(laid.tried().unwrap());
+    for other in [[1, 64, 39_936], [3, 40_000 + IMAGE_LENGTH / 512, 9], [5, 100, 9]] {
+        let machine = SimulatedMachine::new().unwrap();
+        machine.make_partition(2, [40_000, IMAGE_LENGTH / 512], other);
+        machine.mount_other();
+        drop(machine.try_arming().unwrap());
     }
 }
 
-/// Switches a link 1,000 times between a scratch file and a precious one: only the scratch file is
+/// Switches a link 1,000 times between a scratch file and another file: only the scratch file is
 /// ever armed.
 #[test]
-fn a_link_that_is_turned_over_and_over_leads_to_nothing_precious() {
+fn a_link_that_is_switched_all_the_time_never_arms_the_other_file() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     create_scratch(&at("scratch"), Bytes(MIB)).unwrap();
-    fs::write(at("precious"), vec![b'x'; MIB as usize]).unwrap();
+    fs::write(at("other"), vec![b'x'; MIB as usize]).unwrap();
     symlink(at("scratch"), at("link")).unwrap();
     let scratch = fs::metadata(at("scratch")).unwrap().ino();
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for turn in 0..1000 {
-                let to = if turn % 2 == 0 { "precious" } else { "scratch" };
+                let to = if turn % 2 == 0 { "other" } else { "scratch" };
                 symlink(at(to), at("next")).unwrap();
                 fs::rename(at("next"), at("link")).unwrap();
                 std::thread::sleep(Duration::from_micros(500));
@@ -1080,13 +1081,13 @@ fn a_link_that_is_turned_over_and_over_leads_to_nothing_precious() {
             fill(&target, 0x5a);
         }
     });
-    assert!(fs::read(at("precious")).unwrap().iter().all(|byte| *byte == b'x'));
+    assert!(fs::read(at("other")).unwrap().iter().all(|byte| *byte == b'x'));
 }
 
 /// An armed target also holds other devices on the same blocks, and locks the file against
 /// programs that use locks.
 #[test]
-fn what_is_armed_stays_free_of_others() {
+fn what_is_armed_cannot_be_used_by_others() {
     if !can_attach() {
         return;
     }
@@ -1094,7 +1095,7 @@ fn what_is_armed_stays_free_of_others() {
     let image = stage.image();
     let below = stage.attach(&image, &[]).unwrap();
     let over = stage.attach(&below, &[]).unwrap();
-    let target = tried(&over).unwrap();
+    let target = try_arming(&over).unwrap();
     let exclusively =
         |path: &Path| OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(path).map(drop);
     for path in [&below, &over] {
@@ -1105,15 +1106,11 @@ fn what_is_armed_stays_free_of_others() {
     drop(target);
 
     let mut stage = StateFixture::new().unwrap();
-    let target = tried(&stage.image()).unwrap();
+    let target = try_arming(&stage.image()).unwrap();
     for how in [HoldMethod::Flock, HoldMethod::Posix, HoldMethod::Ofd] {
         assert!(stage.hold(&stage.image(), how).is_err(), "{how:?}");
     }
     drop(target);
     // A child process of another test has the handle until exec.
-    let mut is_free = |_: u32| {
-        std::thread::sleep(Duration::from_millis(50));
-        stage.hold(&stage.image(), HoldMethod::Ofd).is_ok()
-    };
-    assert!((0..40).any(&mut is_free));
+    retry(40, || HolderProcess::new(&stage.image(), HoldMethod::Ofd)).unwrap();
 }

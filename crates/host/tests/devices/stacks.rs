@@ -3,7 +3,7 @@
 //! refused under every other name; an unrelated file next to it is armed.
 
 use super::*;
-use crate::devices_alone;
+use crate::exclusive_arming_lock;
 use std::os::unix::fs::PermissionsExt;
 use steadfast_host::ArmRefusal;
 
@@ -63,54 +63,63 @@ fn mount_with(
     fs::create_dir_all(point).unwrap();
     run("mount", &["-t", kind, "-o", options, kind, point.to_str().unwrap()])?;
     // A file that was just closed may still be busy.
-    stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], point.to_owned())));
+    stage.undo_with(&["umount", "--lazy"], point);
     Ok(())
+}
+
+/// Creates a stage with a tmpfs that has these directories. Its paths are separate from the file
+/// system of the other states, whose paths may be unknown.
+fn stage_with_tmpfs(directories: &[&str]) -> BuildResult<(StateFixture, PathBuf)> {
+    let mut stage = StateFixture::new()?;
+    let disk = stage.at("disk");
+    mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
+    create_directories(&disk, directories);
+    Ok((stage, disk))
+}
+
+fn create_directories(parent: &Path, names: &[&str]) {
+    for name in names {
+        fs::create_dir_all(parent.join(name)).unwrap();
+    }
 }
 
 impl MountedOverlay {
     fn new(kind: OverlayLayout, layer: LayerSet) -> BuildResult<MountedOverlay> {
-        let mut stage = StateFixture::new()?;
-        // Separate from the file system of the other states, whose paths may be unknown.
-        let disk = stage.at("disk");
-        mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
         let lower = match kind {
-            OverlayLayout::Several => disk.join("lo:w\\er,2"),
-            _ => disk.join("lower"),
+            OverlayLayout::Several => "lo:w\\er,2",
+            _ => "lower",
         };
-        let (upper, work, merged) = (disk.join("upper"), disk.join("work"), disk.join("merged"));
-        for directory in [&lower, &disk.join("first")] {
-            fs::create_dir_all(directory).unwrap();
-        }
-        let up = disk.join("up");
+        let (mut stage, disk) = stage_with_tmpfs(&[lower, "first"])?;
+        let (lower, merged) = (disk.join(lower), disk.join("merged"));
+        let mut up = disk.clone();
         if matches!(kind, OverlayLayout::Apart | OverlayLayout::Xino) {
+            up.push("up");
             mount_with(&mut stage, "tmpfs", "size=64m", &up)?;
         }
-        let (upper, work) = match kind {
-            OverlayLayout::Apart | OverlayLayout::Xino => (up.join("upper"), up.join("work")),
-            _ => (upper, work),
-        };
-        fs::create_dir_all(&upper).unwrap();
-        fs::create_dir_all(&work).unwrap();
+        create_directories(&up, &["upper", "work"]);
+        let (upper, work) = (up.join("upper"), up.join("work"));
         let holds = if layer == LayerSet::Upper { &upper } else { &lower };
         fs::write(holds.join("image"), ext4()?).unwrap();
         let mut real = vec![holds.join("image")];
-        let mut below = escaped(&lower);
+        let mut lower_layers = escaped(&lower);
+        let first = escaped(&disk.join("first"));
         if kind == OverlayLayout::Nested {
             let middle = disk.join("middle");
-            let options = format!("lowerdir={}:{}", below, escaped(&disk.join("first")));
+            let options = format!("lowerdir={lower_layers}:{first}");
             mount_with(&mut stage, "overlay", &options, &middle)?;
-            below = escaped(&middle);
+            lower_layers = escaped(&middle);
         }
-        let first = escaped(&disk.join("first"));
-        let (below, more) = match kind {
-            OverlayLayout::Plain | OverlayLayout::Apart | OverlayLayout::Nested => (below, ""),
-            OverlayLayout::Several => (format!("{first}:{below}"), ""),
-            OverlayLayout::Xino => (below, ",xino=on"),
-            OverlayLayout::Metacopy => (below, ",metacopy=on,redirect_dir=on"),
-            OverlayLayout::Index => (below, ",index=on"),
+        if kind == OverlayLayout::Several {
+            lower_layers = format!("{first}:{lower_layers}");
+        }
+        let more = match kind {
+            OverlayLayout::Xino => ",xino=on",
+            OverlayLayout::Metacopy => ",metacopy=on,redirect_dir=on",
+            OverlayLayout::Index => ",index=on",
+            _ => "",
         };
         let options = format!(
-            "lowerdir={below},upperdir={},workdir={}{more}",
+            "lowerdir={lower_layers},upperdir={},workdir={}{more}",
             upper.display(),
             work.display()
         );
@@ -156,14 +165,14 @@ const OVERLAY_USES: [StackedUse; 5] = [
 impl StackedUse {
     /// Returns true if this use blocks loop devices. The creator of a loop device may have its file
     /// open, and an unused loop device blocks no other.
-    fn bars_loops(self) -> bool {
+    fn blocks_loops(self) -> bool {
         matches!(self, StackedUse::MountedLoop | StackedUse::Locked)
     }
 
     /// Returns true if the use is tested on this kind of overlay. Uses that are visible on the file
     /// in the layer need fewer kinds.
-    fn is_tried_on(self, kind: OverlayLayout) -> bool {
-        self.bars_loops()
+    fn applies_to(self, kind: OverlayLayout) -> bool {
+        self.blocks_loops()
             || matches!(kind, OverlayLayout::Plain | OverlayLayout::Apart | OverlayLayout::Metacopy)
     }
 
@@ -182,7 +191,7 @@ impl StackedUse {
 }
 
 /// Asserts that a file is refused, and then a loop device on it.
-fn refuse_file_and_loop(
+fn file_and_loop_must_be_refused(
     stage: &mut StateFixture,
     used: StackedUse,
     named: &Path,
@@ -191,7 +200,7 @@ fn refuse_file_and_loop(
     for kept in kept {
         must_be_refused(named, kept, usize::MAX);
     }
-    if used.bars_loops() {
+    if used.blocks_loops() {
         let device = stage.attach(named, &[])?;
         for kept in kept {
             must_be_refused(&device, kept, usize::MAX);
@@ -205,7 +214,7 @@ fn overlay_states() -> Vec<MatrixState> {
     let mut states = Vec::new();
     for kind in KINDS {
         for layer in LAYERS {
-            for used in OVERLAY_USES.into_iter().filter(|used| used.is_tried_on(kind)) {
+            for used in OVERLAY_USES.into_iter().filter(|used| used.applies_to(kind)) {
                 states.push(MatrixState::new(
                     format!("{kind:?} {layer:?} {used:?} above"),
                     move || {
@@ -213,7 +222,7 @@ fn overlay_states() -> Vec<MatrixState> {
                             MountedOverlay::new(kind, layer)?;
                         used.begin(&mut stage, &merged)?;
                         for named in &real {
-                            refuse_file_and_loop(&mut stage, used, named, &real)?;
+                            file_and_loop_must_be_refused(&mut stage, used, named, &real)?;
                         }
                         Ok(())
                     },
@@ -224,7 +233,7 @@ fn overlay_states() -> Vec<MatrixState> {
                         // The path of the lower file in the overlay is unknown then, and a mounted
                         // loop device on it blocks every other file.
                         let is_lost = layer == LayerSet::Renamed && used == StackedUse::MountedLoop;
-                        let _alone = is_lost.then(devices_alone);
+                        let _lock = is_lost.then(exclusive_arming_lock);
                         let MountedOverlay { mut stage, merged, real } =
                             MountedOverlay::new(kind, layer)?;
                         // With metacopy=on, the upper layer has no data to mount.
@@ -233,7 +242,7 @@ fn overlay_states() -> Vec<MatrixState> {
                         for below in &real[..used_layers] {
                             used.begin(&mut stage, below)?;
                         }
-                        refuse_file_and_loop(&mut stage, used, &merged, &real)
+                        file_and_loop_must_be_refused(&mut stage, used, &merged, &real)
                     },
                 ));
             }
@@ -246,12 +255,7 @@ fn overlay_states() -> Vec<MatrixState> {
 fn other_overlay_states() -> Vec<MatrixState> {
     vec![
         MatrixState::new("overlay in another mount namespace", || {
-            let mut stage = StateFixture::new()?;
-            let disk = stage.at("disk");
-            mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
-            for name in ["lower", "upper", "work", "merged"] {
-                fs::create_dir(disk.join(name)).unwrap();
-            }
+            let (mut stage, disk) = stage_with_tmpfs(&["lower", "upper", "work", "merged"])?;
             let image = disk.join("upper/image");
             fs::write(&image, ext4()?).unwrap();
             let at = disk.display();
@@ -261,12 +265,8 @@ fn other_overlay_states() -> Vec<MatrixState> {
                  exec sleep 900"
             );
             stage.run_in_another_namespace(&script)?;
-            refuse_file_and_loop(
-                &mut stage,
-                StackedUse::Locked,
-                &image,
-                std::slice::from_ref(&image),
-            )
+            let kept = std::slice::from_ref(&image);
+            file_and_loop_must_be_refused(&mut stage, StackedUse::Locked, &image, kept)
         }),
         MatrixState::new("layer by another hard link", || {
             let MountedOverlay { mut stage, merged, real } =
@@ -274,29 +274,28 @@ fn other_overlay_states() -> Vec<MatrixState> {
             let hard = stage.at("disk/hard");
             fs::hard_link(&real[0], &hard).unwrap();
             StackedUse::Locked.begin(&mut stage, &merged)?;
-            refuse_file_and_loop(&mut stage, StackedUse::Locked, &hard, &real)
+            file_and_loop_must_be_refused(&mut stage, StackedUse::Locked, &hard, &real)
         }),
         MatrixState::new("layer by a bind mount", || {
             let MountedOverlay { mut stage, merged, real } =
                 MountedOverlay::new(OverlayLayout::Plain, LayerSet::Upper)?;
             let bound = stage.at("bound");
             fs::write(&bound, "").unwrap();
-            run("mount", &["--bind", real[0].to_str().unwrap(), bound.to_str().unwrap()])?;
-            stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], bound.clone())));
+            stage.bind_mount(&real[0], &bound)?;
             StackedUse::MountedLoop.begin(&mut stage, &merged)?;
-            refuse_file_and_loop(&mut stage, StackedUse::MountedLoop, &bound, &real)
+            file_and_loop_must_be_refused(&mut stage, StackedUse::MountedLoop, &bound, &real)
         }),
         MatrixState::new("overlay that is covered", || {
-            let _alone = devices_alone();
+            let _lock = exclusive_arming_lock();
             let MountedOverlay { mut stage, merged, real } =
                 MountedOverlay::new(OverlayLayout::Plain, LayerSet::Upper)?;
             StackedUse::MountedLoop.begin(&mut stage, &merged)?;
             let point = merged.parent().unwrap().to_owned();
             mount_with(&mut stage, "tmpfs", "size=1m", &point)?;
-            refuse_file_and_loop(&mut stage, StackedUse::MountedLoop, &real[0], &real)
+            file_and_loop_must_be_refused(&mut stage, StackedUse::MountedLoop, &real[0], &real)
         }),
         MatrixState::new("layer that is covered", || {
-            let _alone = devices_alone();
+            let _lock = exclusive_arming_lock();
             let MountedOverlay { mut stage, merged, real } =
                 MountedOverlay::new(OverlayLayout::Plain, LayerSet::Upper)?;
             StackedUse::MountedLoop.begin(&mut stage, &real[0])?;
@@ -312,49 +311,34 @@ fn other_overlay_states() -> Vec<MatrixState> {
                 MountedOverlay::new(OverlayLayout::Plain, LayerSet::Lower)?;
             let disk = stage.at("disk");
             let at = disk.display();
-            for name in ["up2", "work2"] {
-                fs::create_dir(disk.join(name)).unwrap();
-            }
+            create_directories(&disk, &["up2", "work2"]);
             let options = format!("lowerdir={at}/lower,upperdir={at}/up2,workdir={at}/work2");
             mount_with(&mut stage, "overlay", &options, &disk.join("second"))?;
             StackedUse::MountedLoop.begin(&mut stage, &merged)?;
             let second = disk.join("second/image");
-            refuse_file_and_loop(&mut stage, StackedUse::MountedLoop, &second, &real)
+            file_and_loop_must_be_refused(&mut stage, StackedUse::MountedLoop, &second, &real)
         }),
         MatrixState::new("overlay with data-only layers", || {
-            let mut stage = StateFixture::new()?;
-            let disk = stage.at("disk");
-            mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
-            for name in ["meta", "data"] {
-                fs::create_dir(disk.join(name)).unwrap();
-            }
+            let (mut stage, disk) = stage_with_tmpfs(&["meta", "data"])?;
             let data = disk.join("data/content");
             fs::write(&data, ext4()?).unwrap();
             let meta = disk.join("meta/image");
-            File::create(&meta).unwrap().set_len(IMAGE).unwrap();
+            File::create(&meta).unwrap().set_len(IMAGE_LENGTH).unwrap();
             set_attribute(&meta, c"trusted.overlay.metacopy", b"")?;
             set_attribute(&meta, c"trusted.overlay.redirect", b"/content")?;
             let at = disk.display();
             let options = format!("metacopy=on,lowerdir={at}/meta::{at}/data");
             mount_with(&mut stage, "overlay", &options, &disk.join("merged"))?;
             StackedUse::MountedLoop.begin(&mut stage, &disk.join("merged/image"))?;
-            refuse_file_and_loop(
-                &mut stage,
-                StackedUse::MountedLoop,
-                &data,
-                std::slice::from_ref(&data),
-            )?;
-            let kept = [data];
-            refuse_file_and_loop(&mut stage, StackedUse::MountedLoop, &meta, &kept)
+            for named in [&data, &meta] {
+                let kept = std::slice::from_ref(&data);
+                file_and_loop_must_be_refused(&mut stage, StackedUse::MountedLoop, named, kept)?;
+            }
+            Ok(())
         }),
         MatrixState::new("overlay with a relative path of a layer", || {
-            let _alone = devices_alone();
-            let mut stage = StateFixture::new()?;
-            let disk = stage.at("disk");
-            mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
-            for name in ["lower", "upper", "work", "merged"] {
-                fs::create_dir(disk.join(name)).unwrap();
-            }
+            let _lock = exclusive_arming_lock();
+            let (mut stage, disk) = stage_with_tmpfs(&["lower", "upper", "work", "merged"])?;
             let image = disk.join("upper/image");
             fs::write(&image, ext4()?).unwrap();
             let script = format!(
@@ -363,15 +347,11 @@ fn other_overlay_states() -> Vec<MatrixState> {
                 disk.display()
             );
             run("sh", &["-c", &script])?;
-            stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], disk.join("merged"))));
+            stage.undo_with(&["umount", "--lazy"], &disk.join("merged"));
             must_be_refused(&disk.join("merged/image"), &image, usize::MAX);
             StackedUse::Locked.begin(&mut stage, &disk.join("merged/image"))?;
-            refuse_file_and_loop(
-                &mut stage,
-                StackedUse::Locked,
-                &image,
-                std::slice::from_ref(&image),
-            )
+            let kept = std::slice::from_ref(&image);
+            file_and_loop_must_be_refused(&mut stage, StackedUse::Locked, &image, kept)
         }),
     ]
 }
@@ -387,24 +367,24 @@ fn set_attribute(path: &Path, name: &std::ffi::CStr, value: &[u8]) -> BuildResul
 }
 
 /// Mounts a directory through bindfs.
-fn bound_by_fuse() -> BuildResult<(StateFixture, PathBuf, PathBuf)> {
+fn mount_bindfs() -> BuildResult<(StateFixture, PathBuf, PathBuf)> {
     let mut stage = StateFixture::new()?;
     let (source, point) = (stage.at("source"), stage.at("fuse"));
     fs::create_dir(&source).unwrap();
     fs::create_dir(&point).unwrap();
     fs::write(source.join("image"), ext4()?).unwrap();
     run("bindfs", &[source.to_str().unwrap(), point.to_str().unwrap()])?;
-    stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], point.clone())));
+    stage.undo_with(&["umount", "--lazy"], &point);
     Ok((stage, source.join("image"), point.join("image")))
 }
 
 /// Mounts an image through a FUSE server.
-fn served_image(options: &str) -> BuildResult<(StateFixture, PathBuf)> {
+fn mount_fuse2fs(options: &str) -> BuildResult<(StateFixture, PathBuf)> {
     let mut stage = StateFixture::new()?;
     let (image, point) = (stage.image(), stage.at("fuse"));
     fs::create_dir(&point).unwrap();
     run("fuse2fs", &[image.to_str().unwrap(), point.to_str().unwrap(), "-o", options])?;
-    stage.undo.push(Box::new(UndoCommand(&["umount"], point)));
+    stage.undo_with(&["umount"], &point);
     Ok((stage, image))
 }
 
@@ -412,21 +392,21 @@ fn fuse_states() -> Vec<MatrixState> {
     let mut states = Vec::new();
     for used in OVERLAY_USES {
         states.push(MatrixState::new(format!("FUSE {used:?} above"), move || {
-            let _alone = devices_alone();
-            let (mut stage, source, above) = bound_by_fuse()?;
+            let _lock = exclusive_arming_lock();
+            let (mut stage, source, above) = mount_bindfs()?;
             used.begin(&mut stage, &above)?;
-            refuse_file_and_loop(&mut stage, used, &source, std::slice::from_ref(&source))
+            file_and_loop_must_be_refused(&mut stage, used, &source, std::slice::from_ref(&source))
         }));
         states.push(MatrixState::new(format!("FUSE {used:?} below"), move || {
-            let _alone = devices_alone();
-            let (mut stage, source, above) = bound_by_fuse()?;
+            let _lock = exclusive_arming_lock();
+            let (mut stage, source, above) = mount_bindfs()?;
             used.begin(&mut stage, &source)?;
-            refuse_file_and_loop(&mut stage, used, &above, std::slice::from_ref(&source))
+            file_and_loop_must_be_refused(&mut stage, used, &above, std::slice::from_ref(&source))
         }));
     }
     for options in ["ro", "rw"] {
         states.push(MatrixState::new(format!("image served by fuse2fs {options}"), move || {
-            let (mut stage, image) = served_image(options)?;
+            let (mut stage, image) = mount_fuse2fs(options)?;
             // The server may write after the boot block.
             must_be_refused(&image, &image, 1024);
             let device = stage.attach(&image, &[])?;
@@ -435,7 +415,7 @@ fn fuse_states() -> Vec<MatrixState> {
         }));
     }
     states.push(MatrixState::new("existing file on FUSE", || {
-        let (_stage, source, above) = bound_by_fuse()?;
+        let (_stage, source, above) = mount_bindfs()?;
         must_be_refused(&above, &source, usize::MAX);
         Ok(())
     }));
@@ -446,31 +426,30 @@ fn fuse_states() -> Vec<MatrixState> {
 fn swap_states() -> Vec<MatrixState> {
     vec![
         MatrixState::new("swap file below another mount, with a decoy", || {
-            let _alone = devices_alone();
-            let (mut stage, swap) = with_directory()?;
+            let _lock = exclusive_arming_lock();
+            let (mut stage, swap) = stage_with_swap()?;
             stage.swap(&swap)?;
             let device = stage.attach(&swap, &[])?;
             let bound = stage.at("bound");
             let directory = swap.parent().unwrap().to_owned();
             fs::create_dir(&bound).unwrap();
-            run("mount", &["--bind", directory.to_str().unwrap(), bound.to_str().unwrap()])?;
-            stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], bound.clone())));
+            stage.bind_mount(&directory, &bound)?;
             mount_with(&mut stage, "tmpfs", "size=8m", &directory)?;
             fs::write(&swap, ext4()?).unwrap();
             must_be_refused(&device, &bound.join("swap"), 4096);
             must_be_refused(&bound.join("swap"), &bound.join("swap"), 4096);
-            let beside = stage.attach(&bound.join("swap"), &[])?;
-            must_be_refused(&beside, &bound.join("swap"), 4096);
+            let second = stage.attach(&bound.join("swap"), &[])?;
+            must_be_refused(&second, &bound.join("swap"), 4096);
             // The decoy is not a swap file, and a loop device on it is not in use.
-            drop(tried(&swap).unwrap());
+            drop(try_arming(&swap).unwrap());
             let decoy = stage.attach(&swap, &[])?;
-            drop(tried(&decoy).unwrap());
+            drop(try_arming(&decoy).unwrap());
             // `swapoff` finds the file by its name.
             uncover(&mut stage)
         }),
         MatrixState::new("swap file of another mount namespace, with a decoy", || {
-            let _alone = devices_alone();
-            let (mut stage, swap) = with_directory()?;
+            let _lock = exclusive_arming_lock();
+            let (mut stage, swap) = stage_with_swap()?;
             let directory = swap.parent().unwrap().to_owned();
             let hidden = stage.at("hidden");
             fs::create_dir(&hidden).unwrap();
@@ -482,18 +461,18 @@ fn swap_states() -> Vec<MatrixState> {
             let script =
                 format!("mount --bind {from} {to} && swapon {to}/swap && echo && exec sleep 900");
             stage.run_in_another_namespace(&script)?;
-            stage.undo.push(Box::new(UndoCommand(&["swapoff"], swapped.clone())));
+            stage.undo_with(&["swapoff"], &swapped);
             let device = stage.attach(&swapped, &[])?;
             must_be_refused(&device, &swapped, 4096);
             must_be_refused(&swapped, &swapped, 4096);
-            drop(tried(&swap).unwrap());
+            drop(try_arming(&swap).unwrap());
             Ok(())
         }),
     ]
 }
 
 /// Creates a stage with `directory/swap`.
-fn with_directory() -> BuildResult<(StateFixture, PathBuf)> {
+fn stage_with_swap() -> BuildResult<(StateFixture, PathBuf)> {
     let stage = StateFixture::new()?;
     fs::create_dir(stage.at("directory")).unwrap();
     let swap = stage.at("directory/swap");
@@ -522,39 +501,29 @@ impl PartitionedDisk {
         let image = stage.at("disk");
         File::create(&image).unwrap().set_len(64 * MIB).unwrap();
         let device = stage.attach(&image, &["--partscan"])?;
-        for (number, start, sectors) in [("1", "2048", "98304"), ("2", "100352", "4096")] {
-            let add = || run("addpart", &[device.to_str().unwrap(), number, start, sectors]);
+        for (number, start, sectors) in [(1, 2048, 98_304), (2, 100_352, 4096)] {
             // Another program may open the new device briefly.
-            let mut added = add();
-            for _ in 0..40 {
-                if added.is_ok() {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(50));
-                added = add();
-            }
-            added?;
+            retry(40, || add_partition(&device, number, start, sectors))?;
         }
-        let (first, point) = (part(&device, "1"), stage.at("first"));
+        let (first, point) = (part(&device, 1), stage.at("first"));
         run("mkfs.ext4", &["-q", "-F", first.to_str().unwrap()])?;
         fs::create_dir(&point).unwrap();
         run("mount", &[first.to_str().unwrap(), point.to_str().unwrap()])?;
-        stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], point.clone())));
+        stage.undo_with(&["umount", "--lazy"], &point);
         Ok(PartitionedDisk { stage, device, point })
     }
 
-    fn free(&self) -> PathBuf {
-        part(&self.device, "2")
+    fn free_partition(&self) -> PathBuf {
+        part(&self.device, 2)
     }
 
     /// Tries to arm the free partition while a path must be kept.
-    fn tried(&self, keep: &Path) -> Result<Target, ArmRefusal> {
-        let device = inspect(&self.free(), &SystemRoots::real()).unwrap();
-        arm_confirmed(&device, &[keep.to_owned()])
+    fn try_arming(&self, keep: &Path) -> Result<Target, ArmRefusal> {
+        arm_confirmed(&inspected(&self.free_partition()), &[keep.to_owned()])
     }
 
     /// Returns the result of arming the free partition in a program with another root directory.
-    fn tried_in(&mut self, root: &Path) -> BuildResult<String> {
+    fn try_arming_in(&self, root: &Path) -> BuildResult<String> {
         let program = root.join("armer");
         fs::write(&program, "").unwrap();
         let exe = std::env::current_exe().unwrap();
@@ -577,36 +546,37 @@ impl PartitionedDisk {
         ));
         let output = Command::new("unshare")
             .args(["--mount", "sh", "-e", "-c", &script])
-            .env(FREE, self.free())
+            .env(FREE_DEVICE_VARIABLE, self.free_partition())
             .stdin(Stdio::null())
             .output()
             .map_err(|error| error.to_string())?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        if said.contains("ARMED") || said.contains("REFUSED") {
-            Ok(said)
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        if stdout.contains("ARMED") || stdout.contains("REFUSED") {
+            Ok(stdout)
         } else {
-            Err(format!("{said} {}", String::from_utf8_lossy(&output.stderr)))
+            Err(format!("{stdout} {}", String::from_utf8_lossy(&output.stderr)))
         }
     }
 
-    fn must_be_refused_in(&mut self, root: &Path) -> BuildResult<()> {
-        let said = self.tried_in(root)?;
-        assert!(said.contains("REFUSED"), "{said}");
-        assert!(said.contains("lies on the disk") || said.contains("unknown disk"), "{said}");
+    fn must_be_refused_in(&self, root: &Path) -> BuildResult<()> {
+        let output = self.try_arming_in(root)?;
+        assert!(output.contains("REFUSED"), "{output}");
+        let is_named = output.contains("lies on the disk") || output.contains("unknown disk");
+        assert!(is_named, "{output}");
         Ok(())
     }
 }
 
 /// Environment variable with the device to arm in another root.
-const FREE: &str = "STEADFAST_TEST_FREE_DEVICE";
+const FREE_DEVICE_VARIABLE: &str = "STEADFAST_TEST_FREE_DEVICE";
 
 /// Part of a state that runs in another root directory; does nothing without the variable.
 #[test]
 fn a_partition_is_tried_in_another_root() {
-    let Some(path) = std::env::var_os(FREE) else { return };
-    match tried(Path::new(&path)) {
-        Ok(_) => tell("ARMED"),
-        Err(said) => tell(&format!("REFUSED: {said}")),
+    let Some(path) = std::env::var_os(FREE_DEVICE_VARIABLE) else { return };
+    match try_arming(Path::new(&path)) {
+        Ok(_) => print_note("ARMED"),
+        Err(refusal) => print_note(&format!("REFUSED: {refusal}")),
     }
 }
 
@@ -614,18 +584,16 @@ fn a_partition_is_tried_in_another_root() {
 fn root_states() -> Vec<MatrixState> {
     vec![
         MatrixState::new("root: overlay with its upper layer on the disk", || {
-            let _alone = devices_alone();
+            let _lock = exclusive_arming_lock();
             let mut disk = PartitionedDisk::new()?;
-            for name in ["upper", "work", "lower"] {
-                fs::create_dir(disk.point.join(name)).unwrap();
-            }
+            create_directories(&disk.point, &["upper", "work", "lower"]);
             let (at, root) = (disk.point.display().to_string(), disk.stage.at("root"));
             let options = format!("lowerdir=/,upperdir={at}/upper,workdir={at}/work");
             mount_with(&mut disk.stage, "overlay", &options, &root)?;
             disk.must_be_refused_in(&root)
         }),
         MatrixState::new("root: overlay of memory over squashfs over a file on the disk", || {
-            let _alone = devices_alone();
+            let _lock = exclusive_arming_lock();
             let mut disk = PartitionedDisk::new()?;
             let (tree, image) = (disk.stage.at("tree"), disk.point.join("squash"));
             fs::create_dir(&tree).unwrap();
@@ -636,11 +604,10 @@ fn root_states() -> Vec<MatrixState> {
             let squash = disk.stage.at("squash");
             fs::create_dir(&squash).unwrap();
             run("mount", &["-t", "squashfs", over.to_str().unwrap(), squash.to_str().unwrap()])?;
-            disk.stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], squash.clone())));
+            disk.stage.undo_with(&["umount", "--lazy"], &squash);
             let memory = disk.stage.at("memory");
             mount_with(&mut disk.stage, "tmpfs", "size=8m", &memory)?;
-            fs::create_dir(memory.join("upper")).unwrap();
-            fs::create_dir(memory.join("work")).unwrap();
+            create_directories(&memory, &["upper", "work"]);
             let (at, root) = (memory.display(), disk.stage.at("root"));
             let below = squash.display();
             let options = format!("lowerdir={below},upperdir={at}/upper,workdir={at}/work");
@@ -648,33 +615,31 @@ fn root_states() -> Vec<MatrixState> {
             disk.must_be_refused_in(&root)
         }),
         MatrixState::new("root: a directory below the mount point", || {
-            let _alone = devices_alone();
-            let mut disk = PartitionedDisk::new()?;
+            let _lock = exclusive_arming_lock();
+            let disk = PartitionedDisk::new()?;
             let root = disk.point.join("sub/root");
             fs::create_dir_all(&root).unwrap();
             disk.must_be_refused_in(&root)
         }),
         MatrixState::new("run directory on an overlay", || {
-            let _alone = devices_alone();
+            let _lock = exclusive_arming_lock();
             let mut disk = PartitionedDisk::new()?;
-            for name in ["upper", "work", "lower"] {
-                fs::create_dir(disk.point.join(name)).unwrap();
-            }
+            create_directories(&disk.point, &["upper", "work", "lower"]);
             let (at, merged) = (disk.point.display().to_string(), disk.stage.at("merged"));
             let options = format!("lowerdir={at}/lower,upperdir={at}/upper,workdir={at}/work");
             mount_with(&mut disk.stage, "overlay", &options, &merged)?;
-            let refusal = disk.tried(&merged.join("run/1")).unwrap_err();
+            let refusal = disk.try_arming(&merged.join("run/1")).unwrap_err();
             assert!(matches!(refusal, ArmRefusal::HoldsKept { .. }), "{refusal}");
             Ok(())
         }),
         MatrixState::new("run directory on FUSE", || {
-            let _alone = devices_alone();
+            let _lock = exclusive_arming_lock();
             let mut disk = PartitionedDisk::new()?;
             let point = disk.stage.at("fuse");
             fs::create_dir(&point).unwrap();
             run("bindfs", &[disk.point.to_str().unwrap(), point.to_str().unwrap()])?;
-            disk.stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], point.clone())));
-            let refusal = disk.tried(&point.join("run/1")).unwrap_err().to_string();
+            disk.stage.undo_with(&["umount", "--lazy"], &point);
+            let refusal = disk.try_arming(&point.join("run/1")).unwrap_err().to_string();
             assert!(refusal.contains("does not show the disks below it"), "{refusal}");
             Ok(())
         }),
@@ -691,7 +656,7 @@ pub(super) fn states() -> Vec<MatrixState> {
 }
 
 fn must_be_armed(path: &Path) {
-    let target = tried(path).unwrap_or_else(|said| panic!("{}: {said}", path.display()));
+    let target = try_arming(path).unwrap_or_else(|refusal| panic!("{}: {refusal}", path.display()));
     fill(&target, 0x5a);
 }
 
@@ -704,7 +669,7 @@ fn free_states() -> Vec<MatrixState> {
                 let MountedOverlay { mut stage, merged, .. } = MountedOverlay::new(kind, layer)?;
                 let disk = stage.at("disk");
                 // Next to the layers, on their file system and on another one.
-                for path in [disk.join("beside"), stage.at("beside")] {
+                for path in [disk.join("neighbor"), stage.at("neighbor")] {
                     fs::write(&path, ext4()?).unwrap();
                     must_be_armed(&path);
                     let device = stage.attach(&path, &[])?;
@@ -720,7 +685,7 @@ fn free_states() -> Vec<MatrixState> {
         }
     }
     states.push(MatrixState::new("free: a file on FUSE that this process creates", || {
-        let (stage, source, above) = bound_by_fuse()?;
+        let (stage, source, above) = mount_bindfs()?;
         let scratch = above.with_file_name("scratch");
         create_scratch(&scratch, Bytes(MIB)).unwrap();
         must_be_armed(&scratch);
@@ -732,20 +697,20 @@ fn free_states() -> Vec<MatrixState> {
     states.push(MatrixState::new("free: run directory on an overlay of another disk", || {
         let disk = PartitionedDisk::new()?;
         let overlay = MountedOverlay::new(OverlayLayout::Plain, LayerSet::Upper)?;
-        disk.tried(overlay.merged.parent().unwrap()).unwrap();
+        disk.try_arming(overlay.merged.parent().unwrap()).unwrap();
         Ok(())
     }));
     states
 }
 
 #[test]
-fn what_lies_beside_a_stack_is_armed() {
+fn what_is_next_to_a_stack_is_armed() {
     if !can_attach() {
         return;
     }
     let states = free_states();
     let all = states.len();
-    let (armed, failed, skipped) = conduct(states);
+    let (armed, failed, skipped) = check_states(states);
     skipped.iter().for_each(|state| skip(state));
     assert!(failed.is_empty(), "{failed:#?}");
     assert_eq!(armed + skipped.len(), all);

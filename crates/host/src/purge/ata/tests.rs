@@ -1,4 +1,3 @@
-use super::super::plan::PurgePlan;
 use super::super::tests::{MEDIUM, PurgeObserver, PurgeRig, erase, order};
 use super::*;
 use crate::ata_security::clear_password;
@@ -24,8 +23,7 @@ const FAILED: &str = "SANITIZE failed: Input/output error\n\
     Drive in SD3 Sanitize Operation Failed state\n";
 
 fn machine() -> MachineFixture {
-    let machine = MachineFixture::new();
-    let disk = machine.sata("sda", "8:0", MEDIUM / 512);
+    let (machine, disk) = MachineFixture::with_sata(MEDIUM / 512);
     machine.set(&disk, "device/wwid", "naa.5001");
     machine
 }
@@ -33,6 +31,17 @@ fn machine() -> MachineFixture {
 fn rig() -> PurgeRig {
     PurgeRig::new(machine(), "sda")
 }
+
+/// Answers for the plan of a purge of a drive with every SANITIZE command, which has this status.
+fn planned(frozen: &str, status: &str) -> Transcript {
+    Transcript::default()
+        .tool_prints(IDENTIFY, &identity(&SANITIZE, &security("not", "not", frozen)))
+        .tool_prints(STATUS, status)
+        .tool_prints(STATUS, status)
+        .tool_prints(STATUS, status)
+}
+
+const BLOCK_ERASE: &str = "hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase /dev/sda";
 
 #[test]
 fn the_password_is_journaled_before_it_is_set_and_gone_after_the_erase() {
@@ -110,18 +119,10 @@ fn an_erase_that_fails_leaves_the_password_to_be_cleared() {
 fn a_frozen_drive_is_sanitized_by_auto_and_followed() {
     let rig = rig();
     let idle = status("SD0 Sanitize Idle", "    Last Sanitize Operation Completed Without Error");
-    let frozen = identity(&SANITIZE, &security("not", "not", ""));
-    let asked = Transcript::default()
-        .tool_prints(IDENTIFY, &frozen)
-        .tool_prints(STATUS, &idle)
-        .tool_prints(STATUS, &idle)
-        .tool_prints(STATUS, &idle);
-    let tools = asked
-        .tool_prints("hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase /dev/sda", "")
-        .tool_prints(
-            STATUS,
-            &status("SD2 Sanitize operation In Process", "    Progress: 0x7fff (49%)"),
-        )
+    let progress = status("SD2 Sanitize operation In Process", "    Progress: 0x7fff (49%)");
+    let tools = planned("", &idle)
+        .tool_prints(BLOCK_ERASE, "")
+        .tool_prints(STATUS, &progress)
         .tool_prints_then(STATUS, &idle, erase(&rig.machine));
     let mut observer = PurgeObserver::default();
     let done = rig.purged(&PurgeOrder::default(), &mut observer, &tools).unwrap();
@@ -133,25 +134,13 @@ fn a_frozen_drive_is_sanitized_by_auto_and_followed() {
 #[test]
 fn a_failed_or_frozen_sanitize_is_reported() {
     let rig = rig();
-    let idle = status("SD0 Sanitize Idle", "");
-    let frozen = status("SD1 Sanitize Frozen", "");
-    let drive = identity(&SANITIZE, &security("not", "not", "not"));
     let wanted = order(PurgeMethod::AtaSanitizeOverwrite);
-    let tools = Transcript::default()
-        .tool_prints(IDENTIFY, &drive)
-        .tool_prints(STATUS, &frozen)
-        .tool_prints(STATUS, &frozen)
-        .tool_prints(STATUS, &frozen);
-    let error = rig.refused(&wanted, &tools);
+    let error = rig.refused(&wanted, &planned("not", &status("SD1 Sanitize Frozen", "")));
     assert!(error.to_string().contains("power-cycle"), "{error}");
 
     let command = "hdparm --yes-i-know-what-i-am-doing --sanitize-overwrite-passes 1 \
                    --sanitize-overwrite hex:00000000 /dev/sda";
-    let tools = Transcript::default()
-        .tool_prints(IDENTIFY, &drive)
-        .tool_prints(STATUS, &idle)
-        .tool_prints(STATUS, &idle)
-        .tool_prints(STATUS, &idle)
+    let tools = planned("not", &status("SD0 Sanitize Idle", ""))
         .tool_prints(command, "")
         .tool_fails(STATUS, 5, FAILED);
     let error = rig.refused(&wanted, &tools);
@@ -164,13 +153,7 @@ fn a_failed_or_frozen_sanitize_is_reported() {
 fn an_idle_drive_without_a_completed_sanitize_is_not_purged() {
     let rig = rig();
     let idle = status("SD0 Sanitize Idle", "");
-    let tools = Transcript::default()
-        .tool_prints(IDENTIFY, &identity(&SANITIZE, &security("not", "not", "not")))
-        .tool_prints(STATUS, &idle)
-        .tool_prints(STATUS, &idle)
-        .tool_prints(STATUS, &idle)
-        .tool_prints("hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase /dev/sda", "")
-        .tool_prints(STATUS, &idle);
+    let tools = planned("not", &idle).tool_prints(BLOCK_ERASE, "").tool_prints(STATUS, &idle);
     let error = rig.refused(&order(PurgeMethod::AtaSanitizeBlock), &tools);
     assert!(error.to_string().contains("SD0"), "{error}");
     assert!(!matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
@@ -179,15 +162,9 @@ fn an_idle_drive_without_a_completed_sanitize_is_not_purged() {
 #[test]
 fn a_sanitize_whose_status_is_lost_ends_the_run() {
     let rig = rig();
-    let idle = status("SD0 Sanitize Idle", "");
     let wanted =
         PurgeOrder { failed: PurgeFailure::Continue, ..order(PurgeMethod::AtaSanitizeBlock) };
-    let begun = Transcript::default()
-        .tool_prints(IDENTIFY, &identity(&SANITIZE, &security("not", "not", "not")))
-        .tool_prints(STATUS, &idle)
-        .tool_prints(STATUS, &idle)
-        .tool_prints(STATUS, &idle)
-        .tool_prints("hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase /dev/sda", "");
+    let begun = planned("not", &status("SD0 Sanitize Idle", "")).tool_prints(BLOCK_ERASE, "");
     let tools =
         (0..=60).fold(begun, |tools, _| tools.tool_fails(STATUS, 5, "SG_IO: bad sense data"));
     let error = rig.refused(&wanted, &tools);
@@ -200,8 +177,7 @@ fn a_drive_without_ata_commands_is_discarded() {
     let rig = rig();
     let tools =
         Transcript::default().tool_prints(IDENTIFY, "\n/dev/sda:\nSG_IO: bad/missing sense data\n");
-    let plan =
-        PurgePlan::make(&rig.target, &PurgeOrder::default(), &rig.machine.roots, &tools).unwrap();
+    let plan = rig.planned(&tools);
     assert_eq!(plan.method, PurgeMethod::Discard);
     assert!(plan.remark.contains("cannot be parsed"), "{}", plan.remark);
 }

@@ -1,4 +1,3 @@
-use super::super::plan::PurgePlan;
 use super::super::tests::{PurgeObserver, PurgeRig, erase, order};
 use super::*;
 use crate::purge::PurgeOrder;
@@ -97,8 +96,8 @@ fn without_the_tool_the_kernel_s_refusal_is_the_reason() {
             PurgeMethod::NvmeFormat,
             0,
             FORMAT,
-            "nvme format /dev/nvme0n1 --namespace-id=1 --lbaf=0 \
-         --ses=1 --ms=0 --pi=0 --pil=0 --timeout=21600000 --force",
+            "nvme format /dev/nvme0n1 --namespace-id=1 --lbaf=0 --ses=1 --ms=0 --pi=0 --pil=0 \
+             --timeout=21600000 --force",
         ),
         (
             PurgeMethod::NvmeSanitizeBlock,
@@ -144,9 +143,9 @@ fn a_drive_that_says_success_and_keeps_its_content_has_failed() {
     let tools = || identified_twice(0x2, 0, 0).nvme_completes_then(FORMAT, || ());
     let mut wanted = order(PurgeMethod::NvmeFormat);
     let error = rig.refused(&wanted, &tools());
-    let said = error.to_string();
-    assert!(said.contains("not blank: 0 of 256 places") || said.contains("not blank: 0 of"));
-    assert!(said.contains("--purge-failed continue"), "{said}");
+    let text = error.to_string();
+    assert!(text.contains("not blank: 0 of"), "{text}");
+    assert!(text.contains("--purge-failed continue"), "{text}");
 
     wanted.failed = PurgeFailure::Continue;
     let done = rig.succeeded(&wanted, &tools());
@@ -157,13 +156,13 @@ fn a_drive_that_says_success_and_keeps_its_content_has_failed() {
 }
 
 #[test]
-fn a_refused_format_is_told_with_its_status() {
+fn a_refused_format_is_reported_with_its_status() {
     let rig = rig();
     let tools = identified_twice(0x2, 0, 0).nvme_fails(FORMAT, 0x410a);
     let error = rig.refused(&order(PurgeMethod::NvmeFormat), &tools);
-    let said = error.to_string();
-    assert!(said.contains("purge (NVMe Format (user data erase)) failed"), "{said}");
-    assert!(said.contains("/dev/nvme0: Format NVM failed: Invalid Format (10Ah)"), "{said}");
+    let message = error.to_string();
+    assert!(message.contains("purge (NVMe Format (user data erase)) failed"), "{message}");
+    assert!(message.contains("/dev/nvme0: Format NVM failed: Invalid Format (10Ah)"), "{message}");
 }
 
 #[test]
@@ -178,8 +177,8 @@ fn what_the_controller_lacks_is_refused_with_what_it_has() {
         let tools = identified(oacs, fna, sanicap);
         let error = rig.refused(&order(method), &tools);
         assert!(matches!(error, HostError::NoSuchPurge { .. }), "{error}");
-        let said = error.to_string();
-        assert!(said.contains(why) && said.contains(can), "{said}");
+        let message = error.to_string();
+        assert!(message.contains(why) && message.contains(can), "{message}");
     }
 }
 
@@ -187,8 +186,7 @@ fn what_the_controller_lacks_is_refused_with_what_it_has() {
 fn without_permission_auto_discards_and_says_why() {
     let rig = rig();
     let tools = Transcript::default().nvme_call_fails(ID_CTRL, libc::EACCES);
-    let plan =
-        PurgePlan::make(&rig.target, &PurgeOrder::default(), &rig.machine.roots, &tools).unwrap();
+    let plan = rig.planned(&tools);
     assert_eq!(plan.method, PurgeMethod::Discard);
     let why = "nvme-format: /dev/nvme0: cannot send Identify (CNS 01h): Permission denied";
     assert!(plan.remark.contains(why), "{}", plan.remark);
@@ -197,18 +195,20 @@ fn without_permission_auto_discards_and_says_why() {
 #[test]
 fn a_partition_is_never_purged_by_its_whole_device() {
     let machine = machine();
-    let disk = SysfsNode::from_name("nvme0n1", &machine.roots).unwrap();
-    machine.partition(&disk, "nvme0n1p1", "259:91", SECTORS / 2);
+    machine.partition(&machine.node("nvme0n1"), "nvme0n1p1", "259:91", SECTORS / 2);
     let rig = PurgeRig::new(machine, "nvme0n1p1");
     let error = rig.refused(&order(PurgeMethod::NvmeFormat), &identified(2, 0, 7));
-    let said = error.to_string();
-    assert!(said.contains("is a partition, and the command erases the whole device"), "{said}");
-    assert!(said.contains("nvme0n1;") && said.ends_with("discard, none"), "{said}");
+    let message = error.to_string();
+    assert!(
+        message.contains("is a partition, and the command erases the whole device"),
+        "{message}"
+    );
+    assert!(message.contains("nvme0n1;") && message.ends_with("discard, none"), "{message}");
 }
 
 /// Arming fails on a simulated machine; the test checks only that arming is attempted.
 #[test]
-fn what_reaches_a_sibling_needs_it_named() {
+fn a_command_that_erases_a_sibling_needs_its_confirmation() {
     let machine = machine();
     machine.nvme(0, 2, SECTORS);
     let rig = PurgeRig::new(machine, "nvme0n1");
@@ -218,8 +218,8 @@ fn what_reaches_a_sibling_needs_it_named() {
         (PurgeMethod::NvmeSanitizeBlock, 0, 2),
     ] {
         let error = rig.refused(&order(method), &identified(2, fna, sanicap));
-        let said = error.to_string();
-        assert!(said.contains("it also erases") && said.contains("nvme0n2: "), "{said}");
+        let message = error.to_string();
+        assert!(message.contains("it also erases") && message.contains("nvme0n2: "), "{message}");
     }
 }
 
@@ -228,12 +228,12 @@ fn what_reaches_a_sibling_needs_it_named() {
 #[test]
 fn a_namespace_of_another_controller_of_the_subsystem_is_a_sibling() {
     let machine = machine();
-    let node = SysfsNode::from_name("nvme0n1", &machine.roots).unwrap();
+    let node = machine.node("nvme0n1");
     let other = machine.nvme(1, 2, SECTORS);
     machine.nvme(2, 1, SECTORS);
     let siblings = || {
         let tools = identified(2, 0, 2);
-        let found = Controller::ask(&node, &machine.roots, &tools).siblings?;
+        let found = Controller::query(&node, &machine.roots, &tools).siblings?;
         Ok::<_, String>(found.into_iter().map(|node| node.name).collect::<Vec<_>>())
     };
     assert_eq!(siblings(), Ok(vec![]), "three drives");
@@ -248,7 +248,7 @@ fn a_namespace_of_another_controller_of_the_subsystem_is_a_sibling() {
 }
 
 #[test]
-fn a_namespace_that_nobody_sees_is_not_erased_unseen() {
+fn a_namespace_that_is_no_block_device_here_is_not_erased() {
     let rig = rig();
     let tools = identified(0xa, 0, 2).nvme_returns(LIST, vec![1, 0, 0, 0, 7, 0, 0, 0]);
     let error = rig.refused(&order(PurgeMethod::NvmeSanitizeBlock), &tools);

@@ -1,5 +1,4 @@
 use super::super::PurgeOrder;
-use super::super::plan::PurgePlan;
 use super::super::tests::{MEDIUM, PurgeObserver, PurgeRig, erase, order};
 use super::*;
 use crate::testing::machine::MachineFixture;
@@ -94,19 +93,13 @@ fn good_and_nothing_erased_is_a_failure() {
 fn a_device_that_reports_nothing_is_discarded_by_auto() {
     let rig = rig();
     let tools = Transcript::default().tool_fails(OPCODES, 9, NOT_REPORTED);
-    let plan =
-        PurgePlan::make(&rig.target, &PurgeOrder::default(), &rig.machine.roots, &tools).unwrap();
+    let plan = rig.planned(&tools);
     assert_eq!(plan.method, PurgeMethod::Discard);
-    assert!(
-        plan.remark.contains("scsi-format: the device does not report whether it supports it"),
-        "{}",
-        plan.remark
-    );
+    let why = "scsi-format: the device does not report whether it supports it";
+    assert!(plan.remark.contains(why), "{}", plan.remark);
     let empty = "  QEMU      QEMU HARDDISK     2.5+\n  Peripheral device type: disk\n";
     let tools = Transcript::default().tool_prints(OPCODES, empty);
-    let plan =
-        PurgePlan::make(&rig.target, &PurgeOrder::default(), &rig.machine.roots, &tools).unwrap();
-    assert_eq!(plan.method, PurgeMethod::Discard);
+    assert_eq!(rig.planned(&tools).method, PurgeMethod::Discard);
     let tools = Transcript::default().tool_fails(OPCODES, 9, NOT_REPORTED);
     let error = rig.refused(&order(PurgeMethod::ScsiSanitizeBlock), &tools);
     assert!(error.to_string().contains("possible here: scsi-format, discard, none"), "{error}");
@@ -115,7 +108,7 @@ fn a_device_that_reports_nothing_is_discarded_by_auto() {
 #[test]
 fn protection_is_kept() {
     let machine = machine();
-    let disk = SysfsNode::from_name("sdb", &machine.roots).unwrap();
+    let disk = machine.node("sdb");
     for (kind, options) in [
         ("0", vec![]),
         ("1", vec!["--fmtpinfo=2"]),
