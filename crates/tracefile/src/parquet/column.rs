@@ -76,8 +76,8 @@ impl OpenColumn {
             }
             if self.field.indispensable() {
                 if known < read {
-                    let lacking = read - known;
-                    return Err(ParquetError::General(format!("{lacking} rows have no value")));
+                    let missing = read - known;
+                    return Err(ParquetError::General(format!("{missing} rows have no value")));
                 }
             } else if is_empty {
                 batch.keep_if_recorded(self.field, before + rows);
@@ -241,7 +241,7 @@ impl<D: DataType<T: Copy>> NumberColumn<D> {
         self.levels.clear();
         let levels = self.nullable.then_some(&mut self.levels);
         let (rows, known, _) = self.reader.read_records(count, levels, None, column)?;
-        put_apart(column, begin, &self.levels, absent);
+        spread_values(column, begin, &self.levels, absent);
         Ok((rows, known))
     }
 
@@ -259,7 +259,7 @@ impl<D: DataType<T: Copy>> NumberColumn<D> {
         let levels = self.nullable.then_some(&mut self.levels);
         let (rows, known, _) = self.reader.read_records(count, levels, None, &mut self.values)?;
         column.extend(self.values.iter().map(convert));
-        put_apart(column, begin, &self.levels, absent);
+        spread_values(column, begin, &self.levels, absent);
         Ok((rows, known))
     }
 }
@@ -272,7 +272,7 @@ impl NumberColumn<Int64Type> {
 }
 
 /// Moves the values from `begin` on to the rows that have one. Without levels all rows do.
-fn put_apart<T: Copy>(column: &mut Vec<T>, begin: usize, levels: &[i16], absent: T) {
+fn spread_values<T: Copy>(column: &mut Vec<T>, begin: usize, levels: &[i16], absent: T) {
     let mut left = column.len() - begin;
     if levels.len() <= left {
         return;
@@ -320,7 +320,7 @@ impl NameColumn {
         let read = self.keys.read(count, &mut keys, NameTable::NO_KEY)?;
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         column.extend(keys.iter().map(|key| names.get(*key).unwrap_or(absent)));
-        names.forget_used();
+        names.drop_used();
         self.keys.values = keys;
         Ok(read)
     }
@@ -375,7 +375,7 @@ mod tests {
         open: impl Fn(PackedPages) -> ReadFn<T>,
     ) -> Result<Vec<T>> {
         let mut column = Vec::new();
-        let mut read = open(PackedPages::unpacked(Box::new(PageQueue::from(pages))));
+        let mut read = open(PackedPages::unpacked(Box::new(PageQueue(pages.into()))));
         loop {
             let before = column.len();
             let (rows, _) = read(at_once, &mut column)?;

@@ -36,13 +36,13 @@ impl<W: Write + Send> RunTableWriter<W> {
     /// Returns [`TraceError::Encode`] if writing fails.
     pub fn new(sink: W, rows: RunTableRows, software: &str) -> Result<Self, TraceError> {
         let own = match rows {
-            RunTableRows::Steps => names(&step_columns::of_steps()),
-            RunTableRows::Seconds => names(&step_columns::of_seconds()),
+            RunTableRows::Steps => names(&step_columns::columns_of_steps()),
+            RunTableRows::Seconds => names(&step_columns::columns_of_seconds()),
         };
-        let columns = [names(&run_columns::of_run()), own].concat();
-        let about =
+        let columns = [names(&run_columns::columns_of_run()), own].concat();
+        let metadata =
             [("steadfast.software", software.to_owned()), ("steadfast.table", VERSION.to_string())];
-        Ok(RunTableWriter { table: TableWriter::new(sink, &columns, &about)?, rows })
+        Ok(RunTableWriter { table: TableWriter::new(sink, &columns, &metadata)?, rows })
     }
 
     /// Writes a run as a row group.
@@ -50,7 +50,7 @@ impl<W: Write + Send> RunTableWriter<W> {
     /// # Errors
     /// Returns [`TraceError::Encode`] if writing fails.
     pub fn add(&mut self, run: &ExportedRun<'_>) -> Result<(), TraceError> {
-        let of_run = values(&run_columns::of_run(), run);
+        let of_run = values(&run_columns::columns_of_run(), run);
         let steps = (1..).zip(&run.steps).map(|(number, (step, outcome))| ExportedStep {
             number,
             step,
@@ -58,11 +58,11 @@ impl<W: Write + Send> RunTableWriter<W> {
         });
         let own: Vec<Vec<TableValue>> = match self.rows {
             RunTableRows::Steps => {
-                let columns = step_columns::of_steps();
+                let columns = step_columns::columns_of_steps();
                 steps.map(|step| values(&columns, &step)).collect()
             }
             RunTableRows::Seconds => {
-                let columns = step_columns::of_seconds();
+                let columns = step_columns::columns_of_seconds();
                 let seconds = steps.flat_map(ExportedStep::seconds);
                 seconds.map(|second| values(&columns, &second)).collect()
             }
