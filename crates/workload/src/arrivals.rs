@@ -248,9 +248,9 @@ impl ReservoirSample {
         if self.values.len() < self.size {
             self.values.push(value);
         } else if let Ok(place) = usize::try_from(mix64(self.count) % self.count)
-            && let Some(kept) = self.values.get_mut(place)
+            && let Some(sampled) = self.values.get_mut(place)
         {
-            *kept = value;
+            *sampled = value;
         }
     }
 

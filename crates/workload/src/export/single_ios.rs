@@ -119,7 +119,7 @@ pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
         let is_written = match format {
             FioIolog => iolog_line(&mut out, event, device)?,
             Csv => csv_line(&mut out, event, device).map(|()| true)?,
-            Blkparse => blkparse.take(&mut out, event).map(|()| true)?,
+            Blkparse => blkparse.add_io(&mut out, event).map(|()| true)?,
         };
         written += u64::from(is_written);
         Ok(())
@@ -156,10 +156,9 @@ fn survey<R: Read + Seek + Send + 'static>(
         devices.insert(event.device);
         Ok(())
     })?;
-    let mut lost = Vec::new();
-    for (count, property) in counts.iter().zip(&PROPERTIES).filter(|(count, _)| **count > 0) {
-        lost.push(format!("{count} I/Os {}.", property.loss));
-    }
+    let lost = counts.iter().zip(&PROPERTIES).filter(|(count, _)| **count > 0);
+    let lost = lost.map(|(count, property)| format!("{count} I/Os {}.", property.loss));
+    let mut lost: Vec<String> = lost.collect();
     if is_renamed && devices.len() > 1 {
         lost.push(format!("The I/Os of {} devices are assigned to one.", devices.len()));
     }
@@ -222,7 +221,7 @@ fn each_io<R: Read + Seek + Send + 'static>(
         }
     }
     if ios == 0 {
-        return Err(TraceError::Unsuitable("no I/O is chosen; choose others".to_owned()));
+        return Err(TraceError::Unsuitable("no I/O is chosen; widen the filter".to_owned()));
     }
     Ok(ios)
 }
@@ -230,7 +229,7 @@ fn each_io<R: Read + Seek + Send + 'static>(
 /// Returns the names of the devices as the file writes them: `filename` if there is one.
 fn device_names(conditions: &CaptureConditions, filename: Option<&str>) -> Vec<String> {
     if conditions.devices.is_empty() {
-        return vec![one_word(filename.unwrap_or(""))];
+        return vec![one_word(filename.unwrap_or_default())];
     }
     conditions.devices.iter().map(|device| one_word(filename.unwrap_or(&device.name))).collect()
 }
