@@ -26,7 +26,6 @@ use steadfast_tracefile::error::TraceError;
 /// Tolerance of a printed percentage: half a unit of its last digit, and a little for the binary
 /// representation.
 const ROUNDING: f64 = 0.005_001;
-/// Longest accepted line in bytes.
 const LINE_MAX: u64 = 1 << 16;
 /// Compression ratio written for data without random bytes, whose ratio has no bound. It is read
 /// back as 0 % random.
@@ -120,7 +119,6 @@ impl ReplayStep {
         (self.lasted_ms > 0).then_some(mean)
     }
 
-    /// Returns the totals of the step.
     pub(crate) fn totals(&self) -> IoTotals {
         IoTotals { ios: self.count, bytes: Bytes(self.amount) }
     }

@@ -22,7 +22,6 @@ use steadfast_domain::{Bytes, CaptureConditions, Demand, IoOp, IoStream, Nanos};
 use steadfast_tracefile::error::TraceError;
 use twox_hash::XxHash3_64;
 
-/// Accepted mean queue depths.
 const QUEUE_DEPTHS: RangeInclusive<f64> = 0.0..=4_294_967_295.0;
 
 /// Value of the file's field `format`.
@@ -231,7 +230,6 @@ fn quantiles_table(quantiles: &Quantiles) -> String {
     format!("{{ interpolation = \"{interpolation}\", values = [{}] }}", values.join(", "))
 }
 
-/// Writes the zones of a stream, one per line.
 fn write_stream_zones(f: &mut fmt::Formatter<'_>, zones: &[Zone]) -> fmt::Result {
     writeln!(f, "zones = [")?;
     for zone in zones {

@@ -64,7 +64,6 @@ pub(super) enum CubeRowKind {
     Range,
 }
 
-/// A row of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CubeRow {
     pub kind: CubeRowKind,
@@ -104,7 +103,6 @@ pub(super) enum Store {
 /// Null in the columns that determine the kind of a row.
 pub(super) const NULL_KEY: u64 = u32::MAX as u64;
 
-/// A column of a cube file.
 #[derive(Clone, Copy)]
 pub(super) struct CubeColumn {
     pub name: &'static str,
@@ -368,7 +366,6 @@ pub(super) fn columns_of(columns: CubeColumns) -> Vec<CubeColumn> {
     CUBE_COLUMNS.iter().filter(|column| (column.is_present)(&columns)).copied().collect()
 }
 
-/// Returns the Parquet schema of a file with these columns.
 pub(super) fn schema(columns: &[CubeColumn]) -> Result<TypePtr, TraceError> {
     let fields: parquet::errors::Result<Vec<_>> =
         columns.iter().map(|column| field(column).map(Arc::new)).collect();

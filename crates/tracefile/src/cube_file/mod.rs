@@ -26,7 +26,6 @@ use steadfast_domain::CaptureConditions;
 /// it shows 100 us to 5 min).
 pub const WIDTH_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
-/// Maximum number of rows in a row group.
 const ROWS_PER_GROUP: usize = 1 << 15;
 /// Number of histogram buckets that ends a row group; the last row may exceed it.
 const BUCKETS_PER_GROUP: usize = 1 << 19;
@@ -43,7 +42,6 @@ fn fold_conditions(step_ns: u64) -> CaptureConditions {
     }
 }
 
-/// Returns true if conditions are those of a fold file.
 pub(crate) fn is_fold(conditions: &CaptureConditions) -> bool {
     conditions.source == FOLD_SOURCE && conditions.step_ns.is_some()
 }

@@ -217,7 +217,6 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 }
 
-/// Returns the time and the number of I/Os of some rows.
 fn extent(rows: &[CubeRow], step_ns: u64) -> RowGroupExtent {
     let steps = || rows.iter().map(|row| row.step);
     let (first, last) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));

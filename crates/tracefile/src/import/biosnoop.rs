@@ -6,7 +6,6 @@ use super::lines::LineReader;
 use super::plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource};
 use super::rows::LineRows;
 
-/// Returns whether a line is biosnoop's header.
 pub(super) fn is_header(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     words.first().is_some_and(|word| word.starts_with("TIME("))

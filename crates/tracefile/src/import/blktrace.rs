@@ -226,7 +226,6 @@ pub(super) fn import(
     Ok(imported)
 }
 
-/// State of an import.
 #[derive(Default)]
 struct BlktraceImport {
     trace: BlockTraceImport,

@@ -10,10 +10,8 @@ use steadfast_domain::io_event::Layer;
 use steadfast_domain::io_matcher::{BlockStep, IoMatcher};
 use steadfast_domain::{CaptureConditions, IoOp};
 
-/// Maximum number of I/Os in flight.
 const IN_FLIGHT_MAX: usize = 1 << 20;
 
-/// A block trace that is being imported.
 #[derive(Debug)]
 pub(super) struct BlockTraceImport {
     matcher: IoMatcher,

@@ -70,7 +70,6 @@ fn begins_as_number(text: &str) -> bool {
     text.trim_start_matches(['-', '+', '.']).starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// State of an import.
 struct ColumnsImport<'p> {
     plan: &'p ColumnPlan,
     devices: DeviceNumbers,

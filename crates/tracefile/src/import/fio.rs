@@ -19,7 +19,6 @@ fn operation(word: &str) -> Option<IoOp> {
     }
 }
 
-/// State of an iolog import.
 struct Iolog {
     devices: DeviceNumbers,
     /// True if lines have times (version 3), false if the log has only waits (version 2).

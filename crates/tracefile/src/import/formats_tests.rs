@@ -36,7 +36,6 @@ fn letter(io: &KnownIo) -> char {
     if io.is_read { 'R' } else { 'W' }
 }
 
-/// A format and its properties.
 struct KnownFormat {
     name: &'static str,
     write: fn(&KnownIo) -> Vec<u8>,

@@ -21,7 +21,6 @@ const TOKEN_BYTES: u32 = 2 * 80 * 8 * 128 * 2;
 const LONGEST_LINE: usize = 1 << 20;
 /// Longest accepted hash of a block in bytes: a SHA-512 in hexadecimal digits.
 const HASH_BYTES_MAX: usize = 128;
-/// Maximum number of distinct blocks.
 const BLOCKS_MAX: usize = 1 << 23;
 
 /// A format of requests, one JSON object per line.

@@ -15,7 +15,6 @@ pub(super) const NAME: &str = "lcs";
 const HEADER: usize = 8192;
 /// Mark at the beginning and at the end of the header.
 const MARK: u64 = 0x1234_5678_9abc_def0;
-/// Position of the version.
 const VERSION_AT: usize = 8;
 /// Position of the number of requests, behind the version of the statistics.
 const REQUESTS_AT: usize = 24;

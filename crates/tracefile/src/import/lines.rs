@@ -33,7 +33,6 @@ pub(super) fn transfer_size(bytes: u64) -> Result<u32, String> {
         .map_err(|_| format!("{bytes} bytes are too many for one I/O (4 GiB or more)"))
 }
 
-/// A reader of an input's lines.
 pub(super) struct LineReader<'r> {
     name: String,
     reader: BufReader<Box<dyn Read + 'r>>,

@@ -179,7 +179,6 @@ impl ColumnMapping {
     }
 }
 
-/// Rejects unknown keys of a table.
 fn check_keys(table: &Table, keys: &[&str]) -> Result<(), String> {
     match table.keys().find(|key| !keys.contains(&key.as_str())) {
         Some(key) => Err(format!("unknown key '{}'; known: {}", excerpt(key), keys.join(", "))),

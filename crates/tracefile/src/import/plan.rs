@@ -380,7 +380,6 @@ fn column_number(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses the number of columns of a line.
 fn column_count(text: &str) -> Result<u16, String> {
     match text.parse() {
         Ok(0) | Err(_) => {

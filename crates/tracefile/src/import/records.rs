@@ -241,7 +241,6 @@ pub(super) fn import(
     Ok(imported)
 }
 
-/// Records of a file as the rows of a table.
 struct RecordRows<'r> {
     format: &'static RecordFormat,
     /// True if the plan is that of the format, not the user's.
@@ -336,11 +335,5 @@ impl TableRows for RecordRows<'_> {
 
     fn malformed(&self, what: String, read: u64) -> ImportError {
         ImportError::malformed(&self.name, self.place(), what, read)
-    }
-}
-
-impl RecordRows<'_> {
-    fn place(&self) -> String {
-        format!("record {}", self.number)
     }
 }

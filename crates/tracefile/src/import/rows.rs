@@ -21,8 +21,11 @@ pub(super) trait TableRows {
     }
     /// Returns the sentence that discloses a cut last row.
     fn cut_row(&self) -> String {
-        let (unit, number) = (self.unit(), self.number());
-        format!("The input ends within {unit} {number}, which is not in the trace.")
+        format!("The input ends within {}, which is not in the trace.", self.place())
+    }
+    /// Returns the place of the last row read, such as `line 3`.
+    fn place(&self) -> String {
+        format!("{} {}", self.unit(), self.number())
     }
     /// Returns the noun for a row: line, record or row.
     fn unit(&self) -> &'static str;

@@ -114,7 +114,6 @@ pub(super) fn is_line(line: &str) -> bool {
     })
 }
 
-/// A call that has ended.
 struct FinishedCall<'l> {
     name: &'l str,
     arguments: &'l str,
@@ -333,7 +332,6 @@ impl TracedTask {
     }
 }
 
-/// A call whose end has not been read yet.
 struct UnfinishedCall {
     began_ns: u64,
     text: String,
@@ -461,7 +459,6 @@ impl StraceImport {
         self.call(pid, time_ns, rest)
     }
 
-    /// Removes the unfinished call of a process.
     fn take_unfinished(&mut self, pid: u32) -> Option<UnfinishedCall> {
         let call = self.unfinished.remove(&pid)?;
         self.unfinished_bytes -= call.text.len();

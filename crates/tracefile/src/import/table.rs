@@ -123,7 +123,6 @@ fn check_types(plan: &ColumnPlan, columns: &[Arc<Type>]) -> Result<(), String> {
     Ok(())
 }
 
-/// Rows of a Parquet file, as text.
 struct ParquetRows {
     name: String,
     labels: Vec<String>,
@@ -170,12 +169,6 @@ impl TableRows for ParquetRows {
 
     fn malformed(&self, what: String, read: u64) -> ImportError {
         ImportError::malformed(&self.name, self.place(), what, read)
-    }
-}
-
-impl ParquetRows {
-    fn place(&self) -> String {
-        format!("row {}", self.number)
     }
 }
 

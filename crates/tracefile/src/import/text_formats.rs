@@ -42,7 +42,6 @@ enum UnitProof {
     Absent,
 }
 
-/// How well a text fits a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum FormatFit {
     /// The lines have another shape.

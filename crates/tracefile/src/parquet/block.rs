@@ -10,7 +10,6 @@
 
 use std::io;
 
-/// Magic number at the beginning of a block.
 const MAGIC: [u8; 8] = *b"SFTRACE1";
 /// Length of the head in front of the payload, in bytes.
 const HEAD: usize = MAGIC.len() + 1 + 4;

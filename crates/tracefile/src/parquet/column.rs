@@ -59,7 +59,6 @@ impl OpenColumn {
         Ok(OpenColumn { field, decoder })
     }
 
-    /// Returns the field that the column holds.
     pub(super) fn field(&self) -> Field {
         self.field
     }
@@ -192,7 +191,6 @@ pub(super) fn pages<R: Read + Seek + Send + 'static>(
     }
 }
 
-/// A column chunk of numbers that is being read.
 pub(super) struct NumberColumn<D: DataType> {
     reader: ColumnReaderImpl<D>,
     nullable: bool,
@@ -203,7 +201,6 @@ pub(super) struct NumberColumn<D: DataType> {
 }
 
 impl<D: DataType<T: Copy>> NumberColumn<D> {
-    /// Opens a column chunk of this type.
     pub(super) fn new(metadata: &ColumnChunkMetaData, packed: PackedPages) -> Result<Self> {
         if metadata.column_type() != D::get_physical_type() {
             return Err(ParquetError::General("it has another type".into()));
@@ -290,7 +287,6 @@ fn spread_values<T: Copy>(column: &mut Vec<T>, begin: usize, levels: &[i16], abs
     }
 }
 
-/// A column chunk of names that is being read.
 pub(super) struct NameColumn {
     keys: NumberColumn<Int32Type>,
     names: SharedNames,

@@ -36,7 +36,6 @@ impl Default for NameBuffers {
 }
 
 impl NameBuffers {
-    /// Writes the names of a row group.
     pub(super) fn write(
         &mut self,
         commands: &[CommandName],

@@ -27,7 +27,6 @@ use zstd::zstd_safe::get_frame_content_size;
 pub const PAGE_MAX: usize = 64 << 20;
 /// Memory for the decompressed pages of a row group that are held at a time.
 const PAGES_MAX: usize = 256 << 20;
-/// Size of the buffer for compressed bytes of Brotli.
 const BROTLI_BUFFER: usize = 4096;
 /// Largest number of texts in a page with delta-coded lengths, which are decoded all at once.
 pub(super) const DELTA_VALUES_MAX: usize = 1 << 22;
@@ -79,7 +78,6 @@ pub(super) fn too_large() -> ParquetError {
     ))
 }
 
-/// Compression of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Codec {
     None,

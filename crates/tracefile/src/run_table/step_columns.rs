@@ -160,7 +160,6 @@ fn writes(measurement: &Measurement) -> Tally {
     measurement.direction(Op::Write)
 }
 
-/// Returns the columns of the step table.
 pub(super) fn columns_of_steps<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     let mut columns = identity();
     columns.extend(counts());
@@ -320,7 +319,6 @@ fn device_and_host<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     ]
 }
 
-/// Returns the columns of the table of seconds.
 pub(super) fn columns_of_seconds<'r>() -> Vec<ExportColumn<ExportedSecond<'r>>> {
     use ColumnType::{Flag, Integer, Number, Text};
     vec![

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use steadfast_domain::io_event::flags;
 use steadfast_domain::{IoEvent, IoOp};
 
-/// Sector of block traces in bytes.
 pub(super) const SECTOR: u64 = 512;
 
 /// Maximum number of lines held back for earlier ones; each takes about 200 bytes.
@@ -74,7 +73,6 @@ impl BlkparseWriter {
         Ok(())
     }
 
-    /// Writes the remaining lines.
     pub(super) fn finish(&mut self, out: &mut impl Write) -> io::Result<()> {
         while !self.waiting.is_empty() {
             self.write_first(out)?;

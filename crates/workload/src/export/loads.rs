@@ -167,7 +167,6 @@ pub fn own_loads(load: &Stimulus) -> Vec<Stimulus> {
 /// Maximum number of outstanding I/Os of a stream.
 const DEPTH_MAX: u64 = 1024;
 
-/// Maximum number of I/Os of a burst.
 const BURST_MAX: u64 = u32::MAX as u64;
 
 fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, choice: &LoadChoice) -> Stimulus {

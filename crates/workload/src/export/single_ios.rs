@@ -47,7 +47,6 @@ const fn property(
     IoProperty { loss, is_present, kept_by }
 }
 
-/// Formats other than fio's iolog.
 const ALL_BUT_IOLOG: &[IoTextFormat] = &[Blkparse, Csv];
 
 /// Flags that blkparse's letters express.
@@ -83,7 +82,6 @@ fn has_csv_only_state(event: &IoEvent) -> bool {
     event.merged > 0 || event.flags & !(LETTERED | flags::FAILED) > 0
 }
 
-/// First line of a CSV file.
 const CSV_HEADER: &str = "issued_ns,op,offset,bytes,response_ns,device,pid,command,queued_ns,\
     depth,tid,thread,cpu,flags,merged,layer,inode";
 

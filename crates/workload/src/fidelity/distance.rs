@@ -86,7 +86,6 @@ pub(super) fn between(mut samples: [DistributionSample; 2]) -> Option<Distance> 
     Some(Distance { ks, at_most, counts, histograms })
 }
 
-/// Returns the exact distance between two sorted samples.
 fn exact_distance(a: &[u64], b: &[u64]) -> f64 {
     let (mut at, mut largest) = ((0, 0), 0f64);
     while let (Some(x), Some(y)) = (a.get(at.0), b.get(at.1)) {

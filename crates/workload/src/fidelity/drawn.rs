@@ -15,7 +15,6 @@ use steadfast_tracefile::parquet::TraceWriter;
 /// Maximum number of I/Os that are drawn: 60 MB of memory.
 pub const DRAWN_MAX: u64 = 1 << 22;
 
-/// Number of events that are written at once.
 const EVENTS_AT_ONCE: usize = 4096;
 
 /// An I/O drawn by a generator.

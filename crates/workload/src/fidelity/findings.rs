@@ -14,7 +14,6 @@ use steadfast_domain::hex::to_hex;
 use steadfast_domain::text::{counted, grouped};
 use steadfast_domain::{Findings, Nanos};
 
-/// Description of the method.
 const METHOD: &str = "Original and replay compared as in docs/replay.md";
 
 /// Converts a comparison to findings. `software` is the name and version of this program.

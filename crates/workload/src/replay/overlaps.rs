@@ -5,12 +5,10 @@ use super::granules::GRANULE;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Most I/Os in flight that are tracked.
 const TRACKED_MAX: usize = 1 << 16;
 /// Most granules examined per I/O; the rest of a very large discard is not examined.
 const GRANULES_MAX: u64 = 64;
 
-/// One I/O in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct InFlightIo {
     pub(super) completed_ns: u64,
@@ -29,7 +27,6 @@ impl InFlightIo {
     }
 }
 
-/// The set of I/Os in flight.
 #[derive(Default)]
 pub(super) struct InFlight {
     by_end: BinaryHeap<Reverse<InFlightIo>>,
@@ -75,7 +72,6 @@ impl InFlight {
         }
     }
 
-    /// Removes the I/Os that completed by `now_ns`.
     fn remove_completed(&mut self, now_ns: u64) {
         while self.by_end.peek().is_some_and(|first| first.0.completed_ns <= now_ns) {
             let Some(Reverse(io)) = self.by_end.pop() else { return };

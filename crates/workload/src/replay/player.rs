@@ -30,7 +30,6 @@ pub(super) struct AdaptationCounts {
     pub(super) late: u64,
 }
 
-/// One played I/O.
 #[derive(Clone, Copy)]
 pub(super) struct ReplayedIo {
     pub(super) io: DueIo,

@@ -93,7 +93,6 @@ impl Summary {
     }
 }
 
-/// The sums of a script that is played.
 struct ScriptSums {
     hash: Sha256,
     counts: OpCounts,

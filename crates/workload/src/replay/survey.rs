@@ -28,7 +28,6 @@ pub(super) struct ReplaySurvey {
     pub(super) left_out: OmittedIos,
     /// Number of writes that requested a flush before them.
     pub(super) flush_before: u64,
-    /// Writes with forced unit access.
     pub(super) fua: FuaFlushes,
     pub(super) layers: BTreeSet<Layer>,
     devices: BTreeSet<u16>,

@@ -4,7 +4,6 @@
 
 use std::collections::HashMap;
 
-/// Most processes that are tracked.
 const PROCESSES_MAX: usize = 1 << 18;
 
 /// The time until which each process has an I/O outstanding.
