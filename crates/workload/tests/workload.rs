@@ -75,7 +75,9 @@ fn the_tutorials_seven_steps_keep_their_own_data_when_written_and_read() {
     let (workload, steps) = (native.workload.clone(), native.steps.clone());
     let file = WorkloadFile { workload, steps, ..WorkloadFile::default() };
     let read = WorkloadFile::read(&file.to_string()).unwrap();
-    assert_eq!(self::native(&StepSource::Workload(&read)).steps, native.steps);
+    let again = self::native(&StepSource::Workload(&read));
+    assert_eq!(again.steps, native.steps);
+    assert_eq!(again.applied(Provenance::default()).steps, applied.steps);
 }
 
 fn native(source: &StepSource<'_, Cursor<Vec<u8>>>) -> NativeSteps {

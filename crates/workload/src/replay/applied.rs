@@ -242,23 +242,6 @@ mod tests {
     }
 
     #[test]
-    fn kept_steps_read_back_as_the_same_replay() {
-        let native = native();
-        let file = WorkloadFile {
-            name: "w".into(),
-            workload: native.workload.clone(),
-            steps: native.steps.clone(),
-            ..WorkloadFile::default()
-        };
-        let read = WorkloadFile::read(&file.to_string()).unwrap();
-        let source = StepSource::<NoFile>::Workload(&read);
-        let again = NativeSteps::read(&source, &StepChoice::default()).unwrap();
-        assert_eq!(again.steps, native.steps);
-        let applied = |native: &NativeSteps| native.applied(Provenance::default()).steps;
-        assert_eq!(applied(&again), applied(&native));
-    }
-
-    #[test]
     fn counts_beyond_32_bits_are_halved_together_with_a_remark() {
         let mut native = native();
         native.workload.streams[0].count = 1 << 33;
