@@ -299,18 +299,18 @@ impl Batch {
         self.wide[Field::Issued.index()].partition_point(|issued| issued.cast_unsigned() < time)
     }
 
-    /// Returns a new batch of the events whose flag in `kept` is set.
-    pub fn chosen(&self, kept: &[bool]) -> Batch {
-        let first = kept.iter().position(|kept| *kept).unwrap_or(0);
-        let end = kept.iter().rposition(|kept| *kept).map_or(0, |last| last + 1);
+    /// Returns a new batch of the events whose flag in `selection` is set.
+    pub fn chosen(&self, selection: &[bool]) -> Batch {
+        let first = selection.iter().position(|is_selected| *is_selected).unwrap_or(0);
+        let end = selection.iter().rposition(|is_selected| *is_selected).map_or(0, |at| at + 1);
         let mut part = Batch::default();
         part.append(self, first.min(end)..end);
-        let kept = &kept[first.min(end)..end];
-        if kept.contains(&false) {
-            part.wide.iter_mut().for_each(|column| retain(column, kept));
-            part.narrow.iter_mut().for_each(|column| retain(column, kept));
-            part.names.iter_mut().for_each(|column| retain(column, kept));
-            part.length = kept.iter().filter(|kept| **kept).count();
+        let selection = &selection[first.min(end)..end];
+        if selection.contains(&false) {
+            part.wide.iter_mut().for_each(|column| retain(column, selection));
+            part.narrow.iter_mut().for_each(|column| retain(column, selection));
+            part.names.iter_mut().for_each(|column| retain(column, selection));
+            part.length = selection.iter().filter(|is_selected| **is_selected).count();
         }
         part
     }
@@ -478,10 +478,10 @@ fn keep_if_recorded<T: Copy + PartialEq>(column: &mut Vec<T>, absent: T, leading
     }
 }
 
-/// Removes the rows that are not kept from a column; one without values stays as it is.
-fn retain<T: Copy>(column: &mut Vec<T>, kept: &[bool]) {
-    let mut kept = kept.iter();
-    column.retain(|_| kept.next().is_none_or(|kept| *kept));
+/// Removes the rows that are not selected from a column; one without values stays as it is.
+fn retain<T: Copy>(column: &mut Vec<T>, selection: &[bool]) {
+    let mut selection = selection.iter();
+    column.retain(|_| selection.next().is_none_or(|is_selected| *is_selected));
 }
 
 /// Returns the stored value that stands for a missing one in a column of 64 bits.

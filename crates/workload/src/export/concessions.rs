@@ -129,13 +129,13 @@ fn remove_discards_and_flushes(load: &mut Stimulus) {
     let weights =
         |streams: &[IoStream]| streams.iter().map(|one| u64::from(one.weight)).sum::<u64>();
     let all = weights(&load.streams);
-    let mut kept = load.streams.clone();
-    kept.retain(|stream| matches!(stream.op, Op::Read | Op::Write));
-    let left = weights(&kept);
+    let mut remaining = load.streams.clone();
+    remaining.retain(|stream| matches!(stream.op, Op::Read | Op::Write));
+    let left = weights(&remaining);
     if left == 0 {
         return;
     }
-    load.streams = kept;
+    load.streams = remaining;
     load.pace = share_of_pace(&load.pace, left, all);
     load.until.ios = load.until.ios.map(|ios| share_of(ios, left, all));
 }

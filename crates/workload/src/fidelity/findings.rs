@@ -171,7 +171,7 @@ fn header(found: &Fidelity) -> FormHeader {
 
 fn block(title: &str, side: &FidelitySide) -> FormBlock {
     let conditions = &side.conditions;
-    let kept = match conditions.step_ns {
+    let recorded = match conditions.step_ns {
         Some(step_ns) => format!("I/O streams in steps of {}", Nanos(step_ns)),
         None => "single I/Os".to_owned(),
     };
@@ -181,7 +181,7 @@ fn block(title: &str, side: &FidelitySide) -> FormBlock {
             Setting::identity("Host", conditions.host.clone()),
             Setting::identity("Devices", names(side)),
             Setting::identity("Source", &conditions.source),
-            Setting::identity("Kept", kept),
+            Setting::identity("Kept", recorded),
             Setting::identity("Only", side.filter.clone()),
             Setting::outcome("I/Os", side.streams.total().count().to_string()),
             Setting::outcome("Lost Events", conditions.lost.to_string()),

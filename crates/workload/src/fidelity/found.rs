@@ -79,23 +79,24 @@ where
     A: Read + Seek + Send + 'static,
     B: Read + Seek + Send + 'static,
 {
-    let kept = [original.conditions().step_ns, replay.conditions().step_ns];
+    let recorded_ns = [original.conditions().step_ns, replay.conditions().step_ns];
     // The coarser one decides; the check below makes sure that the other can follow.
-    let coarser = kept.into_iter().flatten().max();
+    let coarser_ns = recorded_ns.into_iter().flatten().max();
     let span = (0, span_ns);
     let width = step_width(options.step_ns, span, PLOT_STEPS_MAX)?;
-    let width = match (coarser, options.step_ns) {
-        (Some(kept), None) => width.div_ceil(kept).max(1).saturating_mul(kept),
+    let width = match (coarser_ns, options.step_ns) {
+        (Some(step_ns), None) => width.div_ceil(step_ns).max(1).saturating_mul(step_ns),
         _ => width,
     };
-    for (kept, faster) in kept.into_iter().zip([options.faster, 1.0]) {
+    for (step_ns, faster) in recorded_ns.into_iter().zip([options.faster, 1.0]) {
         let width = (width as f64 * faster).round() as u64;
-        if let Some(kept) = kept.filter(|kept| width == 0 || !width.is_multiple_of(*kept)) {
+        let is_unsuitable = |step_ns: &u64| width == 0 || !width.is_multiple_of(*step_ns);
+        if let Some(step_ns) = step_ns.filter(is_unsuitable) {
             return Err(TraceError::TooFine(format!(
                 "steps of {} cannot be made of the {} that were kept; choose a multiple with \
                  --step",
                 Nanos(width),
-                Nanos(kept)
+                Nanos(step_ns)
             ))
             .into());
         }

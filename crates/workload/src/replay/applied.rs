@@ -44,7 +44,7 @@ pub fn origin(conditions: &CaptureConditions) -> Vec<(String, String)> {
     let devices: Vec<&str> =
         conditions.devices.iter().map(|device| device.name.as_str()).take(8).collect();
     let lasted = (conditions.lasted_ns > 0).then(|| Nanos(conditions.lasted_ns).elapsed_text());
-    let kept = conditions.step_ns.map(|ns| format!("sums of steps of {}", Nanos(ns)));
+    let sums = conditions.step_ns.map(|ns| format!("sums of steps of {}", Nanos(ns)));
     let facts = [
         ("Capture Tool", Some(conditions.software.clone())),
         ("Capture Source", Some(conditions.source.clone())),
@@ -54,7 +54,7 @@ pub fn origin(conditions: &CaptureConditions) -> Vec<(String, String)> {
         ("Kernel", conditions.kernel.clone()),
         ("Captured Devices", Some(devices.join(", "))),
         ("Capture Length", lasted),
-        ("Kept", kept),
+        ("Kept", sums),
     ];
     let recorded = |(label, value): (&str, Option<String>)| {
         value.filter(|value| !value.is_empty()).map(|value| (label.to_owned(), value))
