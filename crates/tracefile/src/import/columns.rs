@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_has_no_value() {
+    fn a_text_that_is_no_number_has_no_value() {
         let value = |text: &str| scaled(text, ColumnUnit::Seconds);
         assert_eq!(value("1.5"), Some(1_500_000_000));
         assert_eq!(value(".5"), Some(500_000_000));

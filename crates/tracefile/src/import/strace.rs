@@ -762,7 +762,7 @@ impl StraceImport {
     fn finish(mut self) -> ImportResult {
         let unfinished: Vec<u32> = self.unfinished.keys().copied().collect();
         unfinished.into_iter().for_each(|pid| self.abandon(pid));
-        let mut unseen = vec![
+        let unseen = [
             (
                 "reads and writes at a position that the log does not show (trace the calls that open and \
                    seek, too; append mode has none)",
@@ -775,9 +775,9 @@ impl StraceImport {
             ),
             ("reads, writes and flushes to which strace gave a result (INJECTED)", self.injected),
         ];
-        unseen.retain(|(_, count)| *count > 0);
+        let unseen = unseen.into_iter().filter(|(_, count)| *count > 0);
         let unseen: Vec<(String, u64)> =
-            unseen.into_iter().map(|(what, count)| (what.to_owned(), count)).collect();
+            unseen.map(|(what, count)| (what.to_owned(), count)).collect();
         let mut remarks = vec![
             "Files are numbered in the order of their first use, in place of inodes.".to_owned(),
         ];

@@ -104,7 +104,7 @@ fn in_order(
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn a_written_trace_is_read_back() {
     let events = events(10_007);
     let trace = open(file(&events, 1009));
     assert_eq!(trace.rows(), 10_007);
@@ -171,7 +171,7 @@ fn an_error_of_the_medium_is_never_reported_as_damage() {
 
 /// Data that only some captures have, in a file that was finished and in one that was not.
 #[test]
-fn threads_cgroups_merges_and_paths_come_back() {
+fn threads_cgroups_merges_and_paths_are_read_back() {
     let mut conditions = conditions();
     conditions.threads = true;
     conditions.cgroups = Some(Vec::new());

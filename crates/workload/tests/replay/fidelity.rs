@@ -60,7 +60,7 @@ fn start_errors_and_drift_are_those_of_the_changed_times() {
     assert!((96_000..=97_000).contains(&drift), "{drift}");
     let half = pair.starts.errors.percentile(0.5).unwrap().0;
     assert!((51_000..52_000).contains(&half), "{half}");
-    // Gaps of 10 us became 13 and 7 us by turns: half of them are shorter.
+    // Gaps of 10 us became 13 and 7 us alternately: half of them are shorter.
     assert_eq!(pair.gaps.as_ref().unwrap().ks, 0.5);
 }
 
@@ -256,7 +256,7 @@ fn the_exhibits_show_both_on_one_axis() {
 }
 
 #[test]
-fn nothing_chosen_is_refused() {
+fn a_comparison_without_ios_is_refused() {
     let refusal =
         Fidelity::compare(&captured(&known()), &captured(&[]), &FidelityOptions::default());
     assert!(matches!(refusal, Err(ReplayError::Empty { events: 0, .. })));
