@@ -10,19 +10,6 @@ use std::io::Write;
 use steadfast_domain::io_event::{DeviceBusyStep, RangeInStep, StepStreamKey, StreamInStep};
 use steadfast_domain::{CaptureConditions, Layer};
 
-/// The columns that the kernel's sums fill.
-pub(super) const COLUMNS: CubeColumns = CubeColumns {
-    processes: true,
-    threads: false,
-    cgroups: false,
-    files: false,
-    merges: false,
-    content: false,
-    busy: false,
-    ranges: false,
-    single_ios: false,
-};
-
 /// A writer of the I/O streams of capture steps. Parts of the same step, stream and process are
 /// summed while they wait in memory.
 pub struct StepWriter<W: Write + Send> {
@@ -40,8 +27,13 @@ impl<W: Write + Send> StepWriter<W> {
     /// # Errors
     /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
-        let ranges = conditions.lba_ranges.is_some();
-        let columns = CubeColumns { busy: conditions.busy_time, ranges, ..COLUMNS };
+        // The kernel sums by process.
+        let columns = CubeColumns {
+            processes: true,
+            busy: conditions.busy_time,
+            ranges: conditions.lba_ranges.is_some(),
+            ..CubeColumns::default()
+        };
         Ok(StepWriter {
             cube: CubeWriter::new(sink, columns, conditions)?,
             step_ns: conditions.step_ns.unwrap_or(1),

@@ -163,38 +163,7 @@ pub fn import(
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let mut imported = match format {
         TraceFormat::Blktrace => blktrace::import(inputs, sink),
-        TraceFormat::Blkparse => import_one(inputs, |input| blkparse::import(input, sink)),
-        TraceFormat::Biosnoop => import_one(inputs, |input| biosnoop::import(input, sink)),
-        TraceFormat::FioIolog => import_one(inputs, |input| fio::import_iolog(input, sink)),
-        TraceFormat::FioLatencyLog => {
-            import_one(inputs, |input| fio::import_latency_log(input, sink))
-        }
-        TraceFormat::BlockEvents => import_one(inputs, |input| block_events::import(input, sink)),
-        TraceFormat::Strace => import_one(inputs, |input| strace::import(input, sink)),
-        TraceFormat::Records(lcs::NAME, plan) => {
-            import_one(inputs, |input| lcs::import(plan, input, sink))
-        }
-        TraceFormat::Records(name, plan) => {
-            let format = records::RECORDS.iter().find(|format| format.id == *name);
-            let format = format.ok_or_else(|| {
-                ImportError::Unsuitable(format!("there is no format of records named {name}"))
-            })?;
-            import_one(inputs, |input| records::import(format, plan, input, 0, sink))
-        }
-        TraceFormat::KvCache(name, block_bytes) => {
-            let format = kv_cache::KV_FORMATS.iter().find(|format| format.id == *name);
-            let format = format.ok_or_else(|| {
-                ImportError::Unsuitable(format!("there is no format of requests named {name}"))
-            })?;
-            import_one(inputs, |input| kv_cache::import(format, *block_bytes, input, sink))
-        }
-        TraceFormat::Columns(plan) => import_one(inputs, |input| {
-            let mut rows = LineRows::new(plan, LineReader::new(input));
-            columns::import_rows(plan, &mut rows, sink)
-        }),
-        TraceFormat::Named(mapping) => {
-            import_one(inputs, |input| table::import_text(mapping, input, sink))
-        }
+        _ => import_file(format, only_input(inputs)?, sink),
     }?;
     if imported.events == 0 {
         return Err(ImportError::Unsuitable(format!(
@@ -313,12 +282,44 @@ fn format_of_line(line: &str) -> Option<TraceFormat> {
     }
 }
 
-fn import_one(
-    mut inputs: Vec<ImportInput<'_>>,
-    import: impl FnOnce(ImportInput<'_>) -> Result<ImportResult, ImportError>,
+fn import_file(
+    format: &TraceFormat,
+    input: ImportInput<'_>,
+    sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
+    match format {
+        TraceFormat::Blktrace => blktrace::import(vec![input], sink),
+        TraceFormat::Blkparse => blkparse::import(input, sink),
+        TraceFormat::Biosnoop => biosnoop::import(input, sink),
+        TraceFormat::FioIolog => fio::import_iolog(input, sink),
+        TraceFormat::FioLatencyLog => fio::import_latency_log(input, sink),
+        TraceFormat::BlockEvents => block_events::import(input, sink),
+        TraceFormat::Strace => strace::import(input, sink),
+        TraceFormat::Records(lcs::NAME, plan) => lcs::import(plan, input, sink),
+        TraceFormat::Records(name, plan) => {
+            let format = records::RECORDS.iter().find(|format| format.id == *name);
+            let format = format.ok_or_else(|| {
+                ImportError::Unsuitable(format!("there is no format of records named {name}"))
+            })?;
+            records::import(format, plan, input, 0, sink)
+        }
+        TraceFormat::KvCache(name, block_bytes) => {
+            let format = kv_cache::KV_FORMATS.iter().find(|format| format.id == *name);
+            let format = format.ok_or_else(|| {
+                ImportError::Unsuitable(format!("there is no format of requests named {name}"))
+            })?;
+            kv_cache::import(format, *block_bytes, input, sink)
+        }
+        TraceFormat::Columns(plan) => {
+            columns::import_rows(plan, &mut LineRows::new(plan, LineReader::new(input)), sink)
+        }
+        TraceFormat::Named(mapping) => table::import_text(mapping, input, sink),
+    }
+}
+
+fn only_input(mut inputs: Vec<ImportInput<'_>>) -> Result<ImportInput<'_>, ImportError> {
     match (inputs.pop(), inputs.is_empty()) {
-        (Some(input), true) => import(input),
+        (Some(input), true) => Ok(input),
         _ => Err(ImportError::Unsuitable(
             "this format takes one file; join the files first, or import each separately".into(),
         )),

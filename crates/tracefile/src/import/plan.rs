@@ -1,5 +1,6 @@
 //! The meaning of the columns of a table, and its grammar on the command line.
 
+use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use steadfast_domain::IoOp;
@@ -372,22 +373,16 @@ pub(super) fn named_operation(name: &str) -> Result<IoOp, String> {
 }
 
 fn column_number(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => {
-            Err(format!("'{}' is not a column number; columns count from 1", excerpt(text)))
-        }
-        Ok(number) => Ok(number),
-    }
+    text.parse()
+        .map(NonZero::<usize>::get)
+        .map_err(|_| format!("'{}' is not a column number; columns count from 1", excerpt(text)))
 }
 
 fn column_count(text: &str) -> Result<u16, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => {
-            let (text, max) = (excerpt(text), u16::MAX);
-            Err(format!("'{text}' is not a number of columns; a line has 1 to {max}"))
-        }
-        Ok(count) => Ok(count),
-    }
+    text.parse().map(NonZero::<u16>::get).map_err(|_| {
+        let (text, max) = (excerpt(text), u16::MAX);
+        format!("'{text}' is not a number of columns; a line has 1 to {max}")
+    })
 }
 
 fn column(text: &str, default: ColumnUnit) -> Result<ImportColumn, String> {

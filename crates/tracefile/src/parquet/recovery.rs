@@ -17,7 +17,7 @@ use steadfast_domain::io_event::{FileName, ProcessorReading};
 const STRIDE: usize = 1 << 20;
 
 /// The extent of a recovery.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Recovery {
     /// Number of complete row groups.
     pub row_groups: usize,
@@ -26,6 +26,7 @@ pub struct Recovery {
 }
 
 /// The content of the recovery blocks of a file.
+#[derive(Default)]
 pub struct RecoveryScan {
     pub groups: Vec<FoundGroup>,
     pub start: Option<CaptureConditions>,
@@ -54,16 +55,7 @@ pub fn begins<R: Read + Seek>(source: &SharedMedium<R>) -> Result<bool, TraceErr
 pub fn search<R: Read + Seek>(
     source: &SharedMedium<R>,
 ) -> Result<Option<RecoveryScan>, TraceError> {
-    let mut found = RecoveryScan {
-        groups: Vec::new(),
-        start: None,
-        conditions: None,
-        files: Vec::new(),
-        processors: Vec::new(),
-        account: Recovery { row_groups: 0, bytes_ignored: 0 },
-        damaged: Vec::new(),
-        read_until: FIRST,
-    };
+    let mut found = RecoveryScan { read_until: FIRST, ..RecoveryScan::default() };
     let mut at = 0;
     while let Some(here) = next_magic(source, at)? {
         match read_block(source, here, &mut found)? {

@@ -98,6 +98,7 @@ impl VirtualApplication {
 }
 
 /// Issue times by due times and demand.
+#[derive(Default)]
 struct IssueClock {
     slots: u64,
     last_ns: u64,
@@ -109,12 +110,7 @@ struct IssueClock {
 
 impl IssueClock {
     fn new(demand: Demand) -> Self {
-        IssueClock {
-            slots: demand.outstanding().max(1),
-            last_ns: 0,
-            outstanding: BinaryHeap::new(),
-            idle_from_ns: 0,
-        }
+        IssueClock { slots: demand.outstanding().max(1), ..IssueClock::default() }
     }
 
     /// Returns when the next I/O of a load is due; completes all others first if that decides it.

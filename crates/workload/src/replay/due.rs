@@ -10,6 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use steadfast_tracefile::issue_order::WAITING_MAX;
 
 /// A queue that sorts I/Os by their due times.
+#[derive(Default)]
 pub(super) struct DueOrder {
     /// Longest time that any I/O waited before its issue, in nanoseconds.
     wait_max_ns: u64,
@@ -32,15 +33,7 @@ struct WaitingIo {
 
 impl DueOrder {
     pub(super) fn new(wait_max_ns: u64) -> Self {
-        DueOrder {
-            wait_max_ns,
-            waiting_max: WAITING_MAX,
-            waiting: BinaryHeap::new(),
-            ready: VecDeque::new(),
-            numbered: 0,
-            last_due_ns: 0,
-            late: 0,
-        }
+        DueOrder { wait_max_ns, waiting_max: WAITING_MAX, ..DueOrder::default() }
     }
 
     /// Adds the next I/O in issue order.

@@ -38,6 +38,12 @@ fn options(space: ReplayTarget) -> ScriptOptions {
     ScriptOptions::new("known", space)
 }
 
+/// Options of a script of the I/Os that pass a filter.
+fn chosen_by(filter: Filter) -> ScriptOptions {
+    let pass = PassOptions { filter, ..PassOptions::default() };
+    ScriptOptions { pass, ..options(LARGE) }
+}
+
 fn prepare(
     events: &[IoEvent],
     options: &ScriptOptions,
@@ -158,10 +164,8 @@ fn most_outstanding_is_counted_from_issue_and_completion() {
 #[test]
 fn a_part_of_a_trace_is_due_from_its_first_io_or_from_a_common_beginning() {
     let filter = Filter { ops: vec![IoOp::Write], ..Filter::default() };
-    let pass =
-        PassOptions { filter: filter.within(&[(50_000_000, u64::MAX)]), ..PassOptions::default() };
-    let all = options(LARGE);
-    let script = prepare(&known(), &ScriptOptions { pass: pass.clone(), ..all.clone() }).unwrap();
+    let part = chosen_by(filter.within(&[(50_000_000, u64::MAX)]));
+    let script = prepare(&known(), &part).unwrap();
     let mut expected = known();
     expected.retain(|event| event.op == IoOp::Write && event.issued_ns >= 50_000_000);
     let first = expected.iter().map(|event| event.issued_ns).min().unwrap();
@@ -169,7 +173,7 @@ fn a_part_of_a_trace_is_due_from_its_first_io_or_from_a_common_beginning() {
     assert_eq!((ios.len(), ios[0].due), (expected.len(), Nanos::ZERO));
     assert_eq!(script.origin_ns(), first);
     assert!(caveat_text(&script, "replay-filtered").contains("operation write"));
-    let common = ScriptOptions { pass, origin_ns: Some(40_000_000), ..all };
+    let common = ScriptOptions { origin_ns: Some(40_000_000), ..part };
     let ios = played(prepare(&known(), &common).unwrap().open());
     assert_eq!(ios[0].due, Nanos(first - 40_000_000));
 }
@@ -182,8 +186,7 @@ fn a_threshold_chooses_streams_of_all_ios() {
     };
     let filter = choose("10%").unwrap();
     assert_eq!(filter.streams, [key("RND 4K R"), key("SEQ 128K W"), key("RND 8K W")]);
-    let pass = PassOptions { filter, ..PassOptions::default() };
-    let script = prepare(&known(), &ScriptOptions { pass, ..options(LARGE) }).unwrap();
+    let script = prepare(&known(), &chosen_by(filter)).unwrap();
     assert_eq!(script.summary().ios, 5003 + 3000 + 1499);
     assert!(matches!(choose("90%"), Err(ReplayError::BelowThreshold(_))));
 }
@@ -376,9 +379,7 @@ fn ios_that_cannot_be_played_are_refused_in_one_line() {
     let all = options(LARGE);
     assert!(error_of(&[], &all).contains("no I/O"));
     let process = Some(ProcessSelector::Command("nobody".into()));
-    let pass =
-        PassOptions { filter: Filter { process, ..Filter::default() }, ..PassOptions::default() };
-    let text = error_of(&known(), &ScriptOptions { pass, ..all.clone() });
+    let text = error_of(&known(), &chosen_by(Filter { process, ..Filter::default() }));
     assert!(text.contains("command nobody"), "{text}");
     let flushes: Vec<IoEvent> = (0..7).map(|n| io(n, IoOp::Flush, 0, 0)).collect();
     let text = error_of(&flushes, &all);
@@ -408,15 +409,13 @@ fn a_script_is_of_one_device_at_one_layer() {
     let text = TraceScript::prepare(&trace(), &options(LARGE)).err().unwrap().to_string();
     assert!(text.contains("2 devices (sda, sdb)") && text.contains("--device"), "{text}");
     let filter = Filter::default().with_device("sdb", &conditions).unwrap();
-    let pass = PassOptions { filter, ..PassOptions::default() };
-    let one = TraceScript::prepare(&trace(), &ScriptOptions { pass, ..options(LARGE) }).unwrap();
+    let one = TraceScript::prepare(&trace(), &chosen_by(filter)).unwrap();
     assert_eq!(one.summary().ios, 1);
     events[1] = IoEvent { device: 0, layer: Layer::FileSystem, ..events[1] };
     let text = error_of(&events, &options(LARGE));
     assert!(text.contains("--layer block"), "{text}");
     let filter = Filter { layer: Some(Layer::FileSystem), ..Filter::default() };
-    let pass = PassOptions { filter, ..PassOptions::default() };
-    let files = prepare(&events, &ScriptOptions { pass, ..options(LARGE) }).unwrap();
+    let files = prepare(&events, &chosen_by(filter)).unwrap();
     assert!(caveat_text(&files, "replay-files").contains("places in files"));
 }
 
