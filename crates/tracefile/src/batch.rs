@@ -172,12 +172,12 @@ impl Batch {
         let devices = &mut self.narrow[Field::Device.index() - WIDE];
         devices.resize(self.length, 0);
         for device in devices {
-            let own = u16::try_from(*device).unwrap_or(u16::MAX);
-            *device = i32::from(mapping.device(own));
+            let number = u16::try_from(*device).unwrap_or(u16::MAX);
+            *device = i32::from(mapping.device(number));
         }
         for cgroup in &mut self.narrow[Field::Cgroup.index() - WIDE] {
-            let own = u16::try_from(*cgroup).unwrap_or(0);
-            *cgroup = i32::from(mapping.cgroup(own));
+            let number = u16::try_from(*cgroup).unwrap_or(0);
+            *cgroup = i32::from(mapping.cgroup(number));
         }
     }
 
@@ -552,7 +552,7 @@ mod tests {
 
     /// Events in which some columns hold only the default value.
     fn events(seed: u64, count: u64) -> Vec<IoEvent> {
-        let one = |at: u64| {
+        let event = |at: u64| {
             let (kind, x) = (mix64(seed), mix64(seed << 32 | at));
             IoEvent {
                 issued_ns: x % 5003,
@@ -565,7 +565,7 @@ mod tests {
                 ..IoEvent::default()
             }
         };
-        (0..count).map(one).collect()
+        (0..count).map(event).collect()
     }
 
     /// A batch without the columns that hold only the default value, as read from a file.

@@ -263,8 +263,8 @@ fn a_text_cut_anywhere_loses_nothing_silently() {
             assert!(is_disclosed || text[..end].ends_with('\n'), "{} to {end}", sample.name);
         }
         // A file with a single line often has no line end.
-        let one = format!("{}{}", sample.head, (sample.line)(1, 4096));
-        let (_, result) = sample.import(one).unwrap();
+        let single = format!("{}{}", sample.head, (sample.line)(1, 4096));
+        let (_, result) = sample.import(single).unwrap();
         let says = result.conditions.remarks.iter().any(|r| r.contains("no line end"));
         assert_eq!(says, !sample.head.is_empty(), "{}", sample.name);
     }

@@ -102,10 +102,11 @@ impl TraceFormat {
 
     /// Returns the names of all named formats.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let own = OWN_READERS.iter().map(|(name, ..)| *name);
+        let readers = OWN_READERS.iter().map(|(name, ..)| *name);
         let records = records::RECORDS.iter().map(|format| format.id);
         let kv_cache = kv_cache::KV_FORMATS.iter().map(|format| format.id);
-        own.chain(records)
+        readers
+            .chain(records)
             .chain([lcs::NAME])
             .chain(kv_cache)
             .chain(text_formats::TEXT_FORMATS.iter().map(|format| format.id))

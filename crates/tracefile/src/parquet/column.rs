@@ -453,7 +453,7 @@ mod tests {
     fn a_column_is_kept_from_its_first_recorded_value_on() {
         for first in [0, 1, 700, 1024, 4000, u64::MAX] {
             let events = |from: u64, to: u64| {
-                let one = |n| steadfast_domain::IoEvent {
+                let event = |n| steadfast_domain::IoEvent {
                     issued_ns: n,
                     queued_ns: u64::from(n >= first) * n % 5,
                     response_ns: if n < first { u64::MAX } else { n },
@@ -461,7 +461,7 @@ mod tests {
                     command: CommandName::new(if n < first { "" } else { "a" }),
                     ..steadfast_domain::IoEvent::default()
                 };
-                (from..to).map(one).collect::<Vec<_>>()
+                (from..to).map(event).collect::<Vec<_>>()
             };
             let conditions = steadfast_domain::CaptureConditions::default();
             let mut writer =

@@ -402,11 +402,14 @@ mod tests {
             let content = content(length);
             let frame = zstd::bulk::compress(&content, 1).unwrap();
             let (head, tail) = content.split_at(content.len() / 3);
-            let two = |pack: &dyn Fn(&[u8]) -> Vec<u8>| [pack(head), pack(tail)].concat();
+            let two_frames = |pack: &dyn Fn(&[u8]) -> Vec<u8>| [pack(head), pack(tail)].concat();
             let with_length = |part: &[u8]| zstd::bulk::compress(part, 3).unwrap();
-            for packed in
-                [frame, two(&with_length), streamed(&content), two(&|part| streamed(part))]
-            {
+            for packed in [
+                frame,
+                two_frames(&with_length),
+                streamed(&content),
+                two_frames(&|part| streamed(part)),
+            ] {
                 assert_eq!(unpacked(page_v1(packed.clone())).unwrap().buffer(), &content);
                 let whole = [&b"levels"[..], &content].concat();
                 let page = page_v2([&b"levels"[..], &packed].concat(), [4, 2], true);

@@ -100,11 +100,11 @@ fn streams(streams: &[IoStream]) -> String {
         return mix.to_string();
     }
     let whole: u64 = streams.iter().map(|stream| u64::from(stream.weight)).sum();
-    let one = |stream: &IoStream| match streams.len() {
+    let text = |stream: &IoStream| match streams.len() {
         1 => stream.to_string(),
         _ => format!("{stream} {:.2}%", f64::from(stream.weight) / whole.max(1) as f64 * 100.0),
     };
-    streams.iter().map(one).collect::<Vec<_>>().join(" + ")
+    streams.iter().map(text).collect::<Vec<_>>().join(" + ")
 }
 
 /// Returns the pattern of a read/write mix in whole percents (`RND 4K RW65`); `None` for other

@@ -111,10 +111,10 @@ fn distance_bounds(histograms: &[FineHistogram; 2]) -> (f64, f64) {
     let (mut seen, mut ks, mut at_most) = ([0u64; 2], 0f64, 0f64);
     let mut rest = &buckets[..];
     while let Some((low, _, _)) = rest.first() {
-        let here = rest.iter().take_while(|(other, _, _)| other == low).count();
+        let equal = rest.iter().take_while(|(other, _, _)| other == low).count();
         let before = seen;
-        rest[..here].iter().for_each(|(_, side, count)| seen[*side] += count);
-        rest = &rest[here..];
+        rest[..equal].iter().for_each(|(_, side, count)| seen[*side] += count);
+        rest = &rest[equal..];
         let share = |counts: [u64; 2], side: usize| counts[side] as f64 / totals[side];
         ks = ks.max((share(seen, 0) - share(seen, 1)).abs());
         let inside = (share(seen, 0) - share(before, 1)).max(share(seen, 1) - share(before, 0));

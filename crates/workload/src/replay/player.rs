@@ -150,7 +150,8 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
     }
 
     /// Returns the think time of an I/O in a closed loop, which issues one I/O after the other: that
-    /// of its process, but at most the time since the previous I/O of any process.
+    /// of its process, but at most the time since the previous I/O of any process, because its
+    /// earlier part has passed by then.
     fn think(&mut self, io: &CapturedIo) -> Nanos {
         let CapturedIo { due_ns, process, completed_ns, .. } = *io;
         let think_ns = self.thinking.before(process, due_ns, self.plan.origin_ns, completed_ns);
