@@ -55,23 +55,16 @@ impl AddressRange {
     ) -> Result<Result<Self, &'static str>, TraceError> {
         let mut seen = SideSet::default();
         captured.run(pass, &mut [&mut seen])?;
-        Ok(Self::from_sides(captured, &seen))
-    }
-
-    fn from_sides<R: Read + Seek + Send + 'static>(
-        captured: &Captured<R>,
-        seen: &SideSet,
-    ) -> Result<Self, &'static str> {
         let mut sides = seen.iter();
         let (Some(DeviceLayer { device, layer }), None) = (sides.next(), sides.next()) else {
-            return Err("the I/Os are those of several devices (choose one with --device)");
+            return Ok(Err("the I/Os are those of several devices (choose one with --device)"));
         };
         if layer == Layer::FileSystem {
-            return Err("the addresses are those of files");
+            return Ok(Err("the addresses are those of files"));
         }
         let length = captured.size_of(device).filter(|length| *length > 0);
-        let length = length.ok_or("the extent of the addresses is unknown")?;
-        Ok(AddressRange { device, length })
+        let range = length.map(|length| AddressRange { device, length });
+        Ok(range.ok_or("the extent of the addresses is unknown"))
     }
 }
 

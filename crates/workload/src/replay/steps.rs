@@ -129,22 +129,20 @@ impl NativeSteps {
         source: &StepSource<'_, R>,
         choice: &StepChoice,
     ) -> Result<Self, ReplayError> {
-        let mut found = match source {
+        let mut native = match source {
             StepSource::Capture(captured) => read_capture_steps(captured, choice)?,
             StepSource::Workload(file) => read_workload_steps(file, choice)?,
             StepSource::Representation(representation) => {
                 read_representation_steps(representation, choice)?
             }
         };
-        if found.workload.total_count == 0 {
+        if native.workload.total_count == 0 {
             let filter = choice.pass.filter.describe(&CaptureConditions::default());
             return Err(ReplayError::Empty { events: 0, filter });
         }
-        found.trim();
-        found.validate(choice)?;
-        found.shift_to_zero();
-        let UntrimmedSteps { steps, workload, caveats } = found;
-        let mut native = NativeSteps { steps, workload, caveats };
+        native.trim();
+        native.validate(choice)?;
+        native.shift_to_zero();
         native.disclose();
         Ok(native)
     }
@@ -205,17 +203,7 @@ impl NativeSteps {
     fn add_caveat(&mut self, kind: CaveatKind, id: &str, text: String) {
         self.caveats.push(Caveat::new(kind, id, text, ""));
     }
-}
 
-/// Steps as read from a source, including those without I/Os to play.
-struct UntrimmedSteps {
-    /// Times count from the start of the capture.
-    steps: Vec<WorkloadStep>,
-    workload: CumulativeWorkload,
-    caveats: Vec<Caveat>,
-}
-
-impl UntrimmedSteps {
     /// Removes streams that no device can play and steps without I/Os, and sorts both.
     fn trim(&mut self) {
         let is_playable = |key: &StreamKey| stimulus_op(key.op).is_some();
@@ -255,7 +243,7 @@ const NARROWEST_NS: u64 = 10_000_000;
 fn read_capture_steps<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     choice: &StepChoice,
-) -> Result<UntrimmedSteps, ReplayError> {
+) -> Result<NativeSteps, ReplayError> {
     let (pass, conditions) = (&choice.pass, captured.conditions());
     if conditions.layers.len() > 1 && pass.filter.layer.is_none() {
         return Err(ReplayError::SeveralLayers);
@@ -300,7 +288,7 @@ fn read_capture_steps<R: Read + Seek + Send + 'static>(
             data_pattern: data_pattern_of(content.ratio, duplicates),
         }
     });
-    Ok(UntrimmedSteps {
+    Ok(NativeSteps {
         steps: steps.collect(),
         workload,
         caveats: capture_gaps(conditions, &captured.integrity().missing()),
@@ -310,7 +298,7 @@ fn read_capture_steps<R: Read + Seek + Send + 'static>(
 fn read_workload_steps(
     file: &WorkloadFile,
     choice: &StepChoice,
-) -> Result<UntrimmedSteps, ReplayError> {
+) -> Result<NativeSteps, ReplayError> {
     if file.steps.is_empty() {
         return Err(ReplayError::NoSteps(file.name.clone()));
     }
@@ -328,7 +316,7 @@ fn read_workload_steps(
         outstanding_max: step.outstanding_max.or(depth),
         ..step.clone()
     });
-    Ok(UntrimmedSteps { steps: steps.collect(), workload, caveats: file_caveats(file) })
+    Ok(NativeSteps { steps: steps.collect(), workload, caveats: file_caveats(file) })
 }
 
 /// Returns the chosen streams and the caveats of a workload file, for use without steps.
@@ -377,7 +365,7 @@ fn file_caveats(file: &WorkloadFile) -> Vec<Caveat> {
 fn read_representation_steps(
     representation: &ReplayRepresentation,
     choice: &StepChoice,
-) -> Result<UntrimmedSteps, ReplayError> {
+) -> Result<NativeSteps, ReplayError> {
     let filter = &choice.pass.filter;
     reject_unrecorded_filters(filter, "a Replay representation")?;
     if choice.step_ns.is_some() {
@@ -391,7 +379,7 @@ fn read_representation_steps(
     let mut workload = chosen.workload(choice.by, choice.threshold);
     workload.streams.retain(|stream| filter.keeps_stream(&stream.key()));
     let steps = chosen.workload_steps(&workload);
-    Ok(UntrimmedSteps { steps, workload, caveats: unlisted_caveat(&chosen).into_iter().collect() })
+    Ok(NativeSteps { steps, workload, caveats: unlisted_caveat(&chosen).into_iter().collect() })
 }
 
 /// Returns a caveat for the I/Os of a representation that are listed under no stream.
