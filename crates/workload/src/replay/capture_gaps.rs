@@ -6,7 +6,7 @@ use steadfast_domain::{CaptureConditions, Caveat, CaveatKind};
 /// Returns the gaps of a capture, which its replay has too, as caveats.
 pub(super) fn capture_gaps(conditions: &CaptureConditions, missing: &[String]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    let mut say = |count: u64, id, text: String, remedy: &str| {
+    let mut add = |count: u64, id, text: String, remedy: &str| {
         caveats.extend((count > 0).then(|| Caveat::new(CaveatKind::Deviation, id, text, remedy)));
     };
     let lost = conditions.lost;
