@@ -437,7 +437,7 @@ impl<'p> ColumnsImport<'p> {
         let is_coarse = |time: ImportColumn| {
             matches!(time.unit, ColumnUnit::Seconds | ColumnUnit::Milliseconds)
         };
-        // One time for all I/Os says as little about their order as no time.
+        // With one time for all I/Os their order is as unknown as without times.
         let is_one_time = self.imported.events > 1 && self.last_ns == 0;
         let rounded_times = is_one_time || self.whole_times && time.is_none_or(is_coarse);
         if is_one_time && time.is_some() {

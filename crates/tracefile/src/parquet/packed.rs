@@ -444,7 +444,7 @@ mod tests {
             assert_eq!(exact.buffer(), &whole, "{codec:?}");
             let small = unpack(page(packed), codec, whole.len() - 1).unwrap_err();
             assert_eq!(small.to_string(), too_large().to_string(), "{codec:?}");
-            // What is cut off is an error, or ends early, but never panics.
+            // A page that is cut off is an error, or ends early, but never panics.
             for end in 1..packed.len() {
                 if let Ok(part) = unpack(page(&packed[..end]), codec, PAGE_MAX) {
                     assert!(whole.starts_with(part.buffer()), "{codec:?} {end}");

@@ -377,7 +377,7 @@ fn stream_gaps(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static s
     if captured.is_empty() || applied.is_empty() {
         return Err("the times of the I/Os are unknown in one of the traces");
     }
-    // Of a stream that was applied but came too late to be followed nothing is known.
+    // Nothing is known of the gaps of an applied stream beyond the first 256.
     let is_known =
         |stream: &StreamKey| applied.contains_key(stream) || !pair[1].streams.contains_key(stream);
     let compared = || {

@@ -3,8 +3,8 @@
 
 use super::address_map::MappedIo;
 use super::chosen::{CapturedIo, FIELDS, chosen};
+use super::completions::CompletionHeap;
 use super::due::DueOrder;
-use super::flight::CompletionHeap;
 use super::plan::ReplayPlan;
 use super::think::ThinkTimes;
 use std::io::{Read, Seek};
